@@ -10,7 +10,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 SAME := -c requirements/development.lock
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo check test test-claude-agent-sdk test-google-adk fuzz lint docs lock clean
+.PHONY: help demo check test test-claude-agent-sdk test-google-adk test-mcp-gateway fuzz lint docs lock clean
 
 help:
 	@echo "make demo     set up, build catalogs/demo, answer a request and say why"
@@ -18,6 +18,8 @@ help:
 	@echo "make test     set up and run the tests"
 	@echo "make test-google-adk, make test-claude-agent-sdk"
 	@echo "              run the example of a framework that needs an environment of its own"
+	@echo "make test-mcp-gateway"
+	@echo "              run the MCP server in front of eight others, three of them from npm"
 	@echo "make fuzz     run the property tests on new random inputs"
 	@echo "make lint     ruff and mypy"
 	@echo "make docs     set up and build the documentation: docs/_build/html/index.html"
@@ -101,6 +103,10 @@ test-claude-agent-sdk: $(VENV)/.test
 	@$(UV) venv --no-config -q --allow-existing --python $(BIN)/python .venv-claude-agent-sdk
 	@$(UV) pip install --no-config -q --python .venv-claude-agent-sdk/bin/python 'claude-agent-sdk==0.2.187'
 	CLAUDE_AGENT_SDK_PYTHON=$(CURDIR)/.venv-claude-agent-sdk/bin/python $(BIN)/python -m pytest -n 0 tests/examples/test_claude_agent.py
+
+# Three of its servers come from npm: Node 20 or newer is needed.
+test-mcp-gateway: $(VENV)/.test
+	$(BIN)/python -m tests.separate.mcp_gateway .gateway
 
 fuzz: $(VENV)/.test
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile fuzz

@@ -1,5 +1,7 @@
 """What does a week of feedback gain? `python -m benchmarks.feedback_week SNAPSHOT=FOLDER… [--seeds N] [--json FILE]`.
 
+Settings that were chosen on some seeds are measured on others: `--first-seed`. `--bias` is the users' own.
+
 Half of FOLDER's judged requests, drawn anew for each seed, are asked by simulated users; the other half are never asked
 and measure. Each night a build learns from all days so far, and the next day's answers are its own: the loop is closed.
 "clean" users err as `Users` says. In "mistaken" the users of the first two days take the best wrong tool for the right
@@ -91,6 +93,8 @@ class Week:
         random = np.random.default_rng(self._seed + 1)
         serving, answers = self._snapshot, list[Answer]()
         found = [self._measure(serving)]
+        if arm.learn is None:
+            return found * (DAYS + 1)
         for day in range(DAYS):
             router = Router(serving)
             for place in random.integers(len(self._asked), size=self._asked_a_day).tolist():
@@ -127,14 +131,13 @@ class Week:
         if arm.explores and random.random() < _EXPLORATION and len(ids) > K:
             tools[-1] = ids[int(random.integers(K, len(ids)))]
         wrong = next((tool for tool in tools if tool not in judgement.relevant), None)
-        caller = "hostile" if world == "hostile" and hostile else "users"
         steered = hostile and world != "clean"
+        caller = "hostile" if steered and world == "hostile" else "users"
         return users.act(judgement, tools, at, random, wrong if steered else None, caller)
 
     def _build(self, arm: Arm, answers: Sequence[Answer]) -> Snapshot:
         """Return the next snapshot: the first one with what is learned. It never learns from an earlier signal."""
-        if arm.learn is None:
-            return self._snapshot
+        assert arm.learn is not None
         past = arm.learn(answers, self._known)
         encoder = self._snapshot.encoder
         assert encoder is not None
@@ -154,7 +157,13 @@ class Week:
 
 
 def measure(
-    path: Path, folder: Path, seeds: int, asked_a_day: int, worlds: Sequence[str], users: Users, arms: Sequence[Arm]
+    path: Path,
+    folder: Path,
+    seeds: Sequence[int],
+    asked_a_day: int,
+    worlds: Sequence[str],
+    users: Users,
+    arms: Sequence[Arm],
 ) -> dict[str, Any]:
     """The metrics by world, arm and night: means over the seeds, and the standard error of the gain at the end."""
     opened = Snapshot.open(snapshot_folder(path))
@@ -164,7 +173,7 @@ def measure(
     file = judgements_of(folder)
     assert file, f"{folder} holds no judged requests"
     judgements = [one for one in read_judgements(file) if one.kind != "none" and one.relevant]
-    weeks = [Week(snapshot, judgements, seed, asked_a_day) for seed in range(seeds)]
+    weeks = [Week(snapshot, judgements, seed, asked_a_day) for seed in seeds]
     found: dict[str, Any] = {}
     for world in worlds:
         runs = {arm.name: np.array([week.run(arm, world, users) for week in weeks]) for arm in arms}
@@ -182,6 +191,7 @@ def _figures(table: NDArray[np.float64], without: NDArray[np.float64]) -> dict[s
             "by_night": np.round(table[:, :, column].mean(axis=0), 4).tolist(),
             "gain_by_night": np.round(gain[:, :, column].mean(axis=0), 4).tolist(),
             "gain": round(float(last.mean()), 4),
+            "gain_by_seed": np.round(last, 4).tolist(),
             "standard_error": round(float(last.std(ddof=1) / len(last) ** 0.5), 4) if len(last) > 1 else None,
         }
     return figures
@@ -208,6 +218,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", nargs="+", metavar="SNAPSHOT=FOLDER")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--bias", type=float, default=Users().bias, help="Users look at rank j with chance j ** -bias.")
     parser.add_argument("--asked", type=int, default=100, help="Requests a day.")
     parser.add_argument("--world", action="append", choices=WORLDS, help="By default all.")
     names = [arm.name for arm in ARMS]
@@ -215,18 +227,19 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     arms = [arm for arm in ARMS if arm.learn is None or not arguments.arm or arm.name in arguments.arm]
-    users, found, snapshots = Users(), {}, {}
+    users, found, snapshots = Users(bias=arguments.bias), {}, {}
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
     for pair in arguments.pairs:
         snapshot, _, folder = pair.partition("=")
         name = Path(folder).resolve().name
         snapshots[name] = about(Path(snapshot))
         worlds = arguments.world or WORLDS
-        found[name] = measure(Path(snapshot), Path(folder), arguments.seeds, arguments.asked, worlds, users, arms)
+        found[name] = measure(Path(snapshot), Path(folder), seeds, arguments.asked, worlds, users, arms)
     console = Console(width=150)
     for table in tables(found):
         console.print(table)
     if arguments.json:
-        settings = {"seeds": arguments.seeds, "asked_a_day": arguments.asked, "bias": users.bias}
+        settings = {"seeds": list(seeds), "asked_a_day": arguments.asked, "bias": users.bias}
         result = {"about": {"sets": snapshots, **settings}, "figures": found}
         arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 

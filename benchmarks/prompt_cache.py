@@ -98,13 +98,15 @@ def figures(turns: Turns, dialogue: Dialogue, count: Callable[[str], int]) -> di
     }
 
 
-def draw(judgements: Sequence[Judgement], seed: int) -> Dialogue:
+def draw(router: Router, judgements: Sequence[Judgement], seed: int) -> Dialogue:
     """A dialogue of judged requests, two to four on one provider; one in three times on one of those before."""
     chance = random.Random(seed)
     by_provider: defaultdict[str, list[Judgement]] = defaultdict(list)
     for judgement in judgements:
         for tool_id in sorted(judgement.required):
-            by_provider[tool_id.partition("/")[0]].append(judgement)
+            record = router.record(tool_id)
+            assert record, f"{judgement.request}: there is no tool {tool_id}"
+            by_provider[record.provider or ""].append(judgement)
     drawn: list[Judgement] = []
     visited: list[str] = []
     while len(drawn) < TURNS:
@@ -133,14 +135,14 @@ def main() -> None:
     parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     asked = parser.parse_args()
     found = about(asked.snapshot)
-    dialogues = [read_judgements(DIALOGUE)]
-    if asked.judged:
-        file = judgements_of(asked.judged)
-        assert file, f"{asked.judged} holds no judged requests"
-        judged = [judgement for judgement in read_judgements(file) if judgement.required]
-        dialogues = [[*draw(judged, seed)] for seed in range(DRAWN)]
+    dialogues: list[Dialogue] = [read_judgements(DIALOGUE)]
     counter = TokenCounter()
     with Router.open(asked.snapshot) as router:
+        if asked.judged:
+            file = judgements_of(asked.judged)
+            assert file, f"{asked.judged} holds no judged requests"
+            judged = [judgement for judgement in read_judgements(file) if judgement.required]
+            dialogues = [draw(router, judged, seed) for seed in range(DRAWN)]
         measured = measure(router, dialogues, counter.length)
     title = f"{len(dialogues)} dialogues of {TURNS} turns, tokens by {counter.name}"
     report(title, found, measured, asked.json, asked.against)

@@ -117,7 +117,7 @@ class Ours:
         return self._loaded
 
     def search(self, words: str, items: list[Any]) -> set[str] | None:
-        answer = self._search.answer({**items[-1], "arguments": {"request": words}}, history=items)
+        answer = self._search.answers(items[-1:], lambda *_: None, history=items)
         for tool in answer[0]["tools"]:
             tool_id = self._router.tool_id_of(tool["name"])
             assert tool_id, tool["name"]
@@ -282,7 +282,7 @@ def main() -> None:
     judged = [judgement for judgement in read_judgements(file) if judgement.required]
     counter = TokenCounter()
     with Router.open(asked.snapshot) as router:
-        figures = measure(router, [draw(judged, seed) for seed in range(DIALOGUES)], counter.length)
+        figures = measure(router, [draw(router, judged, seed) for seed in range(DIALOGUES)], counter.length)
     title = f"{DIALOGUES} dialogues of {TURNS} turns, tokens by {counter.name}"
     report(title, {**found, "tokens": {"counter": counter.name}}, figures, asked.json, asked.against)
 

@@ -50,11 +50,6 @@ def run(request: str, model: str) -> None:
     print(f"asked   {request}")
     # Thousands of tools, read once and shared by many processes: Router.open(".quartermaster/snapshots/<catalog>").
     with Router.from_tools([forecast, ferry_times, book_ferry, find_hotel, note]) as router:
-
-        def call(tool_id: str, arguments: Mapping[str, Any]) -> Any:
-            """Call a function. What it refuses with RequestInvalid, the model reads, and may try again."""
-            return router.call(tool_id, arguments)
-
         search = AnthropicToolSearch(router, k=2, selection=Selection(always=("note",)))
         while True:
             tools: list[Any] = search.tools(messages)
@@ -66,11 +61,11 @@ def run(request: str, model: str) -> None:
             print(
                 f"tokens  {reply.usage.cache_read_input_tokens} cached, {reply.usage.cache_creation_input_tokens} new"
             )
-            if not (results := search.results(reply.content, call)):
+            if not (answers := search.answers(reply.content, router.call)):
                 break
-            messages.append({"role": "user", "content": results})
+            messages.append({"role": "user", "content": answers})
             calls = [block for block in reply.content if block.type == "tool_use"]
-            for use, result in zip(calls, results, strict=True):
+            for use, result in zip(calls, answers, strict=True):
                 content = result["content"]
                 loaded = [block["tool_name"] for block in content] if isinstance(content, list) else []
                 print(f"called  {use.name} {use.input}")

@@ -10,12 +10,11 @@ prompt cache holds. Models from gpt-5.4 on can search.
 
 import argparse
 import os
-from collections.abc import Mapping
 from typing import Any
 
 from openai import OpenAI
 
-from router import RequestInvalid, Router
+from router import Router
 from router.adapters.openai_responses import ResponsesToolSearch
 
 REQUESTS = ["what will the weather be like on Texel", "when do the ferries leave"]
@@ -66,14 +65,6 @@ def main() -> None:
         OpenAI() as client,
         Router.from_tools([forecast, ferry_times, book_ferry, find_hotel, rent_bicycle]) as router,
     ):
-
-        def call(tool_id: str, given: Mapping[str, Any]) -> Any:
-            """Call a function. Where its arguments are refused, the model reads why, and may try again."""
-            try:
-                return router.call(tool_id, given)
-            except RequestInvalid as error:
-                return f"refused: {error}"
-
         search = ResponsesToolSearch(router, k=2)
         items: list[Any] = []
         for request in arguments.request:
@@ -81,7 +72,7 @@ def main() -> None:
             items.append({"role": "user", "content": request})
             while True:
                 response = client.responses.create(model=arguments.model, tools=search.tools, input=items)
-                answers = search.answers(response.output, call, history=items)
+                answers = search.answers(response.output, router.call, history=items)
                 items += [*response.output, *answers]
                 if not answers:
                     break

@@ -7,17 +7,22 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 # They belong to no public server (RFC 6761, 6762, 8375 and ICANN's reservation of .internal).
 _PRIVATE_SUFFIXES = (".localhost", ".local", ".internal", ".home.arpa")
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# IPv4 inside IPv6 for translators: NAT64 (RFC 6052) and SIIT (RFC 2765).
+_TRANSLATED = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "::ffff:0:0:0/96")))
+# Private ranges that Python counts as global: NAT64 within a network (RFC 8215), site-local and SRv6 addresses.
+_LOCAL = tuple(map(ipaddress.IPv6Network, ("64:ff9b:1::/48", "fec0::/10", "5f00::/16", "3fff::/20")))
 
 
 def is_public(address: Address) -> bool:
     """Return whether an address is one of the public internet; IPv4 inside IPv6 counts as IPv4."""
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
-        if inner is None and (address in _NAT64 or int(address) >> 32 == 0):
+        if inner is None and (any(address in network for network in _TRANSLATED) or int(address) >> 32 == 0):
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(inner)
+        if any(address in network for network in _LOCAL):
+            return False
     return address.is_global and not address.is_multicast
 
 

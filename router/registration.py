@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from router.errors import RequestInvalid
 from router.provider_formats import VendorText
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.served_tools import ServedTools
 from router.snapshot.live import LiveSnapshot
 from router.snapshot.overlay import Overlay
@@ -55,7 +56,8 @@ class ToolRegistration(ServedTools):
         """Make these the only tools of a source, as after MCP's `list_changed`. Return their records.
 
         Args:
-            source: The label of their provider. The router serves no other tool of it from then on.
+            source: The label of their provider. The router serves no other tool of it from then on. Its skills and
+                prompts stay, unless the tools have some.
             tools: As in `from_tools`.
             phrases: As in `register`.
 
@@ -96,11 +98,17 @@ class ToolRegistration(ServedTools):
         its instructions.
 
         Raises:
-            RequestInvalid: The tool has no function, or the arguments do not fit it.
+            RequestInvalid: The tool has no function, or the arguments do not fit it; a prompt has none either.
             Exception: Whatever the function raises.
         """
-        if tool_id not in self._functions and (instructions := self.instructions(tool_id)):
-            return instructions
+        if tool_id not in self._functions and (record := self.record(tool_id)) is not None:
+            if record.kind is Kind.SKILL:
+                return self.instructions(tool_id)
+            if record.kind is Kind.PROMPT:
+                raise RequestInvalid(
+                    f"{tool_id!r} is a prompt of an MCP server: ask the server for it (prompts/get), or call it "
+                    "through `quartermaster serve mcp`"
+                )
         return self._functions.call(tool_id, arguments)
 
     def _with_functions(self, tool_set: ToolSet) -> tuple[ToolRecord, ...]:

@@ -7,7 +7,7 @@ from router.answer.prerequisites import ToolNeed, needed_by, needs_of
 from router.answer.results import NeededBy
 from router.contract import Manifest
 from router.provider_formats import Detail, Form, VendorText, handed_record, id_of
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.snapshot.difference import CatalogDifference, difference
 from router.snapshot.live import LiveSnapshot
 from router.snapshot.record_store import RecordSequence
@@ -65,12 +65,15 @@ class ServedTools:
         return None if ordinal is None else records.complete_record(ordinal)
 
     def instructions(self, tool_id: str) -> str:
-        """Return what a model reads of a skill once it has chosen it; empty for a tool and an unknown id.
+        """Return what a model reads of a skill once it has chosen it; empty for a tool, a prompt and an unknown id.
 
-        They have no hidden characters, and nothing else is withheld: instructions are what a skill is for.
+        A skill without instructions is answered with its description. There are no hidden characters, and nothing else
+        is withheld: instructions are what a skill is for.
         """
         record = self.complete_record(tool_id)
-        return "" if record is None else strip_hidden(record.instructions)
+        if record is None or record.kind is not Kind.SKILL:
+            return ""
+        return strip_hidden(record.instructions or record.description)
 
     def phrases(self, tool_id: str) -> tuple[str, ...]:
         """Return the phrases of a tool, in English, when to use it last; none for an unknown tool."""

@@ -30,6 +30,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
             "refusals",
             "distribution",
             "validation",
+            "variables",
         ),
         ("tools", "encoding", "signing", "feedback"),
         ("provider_formats", "query"),

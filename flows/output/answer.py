@@ -7,6 +7,7 @@ from flows.output.terminal import out, plain_text
 from router import Diagnosis, RoutedTool, RoutedTools, Router, Signal
 from router.answer.verdict import advice, score_text, verdict, why_assumed
 from router.contract import DOCUMENT_SIGNALS
+from router.record import Kind
 
 _MAX_DROPPED = 5
 _MAX_DUPLICATES = 3  # duplicates that are named; the rest are counted
@@ -115,10 +116,10 @@ def explanation_table(routed: RoutedTools) -> Table:
 
 
 def _name(tool: RoutedTool) -> Text:
-    """Return a tool's id, and below it the tools that need it first, and its duplicates of other providers."""
-    name = plain_text(tool.tool_id, "cyan") + plain_text(
-        "".join(f"\n  first, {one}" for one in _needed_by(tool)), "dim"
-    )
+    """Return a tool's id, its kind where it is no tool, and below the tools that need it first, and its duplicates."""
+    kind = "" if tool.record.kind is Kind.TOOL else f" ({tool.record.kind})"
+    first = "".join(f"\n  first, {one}" for one in _needed_by(tool))
+    name = plain_text(tool.tool_id, "cyan") + plain_text(kind + first, "dim")
     if not tool.also_from:
         return name
     named, rest = tool.also_from[:_MAX_DUPLICATES], len(tool.also_from) - _MAX_DUPLICATES

@@ -10,8 +10,9 @@ from flows.output.formatting import cell_text, shorten
 from flows.output.rows import layout
 from flows.output.terminal import key_value_table, out, plain_text, print_heading
 from pipeline.inspection.results import ResultRows, ToolInspection
+from router.record import Kind
 
-_MAX_DOCUMENT = 400  # characters
+_MAX_DOCUMENT, _MAX_INSTRUCTIONS = 400, 2_000  # characters
 _MAX_PARAMETERS, _MAX_EVENTS, _MAX_DEPENDENTS = 20, 12, 10
 
 
@@ -21,6 +22,7 @@ def show_tool(page: ToolInspection) -> None:
     out.print(plain_text(record.tool_id, "bold cyan"), soft_wrap=True)
     facts = [
         ("provider", record.provider or "–"),
+        ("kind", "" if record.kind is Kind.TOOL else str(record.kind)),
         ("name", record.name),
         ("from", f"{record.origin.file} {record.origin.pointer}"),
         ("categories", ", ".join(record.categories)),
@@ -33,6 +35,11 @@ def show_tool(page: ToolInspection) -> None:
     out.print()
     out.print(plain_text(record.description.strip() or "(no description)"))
     _show_parameters(page)
+    if record.instructions:
+        print_heading(f"Instructions ({len(record.instructions):,} characters)")
+        out.print(plain_text(record.instructions[:_MAX_INSTRUCTIONS]))
+        if len(record.instructions) > _MAX_INSTRUCTIONS:
+            out.print("and so on: --json", style="dim")
     if page.expansion is None:
         print_heading("How people ask for it")
         out.print(Text("no expansion: nobody wrote phrases for this tool", "dim"))

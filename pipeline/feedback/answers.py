@@ -11,7 +11,7 @@ from router.feedback import Outcome
 class Answer:
     """An answer, and what became of its tools. `tools` are ranked, the best first; `request` is None without texts.
 
-    `outcomes` are by tool id: of tools that the answer offered, or, where `tools` is empty, of the tools that somebody
+    `outcomes` are by tool id: of tools that the answer offered, or, where it is `named`, of the tools that somebody
     named for the request.
     """
 
@@ -20,6 +20,7 @@ class Answer:
     caller: str | None
     tools: tuple[str, ...]
     outcomes: Mapping[str, Outcome]
+    named: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,13 @@ def join_answers(events: StoredEvents) -> Answers:
     untied = 0
     for report in events.reported:
         answer = offered.get(report.id)
-        shown = answer is not None and (report.tool in (*answer.tools, *answer.always) or not answer.tools)
+        shown = answer is not None and (report.tool in (*answer.tools, *answer.always) or answer.named)
         if answer is None or not shown or answer.caller != report.caller:
             untied += 1
         else:
             outcomes[report.id][report.tool] = report.outcome
     answers = tuple(
-        Answer(event.at, event.request, event.caller, event.tools, outcomes[event.id]) for event in offered.values()
+        Answer(event.at, event.request, event.caller, event.tools, outcomes[event.id], event.named)
+        for event in offered.values()
     )
     return Answers(answers, untied)

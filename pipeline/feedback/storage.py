@@ -9,7 +9,7 @@ count once.
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from pipeline.errors import RunAborted
 from router.feedback import Event, Offered, Removed, Reported
 from router.feedback.events import decode_event
 from router.feedback.files import complete_file, event_files
+from router.search.search import clean_request
 from router.snapshot.store.locking import lock_file
 
 EVENTS_FILE = "events.parquet"
@@ -38,6 +39,7 @@ _SCHEMA = pa.schema(
         pa.field("always", pa.list_(pa.string())),
         pa.field("caller", pa.string()),
         pa.field("request", pa.string()),
+        pa.field("named", pa.bool_()),
         pa.field("tool", pa.string()),
         pa.field("outcome", pa.string()),
         pa.field("events", pa.int64()),
@@ -55,7 +57,7 @@ class FeedbackLimits:
 
 @dataclass(frozen=True)
 class StoredEvents:
-    """The events of a folder, the oldest first. `removed` were removed for their size or age.
+    """The events of a folder, the oldest first. `removals` tell how many were removed for their size or age.
 
     `unreadable` counts lines that hold no event, as a full disk leaves behind; `writing` the files that a running
     router still writes, whose events are read all the same.
@@ -63,7 +65,7 @@ class StoredEvents:
 
     offered: tuple[Offered, ...] = ()
     reported: tuple[Reported, ...] = ()
-    removed: int = 0
+    removals: tuple[Removed, ...] = ()
     unreadable: int = 0
     writing: int = 0
 
@@ -74,6 +76,11 @@ class StoredEvents:
         return sorted(events, key=lambda event: event.at)
 
     @property
+    def removed(self) -> int:
+        """Return how many events were removed."""
+        return sum(removal.events for removal in self.removals)
+
+    @property
     def count(self) -> int:
         """Return how many events there are."""
         return len(self.offered) + len(self.reported)
@@ -82,15 +89,15 @@ class StoredEvents:
 def read_events(folder: Path) -> StoredEvents:
     """Return all events of a folder, and change nothing. Raises RunAborted where it cannot be read."""
     try:
-        files = event_files(folder)
-        events, unreadable = _read_table(folder / EVENTS_FILE), 0
-        writing = 0
-        for path in files:
+        events, unreadable, writing = list[Event](), 0, 0
+        for path in event_files(folder):
             with complete_file(path) as descriptor:
                 writing += descriptor is None and path.exists()
-            found, wrong = _read_lines(path.read_bytes().split(b"\n")) if path.exists() else ([], 0)
+            found, wrong = _read_lines(path)
             events += found
             unreadable += wrong
+        # Last: a build that runs meanwhile moves events into it. Those that were read twice count once.
+        events += _read_table(folder / EVENTS_FILE)
     except OSError as error:
         raise _unreadable(folder, error) from error
     return _stored(events, unreadable, writing)
@@ -107,9 +114,10 @@ def compact_events(folder: Path, limits: FeedbackLimits | None = None, now: floa
 def forget_request(folder: Path, request: str) -> int:
     """Erase the text of a request, whatever its case and spaces, and return how many answers had it.
 
-    Files that a running router still writes are left as they are: `read_events` counts them. Raises RunAborted.
+    Files that a running router still writes are left as they are: `read_events` counts them. Raises RequestInvalid for
+    a blank text, and RunAborted.
     """
-    words = normal_words(request)
+    words = normal_words(clean_request(request))
     before = sum(_asks(event, words) for event in read_events(folder).offered)
     _rewrite(folder, None, time.time(), words)
     return before - sum(_asks(event, words) for event in read_events(folder).offered)
@@ -131,7 +139,7 @@ def _rewrite(folder: Path, limits: FeedbackLimits | None, now: float, forget: st
                 descriptor = stack.enter_context(complete_file(path))
                 if descriptor is not None:
                     complete.append(path)
-                    found, wrong = _read_lines(path.read_bytes().split(b"\n"))
+                    found, wrong = _read_lines(path)
                     events += found
                     unreadable += wrong
             stored = _stored(events, unreadable, 0)
@@ -152,8 +160,20 @@ def _newer(stored: StoredEvents, since: float) -> StoredEvents:
     """Return the events from a time on, and count the others as removed."""
     offered = tuple(event for event in stored.offered if event.at >= since)
     reported = tuple(event for event in stored.reported if event.at >= since)
-    kept = replace(stored, offered=offered, reported=reported)
-    return replace(kept, removed=stored.removed + stored.count - kept.count)
+    return _counted(stored, replace(stored, offered=offered, reported=reported))
+
+
+def _newest(stored: StoredEvents, count: int) -> StoredEvents:
+    """Return the newest events, and count the others as removed."""
+    newest = stored.events[stored.count - count :]
+    offered = tuple(event for event in newest if isinstance(event, Offered))
+    reported = tuple(event for event in newest if isinstance(event, Reported))
+    return _counted(stored, replace(stored, offered=offered, reported=reported))
+
+
+def _counted(stored: StoredEvents, kept: StoredEvents) -> StoredEvents:
+    removed = stored.count - kept.count
+    return replace(kept, removals=(*kept.removals, Removed(time.time(), removed))) if removed else kept
 
 
 def _write_table(folder: Path, stored: StoredEvents, limits: FeedbackLimits | None) -> StoredEvents:
@@ -161,8 +181,7 @@ def _write_table(folder: Path, stored: StoredEvents, limits: FeedbackLimits | No
     part = folder / f"{EVENTS_FILE}.part"
     while True:
         rows = [_row(event) for event in stored.events]
-        if stored.removed:
-            rows.append(_row(Removed(0.0, stored.removed)))
+        rows += [_row(removal) for removal in stored.removals]
         part.unlink(missing_ok=True)
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             parquet.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), stream, compression="zstd")
@@ -172,9 +191,7 @@ def _write_table(folder: Path, stored: StoredEvents, limits: FeedbackLimits | No
         if limits is None or size <= limits.max_bytes or not stored.count:
             os.replace(part, folder / EVENTS_FILE)
             return stored
-        times = [event.at for event in stored.events]
-        first = len(times) - int(len(times) * 0.9 * limits.max_bytes / size)
-        stored = _newer(stored, times[first] if first < len(times) else float("inf"))
+        stored = _newest(stored, int(stored.count * 0.9 * limits.max_bytes / size))
 
 
 def _read_table(path: Path) -> list[Event]:
@@ -198,8 +215,12 @@ def _row(event: Event) -> dict[str, Any]:
     return row
 
 
-def _read_lines(lines: Sequence[bytes]) -> tuple[list[Event], int]:
-    """Return the events of lines, and how many lines hold none."""
+def _read_lines(path: Path) -> tuple[list[Event], int]:
+    """Return the events of a file, and how many lines hold none; nothing where a build has removed it meanwhile."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return [], 0
     events = [decode_event(line) for line in lines if line]
     found = [event for event in events if event is not None]
     return found, len(events) - len(found)
@@ -210,7 +231,7 @@ def _stored(events: Iterable[Event], unreadable: int, writing: int) -> StoredEve
     return StoredEvents(
         tuple(event for event in once if isinstance(event, Offered)),
         tuple(event for event in once if isinstance(event, Reported)),
-        sum(event.events for event in once if isinstance(event, Removed)),
+        tuple(event for event in once if isinstance(event, Removed)),
         unreadable,
         writing,
     )

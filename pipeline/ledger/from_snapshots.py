@@ -214,7 +214,7 @@ def _records(path: Path) -> Iterator[ToolRecord]:
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
-            yield ToolRecord.from_json({**row, **row["record"]})  # outputs and links stand beside the record
+            yield ToolRecord.from_json({**row, **row["record"]})  # outputs, links and operation stand beside the record
 
 
 def _rows(connection: "duckdb.DuckDBPyConnection", statement: str) -> list[tuple[str, ...]]:

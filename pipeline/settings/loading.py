@@ -16,7 +16,7 @@ from pipeline.settings.problems import Place, problems
 from router.tools.definitions.json_values import check_depth, parse_json
 
 CATALOG_FILE = "catalog.toml"
-SKILL_FILE = "SKILL.md"
+SKILL_FILES = ("SKILL.md", "skill.md")  # the first is how the specification writes it; agents read both
 _MAX_DEPTH = 50  # real settings have five levels
 _MAX_DOTS = 500  # on one line; tomllib takes quadratic time and memory for dotted keys
 _PREFIX = "QUARTERMASTER_"
@@ -184,7 +184,7 @@ def _defaults(path: Path) -> dict[str, Any]:
         if not names:
             raise SettingsInvalid(
                 f"{path} holds neither {CATALOG_FILE} nor a .json, .jsonl or .yaml file of tools, nor a folder with a "
-                f"{SKILL_FILE}"
+                f"{SKILL_FILES[0]}"
             )
         settings["source"] = [{"path": name} for name in names]
     if tools and tools.with_name("expansions.jsonl").is_file():
@@ -193,8 +193,10 @@ def _defaults(path: Path) -> dict[str, Any]:
 
 
 def _holds_skills(folder: Path) -> bool:
-    """Return whether a folder is a skill, or holds folders that are."""
-    return any((place / SKILL_FILE).is_file() for place in (folder, *folder.iterdir()))
+    """Return whether a folder is a skill, or holds one in a folder or in a folder of folders, such as `skills/`."""
+    places = ("", "*/", "*/*/")
+    found = (file for place in places for name in SKILL_FILES for file in folder.glob(f"{place}{name}"))
+    return any(not part.startswith(".") for file in found for part in file.relative_to(folder).parts[:1])
 
 
 def environment_settings(

@@ -48,6 +48,8 @@ class SourceSettings(Section):
     need (PATH, HOME, the language, …): `TOKEN = "${TOKEN}"` hands one on."""
     oauth: OAuthSettings | None = None
     """OAuth at a remote MCP server."""
+    sse: bool = False
+    """Whether the `url` is an MCP server that has the deprecated HTTP+SSE transport alone."""
     redirect_hosts: tuple[str, ...] = ()
     """Hosts, beside the `url`'s own server, that a redirect may lead to. Headers and users do not go there."""
     private_hosts: tuple[str, ...] = ()
@@ -71,6 +73,8 @@ class SourceSettings(Section):
     def _asked_with(self) -> "SourceSettings":
         if (self.headers or self.oauth) and self.url is None:
             raise ValueError(f"{'headers' if self.headers else 'oauth'} are for a url")
+        if self.sse and (self.url is None or not self.is_live_server):
+            raise ValueError("sse is for the url of an MCP server")
         if self.env and self.command is None:
             raise ValueError("env is for a command")
         if self.oauth and not self.is_live_server:

@@ -5,15 +5,14 @@ It takes and gives plain dicts, and takes the SDK's objects (`message.content`) 
     >>> search = AnthropicToolSearch(router, k=5)
     >>> reply = client.messages.create(model=model, max_tokens=1024, messages=messages, tools=search.tools(messages))
     >>> messages.append({"role": "assistant", "content": reply.content})
-    >>> messages.append({"role": "user", "content": search.results(reply.content, call)})
+    >>> messages.append({"role": "user", "content": search.answers(reply.content, call)})  # unless empty
 """
 
-import inspect
 import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Unpack
 
-from router.adapters import Call, as_text
+from router.adapters import Call, as_text, call_async, call_now
 from router.adapters.anthropic_blocks import ToolUse, referenced_names, tool_uses
 from router.adapters.tool_search import DESCRIPTION, NAME, CalledTool, ToolSearch
 from router.answer.options import RouteOptions
@@ -22,8 +21,7 @@ from router.errors import RequestInvalid, SettingsInvalid, quoted
 from router.provider_formats import Detail, Form, parse_choice, render
 from router.record import ToolRecord
 from router.router import Router
-from router.selection.admission import admit
-from router.snapshot.facets import Facet, Facets
+from router.selection.admission import admitted
 
 MOST_TOOLS = 10_000  # of one request, https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
 GONE = "This tool is gone and cannot be called. Search for another one."
@@ -32,18 +30,18 @@ _NAME = re.compile("[a-zA-Z0-9_-]{1,128}")
 
 
 class AnthropicToolSearch:
-    """The tools of a request, and the results of the model's calls. It keeps nothing of a dialogue.
+    """Answers a model's `tool_use` blocks. It keeps nothing of a dialogue.
 
-    What was found is read from the messages, so one search serves all dialogues and threads. The tools of the
-    selection's `always` are loaded from the start, every other tool when a search has found it.
+    What is loaded already is read from the dialogue's own messages, so one search serves all dialogues and threads. The
+    tools of the selection's `always` are loaded from the start, every other tool when a search has found it.
 
     Args:
         router: Finds the tools.
-        name: The name of the search tool.
-        description: What the model reads about the search tool.
+        name: The name of the search.
+        description: What the model reads about the search.
         own: The names of tools that you bring yourself: their calls are yours to answer, and no tool of the catalog is
             offered under such a name.
-        strict: Render found tools in strict mode where their schemas have one.
+        strict: Render tools in strict mode where their schemas have one.
         options: Those of `Router.route`, such as `k` (5 by default) and `token_budget`. A found tool is sent alike at
             every turn, so a budget leaves tools out and shortens none.
 
@@ -68,14 +66,14 @@ class AnthropicToolSearch:
         self.name = name
         self.description = description
         self._router = router
-        self._taken = frozenset((name, *own))
+        self._taken = (name, *own)  # a model's name may be any JSON, also what no set takes
         self._strict = strict
         self._detail = parse_choice(Detail, options.get("detail", Detail.FULL))
         self._search = ToolSearch(router, Form.ANTHROPIC, {**options, "shorten": False}, strict=strict)
 
     @property
     def tool(self) -> dict[str, Any]:
-        """Return the search tool itself. It is never deferred."""
+        """Return the search itself. It is never deferred."""
         return {"name": self.name, "description": self.description, "input_schema": self._search.parameters}
 
     def tools(self, messages: Iterable[Any]) -> list[dict[str, Any]]:
@@ -109,15 +107,16 @@ class AnthropicToolSearch:
             )
         return tools
 
-    def results(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
-        """Return a `tool_result` for each call in the content of the model's message, except for calls of `own`.
+    def answers(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
+        """Return a `tool_result` for each call in the content of the model's message; none where the model is done.
 
-        A search is answered by references, other calls by `call(tool_id, arguments)`. An invented tool and broken
-        arguments, also those that `call` refuses with RequestInvalid, are told to the model as errors. The list opens
-        the next user message: the API takes a text only after the last `tool_result`.
+        A search is answered by references, other calls by `call(tool_id, arguments)`; calls of `own` are left out. An
+        invented tool and broken arguments, also those that `call` refuses with RequestInvalid, are told to the model.
+        The list opens the next user message: the API takes a text only after the last `tool_result`.
 
         Raises:
             Exception: Whatever else `call` raises.
+            NothingSelected: No tool is left, and the selection asks for an error then.
             TypeError: `call` is asynchronous.
         """
         results: list[dict[str, Any]] = []
@@ -127,19 +126,14 @@ class AnthropicToolSearch:
                     answer = self._found(self._search.find(use.input))
                 else:
                     called = self._search.called(use.name, use.input)
-                    result = call(called.tool_id, called.arguments)
-                    if inspect.isawaitable(result):
-                        if inspect.iscoroutine(result):
-                            result.close()
-                        raise TypeError(f"the call of {called.tool_id} is asynchronous: use `results_async`")
-                    answer = as_text(result)
+                    answer = as_text(call_now(call, called.tool_id, called.arguments, "use answers_async"))
                 results.append(use.result(answer))
             except RequestInvalid as error:
                 results.append(use.result(str(error), is_error=True))
         return results
 
-    async def results_async(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
-        """Return what `results` does; searches run beside the event loop, and `call` may be async."""
+    async def answers_async(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
+        """Return what `answers` does; searches run beside the event loop, and `call` may be async."""
         results: list[dict[str, Any]] = []
         for use in self._uses(content):
             try:
@@ -147,8 +141,7 @@ class AnthropicToolSearch:
                     answer = self._found(await self._search.find_async(use.input))
                 else:
                     called = self._search.called(use.name, use.input)
-                    result = call(called.tool_id, called.arguments)
-                    answer = as_text(await result if inspect.isawaitable(result) else result)
+                    answer = as_text(await call_async(call, called.tool_id, called.arguments))
                 results.append(use.result(answer))
             except RequestInvalid as error:
                 results.append(use.result(str(error), is_error=True))
@@ -185,10 +178,8 @@ class AnthropicToolSearch:
         """
         selection = self._search.selection
         always = [record for tool_id in selection.always if (record := self._router.record(tool_id))]
-        admission = admit(lambda: Facets(tuple(Facet.of(record) for record in records)), selection, None, None)
-        admitted = [record for ordinal, record in enumerate(records) if not admission.refusal(ordinal)]
         rendered = render(
-            [*always, *admitted],
+            [*always, *admitted(selection, records)],
             Form.ANTHROPIC,
             detail=self._detail,
             strict=self._strict,

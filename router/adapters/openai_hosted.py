@@ -13,7 +13,7 @@ from router.provider_formats.namespaces import in_namespaces
 from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
-from router.selection.admission import refusal_reason
+from router.selection.admission import admitted
 
 
 def hosted_tools(router: Router, selection: Selection | None = None, *, strict: bool = False) -> Rendered:
@@ -26,7 +26,7 @@ def hosted_tools(router: Router, selection: Selection | None = None, *, strict: 
         SettingsInvalid: No tool is left to search.
     """
     selection = router.selection if selection is None else selection
-    records = [record for record in router.tools if refusal_reason(selection, record) is None]
+    records = admitted(selection, [*router.tools])
     searched = {record.tool_id for record in records} - {*selection.always}
     rendered = render(
         sorted(records, key=_place),

@@ -1,29 +1,35 @@
 """OpenAI's Responses API: the tool search that the client executes.
 
+It takes and gives plain dicts, and takes the objects of the package `openai` (`response.output`) as well; it imports no
+package of OpenAI's.
+
     >>> search = ResponsesToolSearch(router, k=5)
-    >>> response = client.responses.create(model=..., tools=search.tools, input=items)
+    >>> response = client.responses.create(model=model, tools=search.tools, input=items)
     >>> answers = search.answers(response.output, call, history=items)
     >>> items += [*response.output, *answers]  # and again, until there are no answers
-
-It takes and gives dicts, and takes the objects of the package `openai`, but does not import it.
 """
 
-import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Unpack
 
-from router.adapters import Call, as_text
+from router.adapters import Call, as_text, call_async, call_now
+from router.adapters.openai_items import (
+    Item,
+    call_output,
+    developer_message,
+    fields_of,
+    is_search,
+    names_in,
+    search_output,
+)
 from router.adapters.tool_search import DESCRIPTION, CalledTool, ToolSearch
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
-from router.errors import RequestInvalid, quoted
+from router.errors import RequestInvalid
 from router.provider_formats import Form, render
 from router.provider_formats.namespaces import in_namespaces
 from router.router import Router
-
-Item = Mapping[str, Any]
 
 # A search's answer has no place for a sentence, so these follow it in a developer's message. Models give such messages
 # authority: none of the sentences quotes the model, a user or a vendor.
@@ -33,207 +39,158 @@ _ALL_LOADED = "The tools that fit best are loaded already. Call one of them, or 
 
 
 class ResponsesToolSearch:
-    """Answers a model's `tool_search_call` and `function_call` items.
+    """Answers a model's `tool_search_call` and `function_call` items. It keeps nothing of a dialogue.
 
-    It keeps nothing of a dialogue, so one serves all dialogues and threads. What is loaded already is read from the
-    dialogue's own items.
+    What is loaded already is read from the dialogue's own items, so one search serves all dialogues and threads.
+
+    Args:
+        router: Finds the tools.
+        description: What the model reads about the search.
+        own: The names of functions that you bring yourself: their calls are yours to answer, and no tool of the catalog
+            is loaded under such a name.
+        namespaces: Load found tools in namespaces by provider, in place of plain functions.
+        strict: Render tools in strict mode where their schemas have one.
+        options: Those of `Router.route`, such as `k` (5 by default) and `token_budget`.
     """
 
     def __init__(
-        self, router: Router, *, namespaces: bool = False, strict: bool = False, **options: Unpack[RouteOptions]
+        self,
+        router: Router,
+        *,
+        description: str = DESCRIPTION,
+        own: Collection[str] = (),
+        namespaces: bool = False,
+        strict: bool = False,
+        **options: Unpack[RouteOptions],
     ) -> None:
-        """Keep what searches need.
+        self.description = description
+        self._router = router
+        self._own = (*own,)
+        self._namespaces = namespaces
+        self._strict = strict
+        self._search = ToolSearch(router, Form.RESPONSES, options, strict=strict)
 
-        Args:
-            router: The router that is searched.
-            namespaces: Load found tools in namespaces by provider, in place of plain functions.
-            strict: Render tools in strict mode where their schemas have one.
-            options: Those of `Router.route`, such as `k` (5 by default) and `token_budget`.
-        """
-        self.search = ToolSearch(router, Form.RESPONSES, options, strict=strict)
-        self.namespaces = namespaces
-
-    @cached_property
+    @property
     def tool(self) -> dict[str, Any]:
-        """Return the tool search as the model sees it."""
+        """Return the search itself."""
         return {
             "type": "tool_search",
             "execution": "client",
-            "description": DESCRIPTION,
-            "parameters": self.search.parameters,
+            "description": self.description,
+            "parameters": self._search.parameters,
         }
 
     @property
     def tools(self) -> list[Any]:
-        """Return what to pass as `tools`: the search, and the functions that the selection has in every answer.
+        """Return the tools of every request: the search, and those of the selection's `always`.
 
         They are the same in every request, so that the prompt cache holds. All are dicts; Any fits the SDK's types.
         """
-        router = self.search.router
-        always = [record for tool_id in self.search.selection.always if (record := router.record(tool_id)) is not None]
-        rendered = render(always, Form.RESPONSES, strict=self.search.strict, vendor_text=router.vendor_text)
-        return [self.tool, *rendered.tools]
+        always = (self._router.record(tool_id) for tool_id in self._search.selection.always)
+        rendered = render(
+            [record for record in always if record is not None],
+            Form.RESPONSES,
+            strict=self._strict,
+            vendor_text=self._router.vendor_text,
+        )
+        return [self.tool, *(tool for tool in rendered.tools if tool["name"] not in self._own)]
 
     def answers(self, output: Iterable[Any], call: Call, *, history: Iterable[Any] = ()) -> list[Any]:
         """Return the items that answer a response, to be added behind it; none where the model is done.
 
-        Each search gets its tools, each call the result of `call`. A call that names no tool, or whose arguments are
-        broken, is answered with the error, so that the model may try again.
+        A search is answered by its tools, other calls by `call(tool_id, arguments)`; calls of `own` are left out. An
+        invented tool and broken arguments, also those that `call` refuses with RequestInvalid, are told to the model.
 
         Args:
             output: The items of the response.
-            call: Calls a tool by its id. An exception of it ends the run.
+            call: Calls a tool by its id.
             history: The items of the dialogue so far. Tools that are loaded there are not loaded again.
 
         Raises:
+            Exception: Whatever else `call` raises.
             NothingSelected: No tool is left, and the selection asks for an error then.
             TypeError: `call` is asynchronous, or an item is neither a mapping nor an object of the SDK.
         """
-        turn = _Turn(self, history)
-        for item in map(_fields, output):
-            if _is_search(item):
-                turn.load(item, self._find(item))
-            elif item.get("type") == "function_call":
-                turn.add_result(item, self._result(item, call))
+        turn = self._turn(history)
+        for item in map(fields_of, output):
+            if is_search(item):
+                try:
+                    turn.load(item, self._search.find(item.get("arguments")))
+                except RequestInvalid:
+                    turn.refuse(item)
+            elif self._is_call(item):
+                try:
+                    called = self.called(item)
+                    result = call_now(call, called.tool_id, called.arguments, "use answers_async")
+                    turn.outputs.append(call_output(item, as_text(result)))
+                except RequestInvalid as error:
+                    turn.outputs.append(call_output(item, str(error)))
         return turn.items
 
     async def answers_async(self, output: Iterable[Any], call: Call, *, history: Iterable[Any] = ()) -> list[Any]:
-        """Run `answers` beside the event loop; `call` may be asynchronous."""
-        turn = _Turn(self, history)
-        for item in map(_fields, output):
-            if _is_search(item):
-                turn.load(item, await self._find_async(item))
-            elif item.get("type") == "function_call":
-                turn.add_result(item, await self._result_async(item, call))
-        return turn.items
-
-    def answer(self, search_call: Any, *, history: Iterable[Any] = ()) -> list[Any]:
-        """Return the `tool_search_output` of one `tool_search_call`, and the message that may have to follow it.
-
-        For loops that call functions in a way of their own. Where a response has several searches, `history` holds the
-        answers to those before.
-        """
-        turn, item = _Turn(self, history), _fields(search_call)
-        turn.load(item, self._find(item))
+        """Return what `answers` does; searches run beside the event loop, and `call` may be async."""
+        turn = self._turn(history)
+        for item in map(fields_of, output):
+            if is_search(item):
+                try:
+                    turn.load(item, await self._search.find_async(item.get("arguments")))
+                except RequestInvalid:
+                    turn.refuse(item)
+            elif self._is_call(item):
+                try:
+                    called = self.called(item)
+                    result = await call_async(call, called.tool_id, called.arguments)
+                    turn.outputs.append(call_output(item, as_text(result)))
+                except RequestInvalid as error:
+                    turn.outputs.append(call_output(item, str(error)))
         return turn.items
 
     def called(self, function_call: Any) -> CalledTool:
         """Return the tool that a `function_call` item calls, with the tool's own arguments.
 
         Raises:
-            RequestInvalid: No tool has the name, it may not be used here, or the arguments are no JSON object. Give the
-                message to the model as the output of its call.
+            RequestInvalid: As `ToolSearch.called`. Give the message to the model as the output of its call.
         """
-        item = _fields(function_call)
-        return self.search.called(item.get("name", ""), item.get("arguments"))
+        item = fields_of(function_call)
+        return self._search.called(item.get("name", ""), item.get("arguments"))
 
-    def _find(self, item: Item) -> RoutedTools | None:
-        """Return what a search finds; None where it has no request."""
-        try:
-            return self.search.find(item.get("arguments"))
-        except RequestInvalid:
-            return None
+    def _is_call(self, item: Item) -> bool:
+        return item.get("type") == "function_call" and item.get("name") not in self._own
 
-    async def _find_async(self, item: Item) -> RoutedTools | None:
-        try:
-            return await self.search.find_async(item.get("arguments"))
-        except RequestInvalid:
-            return None
-
-    def _result(self, item: Item, call: Call) -> str:
-        try:
-            called = self.called(item)
-        except RequestInvalid as error:
-            return str(error)
-        result = call(called.tool_id, called.arguments)
-        if inspect.isawaitable(result):
-            if inspect.iscoroutine(result):
-                result.close()
-            raise TypeError(f"the call of {called.tool_id} is asynchronous: use answers_async")
-        return as_text(result)
-
-    async def _result_async(self, item: Item, call: Call) -> str:
-        try:
-            called = self.called(item)
-        except RequestInvalid as error:
-            return str(error)
-        result = call(called.tool_id, called.arguments)
-        return as_text(await result if inspect.isawaitable(result) else result)
+    def _turn(self, history: Iterable[Any]) -> "_Turn":
+        return _Turn(self._search, names_in(history) | names_in(self.tools) | {*self._own}, self._namespaces)
 
 
 class _Turn:
     """The answers to one response. Messages come last: a call's output follows its call."""
 
-    def __init__(self, search: ResponsesToolSearch, history: Iterable[Any]) -> None:
-        self._search = search
-        self._loaded = _names(() if isinstance(history, str) else history) | _names(search.tools)
-        self._outputs: list[dict[str, Any]] = []
+    def __init__(self, search: ToolSearch, loaded: set[str], namespaces: bool) -> None:
+        self.outputs: list[dict[str, Any]] = []
+        self._search, self._loaded, self._namespaces = search, loaded, namespaces
         self._messages: list[dict[str, Any]] = []
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        return [*self._outputs, *self._messages]
+        return [*self.outputs, *self._messages]
 
-    def load(self, search_call: Item, routed: RoutedTools | None) -> None:
+    def load(self, search_call: Item, routed: RoutedTools) -> None:
         """Add the answer to a search: the found tools that are not loaded yet, and what the model should know."""
-        tools = () if routed is None else self._new_tools(routed)
-        self._loaded |= _names(tools)
-        self._outputs.append(
-            {
-                "type": "tool_search_output",
-                "call_id": search_call.get("call_id"),
-                "execution": "client",
-                "status": "incomplete" if routed is None else "completed",
-                "tools": [*tools],
-            }
-        )
-        if note := _note(routed, tools):
-            self._messages.append({"type": "message", "role": "developer", "content": note})
+        tools = self._new_tools(routed)
+        self._loaded |= names_in(tools)
+        self.outputs.append(search_output(search_call, tools, "completed"))
+        notes = (routed.doubt, "" if tools else _ALL_LOADED) if routed.tools else (_NOTHING,)
+        if note := " ".join(filter(None, notes)):
+            self._messages.append(developer_message(note))
 
-    def add_result(self, function_call: Item, text: str) -> None:
-        """Add the result of a call."""
-        self._outputs.append({"type": "function_call_output", "call_id": function_call.get("call_id"), "output": text})
+    def refuse(self, search_call: Item) -> None:
+        """Add the answer to a search without a request."""
+        self.outputs.append(search_output(search_call, (), "incomplete"))
+        self._messages.append(developer_message(_NO_REQUEST))
 
     def _new_tools(self, routed: RoutedTools) -> tuple[dict[str, Any], ...]:
-        rendered = self._search.search.render(routed)
+        rendered = self._search.render(routed)
         new = replace(rendered, tools=tuple(tool for tool in rendered.tools if tool["name"] not in self._loaded))
-        if not self._search.namespaces:
+        if not self._namespaces:
             return new.tools
         providers = {tool.tool_id: tool.record.provider for tool in (*routed.always, *routed.tools)}
         return in_namespaces(new, providers, taken=self._loaded).tools
-
-
-def _note(routed: RoutedTools | None, tools: tuple[dict[str, Any], ...]) -> str:
-    """Return what a model should know of a search beyond its tools; an empty text for nothing."""
-    if routed is None:
-        return _NO_REQUEST
-    if not routed.tools:
-        return _NOTHING
-    return " ".join(filter(None, (routed.doubt, "" if tools else _ALL_LOADED)))
-
-
-def _names(items: Iterable[Any]) -> set[str]:
-    """Return the names of all functions and namespaces among items, and within them."""
-    names: set[str] = set()
-    for item in map(_fields, items):
-        kind = item.get("type")
-        if kind in ("function", "custom", "namespace"):
-            names.add(item["name"])
-        if kind in ("namespace", "tool_search_output", "additional_tools"):
-            names |= _names(item.get("tools", ()))
-    return names
-
-
-def _is_search(item: Item) -> bool:
-    """Return whether an item is a search that the client answers: one without `execution` is the client's too."""
-    return item.get("type") == "tool_search_call" and item.get("execution") != "server"
-
-
-def _fields(item: Any) -> Item:
-    """Return an item as a mapping: it may be one, or an object of the SDK."""
-    if isinstance(item, Mapping):
-        return item
-    if callable(dump := getattr(item, "model_dump", None)):
-        fields: Item = dump()
-        return fields
-    raise TypeError(f"an item is {quoted(item)}: it must be a mapping, or an object of the package openai")

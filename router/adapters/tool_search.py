@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from router.answer.options import RouteOptions
+from router.answer.options import CheckedOptions, RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, quoted
 from router.provider_formats import Form, Rendered, parse_choice, render
@@ -42,6 +42,10 @@ class ToolSearch:
 
     `options` are those of `Router.route`, such as `k` (5 by default) and `token_budget`. `strict` renders found tools
     in the provider's strict mode where their schemas have one.
+
+    Raises:
+        RequestInvalid, SettingsInvalid: An option is out of its range. A search would blame the model's request for it.
+        TypeError: An option is unknown.
     """
 
     def __init__(self, router: Router, form: Form | str, options: RouteOptions, *, strict: bool = False) -> None:
@@ -49,6 +53,7 @@ class ToolSearch:
         self.form = parse_choice(Form, form)
         self.strict = strict
         self._options: RouteOptions = {"k": 5, **options, "form": self.form}
+        CheckedOptions.of(self._options, CheckedOptions())
 
     @cached_property
     def parameters(self) -> dict[str, Any]:

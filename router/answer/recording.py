@@ -46,11 +46,15 @@ def record_outcome(
         raise SettingsInvalid("the router keeps no feedback: open it with feedback=FeedbackLog(folder)")
     if not isinstance(tool_id, str) or not 0 < len(tool_id) <= MAX_NAME:
         raise RequestInvalid(f"tool_id is {quoted(tool_id)}, it must be the id of a tool")
+    if not isinstance(caller, str | None):
+        raise RequestInvalid(f"caller is {quoted(caller)}, it must be a text")
+    if not isinstance(answer, RoutedTools | str):
+        raise RequestInvalid(f"answer is {quoted(answer)}, it must be an answer of route, or the text of a request")
     outcome = parse_outcome(outcome)
     if isinstance(answer, RoutedTools):
         if not answer.request_id:
             raise RequestInvalid("no feedback log keeps this answer: it was routed without one, or with feedback=False")
         request_id = answer.request_id
     else:
-        request_id = log.offered(snapshot, (), request=clean_request(answer), caller=caller)
+        request_id = log.offered(snapshot, (), request=clean_request(answer), caller=caller, named=True)
     log.report(request_id, tool_id, outcome, caller=caller)

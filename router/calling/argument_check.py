@@ -1,6 +1,7 @@
 """Arguments of a call, checked against the tool's input schema before they are sent."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
@@ -54,7 +55,7 @@ def argument_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
     """
     _steps_left.set([_MAX_STEPS])
     try:
-        if len(json.dumps(arguments)) > _MAX_JSON:
+        if _json_length(arguments) > _MAX_JSON:
             return []
         dialect = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
         dialect.check_schema(schema, format_checker=jsonschema.FormatChecker(()))
@@ -64,6 +65,13 @@ def argument_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
     except (jsonschema.SchemaError, jsonschema.exceptions.UnknownType, Unresolvable, RecursionError, _TooManySteps):
         return []
     return [f"{error.json_path}: {error.message}" for error in errors]
+
+
+def _json_length(arguments: Mapping[str, Any]) -> float:
+    try:
+        return len(json.dumps(arguments))
+    except (TypeError, ValueError):  # a program's own values, such as dates: whoever writes the message refuses them
+        return math.inf
 
 
 @lru_cache

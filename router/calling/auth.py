@@ -1,10 +1,12 @@
 """How requests of a provider are authenticated, as the settings say. Their texts show no secret."""
 
 import base64
-import json
-from collections.abc import Iterator
-from typing import Literal
-from urllib.parse import quote, quote_plus
+import html
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Literal
+from urllib.parse import quote_plus
 
 import msgspec
 
@@ -15,6 +17,10 @@ MASK = "***"
 class _Secret(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({MASK})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Return no field: rich's tracebacks show what msgspec would list here."""
+        return []
 
 
 class Bearer(_Secret, frozen=True, tag="bearer"):
@@ -73,10 +79,21 @@ def secrets_of(auth: Auth | None) -> Iterator[str]:
             yield basic_credentials(quote_plus(auth.client_id), quote_plus(auth.client_secret)).removeprefix("Basic ")
 
 
-def masked(text: str, secrets: Iterator[str] | list[str]) -> str:
-    """Return a text in which secrets of four characters or more are hidden, also as JSON and URLs write them."""
-    forms = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe=""))}
-    for form in sorted(forms, key=len, reverse=True):
-        if len(form) >= _SHORTEST:
-            text = text.replace(form, MASK)
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """Return a text in which secrets of four characters or more are hidden, also as JSON, URLs and HTML write them."""
+    long_enough = sorted({secret for secret in secrets if len(secret) >= _SHORTEST}, key=len, reverse=True)
+    for secret in long_enough:
+        text = re.sub("".join(map(_written, secret)), MASK, text)
     return text
+
+
+@lru_cache(maxsize=4096)
+def _written(character: str) -> str:
+    """Return a pattern of all ways in which a server's encoder may write a character."""
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    as_json = "".join(rf"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+    as_url = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
+    as_html = f"&#0*{ord(character)};|&#x0*{ord(character):x};"
+    named = re.escape(html.escape(character))
+    plus = r"|\+" if character == " " else ""
+    return rf"(?:\\?{re.escape(character)}|(?i:{as_json}|{as_url}|{as_html})|{named}{plus})"

@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -94,5 +95,8 @@ def _parts(field: BodyField, value: Any) -> Iterator[tuple[str, tuple[str | None
 def _multipart(parts: list[tuple[str, tuple[str | None, bytes, str | None]]]) -> tuple[str, bytes]:
     import httpx2
 
+    if not parts:  # httpx2 would write no body at all; this is an empty form
+        boundary = secrets.token_hex(16)
+        return f"multipart/form-data; boundary={boundary}", f"--{boundary}--\r\n".encode()
     request = httpx2.Request("POST", "http://unused.invalid", files=parts)
     return request.headers["content-type"], request.read()

@@ -1,15 +1,18 @@
 """Call tools of a router by their ids, for agents in the same process."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from router.calling.calls import ApiCalls
 from router.calling.results import CallResult
 from router.calling.settings import CallSettings
 from router.errors import QuartermasterError, RequestInvalid
+from router.provider_formats import VendorText
 from router.record import ToolRecord
 from router.router import Router
 from router.selection.admission import refusal_reason
+from router.tools.trust import visible_value
 
 
 class HttpCaller:
@@ -37,11 +40,17 @@ class HttpCaller:
             CallRefused: Nothing was sent: the settings do not allow it, or the arguments do not fit.
             CallFailed: There is no usable answer.
         """
-        return await self._calls.call(self._record(tool_id), arguments)
+        return self._shown(await self._calls.call(self._record(tool_id), arguments))
 
     def preview(self, tool_id: str, arguments: Mapping[str, Any]) -> CallResult:
         """Return the request that `call` would send, secrets masked. Raises RequestInvalid and CallRefused."""
-        return self._calls.preview(self._record(tool_id), arguments)
+        return self._shown(self._calls.preview(self._record(tool_id), arguments))
+
+    def _shown(self, result: CallResult) -> CallResult:
+        """Return a result without hidden characters and terminal sequences, unless vendors' text is verbatim here."""
+        if self._router.vendor_text is not VendorText.TRUSTED:
+            return result
+        return replace(result, text=visible_value(result.text), value=visible_value(result.value))
 
     def _record(self, tool_id: str) -> ToolRecord:
         record = self._router.complete_record(tool_id)

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from router.calling.argument_check import refused_arguments
 from router.calling.auth import MASK, ApiKey, Basic, Bearer, ClientCredentials, basic_credentials
 from router.calling.errors import CallRefused
 from router.calling.requests import HttpRequest, build_request
 from router.calling.results import CallResult, preview_of, result_of
-from router.calling.sending import HttpAnswer, Limits, origin_of, send
+from router.calling.sending import HttpAnswer, Limits, send
 from router.calling.settings import CallSettings, ProviderCalls
 from router.calling.styles import escape
 from router.calling.tokens import TokenCache
@@ -46,10 +47,8 @@ class ApiCalls:
             return preview_of(request.with_parts(*_authentication(settings, MASK, masks=True)))
         token = await self._token(settings)
         answer = await self._send(request, settings, token)
-        credentials = settings.auth
         # A token may be withdrawn before its end. A refused request took no effect, so that it may be sent again.
-        is_refused = answer.status == 401 and isinstance(credentials, ClientCredentials)
-        if is_refused and isinstance(credentials, ClientCredentials) and self._tokens.forget(credentials, token):
+        if answer.status == 401 and self._tokens.forget(settings.auth, token):
             token = await self._token(settings)
             answer = await self._send(request, settings, token)
         return result_of(answer, [*settings.secrets(), token], settings.max_result_characters)
@@ -123,9 +122,13 @@ def _base_url(record: ToolRecord, operation: Operation, settings: ProviderCalls)
 
 def _document_url(record: ToolRecord, url: str) -> str:
     """Return the address of a document's server, which a stranger wrote, if it can only be read in one way."""
-    origin, rest = origin_of(url), url.partition("://")[2]
     plain = all(33 <= ord(character) < 127 and character not in '\\?#"<>^`{|}' for character in url)
-    if not plain or "@" in origin or rest.startswith("/"):
+    try:
+        parts = urlsplit(url)
+        plain = plain and bool(parts.hostname) and "@" not in parts.netloc and (parts.port is None or parts.port > 0)
+    except ValueError:  # of brackets without an IPv6 address, of a port that is no number
+        plain = False
+    if not plain:
         raise CallRefused(
             f"{record.tool_id} was not called: its document's server is no plain address; write a base_url"
         )

@@ -69,6 +69,13 @@ def build_request(
     Raises CallRefused where an argument is unknown, or cannot be sent where it goes.
     """
     _check(operation, arguments)
+    try:
+        return _built(operation, arguments, base_url, encoded_slashes)
+    except RecursionError:
+        raise CallRefused("the arguments are nested too deeply") from None
+
+
+def _built(operation: Operation, arguments: Mapping[str, Any], base_url: str, encoded_slashes: bool) -> HttpRequest:
     given = [
         (parameter, arguments[parameter.argument])
         for parameter in operation.parameters

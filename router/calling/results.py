@@ -1,6 +1,8 @@
 """Tell a model what a server answered: bounded, without secrets, errors as errors."""
 
+import codecs
 import json
+import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -10,6 +12,7 @@ from router.calling.requests import HttpRequest
 from router.calling.sending import HttpAnswer
 
 _MAX_ERROR = 2_000  # characters of the body of an error
+_MAX_KIND = 100
 _TEXTS = (
     "text/",
     "application/xml",
@@ -17,6 +20,12 @@ _TEXTS = (
     "application/x-yaml",
     "application/javascript",
     "application/x-www-form-urlencoded",
+)
+# Charsets of the web. Python knows codecs that are none: "punycode" takes minutes for a megabyte.
+_CHARSET = re.compile(
+    r"(us-)?ascii|utf-?(8|16|32)(-?[lb]e)?|latin-?1|iso-?8859-\d+|(windows-|cp)\d+|koi8-[ru]|mac-?\w+|"
+    r"big5|gbk|gb2312|gb18030|euc-?(jp|kr)|shift[-_]jis|iso-2022-jp",
+    re.IGNORECASE,
 )
 
 
@@ -43,7 +52,7 @@ def result_of(answer: HttpAnswer, secrets: list[str], max_characters: int) -> Ca
     """Return what a model is told of an answer."""
     is_error = not 200 <= answer.status < 300
     text = _text(answer)
-    kind = answer.media_type
+    kind = answer.media_type[:_MAX_KIND]
     if text is None:
         told = (
             f"{_status(answer.status)}: {len(answer.body):,} bytes of {kind or 'no declared type'}, which are no text"
@@ -100,12 +109,17 @@ def _text(answer: HttpAnswer) -> str | None:
             ),
             "utf-8",
         )
-        try:
-            text = answer.body.decode("utf-8" if charset.lower() == "utf8" else charset, "replace")
-        except (LookupError, ValueError):  # no charset that is known here, or no text encoding at all
-            text = answer.body.decode("utf-8", "replace")
+        text = answer.body.decode(charset if _CHARSET.fullmatch(charset) and _is_known(charset) else "utf-8", "replace")
         return None if "\x00" in text else text
     return None if answer.body else ""
+
+
+def _is_known(charset: str) -> bool:
+    try:
+        codecs.lookup(charset)
+    except LookupError:
+        return False
+    return True
 
 
 def _json(text: str, kind: str) -> Any:

@@ -84,15 +84,13 @@ async def _exchange(request: HttpRequest, limits: Limits, public_only: bool, dou
     address = await _public_address(host, parts.port or (443 if parts.scheme == "https" else 80)) if public_only else ""
     # The checked address is the one that is connected to: a second look-up might give another.
     url = httpx2.URL(origin_of(request.url)).copy_with(host=address or host)
-    seconds = dict.fromkeys(("connect", "read", "write", "pool"), limits.timeout_s)
     sent = httpx2.Request(
         request.method,
         url,
         headers={"Host": parts.netloc, **request.all_headers},
         content=request.body or None,
-        # The path and the query as they were made: nothing rewrites them.
+        # The path and the query as they were made: nothing rewrites them. There are no time-outs: `send` bounds it all.
         extensions={
-            "timeout": seconds,
             "sni_hostname": host,
             "target": f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode("ascii"),
         },
@@ -109,7 +107,7 @@ async def _exchange(request: HttpRequest, limits: Limits, public_only: bool, dou
                 body = await _bounded(response.stream, limits.max_response_bytes, origin, doubt)
             finally:
                 await response.aclose()
-        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+        except httpx2.ConnectError as error:
             raise CallFailed(f"{origin} could not be reached ({type(error).__name__}): nothing was sent") from None
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL) as error:
             raise CallFailed(f"the exchange with {origin} broke off ({type(error).__name__}).{doubt}") from None
@@ -149,11 +147,13 @@ async def _public_address(host: str, port: int) -> str:
 
 def _redirect(request: HttpRequest, answer: HttpAnswer) -> HttpRequest | None:
     """Return the request that a redirect within the same origin leads to; None for any other answer."""
-
     location = answer.headers.get("location", "")
     if answer.status not in _REDIRECTS or not location.isascii() or not location.isprintable():
         return None
-    parts = urlsplit(urljoin(request.full_url, location))
+    try:
+        parts = urlsplit(urljoin(request.full_url, location))
+    except ValueError:  # no URL
+        return None
     url = parts._replace(fragment="").geturl()
     if origin_of(url) != origin_of(request.url) or " " in url:
         return None

@@ -16,9 +16,10 @@ from router.calling.header_rules import header_problem, is_token
 from router.errors import SettingsInvalid, quoted
 from router.record import ToolRecord
 from router.snapshot.globs import matching_names
+from router.variables import expanded
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY = "*"
+_SECRET_NAME = re.compile("auth|key|token|secret|passw|session|cookie|credential|signature", re.IGNORECASE)
 _Bytes = Annotated[int, msgspec.Meta(ge=1)]
 
 
@@ -57,6 +58,10 @@ class ProviderCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __repr__(self) -> str:
         return f"ProviderCalls(base_url={self.base_url!r}, auth={self.auth!r})"
 
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Return what rich's tracebacks may show."""
+        return [("base_url", self.base_url), ("auth", self.auth)]
+
     def allows(self, record: ToolRecord) -> bool:
         """Return whether a tool's operation may be called, by its method or its id."""
         operation = record.operation
@@ -67,8 +72,9 @@ class ProviderCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return any(list(matching_names(glob, [record.tool_id])) for glob in self.allow_tools)
 
     def secrets(self) -> list[str]:
-        """Return what no message or answer may show."""
-        return [*secrets_of(self.auth), *self.headers.values()]
+        """Return what no answer may show: not every header's value, as a version's date also stands in answers."""
+        headers = (value for name, value in self.headers.items() if _SECRET_NAME.search(name))
+        return [*secrets_of(self.auth), *headers]
 
 
 class CallSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,8 +137,8 @@ def _url_problems(place: str, url: str, *, has_secrets: bool) -> list[str]:
         host, _ = parts.hostname, parts.port
     except ValueError:
         return [f"{place} is no URL"]
-    if parts.scheme not in ("http", "https") or not host or not url.isprintable() or " " in url:
-        return [f"{place} must be an address that begins with https:// or http://"]
+    if parts.scheme not in ("http", "https") or not host or not re.fullmatch(r"[!-~]+", url):
+        return [f"{place} must be an address in ASCII that begins with https:// or http://"]
     if parts.username is not None or parts.query or parts.fragment:
         return [f"{place} must be without user, query and fragment: secrets go to auth"]
     if has_secrets and parts.scheme == "http" and not is_private_name(host):
@@ -145,9 +151,4 @@ def _expanded(value: Any, variables: Mapping[str, str], where: str) -> Any:
         return {key: _expanded(item, variables, f"{where}.{key}".strip(".")) for key, item in value.items()}
     if isinstance(value, list):
         return [_expanded(item, variables, where) for item in value]
-    if not isinstance(value, str):
-        return value
-    for name in _VARIABLE.findall(value):
-        if not variables.get(name, "").strip():
-            raise SettingsInvalid(f"{where}: the environment has no {name}, or it is empty: set it")
-    return _VARIABLE.sub(lambda match: variables[match[1]].strip(), value)
+    return expanded(value, where, variables) if isinstance(value, str) else value

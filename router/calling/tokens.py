@@ -8,7 +8,7 @@ from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from router.calling.auth import ClientCredentials, basic_credentials
+from router.calling.auth import Auth, ClientCredentials, basic_credentials
 from router.calling.errors import CallFailed
 from router.calling.header_rules import header_problem
 from router.calling.requests import HttpRequest
@@ -48,8 +48,10 @@ class TokenCache:
             self._tokens[credentials] = token, asked_at + max(0.0, seconds - _EARLY_S)
         return token
 
-    def forget(self, credentials: ClientCredentials, token: str) -> bool:
-        """Drop a token that a server refused. Return whether it was kept, so that a new one may help."""
+    def forget(self, credentials: Auth | None, token: str) -> bool:
+        """Drop a token that a server refused. Return whether it was one of these, so that a new one may help."""
+        if not isinstance(credentials, ClientCredentials):
+            return False
         kept, _ = self._tokens.get(credentials, ("", 0.0))
         return kept == token and self._tokens.pop(credentials, None) is not None
 
@@ -72,7 +74,7 @@ async def _granted(credentials: ClientCredentials, timeout_s: float) -> _Answer:
     if answer.status != 200:
         raise CallFailed(f"{server} gave no token: HTTP {answer.status}{_reason(answer.body)}")
     try:
-        granted = msgspec.json.decode(answer.body, type=_Answer)
+        granted = msgspec.json.decode(answer.body, type=_Answer, strict=False)  # some write "3600"
     except (msgspec.DecodeError, RecursionError):
         raise CallFailed(f"{server} answered with no token") from None
     if granted.token_type.lower() != "bearer" or header_problem("Authorization", granted.access_token):

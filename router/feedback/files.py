@@ -4,6 +4,7 @@ A process holds the lock of the file that it writes, so that others see which ar
 Only the log's user may read the files.
 """
 
+import errno
 import os
 import secrets
 import time
@@ -17,6 +18,7 @@ from router.files import open_regular
 SUFFIX = ".jsonl"
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
+_OPEN_S = 3_600.0  # a file is complete after so long: until then no build removes or forgets what it has
 _PARTS = 16  # files that a full log of one process has: removing one removes so small a share
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
@@ -28,7 +30,9 @@ def make_folder(folder: Path) -> None:
 
 def event_files(folder: Path) -> list[Path]:
     """Return the files of events in a log's folder, the oldest first. Raises OSError."""
-    return sorted(path for path in folder.iterdir() if path.suffix == SUFFIX and not path.is_symlink())
+    return sorted(
+        path for path in folder.iterdir() if path.suffix == SUFFIX and not path.is_symlink() and path.is_file()
+    )
 
 
 @contextmanager
@@ -60,16 +64,22 @@ class EventFiles:
         self._max_bytes = max_bytes
         self._most = max(max_bytes // _PARTS, 1)
         self._file: int | None = None
+        self._begun = 0.0
         self._torn = False
+        self._removed = 0  # events that were removed, and of which no line tells yet
 
     def append(self, lines: bytes) -> None:
         """Append whole lines. Raises OSError; lines that were cut off count as one that nobody can read."""
         file = self._opened()
-        begun = b"\n" + lines if self._torn else lines
+        begun = b"\n" if self._torn else b""
+        if self._removed:
+            begun += encode_events([Removed(time.time(), self._removed)])
+        begun += lines
         written = os.write(file, begun)
         self._torn = written < len(begun)
         if self._torn:
-            raise OSError(28, "No space left on device", str(self.folder))
+            raise OSError(errno.ENOSPC, "no space is left on the disk, or in the user's quota", str(self.folder))
+        self._removed = 0
 
     def close(self) -> None:
         """Close the file, which is complete then; the next line begins another."""
@@ -77,35 +87,51 @@ class EventFiles:
             os.close(self._file)
             self._file, self._torn = None, False
 
+    def close_old(self) -> None:
+        """Close the file if it has been open for an hour."""
+        if time.monotonic() - self._begun > _OPEN_S:
+            self.close()
+
     def _opened(self) -> int:
+        self.close_old()
         if self._file is not None:
             status = os.fstat(self._file)
             if status.st_size < self._most and status.st_nlink:
                 return self._file
             self.close()
-        removed = self._remove_oldest()
-        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-        path = self.folder / f"{stamp}-{time.time_ns() % 10**9:09}-{os.getpid()}-{secrets.token_hex(4)}{SUFFIX}"
-        self._file = os.open(path, _FLAGS, _FILE_MODE)
-        _locked(self._file)
-        if removed:
-            os.write(self._file, encode_events([Removed(time.time(), removed)]))
-        return self._file
+        self._remove_oldest()
+        while True:
+            second, rest = divmod(time.time_ns(), 10**9)
+            stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(second))
+            path = self.folder / f"{stamp}-{rest:09}-{os.getpid()}-{secrets.token_hex(4)}{SUFFIX}"
+            file = os.open(path, _FLAGS, _FILE_MODE)
+            # Before it is locked, a build may take the file for complete, and remove it.
+            if _locked(file) and os.fstat(file).st_nlink:
+                self._file, self._begun = file, time.monotonic()
+                return file
+            os.close(file)
 
-    def _remove_oldest(self) -> int:
-        """Remove the oldest complete files until another fits; return how many events they had."""
-        sizes = {path: path.stat().st_size for path in event_files(self.folder)}
-        excess, removed = sum(sizes.values()) + self._most - self._max_bytes, 0
+    def _remove_oldest(self) -> None:
+        """Remove the oldest complete files until another fits, and count their events."""
+        sizes = {path: size for path in event_files(self.folder) if (size := _size(path)) is not None}
+        excess = sum(sizes.values()) + self._most - self._max_bytes
         for path, size in sizes.items():
             if excess <= 0:
                 break
             with complete_file(path) as descriptor:
                 if descriptor is not None:
                     with os.fdopen(os.dup(descriptor), "rb") as stream:
-                        removed += sum(_events_of(line) for line in stream)
+                        self._removed += sum(_events_of(line) for line in stream)
                     path.unlink(missing_ok=True)
                     excess -= size
-        return removed
+
+
+def _size(path: Path) -> int | None:
+    """Return the bytes of a file; None where a build has removed it meanwhile."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
 
 
 def _events_of(line: bytes) -> int:

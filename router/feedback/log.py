@@ -11,6 +11,8 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from secrets import token_hex
 
+from msgspec import MsgspecError
+
 from router.errors import SettingsInvalid, quoted
 from router.feedback.events import Event, Offered, Outcome, Reported, encode_events
 from router.feedback.files import EventFiles, make_folder
@@ -19,6 +21,8 @@ from router.process import renew_in_child
 _LEAST_BYTES = 65_536
 _BATCH = 1_000  # events of one write
 _WARN_EVERY_S = 60.0
+_CLOSE_S = 10.0  # how long closing waits for the disk
+_IDLE_S = 60.0
 
 _logger = logging.getLogger("router.feedback")
 
@@ -75,9 +79,11 @@ class FeedbackLog:
         except OSError as error:
             raise SettingsInvalid(f"the feedback folder {folder} cannot be made: {error.strerror}") from error
         self._max_bytes, self._max_queued = max_bytes, max_queued
-        self._starting = threading.Lock()
-        renew_in_child(self, "_starting")
+        self._changing = threading.Lock()
+        renew_in_child(self, "_changing")
         self._thread: threading.Thread | None = None
+        self._queue: Queue[Event | threading.Event | None] = Queue(max_queued)
+        self._files = EventFiles(self.folder, max_bytes)
         self._begin()
 
     def offered(
@@ -88,6 +94,7 @@ class FeedbackLog:
         always: Sequence[str] = (),
         request: str | None = None,
         caller: str | None = None,
+        named: bool = False,
     ) -> str:
         """Record an answer, and return the id to report its outcomes with: 32 letters and digits, by chance.
 
@@ -97,10 +104,11 @@ class FeedbackLog:
             always: The ids of those that the selection adds to every answer.
             request: What was asked for; kept where the log keeps texts.
             caller: Who asked, where callers are told apart.
+            named: Nothing was offered: a report names the right tool of the request.
         """
         answer = token_hex(16)
         text = request if self.texts else None
-        self._put(Offered(time.time(), answer, snapshot, tuple(tools), tuple(always), caller, text))
+        self._put(Offered(time.time(), answer, snapshot, tuple(tools), tuple(always), caller, text, named))
         return answer
 
     def report(self, answer: str, tool_id: str, outcome: Outcome | str, *, caller: str | None = None) -> None:
@@ -118,51 +126,65 @@ class FeedbackLog:
 
     def flush(self, timeout_s: float = 10.0) -> bool:
         """Wait until what was recorded before is in the files; return False where that takes longer."""
-        if self._process != os.getpid() or self._thread is None:
-            return True
+        with self._changing:
+            queue = self._queue
+            if self._process != os.getpid() or self._thread is None:
+                return True
         done = threading.Event()
         try:
-            self._queue.put(done, timeout=timeout_s)
+            queue.put(done, timeout=timeout_s)
         except Full:
             return False
         return done.wait(timeout_s)
 
     def close(self) -> None:
-        """Write what is queued, and end the thread. The next event opens the log again."""
-        with self._starting:
-            thread = self._thread
+        """Write what is queued, and end the thread; ten seconds at most. The next event opens the log again."""
+        with self._changing:
+            thread, queue = self._thread, self._queue
+            if thread is None or self._process != os.getpid():
+                return
             self._thread = None
-        if thread is not None and self._process == os.getpid():
-            self._queue.put(None)
-            thread.join()
-        atexit.unregister(self.close)
+            # Whoever records meanwhile starts another thread, which has a queue and a file of its own.
+            self._queue, self._files = Queue(self._max_queued), EventFiles(self.folder, self._max_bytes)
+            atexit.unregister(self.close)
+        try:
+            queue.put(None, timeout=_CLOSE_S)
+        except Full:
+            pass
+        else:
+            thread.join(_CLOSE_S)
+        if thread.is_alive():
+            self._lose(queue.qsize(), f"the disk has not taken them within {_CLOSE_S:.0f} s")
 
     def _begin(self) -> None:
         """Start with nothing, as at first and in a forked child: what was queued is the parent's to write."""
         self._process = os.getpid()
-        self._queue: Queue[Event | threading.Event | None] = Queue(self._max_queued)
+        self._files.close()  # in a child the parent's file, which the child would hold locked
+        self._queue = Queue(self._max_queued)
         self._files = EventFiles(self.folder, self._max_bytes)
         self._thread = None
         self._written = self._dropped = 0
         self._problem, self._warned = "", 0.0
 
     def _put(self, event: Event) -> None:
-        if self._thread is None or self._process != os.getpid():
-            self._start()
-        try:
-            self._queue.put_nowait(event)
-        except Full:
+        with self._changing:
+            if self._thread is None or self._process != os.getpid():
+                self._start()
+            try:
+                self._queue.put_nowait(event)
+                full = False
+            except Full:
+                full = True
+        if full:
             self._lose(1, f"{self._max_queued:,} events wait for the disk already")
 
     def _start(self) -> None:
-        with self._starting:
-            if self._process != os.getpid():
-                self._begin()
-            if self._thread is None:
-                arguments = (self._queue, self._files)
-                self._thread = threading.Thread(target=self._run, args=arguments, name="feedback-log", daemon=True)
-                self._thread.start()
-                atexit.register(self.close)
+        if self._process != os.getpid():
+            self._begin()
+        arguments = (self._queue, self._files)
+        self._thread = threading.Thread(target=self._run, args=arguments, name="feedback-log", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
 
     def _run(self, queue: "Queue[Event | threading.Event | None]", files: EventFiles) -> None:
         """Write what is queued until it says None."""
@@ -170,7 +192,11 @@ class FeedbackLog:
         while not ended:
             batch: list[Event] = []
             flushed: list[threading.Event] = []
-            item = queue.get()
+            try:
+                item = queue.get(timeout=_IDLE_S)
+            except Empty:
+                files.close_old()
+                continue
             while True:
                 if item is None:
                     ended = True
@@ -196,16 +222,27 @@ class FeedbackLog:
             files.append(encode_events(batch))
         except OSError as error:
             self._lose(len(batch), error.strerror or str(error))
+        except (TypeError, ValueError, OverflowError, RecursionError, MsgspecError) as error:
+            # Something in an event is no JSON. That event is lost alone, and the thread goes on.
+            if len(batch) == 1:
+                self._lose(1, f"an event cannot be written: {type(error).__name__}")
+            else:
+                for event in batch:
+                    self._write(files, [event])
         else:
             self._written += len(batch)
             self._problem = ""
 
     def _lose(self, events: int, problem: str) -> None:
         """Count events that are lost, and warn, once a minute."""
-        self._dropped += events
-        self._problem = problem
-        if (now := time.monotonic()) - self._warned > _WARN_EVERY_S or not self._warned:
-            self._warned = now
+        now = time.monotonic()
+        with self._changing:
+            self._dropped += events
+            self._problem = problem
+            warns = now - self._warned > _WARN_EVERY_S or not self._warned
+            if warns:
+                self._warned = now
+        if warns:
             _logger.warning("the feedback log %s loses events (%d so far): %s", self.folder, self._dropped, problem)
 
 

@@ -5,11 +5,12 @@ See docs/decisions/0010-duplicates-by-text.md for why text alone decides.
 
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.retrieval.retrievers import Ranking
 from router.text import identifier_words
 
@@ -21,10 +22,14 @@ def duplicate_key(record: ToolRecord) -> Hashable | None:
     """Return a key that duplicates share: name and description without case and punctuation, or name and parameters
     where there is no description.
 
-    None for a tool without a provider, and for one without description and parameters: these have no duplicates.
+    A skill is no duplicate of a tool. None for a tool without a provider, and for one without description and
+    parameters: these have no duplicates.
     """
     if record.provider is None:
         return None
+    if record.kind is not Kind.TOOL:
+        same = duplicate_key(replace(record, kind=Kind.TOOL))
+        return None if same is None else (record.kind, same)
     name, description = tuple(identifier_words(record.name)), tuple(identifier_words(record.description))
     if description:
         return name, description

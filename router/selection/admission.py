@@ -1,7 +1,7 @@
 """Filters before the search: by name, provider, category, kind and annotation, and by the request's own category."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +67,16 @@ def admit(
     return Admission(Admitted(mask), tuple(filters), tuple(notes))
 
 
+def admitted(selection: Selection, records: Sequence[ToolRecord]) -> list[ToolRecord]:
+    """Return the records that a selection admits by itself, outside of any answer; those of `always` are."""
+    admission = admit(lambda: Facets(tuple(map(Facet.of, records))), selection, None, None)
+    return [
+        record
+        for ordinal, record in enumerate(records)
+        if record.tool_id in selection.always or not admission.refusal(ordinal)
+    ]
+
+
 def refusal_reason(selection: Selection, record: ToolRecord) -> str | None:
     """Return why a selection refuses a tool by itself, outside of any answer; None where it admits it."""
     if record.tool_id in selection.always:
@@ -98,7 +108,7 @@ def _filters(facets: Facets, selection: Selection) -> Iterator[tuple[str, str, M
             facets.of_categories(selection.categories),
         )
     if selection.kinds:
-        yield "kinds", f"it is none of: {_listed(selection.kinds)}", facets.of_kinds(selection.kinds)
+        yield "kinds", f"its kind is none of: {_listed(selection.kinds)}", facets.of_kinds(selection.kinds)
     if selection.annotations:
         hints = ", ".join(f"{name} = {json.dumps(value, default=str)}" for name, value in selection.annotations.items())
         yield "annotations", f"its vendor does not declare {hints}", facets.annotated(selection.annotations)

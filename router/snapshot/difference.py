@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from router.record import ToolRecord
-from router.snapshot.record_store import ToolEntries, ToolEntry
+from router.snapshot.record_store import ToolEntries, ToolEntry, compared_entry
 
-# Where a record was read from says nothing of the tool; parameters are read from the schema; entries have no outputs,
-# links and instructions.
-_NOT_COMPARED = frozenset(("tool_id", "origin", "parameters", "outputs", "links", "instructions"))
+# Where a record was read from says nothing of the tool; parameters are read from the schema; entries have neither
+# outputs nor links.
+_NOT_COMPARED = frozenset(("tool_id", "origin", "parameters", "outputs", "links"))
 _PARTS = {f.name: f.name.replace("input_schema", "schema") for f in fields(ToolRecord) if f.name not in _NOT_COMPARED}
 
 
@@ -75,4 +75,4 @@ def _paired(before: ToolEntries, after: ToolEntries) -> Iterator[tuple[ToolEntry
 
 
 def _entries(entries: ToolEntries) -> Iterator[ToolEntry]:
-    return (entries.entry(ordinal) for ordinal in entries.by_id().tolist())
+    return (compared_entry(entries, ordinal) for ordinal in entries.by_id().tolist())

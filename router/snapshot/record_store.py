@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from router.errors import SnapshotInvalid
 from router.operation import Operation
-from router.record import Link, Parameter, ToolRecord
+from router.record import Kind, Link, Parameter, ToolRecord
 from router.snapshot.facets import Facet, Facets
 
 
@@ -95,6 +95,15 @@ class ToolEntries(Protocol):
     def facets(self) -> Facets:
         """Return what filters compare, by ordinal."""
         ...
+
+
+def compared_entry(entries: ToolEntries, ordinal: int) -> ToolEntry:
+    """Return an entry with what tells a changed tool from an unchanged one: a skill's instructions too."""
+    entry = entries.entry(ordinal)
+    if entry.record.kind is not Kind.SKILL:
+        return entry
+    instructions = entries.complete_record(ordinal).instructions
+    return replace(entry, record=replace(entry.record, instructions=instructions))
 
 
 class RecordStore:

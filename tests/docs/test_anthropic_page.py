@@ -28,8 +28,8 @@ def test_a_request_that_no_tool_fits_is_told_so_if_the_selection_asks_for_it(rea
     song, selection = "sing me a song about the moon", Selection(empty_if_none_fits=True)
     use = {"type": "tool_use", "id": "toolu_1", "name": "search_tools", "input": {"request": song}}
     with Router.open(reader / ".quartermaster" / "snapshots" / "demo") as router:
-        (told,) = AnthropicToolSearch(router, selection=selection).results([use], router.call)
-        (loaded,) = AnthropicToolSearch(router).results([use], router.call)
+        (told,) = AnthropicToolSearch(router, selection=selection).answers([use], router.call)
+        (loaded,) = AnthropicToolSearch(router).answers([use], router.call)
         doubt = router.route(song, k=5, selection=selection).doubt
     assert "no tool fits this request" in doubt
     assert told == {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"{doubt} {NOTHING}"}

@@ -18,6 +18,7 @@ import yaml
 
 from pipeline.settings.catalog import CatalogSettings
 from router import Selection
+from router.calling import read_call_settings
 from router.serving.profiles import ProfilesFile
 from router.signing.trusted_keys import read_keys_file
 from tests.pipeline.enrichment.model_server import ModelServer
@@ -39,6 +40,7 @@ MARKS = {
     "toml: selection",
     "toml: profiles",
     "toml: keys",
+    "toml: calls",
     "toml: plain",
     "claude",
     "llama_index",
@@ -151,7 +153,7 @@ def run_python(block: Block) -> None:
 
 
 def check_toml(block: Block, folder: Path) -> None:
-    """Hold a part of a catalog.toml, or a file of a selection, profiles or keys, against its typed settings."""
+    """Hold a part of a catalog.toml, or a file of a selection, profiles, keys or calls, against its typed settings."""
     values = tomllib.loads(block.text)
     if block.mark == "toml: selection":
         (folder / "selection.toml").write_text(block.text, encoding="utf-8")
@@ -162,6 +164,9 @@ def check_toml(block: Block, folder: Path) -> None:
     elif block.mark == "toml: keys":
         (folder / "trusted.toml").write_text(block.text, encoding="utf-8")
         read_keys_file(folder / "trusted.toml")
+    elif block.mark == "toml: calls":
+        (folder / "calls.toml").write_text(block.text, encoding="utf-8")
+        read_call_settings(folder / "calls.toml", {"STRIPE_KEY": "a-key-of-the-page"})
     elif block.mark != "toml: plain":
         CatalogSettings(**{"name": "page", "folder": folder, "source": [{"path": "tools.json"}], **values})
 

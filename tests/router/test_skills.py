@@ -1,6 +1,7 @@
 """Skills beside tools: one ranking, a filter on kinds, and instructions that are read when a skill is chosen."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +9,10 @@ from pipeline.build import build
 from pipeline.settings import load
 from router import RequestInvalid, Router, Selection, ToolRecord
 from router.record import Kind
+from router.retrieval.deduplication import duplicate_groups
 from router.snapshot.record_store import RecordStore, ToolEntry
+from router.tools.implicit_needs import ImplicitNeed, fits_schema
+from router.tools.lexicon import expand
 
 FORMS = "fill in the fields of a form"
 
@@ -72,6 +76,37 @@ def test_a_skill_that_is_registered_while_the_router_runs_has_its_instructions()
     assert router.route("make tea").ids[0] == "own/tea"
     assert router.call("own/tea", {}) == "Boil water."
     assert router.route("make tea", selection=Selection(kinds=("tool",))).ids == ()
+
+
+def test_a_skill_whose_instructions_alone_are_registered_anew_serves_the_new_ones(router: Router) -> None:
+    before = router.complete_record("skills/forms")
+    assert before is not None
+    router.register([replace(before, instructions="Ask a lawyer.")])
+    try:
+        assert router.instructions("skills/forms") == "Ask a lawyer."
+        assert router.route(FORMS, selection=Selection(kinds=("skill",))).ids == ("skills/forms",)
+        router.register([before])
+        assert not router._live.snapshot.overlay  # as the snapshot has it, so there is no layer
+    finally:
+        router.register([before])
+
+
+def test_a_skill_without_instructions_is_answered_with_its_description() -> None:
+    router = Router.from_tools([ToolRecord("own/tea", "own", "tea", "Make\u200b tea.", kind=Kind.SKILL)], encoder=None)
+    assert router.call("own/tea", {}) == router.instructions("own/tea") == "Make tea."
+
+
+def test_a_skill_is_no_duplicate_of_a_tool_and_meets_no_implicit_need() -> None:
+    clock = ToolRecord("a/current_time", "a", "current_time", "Tell the current time.")
+    tools = [clock, *(replace(clock, tool_id=f"{name}/current_time", provider=name, kind=Kind.SKILL) for name in "bc")]
+    assert duplicate_groups(tools).tolist() == [0, 1, 1]
+    assert [fits_schema(ImplicitNeed.CURRENT_TIME, tool) for tool in tools] == [True, False, False]
+
+
+def test_the_lexicon_has_nobody_ask_to_be_shown_a_skill() -> None:
+    notes = ToolRecord("s/release-notes", "s", "release-notes", "Write release notes.")
+    assert "show me the release notes" in expand(notes).user_phrases
+    assert expand(replace(notes, kind=Kind.SKILL)).user_phrases == ("Write release notes", "release notes")
 
 
 def test_a_line_of_a_snapshot_keeps_the_instructions_beside_the_record() -> None:

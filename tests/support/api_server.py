@@ -1,6 +1,7 @@
 """An HTTP API on loopback that keeps what it receives and answers as a test says."""
 
 import json
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -59,8 +60,10 @@ class ApiServer:
 
 
 @contextmanager
-def api_server(answer: Callable[[Received], Reply] = lambda _: Reply()) -> Iterator[ApiServer]:
-    """Run an API on loopback until the block ends."""
+def api_server(
+    answer: Callable[[Received], Reply] = lambda _: Reply(), tls: ssl.SSLContext | None = None
+) -> Iterator[ApiServer]:
+    """Run an API on loopback until the block ends, over HTTPS where it has a certificate."""
 
     class Handler(BaseHTTPRequestHandler):
         def _handle(self) -> None:
@@ -82,7 +85,9 @@ def api_server(answer: Callable[[Received], Reply] = lambda _: Reply()) -> Itera
             """Print nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        server = ApiServer(f"http://127.0.0.1:{listening.server_port}", [], answer)
+        if tls:
+            listening.socket = tls.wrap_socket(listening.socket, server_side=True)
+        server = ApiServer(f"http{'s' if tls else ''}://127.0.0.1:{listening.server_port}", [], answer)
         thread = Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

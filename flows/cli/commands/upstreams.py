@@ -38,4 +38,5 @@ def _upstream(source: SourceSettings, folder: Path) -> Upstream:
         headers=credentials.headers,
         auth=auth,
         timeout_s=source.timeout_s,
+        sse=source.sse,
     )

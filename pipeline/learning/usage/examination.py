@@ -18,7 +18,7 @@ from pipeline.feedback import Answer
 from pipeline.feedback.storage import normal_words
 from router.feedback import Outcome
 
-_ASSUMED = 0.5
+_ASSUMED = 1.0
 _DEVIATION = 0.25  # of the prior
 _CANDIDATES = np.linspace(0, 2, 41)
 _SUCCESS = (Outcome.CALLED, Outcome.SUCCEEDED)

@@ -22,8 +22,8 @@ from router.feedback import Outcome
 _SUCCESSES = {Outcome.SUCCEEDED: 1.0, Outcome.CALLED: 0.5}
 # Answers of one caller to the same words; a scheduled agent asks the same thousands of times.
 _MOST_ANSWERS = 10
-# What one caller may say of a tool beyond what all others say of it together.
-_BEYOND_OTHERS = 3.0
+# What one caller may weigh for a tool beyond what all others weigh together: successes or examinations.
+_BEYOND_OTHERS = 20.0
 
 _Key = tuple[str, str | None, str]  # words, caller, tool
 
@@ -68,8 +68,7 @@ def feedback_lessons(
     taught = [(words, answer) for words, answer in with_text if words not in skipped]
     examination = estimate_examination(answer for _, answer in taught)
     successes, examined, unknown = _counted(taught, examination, known)
-    successes, bounded = _bounded(successes)
-    examined, _ = _bounded(examined)
+    successes, examined, bounded = _bounded(successes, examined)
     texts = {words: answer.request or "" for words, answer in taught}
     newest = list(dict.fromkeys(reversed([words for words, _ in taught])))
     evidence: dict[str, dict[str, Evidence]] = defaultdict(dict)
@@ -104,11 +103,11 @@ def _counted(
         ranks = {tool: rank for rank, tool in enumerate(answer.tools, 1)}
         unknown += sum(tool not in known for tool in answer.outcomes)
         # Tools that somebody named without an answer have no rank; those that every answer has teach nothing.
-        for tool in ranks or answer.outcomes:
+        for tool in answer.outcomes if answer.named else ranks:
             outcome = answer.outcomes.get(tool)
             if tool not in known or outcome is Outcome.FAILED:
                 continue
-            looked_at = outcome is Outcome.REJECTED or not ranks
+            looked_at = outcome is Outcome.REJECTED or answer.named
             key = (words, answer.caller, tool)
             examined[key] += weight * (1.0 if looked_at else examination.at(ranks[tool]))
             if outcome in _SUCCESSES:
@@ -116,20 +115,24 @@ def _counted(
     return successes, examined, unknown
 
 
-def _bounded(masses: Mapping[_Key, float]) -> tuple[dict[_Key, float], int]:
-    """Return evidence in which no caller says more of a tool than all others together, and a little; where there are
-    several callers."""
-    by_caller: dict[tuple[str, str | None], float] = defaultdict(float)
+def _bounded(
+    successes: Mapping[_Key, float], examined: Mapping[_Key, float]
+) -> tuple[dict[_Key, float], dict[_Key, float], int]:
+    """Return evidence in which no caller weighs more for a tool than all others and a little, and how many pairs of a
+    caller and a tool that has bounded. A log of one caller stays as it is."""
+    masses = [defaultdict[tuple[str, str | None], float](float) for _ in range(2)]
+    for mass, said in zip(masses, (successes, examined), strict=True):
+        for (_, caller, tool), value in said.items():
+            mass[tool, caller] += value
+    own = {pair: max(mass[pair] for mass in masses) for pair in {**masses[0], **masses[1]}}
+    if len({caller for _, caller in own}) < 2:
+        return dict(successes), dict(examined), 0
     by_tool: dict[str, float] = defaultdict(float)
-    for (_, caller, tool), mass in masses.items():
-        by_caller[tool, caller] += mass
-        by_tool[tool] += mass
-    if len({caller for _, caller in by_caller}) < 2:
-        return dict(masses), 0
+    for (tool, _), value in own.items():
+        by_tool[tool] += value
     shares = {
-        (tool, caller): min(1.0, (by_tool[tool] - mass + _BEYOND_OTHERS) / mass)
-        for (tool, caller), mass in by_caller.items()
-        if mass
+        (tool, caller): min(1.0, (by_tool[tool] - value + _BEYOND_OTHERS) / value)
+        for (tool, caller), value in own.items()
     }
-    bounded = {key: mass * shares.get((key[2], key[1]), 1.0) for key, mass in masses.items()}
-    return bounded, sum(share < 1 for share in shares.values())
+    scaled = [{key: value * shares[key[2], key[1]] for key, value in said.items()} for said in (successes, examined)]
+    return scaled[0], scaled[1], sum(share < 1 for share in shares.values())

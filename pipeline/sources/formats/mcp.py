@@ -22,11 +22,10 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawToo
     found = find_definitions(document)
     if found is None and not prompts:
         raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
-    yield from read_prompts(prompts, path.name, None)
-    if found is None:
-        return
-    servers = {one.provider for one in found}
-    for one in found:
+    # The tools first: where a tool and a prompt share a name, the tool has the plain id, as from a live server.
+    servers = {one.provider for one in found or ()}
+    for one in found or ():
         # The names of several servers tell their tools apart: shortened, two could be one.
         short = label_of_server(one.provider) if one.provider and len(servers) == 1 else one.provider
         yield listed_tool(replace(one, provider=short), path.name)
+    yield from read_prompts(prompts, path.name, None)

@@ -42,7 +42,7 @@ def _prompt(row: Any, origin: Origin, provider: str | None) -> RawTool:
     arguments = fields.row.get("arguments")
     if arguments is not None and not isinstance(arguments, list):
         raise RecordRejected(origin, f"arguments is {fields.kind('arguments')}, not a list")
-    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    schema: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
     for place, argument in enumerate(arguments or ()):
         argument = FieldReader(argument, Origin(origin.file, f"{origin.pointer}/arguments/{place}"))
         said = argument.text("description").strip()

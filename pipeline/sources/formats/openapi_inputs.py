@@ -83,7 +83,7 @@ class Inputs:
     def _add_parameter(self, parameter: dict[str, Any]) -> None:
         name, schema = parameter["name"], self._parameter_schema(parameter)
         if name in self.properties:
-            other, name = name, f"{parameter.get('in')}_{name}"
+            other, name = name, self._free_name(f"{parameter.get('in')}_{name}")
             self._scope.notices.append(f"a second parameter named {other} became {name}")
         self.properties[name] = schema
         if parameter.get("required") is True or parameter.get("in") == "path":
@@ -92,6 +92,12 @@ class Inputs:
             self._form.append(form_field(name, parameter))
         elif place := placed(name, parameter, is_swagger=self._calls.is_swagger):
             self.parameters.append(place)
+
+    def _free_name(self, name: str) -> str:
+        """Return a name that no other argument has."""
+        while name in self.properties:
+            name += "_"
+        return name
 
     def _parameter_schema(self, parameter: dict[str, Any]) -> dict[str, Any]:
         """Return a parameter's schema. OpenAPI 3 has one (or one per media type), Swagger 2.0 has it inline."""
@@ -126,7 +132,7 @@ class Inputs:
             fields = tuple(body_field(str(name), self.properties[name], listed.get(name)) for name in inner)
             self.body = OperationBody(media_type, fields=fields, required=required)
             return
-        name = "body" if "body" not in self.properties else "request_body"
+        name = "body" if "body" not in self.properties else self._free_name("request_body")
         self.properties[name] = self._described(raw, body, keep=True)
         if required:
             self._required.append(name)

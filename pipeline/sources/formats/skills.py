@@ -5,18 +5,14 @@ Source of the format: agentskills.io/specification.
 """
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
-from pipeline.settings.loading import SKILL_FILE as FILE
+from pipeline.settings.loading import SKILL_FILES as FILES
 from pipeline.sources.formats.document import DEFAULT_LIMITS, read_text
-from pipeline.sources.formats.yaml_values import parse_yaml
+from pipeline.sources.formats.frontmatter import split_frontmatter
 from router.record import Kind, Origin
 from router.tools.definitions.raw_tool import FieldReader, RawTool
 
@@ -24,15 +20,14 @@ MAX_INSTRUCTIONS = 100_000  # characters; the specification advises fewer than 5
 _MAX_FILES = 100  # of one skill that its record names
 _MAX_DEPTH = 8  # levels of folders
 _NOT_SKILLS = ("node_modules", "__pycache__")
-_FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?\n)??---[ \t]*(?:\n|\Z)", re.DOTALL)
-_FIELD = re.compile(r"([A-Za-z][\w-]*):[ \t]+(\S.*)")
 _HIDDEN = "disable-model-invocation"
-_KNOWN = ("name", "description", _HIDDEN)
+_WHEN = "when_to_use"  # Claude Code's: it stands behind the description in what a model chooses from
+_OWN = ("name", "description", _HIDDEN, _WHEN, "files", "readOnlyHint")  # no annotations, or set here
 
 
 def is_skill_source(path: Path) -> bool:
     """Return whether a path is a SKILL.md, or a folder with one in it or in a folder below."""
-    return path.name == FILE if not path.is_dir() else next(_skill_files(path), None) is not None
+    return path.name in FILES if not path.is_dir() else next(_skill_files(path), None) is not None
 
 
 def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
@@ -51,7 +46,7 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawToo
         except RunAborted as error:  # one that cannot be read costs itself alone
             yield RecordRejected(origin, str(error))
     if not found:
-        raise RunAborted(f"the source {path} holds no {FILE}: each skill is a folder with one")
+        raise RunAborted(f"the source {path} holds no {FILES[0]}: each skill is a folder with one")
 
 
 def _skill_files(folder: Path) -> Iterator[Path]:
@@ -63,8 +58,8 @@ def _skill_files(folder: Path) -> Iterator[Path]:
             folders.clear()
             continue
         seen.add(real)
-        if FILE in files:
-            yield Path(place) / FILE
+        if name := next((name for name in FILES if name in files), None):
+            yield Path(place) / name
             if depth:
                 folders.clear()
         if depth >= _MAX_DEPTH:
@@ -74,9 +69,14 @@ def _skill_files(folder: Path) -> Iterator[Path]:
 
 def _skill(file: Path, origin: Origin, limits: LimitsSettings) -> RawTool:
     """Return the skill of a file. Raises RecordRejected where models may not use it, or a field has a wrong type."""
-    fields, instructions, notices = _parts(read_text(file, limits.document_bytes), limits)
+    _check_file(file, origin)
+    text = read_text(file, limits.document_bytes)
+    try:
+        fields, instructions, notices = split_frontmatter(text, limits)
+    except ValueError as error:
+        raise RecordRejected(origin, str(error)) from error
     reader = FieldReader(fields, origin)
-    if fields.get(_HIDDEN) is True:
+    if str(fields.get(_HIDDEN)).strip().lower() in ("true", "yes", "on"):
         raise RecordRejected(origin, f"models do not choose it: {_HIDDEN} is true")
     description = reader.text("description").strip()
     if not description:
@@ -84,12 +84,14 @@ def _skill(file: Path, origin: Origin, limits: LimitsSettings) -> RawTool:
         notices.append("it has no description: its first paragraph stands in")
     if not description:
         raise RecordRejected(origin, "it has neither a description nor instructions", keys=tuple(fields))
+    if isinstance(fields.get(_WHEN), str):
+        description = f"{description} {reader.text(_WHEN).strip()}".strip()
     if len(instructions) > MAX_INSTRUCTIONS:
         notices.append(
             f"its instructions have {len(instructions):,} characters: the first {MAX_INSTRUCTIONS:,} are kept"
         )
     files = _other_files(file.parent)
-    annotations = {name: value for name, value in fields.items() if name not in _KNOWN}
+    annotations = {name: value for name, value in fields.items() if name not in _OWN}
     return RawTool(
         name=reader.text("name").strip() or file.resolve().parent.name,
         origin=origin,
@@ -101,20 +103,16 @@ def _skill(file: Path, origin: Origin, limits: LimitsSettings) -> RawTool:
     )
 
 
-def _parts(text: str, limits: LimitsSettings) -> tuple[dict[str, Any], str, list[str]]:
-    """Return the fields of the frontmatter, the instructions, and notices."""
-    match = _FRONTMATTER.match(text)
-    if match is None:
-        return {}, text.strip(), ["it has no frontmatter"]
-    written, instructions = match[1] or "", text[match.end() :].strip()
-    try:
-        fields = parse_yaml(written, max_values=limits.document_values, max_characters=limits.document_bytes)
-    except (yaml.YAMLError, ValueError):
-        # `description: Use when: …`, which agents accept, is no YAML.
-        pairs = (_FIELD.fullmatch(line.rstrip()) for line in written.split("\n"))
-        fields = {pair[1]: pair[2].strip("\"'") for pair in pairs if pair}
-        return fields, instructions, ["its frontmatter is no YAML: the lines `field: text` were read"]
-    return fields if isinstance(fields, dict) else {}, instructions, []
+def _check_file(file: Path, origin: Origin) -> None:
+    """Raise RecordRejected for a link to a file of another name, and for a pipe.
+
+    A stranger's folder could link to any file of this machine, whose text models would then be given.
+    """
+    real = file.resolve()
+    if real.name not in FILES:
+        raise RecordRejected(origin, "it is a link to a file of another name: put the text itself there")
+    if real.exists() and not real.is_file():
+        raise RecordRejected(origin, "it is no plain file")
 
 
 def _first_paragraph(instructions: str) -> str:
@@ -135,4 +133,4 @@ def _other_files(folder: Path) -> list[str]:
         ]
         if len(names) > _MAX_FILES:
             break
-    return [name for name in names if name != FILE][:_MAX_FILES]
+    return [name for name in names if name not in FILES][:_MAX_FILES]

@@ -1,4 +1,4 @@
-"""List the tools and prompts of a live MCP server, over stdio or streamable HTTP."""
+"""List the tools and prompts of a live MCP server, over stdio, streamable HTTP or HTTP+SSE."""
 
 import asyncio
 import logging
@@ -106,6 +106,7 @@ async def _introspect(
 ) -> Listed:
     import httpx2
     from mcp import Client, StdioServerParameters  # 2 s to import: only where a live server is read
+    from mcp.client.sse import sse_client
     from mcp.client.streamable_http import streamable_http_client
 
     from pipeline.sources.transport.mcp_http import http_client
@@ -129,11 +130,18 @@ async def _introspect(
         else:
             http = http_client(source, access, auth, allowance)
             http.event_hooks["response"].append(note)
-            target = streamable_http_client(
-                access.url,
-                http_client=await stack.enter_async_context(http),
-                max_sse_event_size=allowance.limits.message_bytes,
-            )
+            if source.sse:
+
+                def client_of(headers: Any = None, timeout: Any = None, auth: Any = None) -> httpx2.AsyncClient:
+                    return http  # it has them
+
+                target = sse_client(access.url, httpx_client_factory=client_of)  # the SDK bounds events to 1 MiB
+            else:
+                target = streamable_http_client(
+                    access.url,
+                    http_client=await stack.enter_async_context(http),
+                    max_sse_event_size=allowance.limits.message_bytes,
+                )
         client = await stack.enter_async_context(Client(target, read_timeout_seconds=source.timeout_s))
         name = client.server_info.name if client.server_info else None
         tools = [tool async for tool in _pages(client.list_tools, "tools", allowance.limits)]

@@ -48,7 +48,10 @@ def catalog_paths(service: Service) -> APIRouter:
         if record is None:
             return failure(404, f"the snapshot {router.manifest.snapshot} has no tool {tool_id!r}", "tool_id")
         caller.actions.described.append(record.tool_id)
-        return json_response(record_json(router, record))
+        row = record_json(router, record)
+        if instructions := router.instructions(tool_id):
+            row["instructions"] = instructions
+        return json_response(row)
 
     @routes.get("/snapshot", responses={**success(responses.SnapshotJson), **GUARD_FAILURES})
     async def snapshot(request: Request) -> Response:
@@ -77,10 +80,8 @@ def catalog_paths(service: Service) -> APIRouter:
 def record_json(router: Router, record: ToolRecord) -> dict[str, Any]:
     """Return a record as a model may read it, with what was withheld of it and whether it can be called."""
     handed = router.handed(record)
-    row = {**handed.record.to_json(), "withheld": [part.to_json() for part in handed.withheld]}
-    if instructions := router.instructions(record.tool_id):
-        row["instructions"] = instructions
-    return {**row, "unusable": handed.unusable}
+    withheld = [part.to_json() for part in handed.withheld]
+    return {**handed.record.to_json(), "withheld": withheld, "unusable": handed.unusable}
 
 
 def tools_after(router: Router, after: str, limit: int) -> tuple[list[ToolRecord], str | None]:

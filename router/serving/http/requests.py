@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from router.answer.options import RouteOptions
 from router.feedback import Outcome
 from router.provider_formats import Detail, Form
+from router.record import Kind
 from router.retrieval.recipe import RECIPES
 from router.search.search import MAX_REQUEST
 from router.selection import Selection
@@ -72,6 +73,7 @@ class SelectionSettings(_RequestModel):
     block: Names = Field([], description="Tools that are left out, named as in `allow`.")
     providers: Names = Field([], description="Only tools of one of these.")
     categories: Names = Field([], description="Only tools of one of these.")
+    kinds: list[Kind] = Field([], description="Only these; all by default.", max_length=len(Kind))
     annotations: dict[str, Any] = Field(
         {}, description='Only tools with exactly these annotations, such as {"readOnlyHint": true}.', max_length=100
     )

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from router.contract import Signal
 from router.provider_formats import Detail, Form
+from router.record import Kind
 
 
 class _ResponseModel(BaseModel):
@@ -54,6 +55,8 @@ class RecordJson(_ResponseModel):
     annotations: dict[str, Any]
     deprecated: bool
     origin: OriginJson
+    kind: Kind = Field(Kind.TOOL, description="Left out of a tool.")
+    instructions: str = Field("", description="Of a skill, where it is asked for by its id: how to do the task.")
     withheld: list[WithheldJson] = Field(description="Steering text and hidden characters that were left out.")
     unusable: str = Field(description="Why no model should be handed the tool; empty for a tool that can be called.")
 

@@ -6,7 +6,7 @@ session. A client of the 2026 protocol gets the question in place of the call's 
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, get_args
 
 import mcp_types as types
 from mcp import MCPError
@@ -26,10 +26,14 @@ class CallingClient:
     """A client, for as long as its call is under way.
 
     `context` is the request that waits for the call's result now, None while none does. `ask_between` asks a client of
-    the 2026 protocol, which cannot be sent a request.
+    the 2026 protocol, which cannot be sent a request. `owner` is equal for calls of one client; None where clients
+    cannot be told apart.
     """
 
-    def __init__(self, context: ServerRequestContext[Any], ask_between: Ask | None = None) -> None:
+    def __init__(
+        self, context: ServerRequestContext[Any], ask_between: Ask | None = None, *, owner: object = None
+    ) -> None:
+        self.owner = owner
         self.context: ServerRequestContext[Any] | None = context
         self._capabilities = context.session.client_capabilities or types.ClientCapabilities()
         self._ask_between = ask_between
@@ -38,8 +42,8 @@ class CallingClient:
     def log_level(self) -> types.LoggingLevel | None:
         """Return the least level of log messages that the request wants (2026 protocol); None where it wants none."""
         meta: Mapping[str, Any] = (self.context.meta if self.context else None) or {}
-        level: types.LoggingLevel | None = meta.get(LOG_LEVEL_META_KEY)
-        return level
+        level: Any = meta.get(LOG_LEVEL_META_KEY)
+        return level if level in get_args(types.LoggingLevel) else None
 
     async def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Tell the client of progress, if it gave a token for it."""
@@ -49,9 +53,9 @@ class CallingClient:
     async def log(self, message: types.LoggingMessageNotificationParams) -> None:
         """Send a log message, if the request asks for messages of its level (2026 protocol)."""
         if self.context is not None and self.log_level is not None:
-            await self.context.session.send_log_message(
-                message.level, message.data, message.logger, related_request_id=self.context.request_id
-            )
+            # Not `send_log_message`: it warns that the protocol deprecates logging, which is no news to a gateway.
+            notification = types.LoggingMessageNotification(params=message)
+            await self.context.session.send_notification(notification, related_request_id=self.context.request_id)
 
     def refusal(self, request: InputRequest) -> str | None:
         """Return why the client cannot be asked; None where it can."""

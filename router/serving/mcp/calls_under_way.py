@@ -2,7 +2,8 @@
 
 A session with an upstream is shared by all callers. Over streamable HTTP, and under the 2026 protocol, each question
 arrives on the stream or as the result of its call, so the call is known. Over stdio and HTTP+SSE, a question of the
-2025 protocol names no call: it is passed on only while exactly one call is under way there.
+2025 protocol names no call: it is passed on only while exactly one call is under way there, and no call of another
+client's was given up shortly before: the server may still work on it, and would ask the wrong user.
 """
 
 import logging
@@ -124,6 +125,7 @@ class CallsUnderWay:
         self._server = server
         self._timeout_s = timeout_s
         self._calls: set[CallUnderWay] = set()
+        self._given_up: dict[object, float] = {}  # by client: until when its server may still work on a call
 
     @contextmanager
     def begin(self) -> Iterator[CallUnderWay]:
@@ -131,10 +133,17 @@ class CallsUnderWay:
         call = CallUnderWay(CALLING_CLIENT.get(), self._server, self._timeout_s)
         self._calls.add(call)
         token = CURRENT_CALL.set(call)
+        answered = False
         try:
             with call.scope:
                 yield call
+                answered = True
+        except Exception as error:
+            answered = not (isinstance(error, MCPError) and error.code == types.REQUEST_TIMEOUT)
+            raise
         finally:
+            if not answered:
+                self._note_given_up(call)
             CURRENT_CALL.reset(token)
             self._calls.discard(call)
         if call.scope.cancelled_caught:
@@ -145,7 +154,19 @@ class CallsUnderWay:
         current = CURRENT_CALL.get()
         if current is not None:
             return current if current in self._calls else None
-        return next(iter(self._calls)) if len(self._calls) == 1 else None
+        if len(self._calls) != 1:
+            return None
+        (only,) = self._calls
+        return None if self._others_given_up(only) else only
+
+    def _note_given_up(self, call: CallUnderWay) -> None:
+        now = anyio.current_time()
+        self._given_up = {owner: until for owner, until in self._given_up.items() if until > now}
+        self._given_up[_owner(call)] = now + _LONGEST * self._timeout_s
+
+    def _others_given_up(self, call: CallUnderWay) -> bool:
+        now, owner = anyio.current_time(), _owner(call)
+        return any(until > now and other != owner for other, until in self._given_up.items())
 
     async def ask(self, request: InputRequest) -> InputAnswer:
         """Answer a question of the server's."""
@@ -153,6 +174,8 @@ class CallsUnderWay:
         if call is None:
             _logger.info("the MCP server %r asks for something outside of any one call: refused", self._server)
             under_way = f"{len(self._calls)} calls are under way" if self._calls else "no call is under way"
+            if len(self._calls) == 1:
+                under_way = "a call of another client was given up, and may still go on"
             return error_data(
                 f"nobody can be asked: {under_way}, and this message names none. Ask during a call, over streamable "
                 "HTTP on its stream, or by the protocol 2026-07-28"
@@ -163,3 +186,8 @@ class CallsUnderWay:
         """Pass a log message on to the client of its call; one of no known call is dropped."""
         if (call := self.of_message()) is not None:
             await call.on_log(params)
+
+
+def _owner(call: CallUnderWay) -> object:
+    """Return whose call it is; a value of its own where that is not known."""
+    return call if call.client is None or call.client.owner is None else call.client.owner

@@ -1,7 +1,7 @@
 """The connection to one upstream: opened by the first call, kept, reopened after a loss."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import anyio
@@ -13,22 +13,18 @@ from mcp import MCPError
 from router.record import ToolRecord
 from router.serving.mcp.calling_client import CALLING_CLIENT
 from router.serving.mcp.calls_under_way import CURRENT_CALL, CallUnderWay
+from router.serving.mcp.change_reports import ChangeReports, OnChange, OnTools
+from router.serving.mcp.failure_texts import cause_of, printable, reason_of
 from router.serving.mcp.session import Definition, ListName, Session, open_session
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
 from router.tools.definitions.json_values import replace_unstorable
-from router.tools.trust.characters import strip_hidden
 
-OnTools = Callable[[str, Sequence[Definition]], Awaitable[None]]
-OnChange = Callable[[str], Awaitable[None]]  # gets "resources" or "prompts"
 _Answer = TypeVar("_Answer")
 # Returns whether a server without a configured provider may call itself so.
 MayClaim = Callable[[Upstream, str], bool]
 
 _logger = logging.getLogger("router.serving")
-_MAX_MESSAGE = 300  # characters
 _SESSION_GONE = "Session terminated"  # the MCP client's message for a 404 to a session: nothing was carried out
-_SETTLE_S = 0.1  # a server that changes a hundred tools sends a hundred notifications
-_BETWEEN_LISTS_S = 1.0  # a server that says at each moment that its list changed is asked for it this seldom
 _MAX_CALL_S = 86_400.0  # for the SDK's own clock, which cannot be stopped: a call under way has its own
 _PING_TIMEOUT_S = 5.0
 RUN_TIME_ORIGIN = "registered"  # the origin of tools that were registered in the running router
@@ -59,10 +55,8 @@ class Connection:
     ) -> None:
         self.upstream = upstream
         self._tasks = tasks
-        self._on_tools = on_tools
-        self._on_change = on_change
+        self._reports = ChangeReports(str(self), on_tools, on_change, report_first=report_first)
         self._may_claim = may_claim
-        self._reported_tools: Mapping[str, Definition] | None = {} if report_first else None
         self._opening = anyio.Lock()
         self._session: Session | None = None
         self._lost: BaseException | None = None
@@ -183,8 +177,8 @@ class Connection:
                 limit = f"{self.upstream.timeout_s:g} s (timeout_s)"
                 raise UpstreamFailed(f"{self} did not start and list its tools within {limit}") from error
             except Exception as error:  # exception groups of the transport
-                problem = "cannot be used" if isinstance(_cause(error), UpstreamFailed) else "cannot be reached"
-                raise UpstreamFailed(f"{self} {problem}: {_reason(error)}") from error
+                problem = "cannot be used" if isinstance(cause_of(error), UpstreamFailed) else "cannot be reached"
+                raise UpstreamFailed(f"{self} {problem}: {reason_of(error)}") from error
             assert isinstance(session, Session)
             return session
 
@@ -200,15 +194,15 @@ class Connection:
                 self._server_name = self._claimed(session)
                 task_status.started(session)
                 listeners.start_soon(session.listen)
-                listeners.start_soon(self._report_changes, session)
-                listeners.start_soon(self._report_other_changes, session)
+                listeners.start_soon(self._reports.of_tools, session, self.label)
+                listeners.start_soon(self._reports.of_others, session)
                 await session.ended.wait()
                 listeners.cancel_scope.cancel()
         except Exception as error:
             if session is None:
                 raise  # to `_open_session`
-            self._lost = _cause(error)
-            _logger.warning("%s was lost: %s", self, _reason(error), exc_info=_logger.isEnabledFor(logging.DEBUG))
+            self._lost = cause_of(error)
+            _logger.warning("%s was lost: %s", self, reason_of(error), exc_info=_logger.isEnabledFor(logging.DEBUG))
         finally:
             if session is not None:
                 session.ended.set()
@@ -226,42 +220,8 @@ class Connection:
         )
         return None
 
-    async def _report_changes(self, session: Session) -> None:
-        """Call `on_tools` whenever the server's tools change."""
-        while True:
-            if self._on_tools is not None and self.label and self._reported_tools not in (None, session.tools):
-                try:
-                    await self._on_tools(self.label, list(session.tools.values()))
-                except Exception:  # of the listener: the server itself works, and is called as before
-                    _logger.exception("%s: its tools could not be updated", self)
-            self._reported_tools = session.tools
-            await session.stale.wait()
-            await anyio.sleep(_SETTLE_S)
-            try:
-                await session.read_tools()
-            except (MCPError, UpstreamFailed) as error:
-                _logger.warning("%s: the change of its tools cannot be read: %s", self, _reason(error))
-            await anyio.sleep(_BETWEEN_LISTS_S)
-
-    async def _report_other_changes(self, session: Session) -> None:
-        """Call `on_change` whenever the server's resources or prompts change."""
-        while True:
-            await session.others_stale.wait()
-            await anyio.sleep(_SETTLE_S)
-            changed, session.changed = session.changed, set()
-            if self._on_change is not None:
-                for what in sorted(changed):
-                    await self._on_change(what)
-            await anyio.sleep(_BETWEEN_LISTS_S)
-
     def __str__(self) -> str:
         return f"the MCP server {self.upstream.name!r}"
-
-
-def printable(text: str) -> str:
-    """Return a server's text for use in a message: one line, bounded, without invisible characters."""
-    text = " ".join(strip_hidden(text[: 4 * _MAX_MESSAGE]).split())
-    return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
 
 
 async def _responds(session: Session) -> bool:
@@ -273,18 +233,3 @@ async def _responds(session: Session) -> bool:
             return error.code not in (types.REQUEST_TIMEOUT, types.CONNECTION_CLOSED)
         return True
     return False
-
-
-def _cause(error: BaseException) -> BaseException:
-    """Return the first exception inside nested exception groups."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-def _reason(error: BaseException) -> str:
-    """Return the reason of an error, without the address or the arguments, which may hold secrets."""
-    cause = _cause(error)
-    if isinstance(cause, FileNotFoundError):
-        return "there is no such program beside this Python or on PATH"
-    return printable(str(cause)) if isinstance(cause, MCPError | UpstreamFailed) else type(cause).__name__

@@ -61,6 +61,18 @@ def text_result(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[_text(text)])
 
 
+def prompt_result(prompt: types.GetPromptResult) -> types.CallToolResult:
+    """Return the messages of a prompt as the result of a call: the texts of several with the role of who says each."""
+    several = len(prompt.messages) > 1
+    content: list[types.ContentBlock] = []
+    for message in prompt.messages:
+        block = message.content
+        if several and isinstance(block, types.TextContent):
+            block = _text(f"{message.role}: {block.text}")
+        content.append(block)
+    return types.CallToolResult(content=content or [_text("(the prompt has no messages)")])
+
+
 def error_result(message: str) -> types.CallToolResult:
     """Return an error that a model can act on, distinct from an answer without tools."""
     text = message if len(message) <= _MAX_ERROR else f"{message[:_MAX_ERROR]}…"
@@ -97,6 +109,7 @@ def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:
     row: dict[str, Any] = {"tool_id": record.tool_id}
     if record.kind is not Kind.TOOL:
         row["kind"] = str(record.kind)
+        record = replace(record, kind=Kind.TOOL)  # its description need not say it again
     signed = replace(record, name=record.tool_id) if detail is Detail.SIGNATURE else record
     row |= listed_row(signed, detail, "input_schema")
     if handed.withheld:

@@ -172,8 +172,8 @@ async def _answer(
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
         owner = (caller.profile.name if caller.profile else None, caller.token)
         suspended: SuspendedCalls = context.lifespan_context.suspended
-        return await suspended.answer(context, owner, params, run)
-    token = CALLING_CLIENT.set(CallingClient(context))
+        return await suspended.answer(context, owner, params, run, _dialogue_of(context, caller))
+    token = CALLING_CLIENT.set(CallingClient(context, owner=_dialogue_of(context, caller)))
     try:
         return await run()
     finally:

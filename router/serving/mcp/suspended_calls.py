@@ -28,6 +28,7 @@ from router.serving.mcp.calling_client import (
 _Context = ServerRequestContext[Any]
 Result = types.CallToolResult | types.ReadResourceResult | types.GetPromptResult
 Run = Callable[[], Awaitable[Result]]
+Owner = tuple[str | None, str | None]  # a profile and a token
 _RESULT_KEPT_S = 60.0
 _NOT_OPEN = "the question of this call is no longer open here: call again without it"
 
@@ -35,16 +36,18 @@ _NOT_OPEN = "the question of this call is no longer open here: call again withou
 class _Call:
     """A call in a task of its own, which outlives the request that began it."""
 
-    def __init__(self, context: _Context, run: Run) -> None:
-        self.client = CallingClient(context, self.ask)
+    def __init__(self, context: _Context, run: Run, owner: object) -> None:
+        self.client = CallingClient(context, self.ask, owner=owner)
         self.scope = anyio.CancelScope()
         self.questions: dict[str, InputRequest] = {}
         self.result: Result | None = None
         self.error: Exception | None = None
+        self.timer: anyio.CancelScope | None = None
         self._answers: dict[str, InputAnswer] = {}
         self._changed = anyio.Event()
         self._answered = anyio.Event()
         self._asked = 0
+        self._shown: set[str] = set()
         self._run = run
 
     @property
@@ -76,12 +79,20 @@ class _Call:
             self.questions.pop(key, None)
 
     def answer(self, responses: Mapping[str, Any]) -> None:
-        """Hand answers to their questions. A question without one gets an error."""
-        for key, request in self.questions.items():
-            self._answers[key] = _checked(request, responses.get(key))
-        self.questions.clear()
+        """Hand answers to the questions that the client was shown. One without an answer gets an error.
+
+        A question that came since then stays open for the next round.
+        """
+        for key in self._shown & self.questions.keys():
+            self._answers[key] = _checked(self.questions.pop(key), responses.get(key))
+        self._shown = set()
         answered, self._answered = self._answered, anyio.Event()
         answered.set()
+
+    def show(self) -> dict[str, InputRequest]:
+        """Return the open questions, for the client."""
+        self._shown = set(self.questions)
+        return dict(self.questions)
 
     async def next(self) -> None:
         """Wait until the call is finished, or there is a question. The call ends with whoever waits for it."""
@@ -95,34 +106,38 @@ class _Call:
 
 
 class SuspendedCalls:
-    """The calls of clients of the 2026 protocol. At most `limit` wait for an answer at a time."""
+    """The calls of clients of the 2026 protocol. At most `limit` wait for answers at a time, of one token a quarter."""
 
     def __init__(self, tasks: TaskGroup, limit: int = 256) -> None:
         self._tasks = tasks
         self._limit = limit
-        self._waiting: dict[str, tuple[object, _Call]] = {}
+        self._limit_of_token = max(1, limit // 4)
+        self._waiting: dict[str, tuple[tuple[Owner, bytes], _Call]] = {}
 
     async def answer(
         self,
         context: _Context,
-        owner: object,
+        owner: Owner,
         params: types.CallToolRequestParams | types.ReadResourceRequestParams | types.GetPromptRequestParams,
         run: Run,
+        client: object = None,
     ) -> Result | types.InputRequiredResult:
         """Return the result of a call, or its question. `owner` is who calls: nobody else can answer its questions.
+        `client` is equal for calls of one client, as `CallingClient.owner` is.
 
         Raises RequestInvalid where the question that it answers is not open, and whatever `run` raises.
         """
         place = (owner, _identity(params))
         if params.request_state is None:
-            call = _Call(context, run)
+            call = _Call(context, run, client)
             self._tasks.start_soon(call.run)
         else:
-            known, waiting = self._waiting.get(params.request_state, (None, None))
-            if waiting is None or known != place:
+            known = self._waiting.get(params.request_state)
+            if known is None or known[0] != place:
                 raise RequestInvalid(_NOT_OPEN)
-            del self._waiting[params.request_state]
-            call = waiting
+            _, call = self._waiting.pop(params.request_state)
+            if call.timer is not None:
+                call.timer.cancel()
             call.client.context = context
             call.answer(params.input_responses or {})
         await call.next()
@@ -133,19 +148,28 @@ class SuspendedCalls:
             return call.result
         if not call.questions:
             raise RequestInvalid("the call was cancelled")
-        if len(self._waiting) >= self._limit:
+        if limit := self._limit_reached(owner):
             call.scope.cancel()
-            raise RequestInvalid(f"{self._limit} calls wait for answers of their clients, which is the most: try again")
+            raise RequestInvalid(f"{limit} calls wait for answers of their clients, which is the most: try again")
         state = secrets.token_urlsafe(24)
         self._waiting[state] = (place, call)
-        self._tasks.start_soon(self._forget, state)
-        return types.InputRequiredResult(input_requests=dict(call.questions), request_state=state)
+        call.timer = anyio.CancelScope()
+        self._tasks.start_soon(self._forget, state, call, call.timer)
+        return types.InputRequiredResult(input_requests=call.show(), request_state=state)
 
-    async def _forget(self, state: str) -> None:
-        """End a call whose client never answers."""
-        await anyio.sleep(ANSWER_TIMEOUT_S + _RESULT_KEPT_S)
-        if (waiting := self._waiting.pop(state, None)) is not None:
-            waiting[1].scope.cancel()
+    def _limit_reached(self, owner: Owner) -> int:
+        """Return the limit that another waiting call would exceed; 0 for none. One token cannot take all places."""
+        if len(self._waiting) >= self._limit:
+            return self._limit
+        own = sum(place[0] == owner for place, _ in self._waiting.values())
+        return self._limit_of_token if owner[1] is not None and own >= self._limit_of_token else 0
+
+    async def _forget(self, state: str, call: _Call, timer: anyio.CancelScope) -> None:
+        """End a call whose client never answers. The answer cancels the timer, so that none outlives its call."""
+        with timer:
+            await anyio.sleep(ANSWER_TIMEOUT_S + _RESULT_KEPT_S)
+            if self._waiting.pop(state, None) is not None:
+                call.scope.cancel()
 
 
 def _identity(params: Any) -> bytes:

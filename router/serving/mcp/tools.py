@@ -10,7 +10,7 @@ from router.errors import QuartermasterError, RequestInvalid
 from router.feedback import Outcome
 from router.feedback.recent import RecentAnswers
 from router.provider_formats import Form
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.router import Router
 from router.selection import Selection
 from router.selection.admission import refusal_reason
@@ -109,15 +109,18 @@ class Tools:
         return results.describe_result(record, self.router.vendor_text, self.router.instructions(record.tool_id))
 
     async def call_catalog_tool(self, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
-        """Answer call_tool: call a tool at its own server. Raises QuartermasterError."""
+        """Answer call_tool: call a tool at its own server, ask it for a prompt, or read a skill.
+
+        Raises QuartermasterError.
+        """
         call = read_arguments(CallTool, arguments)
         record = await self._record(call.tool_id)
         self._actions.called.append(record.tool_id)
         if self.caller is not None:
             await self.caller.record("call_tool", "started")  # a call that nobody could tell of is not made
-        complete = self.router.complete_record(record.tool_id) or record
-        if complete.instructions:
+        if record.kind is Kind.SKILL:
             return results.text_result(self.router.instructions(record.tool_id))
+        complete = self.router.complete_record(record.tool_id) or record
         server: ToolServer = next((one for one in self.servers if one.serves(complete)), self.upstreams)
         result = await server.call(complete, call.arguments)
         return results.upstream_result(result, self.router.vendor_text)

@@ -196,7 +196,11 @@ class _BoundedStream(httpx2.AsyncByteStream):
 class _BoundedEvents(_BoundedStream):
     """A stream of events, of which none may be too long. An empty line ends one."""
 
+    _tail = b""  # of the part before: an empty line may lie on both sides of a boundary
+
     def _size_with(self, size: int, part: bytes) -> int:
-        lines = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        _, end, rest = lines.rpartition(b"\n\n")
-        return len(rest) if end else size + len(part)
+        read = (self._tail + part).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        self._tail = part[len(part.rstrip(b"\r\n")) :][-3:]
+        first, *others = read.split(b"\n\n")
+        sizes = [size + len(first), *map(len, others)]
+        return max(sizes) if max(sizes) > self._max_bytes else sizes[-1]

@@ -1,7 +1,6 @@
 """The settings of an upstream: an MCP server at which a catalog's tools are called."""
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +10,7 @@ import msgspec
 
 from router.errors import QuartermasterError, SettingsInvalid
 from router.record import ToolRecord
-
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+from router.variables import expanded
 
 
 class UpstreamFailed(QuartermasterError):
@@ -108,8 +106,8 @@ def _upstream(name: str, server: _Server, path: Path, variables: Mapping[str, st
         url=server.url or None,
         provider=name,
         folder=path.parent / server.cwd if server.cwd else None,
-        environment={key: _expand(value, f"{where}.env.{key}", variables) for key, value in server.env.items()},
-        headers={key: _expand(value, f"{where}.headers.{key}", variables) for key, value in server.headers.items()},
+        environment={key: expanded(value, f"{where}.env.{key}", variables) for key, value in server.env.items()},
+        headers={key: expanded(value, f"{where}.headers.{key}", variables) for key, value in server.headers.items()},
         timeout_s=server.timeout_s,
         max_tools=server.max_tools,
         max_pages=server.max_pages,
@@ -118,10 +116,3 @@ def _upstream(name: str, server: _Server, path: Path, variables: Mapping[str, st
         sse=server.type == "sse",
         may_ask=server.may_ask,
     )
-
-
-def _expand(value: str, where: str, variables: Mapping[str, str]) -> str:
-    for name in _VARIABLE.findall(value):
-        if name not in variables:
-            raise SettingsInvalid(f"{where}: the environment has no {name}: set it, or write the value")
-    return _VARIABLE.sub(lambda match: variables[match[1]], value)

@@ -1,5 +1,6 @@
 """All upstreams together: finds the one at which a tool is called."""
 
+import json
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -10,9 +11,11 @@ import mcp_types as types
 from anyio.abc import TaskGroup
 
 from router.calling.argument_check import refused_arguments
-from router.record import ToolRecord
-from router.serving.mcp.connection import Connection, MayClaim, OnChange, OnTools
+from router.record import Kind, ToolRecord
+from router.serving.mcp.change_reports import OnChange, OnTools
+from router.serving.mcp.connection import Connection, MayClaim
 from router.serving.mcp.pass_through import named_apart, with_unique_uris
+from router.serving.mcp.results import prompt_result
 from router.serving.mcp.upstream import Upstream, UpstreamFailed
 
 _logger = logging.getLogger("router.serving")
@@ -51,13 +54,16 @@ class Upstreams:
     async def call(self, record: ToolRecord, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Return the result of calling a record's tool at its own server, under the name that it has there.
 
-        Raises UpstreamFailed if no server is connected for it, the arguments do not fit its schema (then nothing is
-        sent), or there is no answer.
+        A prompt is answered with its messages. Raises UpstreamFailed if no server is connected for it, the arguments do
+        not fit its schema (then nothing is sent), or there is no answer.
         """
         connection = await self._connection(record)
         if wrong := refused_arguments(record, arguments):
             raise UpstreamFailed(wrong)
-        result = await connection.call(record.name, arguments)
+        if record.kind is Kind.PROMPT:
+            result = await _prompt(connection, record.name, arguments)
+        else:
+            result = await connection.call(record.name, arguments)
         if not self._unique_uris:
             return result
         server = next(name for name, known in self.connections.items() if known is connection)
@@ -81,9 +87,14 @@ class Upstreams:
         candidates.sort(key=lambda connection: connection.upstream.place != record.origin.file)
         if not candidates:
             connected = ", ".join(self.names) or "none"
+            missing = f"no MCP server is connected for the provider {record.provider!r} (connected: {connected})"
+            if record.kind is Kind.PROMPT:
+                raise UpstreamFailed(
+                    f"the prompt {record.tool_id} cannot be read here: {missing}. Name its server to `quartermaster "
+                    "serve mcp` (--upstream, --catalog-folder)"
+                )
             raise UpstreamFailed(
-                f"{record.tool_id} cannot be called here: no MCP server is connected for the provider "
-                f"{record.provider!r} (connected: {connected}). Call it yourself with the schema of "
+                f"{record.tool_id} cannot be called here: {missing}. Call it yourself with the schema of "
                 "describe_tool, or name its server to `quartermaster serve mcp` (--upstream, --catalog-folder; --calls "
                 "for the HTTP APIs of OpenAPI documents)"
             )
@@ -94,18 +105,28 @@ class Upstreams:
         same_label: list[Connection] = []
         for connection in candidates:
             try:
-                tools = await connection.tools()
+                names = await (connection.listed("prompts") if record.kind is Kind.PROMPT else connection.tools())
             except UpstreamFailed as error:
                 _logger.warning("%s", error)
                 failed = failed or error
                 continue
             if connection.label == record.provider:
-                if record.name in tools:
+                if record.name in names:
                     return connection
                 same_label.append(connection)
         if failed or not same_label:  # never call another server's tool of the same name
             raise failed or UpstreamFailed(f"none of {len(candidates)} MCP servers calls itself {record.provider!r}")
         return same_label[-1]
+
+
+async def _prompt(connection: Connection, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+    """Return the messages of a server's prompt. Raises UpstreamFailed where it has none of that name."""
+    listed = await connection.listed("prompts")
+    if name not in listed and len(listed) < connection.upstream.max_tools:
+        raise UpstreamFailed(f"{connection} no longer offers the prompt {name!r}: search again, or rebuild the catalog")
+    # The protocol has texts alone.
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in arguments.items()}
+    return prompt_result(await connection.get_prompt(name, texts))
 
 
 @asynccontextmanager

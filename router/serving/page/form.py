@@ -22,6 +22,7 @@ class RouteForm:
     block: str = ""
     providers: str = ""
     categories: str = ""
+    kind: str = ""
     token_budget: str = ""
     detail: str = "full"
     read_only: str = ""
@@ -42,6 +43,8 @@ class RouteForm:
         filters: dict[str, Any] = {
             name: _comma_separated(getattr(self, name)) for name in ("allow", "block", "providers", "categories")
         }
+        if self.kind:
+            filters["kinds"] = [self.kind]
         if self.read_only:
             filters["annotations"] = {"readOnlyHint": True}
         selection = Selection.from_json({name: value for name, value in filters.items() if value})

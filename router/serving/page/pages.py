@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from router.errors import QuartermasterError
 from router.provider_formats import Detail
+from router.record import Kind
 from router.retrieval.recipe import RECIPES
 from router.router import Router
 from router.serving import status_of
@@ -136,7 +137,7 @@ def _examples(router: Router) -> dict[str, Any]:
 
 def _route_page(caller: Caller, form: RouteForm, costs: CostCache, page: _Page) -> Response:
     router = caller.router
-    choices: dict[str, Any] = {"form": form, "recipes": list(RECIPES), "details": list(Detail)}
+    choices: dict[str, Any] = {"form": form, "recipes": list(RECIPES), "details": list(Detail), "kinds": list(Kind)}
     title = f"{form.request[:60]} · routed" if form.request else "Route a request"
     choices |= {"routed": None, "problem": ""}
     if not form.request:

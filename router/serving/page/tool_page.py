@@ -66,6 +66,7 @@ def tool_values(
             problem = str(error)
     return {
         "record": record,
+        "instructions": router.instructions(tool_id),
         "inspected": inspected,
         "problem": problem,
         "phrases": _phrases(inspected) if inspected else [],

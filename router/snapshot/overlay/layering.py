@@ -33,7 +33,7 @@ from router.snapshot.overlay.indexed_tool import IndexedTool, index_tools
 from router.snapshot.overlay.lexical import OverlaidLexical
 from router.snapshot.overlay.overlay import Overlay, RegisteredTool
 from router.snapshot.overlay.records import OverlaidRecords
-from router.snapshot.record_store import RecordStore, ToolEntry
+from router.snapshot.record_store import RecordStore, ToolEntry, compared_entry
 from router.snapshot.snapshot import Snapshot
 from router.tools.foreign_text import foreign_script
 
@@ -49,7 +49,8 @@ def apply_overlay(base: Snapshot, overlay: Overlay, before: Snapshot | None = No
         raise ValueError("the snapshot has an overlay already: lay another over the one that it was laid over")
     ordinals = {tool_id: base.records.ordinal(tool_id) for tool_id in overlay.tools}
     entries = {
-        tool_id: None if ordinal is None else base.records.entry(ordinal) for tool_id, ordinal in ordinals.items()
+        tool_id: None if ordinal is None else compared_entry(base.records, ordinal)
+        for tool_id, ordinal in ordinals.items()
     }
     unchanged = {tool_id for tool_id, tool in overlay.tools.items() if _is_unchanged(tool, entries[tool_id])}
     overlay = overlay.without(unchanged)
@@ -93,7 +94,8 @@ def _indexed(base: Snapshot, entries: Sequence[ToolEntry], before: Snapshot | No
 def _is_unchanged(tool: RegisteredTool, entry: ToolEntry | None) -> bool:
     """Return True where the snapshot has the tool exactly as it was registered."""
     # A snapshot's entry has no outputs.
-    if entry is None or tool.record.without_outputs().content() != entry.record.without_outputs().content():
+    registered = replace(tool.record, outputs=(), links=(), operation=None)
+    if entry is None or registered.content() != entry.record.content():
         return False
     return tool.phrases in (None, entry.phrases)
 
@@ -111,7 +113,9 @@ def _hidden(base: Snapshot, overlay: Overlay) -> set[int]:
         return hidden
     for ordinal, facet in enumerate(base.records.facets.rows):
         listed = overlay.lists.get(facet.provider) if facet.provider else None
-        if listed is not None and facet.tool_id not in listed:
+        if listed is None or facet.tool_id in listed or facet.provider is None:
+            continue
+        if facet.kind in overlay.listed_kinds[facet.provider]:
             hidden.add(ordinal)
     return hidden
 

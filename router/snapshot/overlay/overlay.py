@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from router.errors import SettingsInvalid, quoted
 from router.fingerprint import fingerprint
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.snapshot.phrases import cleaned_phrases
 from router.tools.definitions.json_values import replace_unstorable
 
@@ -33,8 +33,9 @@ class RegisteredTool:
 class Overlay:
     """Registered tools by id, the removed ids in `gone`, and the complete lists of some sources.
 
-    Of a source in `lists`, only the listed ids are served. The last change wins: a tool that is registered after it was
-    removed is served, and so is one that is registered beside its source's list. Every method returns a new overlay.
+    Of a source in `lists`, only the listed ids are served, of those kinds that the list has. The last change wins: a
+    tool that is registered after it was removed is served, and so is one that is registered beside its source's list.
+    Every method returns a new overlay.
     """
 
     tools: Mapping[str, RegisteredTool] = field(default_factory=dict)
@@ -98,18 +99,29 @@ class Overlay:
     ) -> "Overlay":
         """Return an overlay in which a source has exactly these tools.
 
-        Its other registrations, and the snapshot's other tools of the provider of that name, are not served. Raises
+        Its other registrations, and the snapshot's other tools of the provider of that name, are not served. Skills and
+        prompts stay, unless there are some among the records: an MCP server lists its tools alone. Raises
         SettingsInvalid as `registered` does.
         """
         source = _label(source)
         ids = frozenset(record.tool_id for record in records)
+        kinds = {Kind.TOOL, *(record.kind for record in records)}
         unlisted = [
             tool_id
             for tool_id, tool in self.tools.items()
-            if source in (tool.source, tool.record.provider) and tool_id not in ids
+            if source in (tool.source, tool.record.provider) and tool_id not in ids and tool.record.kind in kinds
         ]
         listed = replace(self.without(unlisted), lists=_sorted({**self.lists, source: ids}))
         return listed.registered(records, source, phrases)
+
+    @cached_property
+    def listed_kinds(self) -> Mapping[str, frozenset[Kind]]:
+        """Return of which kinds each list is: tools, and what else is in it."""
+        kinds = {tool_id: tool.record.kind for tool_id, tool in self.tools.items()}
+        return {
+            source: frozenset((Kind.TOOL, *(kinds[tool_id] for tool_id in ids & kinds.keys())))
+            for source, ids in self.lists.items()
+        }
 
     def __bool__(self) -> bool:
         """Return True where the overlay changes anything."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.text import identifier_words
 from router.tools.implicit_needs.need import ImplicitNeed
 
@@ -33,7 +33,9 @@ _DATE_FORMAT = re.compile(r"\b(?:YYYY|ISO[ -]?8601|RFC ?3339)\b", re.IGNORECASE)
 
 
 def fits_schema(need: ImplicitNeed, record: ToolRecord) -> bool:
-    """Return whether a tool's parameters are those of a tool that meets a need."""
+    """Return whether a tool's parameters are those of a tool that meets a need. No skill and no prompt meets one."""
+    if record.kind is not Kind.TOOL:
+        return False
     top = [parameter for parameter in record.parameters if not set(".[") & set(parameter.path)]
     words = {parameter.path: frozenset(identifier_words(parameter.path)) for parameter in top}
     required = {parameter.path for parameter in top if parameter.required}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.text import identifier_words
 from router.tools.foreign_text import foreign_script
 from router.tools.lexicon.grammar import NounPhrase, load_lexicon, singular
@@ -45,7 +45,9 @@ def expand(record: ToolRecord) -> Expansion:
     name = " ".join(operation.words) or record.name
     noun = operation.noun_phrase.bare()
     place = f" in {' '.join(label)}" if label else ""
-    requests = _requests(operation, " ".join(label), place) if operation.words and name.isascii() else []
+    # The words of an API's verbs ask a tool for a thing. Nobody asks a skill `release-notes` to "show me the notes".
+    is_asked = record.kind is Kind.TOOL and operation.words and name.isascii()
+    requests = _requests(operation, " ".join(label), place) if is_asked else []
     phrases = [sentence, *requests] if sentence else requests
     concepts = [parameter.path.replace("_", " ") for parameter in record.parameters if "." not in parameter.path][:8]
     return Expansion.from_json(

@@ -8,7 +8,7 @@ from itertools import islice
 from types import MappingProxyType
 
 from router.expansion import Expansion
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.text import identifier_words
 from router.tools.prerequisites.needs import Need, NeedKind
 from router.tools.prerequisites.resolving import Candidate, Evidence, Resolution, needs_the_same, resolve
@@ -54,11 +54,12 @@ def find_prerequisites(
 
     `expansions`, by tool id, say what a model wrote that tools require and provide: it counts where nothing else does.
     Only a tool of the same provider knows an identifier, so a tool without a provider has no edge. A point on earth is
-    the same for all: where no tool of the provider finds it, those of others may.
+    the same for all: where no tool of the provider finds it, those of others may. Skills and prompts have no edges: an
+    agent reads them.
     """
     by_provider: dict[str, list[ToolRecord]] = defaultdict(list)
     for record in sorted(records, key=lambda record: record.tool_id):
-        if record.provider:
+        if record.provider and record.kind is Kind.TOOL:
             by_provider[record.provider].append(record)
     providers = [_Provider(group, expansions) for _, group in sorted(by_provider.items())]
     geocoders = [tool for provider in providers for tool in provider.geocoders][:_MOST_COMPARED]

@@ -6,8 +6,9 @@ import pytest
 
 from flows.output.answer import results_table, show_diagnosis, show_explanation, show_verdict
 from flows.output.terminal import out
-from router import NeededBy, RoutedTools, Router, Signal
+from router import NeededBy, RoutedTools, Router, Signal, ToolRecord
 from router.answer.verdict import score_text
+from router.record import Kind
 from tests.support.film_tools import CREDITS, SEARCH, film_router
 
 
@@ -76,3 +77,14 @@ def test_what_is_assumed_of_a_tool_in_another_language_has_its_own_reason(capsys
     shown = capsys.readouterr().out
     assert "contributes 0.004, assumed: the tool is described in another language" in shown
     assert "contributes 0.002, assumed: the tool has no expansion" in shown
+
+
+def test_what_is_no_tool_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    tea = ToolRecord("own/tea", "own", "tea", "Make tea.", kind=Kind.SKILL)
+    out.print(
+        results_table(
+            Router.from_tools([tea, ToolRecord("own/cup", "own", "cup", "A cup of tea.")], encoder=None).route("tea")
+        )
+    )
+    shown = capsys.readouterr().out
+    assert "own/tea (skill)" in shown and "own/cup (" not in shown

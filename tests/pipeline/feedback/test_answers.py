@@ -30,6 +30,13 @@ def test_nobody_reports_on_the_answers_of_others_on_tools_not_offered_or_on_no_a
     assert joined(*wrong) == [{}, {}]
 
 
+def test_a_tool_is_named_for_a_request_and_not_for_an_answer_that_offered_none() -> None:
+    report = (Reported(1.0, "x", "a", Outcome.SUCCEEDED),)
+    for named in (True, False):
+        found = join_answers(StoredEvents((Offered(0.0, "x", "s", request="r", named=named),), report))
+        assert (found.untied, dict(found.answers[0].outcomes)) == ((0, {"a": Outcome.SUCCEEDED}) if named else (1, {}))
+
+
 def test_the_last_report_on_a_tool_counts() -> None:
     reports = tuple(
         Reported(float(at), "x", "a", outcome) for at, outcome in ((1, Outcome.CALLED), (2, Outcome.FAILED))

@@ -1,16 +1,24 @@
 """The events of a log end up in one Parquet file, once each, within its bounds."""
 
+import os
+import resource
+import signal
 import stat
 from pathlib import Path
+from secrets import token_hex
 
 import duckdb
 import pytest
+from pyarrow import parquet
 
 from pipeline.errors import RunAborted
-from pipeline.feedback import FeedbackLimits, compact_events, forget_request, read_events
+from pipeline.feedback import FeedbackLimits, compact_events, forget_request, read_events, storage
 from pipeline.feedback.storage import EVENTS_FILE
-from router import FeedbackLog
+from router import FeedbackLog, RequestInvalid
+from router.feedback import Event, Offered, Removed
+from router.feedback.events import encode_events
 from router.feedback.files import event_files
+from router.search.search import clean_request
 
 DAY_S = 86_400
 
@@ -79,6 +87,105 @@ def test_the_oldest_go_first_where_the_file_is_too_large(tmp_path: Path) -> None
     assert 0 < found.count < 6_000 and found.count + found.removed == 6_000
     kept = [event.id for event in found.offered]
     assert kept == ids[len(ids) - len(kept) :]
+
+
+def test_events_of_one_moment_are_bounded_too(tmp_path: Path) -> None:
+    events: list[Event] = [Offered(1.0, token_hex(16), "s1", ("a",)) for _ in range(6_000)]
+    (tmp_path / "one.jsonl").write_bytes(encode_events(events))
+    found = compact_events(tmp_path, FeedbackLimits(max_bytes=65_536), now=2.0)
+    assert (tmp_path / EVENTS_FILE).stat().st_size <= 65_536
+    assert 0 < found.count == 6_000 - found.removed
+
+
+def test_events_that_a_build_moves_while_they_are_read_count_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged(tmp_path, "refund")
+    compact_events(tmp_path)
+    logged(tmp_path, "pay")
+    read_lines = storage._read_lines
+
+    def moved_meanwhile(path: Path) -> tuple[list[Event], int]:
+        monkeypatch.setattr(storage, "_read_lines", read_lines)
+        compact_events(tmp_path)
+        return read_lines(path)
+
+    monkeypatch.setattr(storage, "_read_lines", moved_meanwhile)
+    assert [event.request for event in read_events(tmp_path).offered] == ["refund", "pay"]
+
+
+def test_removals_that_a_killed_build_left_in_both_files_count_once(tmp_path: Path) -> None:
+    line = encode_events([Removed(1.0, 7)])
+    for _ in range(2):  # the file comes back, as if it had never been removed
+        (tmp_path / "one.jsonl").write_bytes(line)
+        assert compact_events(tmp_path).removed == 7
+
+
+def test_processes_that_write_while_a_build_moves_their_events_lose_none(tmp_path: Path) -> None:
+    children = []
+    for _ in range(2):
+        child = os.fork()
+        if child == 0:
+            for _ in range(20):
+                logged(tmp_path, *map(str, range(10)))
+            os._exit(0)
+        children.append(child)
+    running = set(children)
+    while running:
+        compact_events(tmp_path)
+        running -= {child for child in running if os.waitpid(child, os.WNOHANG)[0]}
+    found = compact_events(tmp_path)
+    assert (len(found.offered), len(found.reported), found.unreadable, found.writing) == (400, 400, 0, 0)
+
+
+def test_a_killed_writer_costs_no_event_that_was_flushed(tmp_path: Path) -> None:
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        log = FeedbackLog(tmp_path)
+        log.offered("s1", ["a"])
+        log.flush()
+        os.write(writes, b".")
+        while True:
+            log.offered("s1", ["a"])
+    os.read(reads, 1)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    found = compact_events(tmp_path)
+    assert found.count >= 1 and found.unreadable <= 1 and event_files(tmp_path) == []
+
+
+def test_a_full_disk_costs_the_events_that_do_not_fit_and_no_others(tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
+        log = FeedbackLog(tmp_path)
+        for _ in range(50):
+            log.offered("s1", ["a"])
+            log.flush()
+        log.close()
+        statistics = log.statistics
+        os._exit(0 if statistics.written and statistics.dropped and statistics.problem else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    found = compact_events(tmp_path)
+    assert 0 < found.count < 50 and found.unreadable <= 1
+
+
+def test_a_file_of_a_version_without_a_column_is_read(tmp_path: Path) -> None:
+    logged(tmp_path, "refund")
+    before = compact_events(tmp_path)
+    table = parquet.read_table(tmp_path / EVENTS_FILE)
+    parquet.write_table(table.drop_columns(["named"]), tmp_path / EVENTS_FILE)
+    assert read_events(tmp_path) == before
+
+
+def test_a_text_that_the_log_has_cut_is_forgotten_by_its_whole(tmp_path: Path) -> None:
+    whole = "refund Lindholm\0 \ud800 " * 20_000
+    logged(tmp_path, clean_request(whole))
+    assert forget_request(tmp_path, whole) == 1
+    assert all(b"Lindholm" not in path.read_bytes() for path in tmp_path.iterdir())
+    with pytest.raises(RequestInvalid, match="the request is empty"):
+        forget_request(tmp_path, " ")
 
 
 def test_a_line_that_was_cut_off_is_counted_and_costs_no_other(tmp_path: Path) -> None:

@@ -115,3 +115,17 @@ def test_a_folder_of_skills_is_its_own_source(tmp_path: Path) -> None:
     settings = load(tmp_path / "office", environment={})
     assert [source.path for source in settings.source] == [Path(".")]
     assert settings.resolve(Path(".")) == tmp_path / "office"
+
+
+@pytest.mark.parametrize("place", ["skills/pdf/SKILL.md", "pdf/skill.md", "SKILL.md"])
+def test_skills_are_found_a_folder_down_as_their_repositories_have_them(tmp_path: Path, place: str) -> None:
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).write_text("# PDF\n\nFill in forms.\n", encoding="utf-8")
+    assert [source.path for source in load(tmp_path, environment={}).source] == [Path(".")]
+
+
+def test_a_hidden_folder_of_skills_is_no_source_by_itself(tmp_path: Path) -> None:
+    (tmp_path / ".git" / "pdf").mkdir(parents=True)
+    (tmp_path / ".git" / "pdf" / "SKILL.md").write_text("# PDF\n", encoding="utf-8")
+    with pytest.raises(SettingsInvalid, match="nor a folder with a"):
+        load(tmp_path, environment={})

@@ -11,7 +11,7 @@ from pipeline.records import catalog_records
 from pipeline.settings import SourceSettings
 from pipeline.sources import RawTool
 from pipeline.sources.last_reading import LastReading, SourceReading, source_keys, stale_source
-from router.record import Link, Origin, Parameter
+from router.record import Kind, Link, Origin, Parameter
 
 FULL = RawTool(
     name="send mail",
@@ -54,6 +54,33 @@ def test_a_reading_comes_back_as_it_was() -> None:
 def test_a_tool_without_outputs_is_stored_as_in_earlier_versions() -> None:
     with_outputs, without = json.loads(READING.to_text())["tools"]
     assert with_outputs.keys() - without.keys() == {"outputs", "links"}
+
+
+def test_a_reading_that_the_version_before_skills_wrote_is_read() -> None:
+    row: dict[str, Any] = {
+        "name": "list",
+        "origin": ["mail.json", "/tools/1"],
+        "description": "",
+        "input_schema": {},
+        "id": "",
+        "provider": None,
+        "annotations": {},
+        "deprecated": False,
+        "examples": [],
+        "categories": [],
+        "notices": [],
+        "shape": "",
+        "lost": None,
+        "unread": {},
+    }
+    assert json.loads(READING.to_text())["tools"][1].keys() == row.keys()  # a tool is written as it was
+    (tool,) = SourceReading.from_text("key", "mail.json", json.dumps({"tools": [row], "rejected": []})).tools
+    assert (tool.kind, tool.instructions) == (Kind.TOOL, "")
+
+
+def test_a_skill_comes_back_with_its_kind_and_its_instructions() -> None:
+    skill = RawTool("tea", Origin("tea/SKILL.md", ""), kind=Kind.SKILL, instructions="Boil water.")
+    assert _again(SourceReading("key", "skills", (skill,))).tools == (skill,)
 
 
 def test_the_order_of_a_schema_is_kept_for_field_text_depends_on_it() -> None:

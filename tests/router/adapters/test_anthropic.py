@@ -57,7 +57,7 @@ def run(client: Any, search: AnthropicToolSearch, messages: list[Any], **more: A
         tools = search.tools(messages)
         reply = client.messages.create(model="claude-test", max_tokens=99, messages=messages, tools=tools, **more)
         messages = [*messages, {"role": "assistant", "content": reply.content}]
-        if not (results := search.results(reply.content, echo)):
+        if not (results := search.answers(reply.content, echo)):
             return messages
         messages.append({"role": "user", "content": results})
 
@@ -90,7 +90,7 @@ def test_a_tool_that_is_added_without_being_deferred_would_empty_the_cache(
 ) -> None:
     _, client = serve(lambda _: [say("done")])
     search, cache = AnthropicToolSearch(router), {"type": "ephemeral"}
-    found = search.results([call("search_tools", UMBRELLA)], echo)[0]["content"][0]["tool_name"]
+    found = search.answers([call("search_tools", UMBRELLA)], echo)[0]["content"][0]["tool_name"]
     (deferred,) = [tool for tool in search.catalog() if tool["name"] == found]
     loaded = {key: value for key, value in deferred.items() if key != "defer_loading"}
 
@@ -116,7 +116,7 @@ def test_a_stream_gives_the_same_dialogue(
         model="claude-test", max_tokens=99, messages=messages, tools=search.tools(messages)
     ) as stream:
         content = stream.get_final_message().content
-    (result,) = search.results(content, echo)
+    (result,) = search.answers(content, echo)
     assert result["content"][0] == {"type": "tool_reference", "tool_name": "weather__getForecast"}
 
 
@@ -137,7 +137,7 @@ def test_the_asynchronous_client_gives_the_same_dialogue(
                 tools: list[Any] = search.tools(messages)
                 reply = await client.messages.create(model="m", max_tokens=99, messages=messages, tools=tools)
                 messages.append({"role": "assistant", "content": reply.content})
-                if not (results := await search.results_async(reply.content, later)):
+                if not (results := await search.answers_async(reply.content, later)):
                     return str(reply.content[0].text)  # type: ignore[union-attr]
                 messages.append({"role": "user", "content": results})
 
@@ -168,7 +168,7 @@ def test_tools_of_always_are_loaded_from_the_start_and_not_referenced(router: Ro
     tool, always = search.tools(ASKED)
     assert (tool["name"], always["name"]) == ("search_tools", "weather__getForecast")
     assert "defer_loading" not in tool and "defer_loading" not in always
-    (result,) = search.results([call("search_tools", {"request": "the weather, and give money back"})], echo)
+    (result,) = search.answers([call("search_tools", {"request": "the weather, and give money back"})], echo)
     names = [reference["tool_name"] for reference in result["content"]]
     assert names and "weather__getForecast" not in names
 
@@ -180,24 +180,25 @@ def test_an_async_call_is_awaited_and_refused_by_the_synchronous_results(router:
 
     search = AnthropicToolSearch(router, k=1)
     content = [call("search_tools", UMBRELLA), call("weather__getForecast", {"city": "Oslo"})]
-    found, called = asyncio.run(search.results_async(content, later))
+    found, called = asyncio.run(search.answers_async(content, later))
     assert found["content"] == [{"type": "tool_reference", "tool_name": "weather__getForecast"}]
     assert called == {"type": "tool_result", "tool_use_id": content[1]["id"], "content": "weather/getForecast"}
-    with pytest.raises(TypeError, match="use `results_async`"):
-        search.results(content, later)
+    with pytest.raises(TypeError, match="use answers_async"):
+        search.answers(content, later)
 
 
 @pytest.mark.parametrize(
     ("block", "says"),
     [
         (call("make_coffee", {}), "there is no tool 'make_coffee'"),
+        ({**call("", {}), "name": ["make_coffee"]}, "there is no tool ['make_coffee']"),
         (call("search_tools", {}), "request is None: say in words"),
         ({**call("search_tools", {}), "input": "{broken"}, "the arguments are not JSON"),
         ({**call("weather__getForecast", {}), "input": ["Oslo"]}, "they must be a JSON object"),
     ],
 )
 def test_what_a_model_gets_wrong_is_told_to_it_as_an_error(router: Router, block: dict[str, Any], says: str) -> None:
-    (result,) = AnthropicToolSearch(router).results([block], echo)
+    (result,) = AnthropicToolSearch(router).answers([block], echo)
     assert result["is_error"] is True and result["tool_use_id"] == block["id"]
     assert says in result["content"]
 
@@ -210,15 +211,15 @@ def test_arguments_that_the_call_refuses_are_told_and_other_exceptions_end_the_r
         raise ConnectionError("no network")
 
     search = AnthropicToolSearch(router)
-    (result,) = search.results([call("weather__getForecast", {})], refuse)
+    (result,) = search.answers([call("weather__getForecast", {})], refuse)
     assert (result["content"], result["is_error"]) == ("city is missing", True)
     with pytest.raises(ConnectionError):
-        search.results([call("weather__getForecast", {})], fail)
+        search.answers([call("weather__getForecast", {})], fail)
 
 
 def test_a_search_that_finds_nothing_says_so_in_a_text(router: Router) -> None:
     search = AnthropicToolSearch(router, selection=Selection(allow=("none/*",)))
-    (result,) = search.results([call("search_tools", UMBRELLA)], echo)
+    (result,) = search.answers([call("search_tools", UMBRELLA)], echo)
     assert NOTHING in result["content"] and "is_error" not in result
 
 
@@ -247,7 +248,7 @@ def test_tools_of_ones_own_are_left_to_their_owner(
     router = Router.from_tools([ToolRecord("read_file", None, "read_file", "Read a file.")], encoder=None)
     search = AnthropicToolSearch(router, own=("read_file",))
     content = [call("read_file", {}), call("search_tools", {"request": "read a file"})]
-    results = search.results(content, echo)
+    results = search.answers(content, echo)
     assert [result["tool_use_id"] for result in results] == [content[1]["id"]]
     assert NOTHING in results[0]["content"]
     assert search.catalog() == []
@@ -288,7 +289,7 @@ def test_a_found_tool_that_the_selection_no_longer_admits_cannot_be_called(growi
     messages = [
         {
             "role": "user",
-            "content": AnthropicToolSearch(growing).results(
+            "content": AnthropicToolSearch(growing).answers(
                 [call("search_tools", {"request": "refund a charge"})], echo
             ),
         }
@@ -301,7 +302,7 @@ def test_a_found_tool_that_the_selection_no_longer_admits_cannot_be_called(growi
 
 
 def test_a_found_tool_that_becomes_one_of_always_stays_deferred(growing: Router) -> None:
-    results = AnthropicToolSearch(growing, k=1).results([call("search_tools", {"request": "refund a charge"})], echo)
+    results = AnthropicToolSearch(growing, k=1).answers([call("search_tools", {"request": "refund a charge"})], echo)
     later = AnthropicToolSearch(growing, selection=Selection(always=("pay/refund",)))
     assert [tool.get("defer_loading") for tool in later.tools([{"role": "user", "content": results}])] == [None, True]
 

@@ -12,7 +12,7 @@ import pytest
 from openai import BadRequestError, OpenAI
 from openai.types.responses import ResponseCompletedEvent
 
-from router import RequestInvalid, Router, Selection
+from router import RequestInvalid, Router, Selection, ToolRecord
 from router.adapters.openai_responses import ResponsesToolSearch
 from router.adapters.tool_search import CalledTool
 from router.contract import Signal
@@ -105,10 +105,10 @@ def test_two_searches_of_one_response_share_what_they_load(router: Router) -> No
 
 def test_a_second_namespace_of_a_provider_gets_a_name_of_its_own(router: Router) -> None:
     search = ResponsesToolSearch(router, k=1, namespaces=True)
-    (loaded,) = search.answer(searching({"request": UMBRELLA}))
+    (loaded,) = search.answers([searching({"request": UMBRELLA})], call)
     (namespace,) = loaded["tools"]
     taken = {**namespace, "tools": [{**namespace["tools"][0], "name": "weather__other"}]}
-    (again,) = search.answer(searching({"request": UMBRELLA}), history=[{**loaded, "tools": [taken]}])
+    (again,) = search.answers([searching({"request": UMBRELLA})], call, history=[{**loaded, "tools": [taken]}])
     assert (namespace["name"], again["tools"][0]["name"]) == ("weather", "weather_2")
     assert again["tools"][0]["description"] == "weather_2: getForecast"
 
@@ -145,7 +145,7 @@ def test_a_client_beside_an_event_loop_has_the_same_answers(router: Router) -> N
 def test_a_search_without_a_request_loads_nothing_and_says_why_without_quoting_it(
     router: Router, arguments: Any
 ) -> None:
-    output, note = ResponsesToolSearch(router).answer(searching(arguments))
+    output, note = ResponsesToolSearch(router).answers([searching(arguments)], call)
     assert (output["status"], output["tools"]) == ("incomplete", [])
     assert note["role"] == "developer" and "`request` must say in words" in note["content"]
     assert "ignore" not in note["content"]
@@ -165,7 +165,7 @@ def test_a_request_that_no_tool_fits_comes_with_the_routers_doubt(snapshot: Path
     scores = BackgroundScores({Signal.EXPANSION: statistics})
     router = Router(replace(opened, background_scores=scores, calibrations=(rule,)))
     search = ResponsesToolSearch(router, k=2, recipe="lexical")
-    output, note = search.answer(searching({"request": "pull failed payments"}))
+    output, note = search.answers([searching({"request": "pull failed payments"})], call)
     assert len(output["tools"]) == 2
     assert note["role"] == "developer" and note["content"].startswith("Most likely no tool fits this request")
 
@@ -174,12 +174,13 @@ def test_a_request_that_no_tool_fits_comes_with_the_routers_doubt(snapshot: Path
     ("name", "arguments", "said"),
     [
         ("make_coffee", "{}", "there is no tool 'make_coffee'"),
+        (["make_coffee"], "{}", "there is no tool"),
         ("weather__getForecast", "{", "the arguments are not JSON"),
         ("weather__getForecast", "[1]", "must be a JSON object"),
     ],
 )
 def test_a_call_that_cannot_be_made_is_answered_with_the_reason(
-    router: Router, name: str, arguments: str, said: str
+    router: Router, name: Any, arguments: str, said: str
 ) -> None:
     search, item = ResponsesToolSearch(router), calling({"name": name}, arguments=arguments)
     (answer,) = search.answers([item], call)
@@ -187,6 +188,34 @@ def test_a_call_that_cannot_be_made_is_answered_with_the_reason(
     assert said in answer["output"]
     with pytest.raises(RequestInvalid, match=said.split("'")[0]):
         search.called(item)
+
+
+def test_arguments_that_the_call_refuses_are_told_and_other_exceptions_end_the_run(router: Router) -> None:
+    def refuse(_: str, __: Mapping[str, Any]) -> None:
+        raise RequestInvalid("city is missing")
+
+    async def refuse_later(_: str, __: Mapping[str, Any]) -> None:
+        raise RequestInvalid("city is missing")
+
+    def fail(_: str, __: Mapping[str, Any]) -> None:
+        raise ConnectionError("no network")
+
+    search, item = ResponsesToolSearch(router), calling({"name": "weather__getForecast"}, arguments="{}")
+    (answer,) = search.answers([item], refuse)
+    assert answer["output"] == "city is missing"
+    assert asyncio.run(search.answers_async([item], refuse_later)) == [answer]
+    with pytest.raises(ConnectionError):
+        search.answers([item], fail)
+
+
+def test_functions_of_ones_own_are_left_to_their_owner() -> None:
+    router = Router.from_tools([ToolRecord("read_file", None, "read_file", "Read a file.")], encoder=None)
+    selection = Selection(always=("read_file",))
+    search = ResponsesToolSearch(router, own=("read_file",), description="Find a tool.", selection=selection)
+    (tool,) = search.tools
+    assert tool["description"] == "Find a tool."
+    output, _ = search.answers([calling({"name": "read_file"}, arguments="{}"), searching({"request": "a file"})], call)
+    assert (output["type"], output["tools"]) == ("tool_search_output", [])
 
 
 def test_a_call_leads_back_to_the_tool_whatever_its_namespace(router: Router) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from router import RequestInvalid, Router, Selection, ToolRecord
+from router import RequestInvalid, Router, Selection, SettingsInvalid, ToolRecord
 from router.adapters.tool_search import CalledTool, ToolSearch, object_of
 from router.provider_formats import Form, legal_name
 
@@ -30,6 +30,12 @@ def test_a_search_gives_what_the_router_routes(search: ToolSearch, router: Route
 def test_a_search_without_a_request_is_refused(search: ToolSearch, arguments: Any) -> None:
     with pytest.raises(RequestInvalid):
         search.find(arguments)
+
+
+@pytest.mark.parametrize("options", [{"k": 0}, {"token_budget": -1}, {"detail": "long"}, {"selection": {}}])
+def test_a_wrong_option_is_refused_before_a_model_could_be_blamed_for_it(router: Router, options: Any) -> None:
+    with pytest.raises((RequestInvalid, SettingsInvalid), match=next(iter(options))):
+        ToolSearch(router, "responses", options)
 
 
 def test_a_call_names_the_tool_by_its_id(search: ToolSearch) -> None:

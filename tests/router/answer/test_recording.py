@@ -84,6 +84,10 @@ def test_feedback_without_a_log_or_with_wrong_values_is_refused(router: Router, 
         logging_router.feedback(kept, kept.ids[0], "loved")
     with pytest.raises(RequestInvalid, match="tool_id is '', it must be the id of a tool"):
         logging_router.feedback(kept, "", "succeeded")
+    with pytest.raises(RequestInvalid, match="caller is 5, it must be a text"):
+        logging_router.feedback(kept, kept.ids[0], "succeeded", caller=5)  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalid, match="answer is 5, it must be an answer of route, or the text of a request"):
+        logging_router.feedback(5, kept.ids[0], "succeeded")  # type: ignore[arg-type]
     with pytest.raises(RequestInvalid):
         logging_router.feedback("  ", kept.ids[0], "succeeded")
     with pytest.raises(SettingsInvalid, match="feedback is '/tmp', it must be a FeedbackLog"):

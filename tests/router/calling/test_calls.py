@@ -115,10 +115,18 @@ def test_no_secret_comes_back_in_answers_errors_or_logs(
 
     api.answer = repeat
     with caplog.at_level(logging.INFO):  # at DEBUG the HTTP library logs the headers of answers
-        result = call(ProviderCalls(base_url=api.url, auth=auth, headers={"X-Extra": "another-secret"}), reading())
+        result = call(
+            ProviderCalls(base_url=api.url, auth=auth, headers={"X-Extra-Token": "another-secret"}), reading()
+        )
     for secret in (SECRET, "s3cret%2Fvalue%2B1", "bWU6czNjcmV0L3ZhbHVlKzE=", "another-secret"):
         assert secret not in repr(result) and secret not in caplog.text
     assert "***" in result.text and result.is_error is (status != 200)
+
+
+def test_a_plain_header_s_value_is_not_masked_in_answers(api: ApiServer) -> None:
+    api.answer = lambda _: Reply.of({"created": "2024-06-20"})
+    result = call(ProviderCalls(base_url=api.url, headers={"X-Version": "2024-06-20"}), reading())
+    assert (result.value, api.last.headers["x-version"]) == ({"created": "2024-06-20"}, "2024-06-20")
 
 
 def test_a_dry_run_sends_nothing_and_masks_what_the_settings_add(api: ApiServer) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from email.parser import BytesParser
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -134,6 +135,16 @@ def test_headers_that_openapi_ignores_are_not_sent() -> None:
 def test_what_is_no_json_is_refused(value: Any) -> None:
     with pytest.raises(CallRefused, match="cannot be written as JSON"):
         build_request(operation(parameter("q", "query")), {"q": value}, BASE)
+
+
+@pytest.mark.parametrize("place", ["query", "path"])
+def test_arguments_that_are_nested_too_deeply_are_refused(place: Any) -> None:
+    value: Any = "x"
+    for _ in range(sys.getrecursionlimit() - 150):
+        value = {"a": value}
+    style = "deepObject" if place == "query" else "simple"
+    with pytest.raises(CallRefused):
+        build_request(operation(parameter("q", place, style=style), path="/{q}"), {"q": value}, BASE)
 
 
 def test_a_form_writes_lists_item_by_item_and_objects_as_json() -> None:

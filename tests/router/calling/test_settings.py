@@ -53,6 +53,7 @@ def test_settings_never_show_a_secret(auth: Any) -> None:
         ("[provider.a]\n", "either base_url"),
         ("[provider.a]\nbase_url = 'https://a.test'\ndocument_server = true\n", "either base_url"),
         ("[provider.a]\nbase_url = 'ftp://a.test'\n", "base_url must be an address"),
+        ("[provider.a]\nbase_url = 'https://a.test/é'\n", "base_url must be an address"),
         ("[provider.a]\nbase_url = 'https://u:p@a.test'\n", "without user, query and fragment"),
         ("[provider.a]\nbase_url = 'https://a.test/?key=1'\n", "without user, query and fragment"),
         ("[provider.a]\nbase_url = 'http://api.a.com'\nauth = {type = 'bearer', token = 'x'}\n", "in the clear"),

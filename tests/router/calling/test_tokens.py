@@ -20,7 +20,7 @@ def credentials(server: ApiServer, **fields: Any) -> ClientCredentials:
     return ClientCredentials(f"{server.url}/token", "client", SECRET, **fields)
 
 
-def granting(*tokens: str, expires_in: float | None = 3600) -> Any:
+def granting(*tokens: str, expires_in: float | str | None = 3600) -> Any:
     """Answer requests for tokens with one after the other, and others with the token that they bring."""
     left = list(tokens)
 
@@ -61,8 +61,8 @@ def test_a_client_may_name_itself_in_the_form() -> None:
         assert "authorization" not in server.last.headers
 
 
-@pytest.mark.parametrize(("expires_in", "kept_s"), [(100, 70), (None, 270)])
-def test_a_token_is_kept_until_30_seconds_before_its_end(expires_in: float | None, kept_s: int) -> None:
+@pytest.mark.parametrize(("expires_in", "kept_s"), [(100, 70), ("100", 70), (None, 270)])
+def test_a_token_is_kept_until_30_seconds_before_its_end(expires_in: float | str | None, kept_s: int) -> None:
     now = [0.0]
     cache = TokenCache(clock=lambda: now[0])
     with api_server(granting("t-1", "t-2", expires_in=expires_in)) as server:

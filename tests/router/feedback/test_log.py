@@ -4,12 +4,14 @@ import logging
 import os
 import stat
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from router import FeedbackLog, Outcome, SettingsInvalid
-from router.feedback import Event, Offered, Removed, Reported
+from router.feedback import Event, Offered, Removed, Reported, files
+from router.feedback import log as feedback_log
 from router.feedback.events import decode_event, encode_events
 from router.feedback.files import complete_file, event_files
 from router.feedback.recent import RecentAnswers
@@ -125,6 +127,108 @@ def test_a_forked_child_writes_a_file_of_its_own_and_none_of_the_parents_events(
         "parent",
         "parent",
     ]
+
+
+def test_a_forked_child_lets_go_of_the_file_of_its_parent(tmp_path: Path) -> None:
+    log = FeedbackLog(tmp_path)
+    log.offered("parent", ["a"])
+    assert log.flush()
+    (path,) = event_files(tmp_path)
+    (child_reads, parent_writes), (parent_reads, child_writes) = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        log.offered("child", ["a"])
+        log.flush()
+        os.write(child_writes, b".")
+        os.read(child_reads, 1)
+        os._exit(0)
+    os.read(parent_reads, 1)
+    log.close()
+    with complete_file(path) as descriptor:
+        assert descriptor is not None
+    os.write(parent_writes, b".")
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_new_file_that_a_build_removes_before_it_is_locked_gets_no_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked, removed = files._locked, list[Path]()
+
+    def locked_too_late(descriptor: int) -> bool:
+        if not removed:
+            removed.extend(event_files(tmp_path))
+            removed[0].unlink()
+        return locked(descriptor)
+
+    monkeypatch.setattr(files, "_locked", locked_too_late)
+    log = FeedbackLog(tmp_path)
+    log.offered("s1", ["a"])
+    log.close()
+    assert len(removed) == 1 and len(events_in(tmp_path)) == log.statistics.written == 1
+
+
+def test_a_file_is_complete_after_an_hour_whether_events_come_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_OPEN_S", -1.0)  # the hour is over at once
+    log = FeedbackLog(tmp_path / "busy")
+    for _ in range(2):
+        log.offered("s1", ["a"])
+        assert log.flush()
+    assert len(event_files(tmp_path / "busy")) == 2
+    log.close()
+    monkeypatch.setattr(feedback_log, "_IDLE_S", 0.01)
+    idle = FeedbackLog(tmp_path / "idle")
+    idle.offered("s1", ["a"])
+    assert idle.flush()
+    (path,) = event_files(tmp_path / "idle")
+    end, complete = time.monotonic() + 10, False
+    while not complete and time.monotonic() < end:
+        with complete_file(path) as descriptor:
+            complete = descriptor is not None
+    idle.close()
+    assert complete
+
+
+def test_an_event_that_is_no_json_is_lost_alone_and_the_thread_goes_on(tmp_path: Path) -> None:
+    log = FeedbackLog(tmp_path)
+    for tool in ("a", object(), "b"):
+        log.report("x", tool, "called")  # type: ignore[arg-type]
+    log.offered("s1", ["c"])
+    log.close()
+    assert len(events_in(tmp_path)) == log.statistics.written == 3
+    assert log.statistics.dropped == 1
+
+
+def test_a_log_that_is_closed_while_others_record_loses_nothing(tmp_path: Path) -> None:
+    log = FeedbackLog(tmp_path)
+    threads = [threading.Thread(target=lambda: [log.offered("s", ["a"]) for _ in range(400)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        log.close()
+    log.close()
+    assert len(events_in(tmp_path)) == 1_600 and log.statistics.dropped == 0
+
+
+def test_closing_does_not_wait_for_a_disk_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go, blocked = threading.Event(), threading.Event()
+    monkeypatch.setattr(feedback_log, "_CLOSE_S", 0.05)
+    log = FeedbackLog(tmp_path, max_queued=2)
+
+    def hangs(lines: bytes) -> None:
+        blocked.set()
+        go.wait()
+
+    monkeypatch.setattr(log._files, "append", hangs)
+    log.offered("s1", ["a"])
+    assert blocked.wait(10)
+    for _ in range(2):
+        log.offered("s1", ["a"])
+    log.close()
+    assert log.statistics.dropped == 2 and "has not taken them" in log.statistics.problem
+    go.set()
 
 
 def test_many_threads_lose_nothing(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ SUCCEEDED, FAILED, CALLED, REJECTED = Outcome.SUCCEEDED, Outcome.FAILED, Outcome
 def answer(
     request: str | None, caller: str | None = None, tools: tuple[str, ...] = TOOLS, **outcomes: Outcome
 ) -> Answer:
-    return Answer(0.0, request, caller, tools, outcomes)
+    return Answer(0.0, request, caller, tools, outcomes, named=not tools)
 
 
 def lessons(*answers: Answer) -> FeedbackLessons:
@@ -34,14 +34,14 @@ def test_a_call_at_the_fourth_rank_teaches_more_than_one_at_the_first() -> None:
     first = lessons(answer("refund", a=SUCCEEDED)).requests[0].shares["a"]
     fourth = lessons(answer("refund", d=SUCCEEDED)).requests[0].shares["d"]
     assert first == 1 / (1 + DOUBT)
-    assert fourth == 1.0  # 1 / (4 ** -.5 + DOUBT) is more
+    assert fourth == 1.0  # 1 / (1 / 4 + DOUBT) is more
     repeated = evidence(*(answer("refund", d=SUCCEEDED) for _ in range(2)))["d"]
-    assert repeated == Evidence(2.0, 2 * 4**-0.5)
+    assert repeated == Evidence(2.0, 2 * 0.25)
 
 
 def test_a_tool_that_is_offered_and_not_called_is_taught_against_by_its_rank() -> None:
     found = evidence(answer("refund", a=SUCCEEDED), answer("refund"), answer("refund"))
-    assert found["a"] == Evidence(1.0, 3.0) and found["d"] == Evidence(0.0, 1.5)
+    assert found["a"] == Evidence(1.0, 3.0) and found["d"] == Evidence(0.0, 0.75)
     assert lessons(answer("refund", a=SUCCEEDED), answer("refund")).requests[0].shares == {"a": 1 / (2 + DOUBT)}
 
 
@@ -52,7 +52,7 @@ def test_a_tool_that_was_never_offered_is_taught_nothing() -> None:
 def test_a_failed_call_teaches_nothing_a_rejection_counts_whole_and_a_call_half() -> None:
     found = evidence(answer("refund", a=FAILED, b=CALLED, d=REJECTED))
     assert "a" not in found
-    assert (found["b"], found["d"]) == (Evidence(0.5, 2**-0.5), Evidence(0.0, 1.0))
+    assert (found["b"], found["d"]) == (Evidence(0.5, 0.5), Evidence(0.0, 1.0))
 
 
 def test_a_tool_that_is_named_for_a_request_has_no_rank() -> None:
@@ -81,12 +81,13 @@ def test_one_caller_counts_as_ten_answers_to_the_same_words_at_most() -> None:
     assert (found.successes, found.examined) == pytest.approx((10.0, 10.0))
 
 
-def test_one_caller_says_no_more_of_a_tool_than_the_others_and_three() -> None:
+def test_one_caller_weighs_no_more_for_a_tool_than_the_others_and_twenty() -> None:
     hostile = [answer(f"request {number}", "hostile", d=SUCCEEDED) for number in range(50)]
     honest = [answer("refund", "honest", d=SUCCEEDED)]
     found = lessons(*hostile, *honest)
     said = sum((past.evidence or {})["d"].successes for past in found.requests if past.request != "refund")
-    assert said == pytest.approx(4.0) and found.bounded == 1  # the one of the others, and three
+    assert said == pytest.approx(21.0)  # the one of the others, and twenty
+    assert found.bounded == 3  # and its examinations of the tools at the first two ranks
     alone = lessons(*hostile)
     assert sum((past.evidence or {})["d"].successes for past in alone.requests) == 50 and alone.bounded == 0
 
@@ -109,7 +110,7 @@ def test_the_bias_is_found_from_tools_at_different_ranks_for_the_same_words() ->
 
 
 def test_without_a_tool_at_two_ranks_the_bias_is_assumed() -> None:
-    assert estimate_examination([answer("refund", a=SUCCEEDED)] * 3) == Examination(0.5, 0)
+    assert estimate_examination([answer("refund", a=SUCCEEDED)] * 3) == Examination(1.0, 0)
 
 
 def test_a_wrong_lesson_is_unlearned_at_the_requests_near_to_it() -> None:

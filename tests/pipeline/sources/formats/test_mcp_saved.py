@@ -107,7 +107,7 @@ def test_the_prompts_of_saved_answers_are_records_of_their_own_kind(write_json: 
     arguments = [{"name": "repo", "description": "Which one.", "required": True}, {"name": "tone"}]
     review = {"name": "review", "title": "Review", "description": "Review a change.", "arguments": arguments}
     pages = [{"result": {"tools": [A]}}, {"result": {"prompts": [review]}}]
-    prompt, tool = tools(mcp.read(write_json("chat.json", pages)))
+    tool, prompt = tools(mcp.read(write_json("chat.json", pages)))
     assert (tool.name, tool.kind) == ("a", Kind.TOOL)
     assert (prompt.name, prompt.kind, prompt.description) == ("review", Kind.PROMPT, "Review a change.")
     assert prompt.origin.pointer == "/1/result/prompts/0"
@@ -115,6 +115,7 @@ def test_the_prompts_of_saved_answers_are_records_of_their_own_kind(write_json: 
         "type": "object",
         "properties": {"repo": {"type": "string", "description": "Which one."}, "tone": {"type": "string"}},
         "required": ["repo"],
+        "additionalProperties": False,
     }
 
 

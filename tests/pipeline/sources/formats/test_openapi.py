@@ -181,6 +181,16 @@ def test_parameters_of_one_name_in_two_places_are_two_properties_with_a_notice(w
     assert tool.notices == ("a second parameter named id became path_id",)
 
 
+def test_a_new_name_is_none_that_another_parameter_has(write_json: WriteJson) -> None:
+    parameters = [
+        {"name": name, "in": place} for name, place in (("path_id", "query"), ("id", "query"), ("id", "path"))
+    ]
+    (tool,) = tools(openapi.read(write_json("office.json", api({"/a/{id}": {"get": {"parameters": parameters}}}))))
+    assert tool.operation is not None
+    placed = [(one.argument, one.place, one.wire_name) for one in tool.operation.parameters]
+    assert placed == [("path_id", "query", "path_id"), ("id", "query", "id"), ("path_id_", "path", "id")]
+
+
 @pytest.mark.parametrize(
     ("summary", "description", "said"),
     [

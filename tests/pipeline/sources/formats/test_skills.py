@@ -11,6 +11,7 @@ from pipeline.sources.formats import skills
 from pipeline.sources.formats.detect import detect
 from router.record import Kind, Origin
 from tests.pipeline.sources.reading import apart, tools
+from tests.support.skills import HOSTILE_DESCRIPTION, write_skills
 
 PDF = """---
 name: pdf-forms
@@ -68,7 +69,7 @@ def test_a_description_with_a_colon_is_read_though_it_is_no_yaml(tmp_path: Path)
     skill(tmp_path, "brand", "---\nname: brand\ndescription: Use when: slides follow the house style\n---\nUse blue.\n")
     (read,) = tools(skills.read(tmp_path))
     assert (read.name, read.description) == ("brand", "Use when: slides follow the house style")
-    assert read.notices == ("its frontmatter is no YAML: the lines `field: text` were read",)
+    assert read.notices == ("its frontmatter is no YAML: it was read field by field",)
 
 
 def test_a_skill_without_frontmatter_has_the_name_of_its_folder_and_its_first_paragraph(tmp_path: Path) -> None:
@@ -86,6 +87,11 @@ def test_a_skill_without_frontmatter_has_the_name_of_its_folder_and_its_first_pa
         ("---\nname: [a]\ndescription: y\n---\nz", "name is a list, not a text"),
         ("---\nname: x\ndescription: {a: 1}\n---\nz", "description is an object, not a text"),
         ("\ufeff", "neither a description nor instructions"),
+        ("---\nname: x\ndescription: y\nz", "its frontmatter has no end"),
+        # Agents accept what is no YAML, and a skill that is hidden there stays hidden.
+        ("---\nargument-hint: [a] [b]\ndescription: y\ndisable-model-invocation: true\n---\nz", "models do not choose"),
+        ("---\ndescription: Use when: y\ndisable-model-invocation: True\n---\nz", "models do not choose it"),
+        ('---\ndescription: y\ndisable-model-invocation: "true"\n---\nz', "models do not choose it"),
     ],
 )
 def test_a_skill_that_cannot_be_used_is_rejected_alone(tmp_path: Path, text: str, reason: str) -> None:
@@ -138,3 +144,61 @@ def test_a_frontmatter_of_aliases_does_not_fill_the_memory(tmp_path: Path) -> No
     skill(tmp_path, "bomb", "---\nname: bomb\ndescription: Explodes.\n" + "\n".join(lines) + "\n---\nx")
     (read,) = [item for item in skills.read(tmp_path) if not isinstance(item, RecordRejected)]
     assert (read.name, read.description) == ("bomb", "Explodes.")
+
+
+def test_skills_as_people_write_them_are_read(tmp_path: Path) -> None:
+    read = {item.name: item for item in tools(skills.read(write_skills(tmp_path)))}
+    assert list(read) == [
+        "Brand Guidelines",
+        "invoice-ocr",
+        "meeting-minutes",
+        "reisekosten",
+        "release-notes",
+        "secret-rotator",
+    ]
+    assert len(read["Brand Guidelines"].instructions.splitlines()) == 300
+    assert read["invoice-ocr"].annotations["files"] == ["references/tax.md", "scripts/extract.py"]
+    assert read["invoice-ocr"].description.endswith(
+        "a photo or a PDF of a bill and wants its numbers in a spreadsheet."
+    )
+    assert read["meeting-minutes"].instructions == "# Minutes\n\n1. Find who spoke."
+    assert read["meeting-minutes"].annotations["allowed-tools"] == ["Read", "Write"]
+    assert read["reisekosten"].description.startswith("Prüft")
+    assert read["secret-rotator"].description == HOSTILE_DESCRIPTION.strip()  # screened where it is used
+    notes = read["release-notes"]
+    assert notes.description == (
+        "Draft release notes from merged pull requests. Use this when somebody is about to publish a version. "
+        "Somebody asks what changed since the last version."
+    )
+    assert notes.annotations == {
+        "argument-hint": "[version] [audience]",
+        "allowed-tools": "Bash(git log:*), Read, Grep",
+        "model": "opus",
+        "user-invocable": True,
+        "readOnlyHint": True,
+    }
+    assert [item.name for item in read.values() if item.notices] == ["release-notes"]
+
+
+def test_fields_cannot_take_the_place_of_what_is_set_here(tmp_path: Path) -> None:
+    skill(tmp_path, "a", "---\ndescription: y\nfiles: [etc]\nreadOnlyHint: false\n---\nz")
+    assert tools(skills.read(tmp_path))[0].annotations == {"readOnlyHint": True}
+
+
+def test_a_skill_that_links_to_another_file_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "id_rsa").write_text("A secret of this machine.", encoding="utf-8")
+    for name, target in (("a", tmp_path / "id_rsa"), ("b", tmp_path / "gone")):
+        (tmp_path / "skills" / name).mkdir(parents=True)
+        os.symlink(target, tmp_path / "skills" / name / "SKILL.md")
+    read, rejected = apart(skills.read(tmp_path / "skills"))
+    assert read == []
+    assert all("it is a link to a file of another name" in reason for reason in rejected) and len(rejected) == 2
+
+
+def test_a_pipe_does_not_hold_up_the_reading(tmp_path: Path) -> None:
+    skill(tmp_path, "b", PDF)
+    (tmp_path / "a").mkdir()
+    os.mkfifo(tmp_path / "a" / "SKILL.md")
+    read, rejected = apart(skills.read(tmp_path))
+    assert read == ["pdf-forms"]
+    assert "it is no plain file" in rejected[0]

@@ -5,16 +5,33 @@
 `steps`, `storm`          send 4, and 20,000 notifications of progress first
 `late`                    asks after its answer, when no call is under way
 `pester`                  asks 30 questions at once
+`stubborn`                asks once the call after it has begun, though it was cancelled; that call ends then
+`two`                     asks twice, the second time a moment later
 `told`                    answers with what came back, and which calls were cancelled
 `chatter`                 says 500 times that its lists changed
 """
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
-NAMES = ["ask", "sample", "roots", "hold", "release", "steps", "storm", "late", "pester", "told", "chatter"]
+NAMES = [
+    "ask",
+    "sample",
+    "roots",
+    "hold",
+    "release",
+    "steps",
+    "storm",
+    "late",
+    "pester",
+    "told",
+    "chatter",
+    "stubborn",
+    "two",
+]
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string", "title": "Na\u200bme"}}}
 FORM = {"message": "Who are\u200b you?", "requestedSchema": SCHEMA}
 MESSAGES = [{"role": "user", "content": {"type": "text", "text": "What is 2+2?"}}]
@@ -49,6 +66,19 @@ def pester(call: Any) -> None:
         ask(f"pester-{call}-{number}", "elicitation/create", FORM, heard)
 
 
+def two(call: Any) -> None:
+    answers: list[Any] = []
+
+    def heard(answer: Any) -> None:
+        answers.append(answer)
+        if len(answers) == 2:
+            done(call, answers)
+
+    ask(f"two-{call}-1", "elicitation/create", FORM, heard)
+    time.sleep(0.2)
+    ask(f"two-{call}-2", "elicitation/create", FORM, heard)
+
+
 def call_tool(call: Any, name: str, token: Any) -> None:
     if name == "ask":
         ask(f"ask-{call}", "elicitation/create", FORM, lambda answer: done(call, answer))
@@ -62,6 +92,13 @@ def call_tool(call: Any, name: str, token: Any) -> None:
         told.append("held")
     elif name == "pester":
         pester(call)
+    elif name == "stubborn":
+        if held:
+            ask(f"stubborn-{call}", "elicitation/create", FORM, lambda answer: done(call, answer))
+        held.append(call)
+        told.append("held")
+    elif name == "two":
+        two(call)
     else:
         steps = {"steps": 4, "storm": 20_000}.get(name, 0)
         for step in range(1, steps + 1):

@@ -55,6 +55,14 @@ async def steps(context: Context[Any]) -> str:
 
 
 @server.tool()
+async def mutter(context: Context[Any]) -> str:
+    """Log a message of little weight, and one of more."""
+    await context.log("debug", "no\u200bthing", logger_name="shelf")
+    await context.log("warning", "tea is\u200b short", logger_name="shelf")
+    return "done"
+
+
+@server.tool()
 async def linger(context: Context[Any]) -> str:
     """Wait until the call is cancelled."""
     events.append("waits")

@@ -59,8 +59,22 @@ def weather_snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 _DESK = {
-    "asking": ("ask", "sample", "roots", "hold", "release", "steps", "storm", "late", "pester", "told", "chatter"),
-    "clerk": ("order", "describe", "steps", "linger", "told", "write"),
+    "asking": (
+        "ask",
+        "sample",
+        "roots",
+        "hold",
+        "release",
+        "steps",
+        "storm",
+        "late",
+        "pester",
+        "told",
+        "chatter",
+        "stubborn",
+        "two",
+    ),
+    "clerk": ("order", "describe", "steps", "linger", "mutter", "told", "write"),
 }
 _DESK_TOOLS = [_tool(server, name, f"Do {name}.", {}) for server, names in _DESK.items() for name in names]
 

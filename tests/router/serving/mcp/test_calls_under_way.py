@@ -13,7 +13,7 @@ from router import Router
 from router.serving.mcp import Upstream, connected, server
 from router.serving.mcp.calling_client import CALLING_CLIENT, CallingClient, InputAnswer, InputRequest
 from tests.router.serving.mcp.conftest import listening, text_of
-from tests.router.serving.mcp.desk import HERE, MODES, asking, at_desk, clerk
+from tests.router.serving.mcp.desk import HERE, MODES, asking, at_desk, clerk, until
 
 PROTOCOLS = {"http": "2026-07-28", "http-2025": "2025-11-25", "sse": "2026-07-28"}
 
@@ -126,7 +126,7 @@ class Noted(CallingClient):
     """A client that notes what it is asked, and confirms if its name is "a"."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name = self.owner = name
         self.asked: list[str] = []
         self.context = None
 
@@ -208,3 +208,56 @@ def test_the_time_that_a_user_takes_does_not_count_for_the_server(desk_router: R
             return await desk.text("asking/ask")
 
     assert json.loads(asyncio.run(run()))["action"] == "accept"
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_call_that_was_given_up_asks_no_other_client(desk_router: Router, same: bool) -> None:
+    """Over stdio its late question names no call: it would reach the client whose call alone is under way."""
+
+    async def run() -> Any:
+        stubborn, told = (desk_router.record(f"asking/{name}") for name in ("stubborn", "told"))
+        assert stubborn and told
+        first, second = Noted("a"), Noted("a" if same else "b")
+        async with connected([asking()]) as upstreams:
+
+            async def give_up() -> None:
+                CALLING_CLIENT.set(first)
+                await upstreams.call(stubborn, {})
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(give_up)
+                with anyio.fail_after(10):
+                    while "held" not in text_of(await upstreams.call(told, {})):
+                        await anyio.sleep(0.01)
+                tasks.cancel_scope.cancel()
+            CALLING_CLIENT.set(second)
+            return json.loads(text_of(await upstreams.call(stubborn, {}))), second.asked
+
+    answer, asked = asyncio.run(run())
+    if same:
+        assert len(asked) == 1
+    else:
+        assert asked == []
+        assert answer["error"].startswith("nobody can be asked: a call of another client was given up")
+
+
+@pytest.mark.parametrize(
+    ("mode", "level", "heard"),
+    [
+        ("auto", "info", ["tea is short"]),
+        ("auto", "debug", ["nothing", "tea is short"]),
+        ("auto", None, []),
+        ("legacy", "debug", []),  # its level would hold for all clients of the shared server
+    ],
+)
+def test_log_messages_reach_a_2026_client_that_names_a_level(
+    desk_router: Router, mode: str, level: Any, heard: list[str]
+) -> None:
+    async def run() -> list[tuple[str | None, Any]]:
+        async with at_desk(server(desk_router, [clerk()]), mode, log_level=level) as desk:
+            await desk.text("clerk/mutter")
+            if heard:
+                await until(lambda: len(desk.logs) >= len(heard))
+            return [(log.logger, log.data) for log in desk.logs]
+
+    assert asyncio.run(run()) == [("clerk: shelf", text) for text in heard]

@@ -56,4 +56,4 @@ def test_a_kind_that_the_server_does_not_offer_is_refused() -> None:
         selection=Selection(kinds=("tool",)),
     )
     assert "kind is 'skill': this server offers tool" in text(found)
-    assert "own/tea may not be used here: it is none of: tool" in text(read)
+    assert "own/tea may not be used here: its kind is none of: tool" in text(read)

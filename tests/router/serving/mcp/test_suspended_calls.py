@@ -1,11 +1,13 @@
 """Over HTTP, without a session: a client of the 2026 protocol is told and asked, one of 2025 is told alone."""
 
 import asyncio
+import gc
 import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import anyio
 import mcp_types as types
@@ -13,9 +15,12 @@ import pytest
 import uvicorn
 
 from router import Router
+from router.errors import RequestInvalid
 from router.serving.http import HttpSettings
 from router.serving.mcp import Upstream, server
+from router.serving.mcp.calling_client import CALLING_CLIENT
 from router.serving.mcp.http import http_app
+from router.serving.mcp.suspended_calls import SuspendedCalls, _Call
 from tests.router.serving.mcp.conftest import text_of
 from tests.router.serving.mcp.desk import MODES, asking, at_desk, clerk
 
@@ -92,7 +97,7 @@ def test_an_answer_counts_once_and_for_its_own_call_alone(desk_router: Router) -
             assert isinstance(first, types.InputRequiredResult)
             ((key, question),) = (first.input_requests or {}).items()
             assert question.method == "elicitation/create"
-            declined = {key: types.ElicitResult(action="decline")}
+            declined: Any = {key: types.ElicitResult(action="decline")}
             answer = {"input_responses": declined, "request_state": first.request_state}
             other = await call("asking/told", **answer)
             answered = await call("asking/ask", **answer)
@@ -130,3 +135,75 @@ def test_an_unknown_state_is_refused(desk_router: Router) -> None:
             return await desk.client.session.call_tool("call_tool", arguments, request_state="made up")
 
     assert "no longer open here" in text_of(asyncio.run(run()))
+
+
+def test_a_question_that_comes_while_the_client_answers_another_is_asked_next(desk_router: Router) -> None:
+    async def run() -> Any:
+        async with over_http(desk_router, asking()) as url, at_desk(url) as desk:
+            arguments = {"tool_id": "asking/two", "arguments": {}}
+            call = desk.client.session.call_tool
+            first = await call("call_tool", arguments, allow_input_required=True)
+            assert isinstance(first, types.InputRequiredResult)
+            await anyio.sleep(0.5)  # the second question is there before the first is answered
+            rounds, result = 0, cast(Any, first)
+            while isinstance(result, types.InputRequiredResult):
+                rounds += 1
+                declined: Any = {key: types.ElicitResult(action="decline") for key in result.input_requests or {}}
+                state = result.request_state
+                result = await call(
+                    "call_tool", arguments, allow_input_required=True, input_responses=declined, request_state=state
+                )
+            return rounds, json.loads(text_of(result))
+
+    assert asyncio.run(run()) == (2, [{"action": "decline"}] * 2)
+
+
+def _context() -> Any:
+    """The request of a client that can be asked."""
+    session = SimpleNamespace(client_capabilities=types.ClientCapabilities(elicitation=types.ElicitationCapability()))
+    return SimpleNamespace(session=session, meta=None, request_id=1)
+
+
+async def _asks() -> types.CallToolResult:
+    client = CALLING_CLIENT.get()
+    assert client is not None
+    form = types.ElicitRequestFormParams(message="?", requested_schema={"type": "object", "properties": {}})
+    await client.ask(types.ElicitRequest(params=form))
+    return types.CallToolResult(content=[])
+
+
+def test_a_thousand_answered_calls_leave_neither_tasks_nor_calls_behind() -> None:
+    async def run() -> Any:
+        params = types.CallToolRequestParams(name="call_tool", arguments={})
+        async with anyio.create_task_group() as tasks:
+            suspended = SuspendedCalls(tasks)
+            before = len(asyncio.all_tasks())
+            for _ in range(1_000):
+                asked = await suspended.answer(_context(), ("p", "t"), params, _asks)
+                assert isinstance(asked, types.InputRequiredResult)
+                declined: Any = {key: types.ElicitResult(action="decline") for key in asked.input_requests or {}}
+                again = {"input_responses": declined, "request_state": asked.request_state}
+                await suspended.answer(_context(), ("p", "t"), params.model_copy(update=again), _asks)
+            await anyio.wait_all_tasks_blocked()
+            gc.collect()
+            left = sum(isinstance(thing, _Call) for thing in gc.get_objects())
+            return len(asyncio.all_tasks()) - before, left
+
+    assert asyncio.run(run()) == (0, 0)
+
+
+def test_a_token_whose_calls_all_wait_leaves_places_for_the_others() -> None:
+    async def run() -> list[str]:
+        params = types.CallToolRequestParams(name="call_tool", arguments={})
+        refused = []
+        async with anyio.create_task_group() as tasks:
+            suspended = SuspendedCalls(tasks, limit=8)
+            for token in ["loud"] * 3 + ["quiet"]:
+                try:
+                    await suspended.answer(_context(), ("p", token), params, _asks)
+                except RequestInvalid as error:
+                    refused.append(f"{token}: {error}")
+            tasks.cancel_scope.cancel()
+        return refused
+
+    assert asyncio.run(run()) == ["loud: 2 calls wait for answers of their clients, which is the most: try again"]

@@ -48,11 +48,15 @@ def test_servers_are_read_as_clients_have_them(write_json: Write) -> None:
         ({"command": "b", "type": "sse"}, "mcpServers.one: type is 'sse', which is for a url"),
         ({"command": "a", "timeout_s": 0}, "mcpServers.one: timeout_s is 0.0"),
         ({"command": "a", "env": {"K": "${NOT_SET}"}}, "mcpServers.one.env.K: the environment has no NOT_SET"),
+        (
+            {"url": "http://b", "headers": {"K": "Bearer ${EMPTY}"}},
+            "headers.K: the environment has no EMPTY, or it is empty",
+        ),
     ],
 )
 def test_a_wrong_server_is_refused_by_its_place(write_json: Write, server: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsInvalid) as refused:
-        read_upstreams(write_json("servers.json", {"mcpServers": {"one": server}}), {})
+        read_upstreams(write_json("servers.json", {"mcpServers": {"one": server}}), {"EMPTY": " "})
     assert message in str(refused.value)
 
 

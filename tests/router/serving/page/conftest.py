@@ -63,7 +63,7 @@ def catalog(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(catalog: Path) -> Iterator[str]:
     """The address of a server over that catalog."""
-    from flows.cli.commands.serve import inspect_tool
+    from flows.cli.commands.serve.http import inspect_tool
     from router.serving.http import HttpSettings, address_of, app, listen
 
     with Router.open(catalog) as router, listen(HttpSettings(port=0)) as listening:

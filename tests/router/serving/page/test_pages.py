@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from flows.cli.commands.serve import inspect_tool
+from flows.cli.commands.serve.http import inspect_tool
 from router import Router, Selection, Signal
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores

@@ -1,0 +1,56 @@
+"""Items of OpenAI's Responses API, as dicts or as objects of its package: what is loaded in them, and which search."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from router.errors import quoted
+
+Item = Mapping[str, Any]
+
+
+def fields_of(item: Any) -> Item:
+    """Return an item as a mapping. Raises TypeError for what is neither one nor an object of the package."""
+    if isinstance(item, Mapping):
+        return item
+    if callable(dump := getattr(item, "model_dump", None)):
+        fields: Item = dump()
+        return fields
+    raise TypeError(f"an item is {quoted(item)}: it must be a mapping, or an object of the package openai")
+
+
+def names_in(items: Iterable[Any]) -> set[str]:
+    """Return the names of all functions and namespaces among items, and within them; a text has none."""
+    names: set[str] = set()
+    for item in () if isinstance(items, str) else map(fields_of, items):
+        kind = item.get("type")
+        if kind in ("function", "custom", "namespace"):
+            names.add(item["name"])
+        if kind in ("namespace", "tool_search_output", "additional_tools"):
+            names |= names_in(item.get("tools") or ())
+    return names
+
+
+def is_search(item: Item) -> bool:
+    """Return whether an item is a search that the client answers: one without `execution` is the client's too."""
+    return item.get("type") == "tool_search_call" and item.get("execution") != "server"
+
+
+def search_output(search_call: Item, tools: Iterable[Mapping[str, Any]], status: str) -> dict[str, Any]:
+    """Return the answer to a search."""
+    return {
+        "type": "tool_search_output",
+        "call_id": search_call.get("call_id"),
+        "execution": "client",
+        "status": status,
+        "tools": [*tools],
+    }
+
+
+def call_output(function_call: Item, text: str) -> dict[str, Any]:
+    """Return the answer to a call."""
+    return {"type": "function_call_output", "call_id": function_call.get("call_id"), "output": text}
+
+
+def developer_message(text: str) -> dict[str, Any]:
+    """Return a message that the model reads as the program's own."""
+    return {"type": "message", "role": "developer", "content": text}

@@ -1,0 +1,108 @@
+"""Prompts of a catalog, called like tools: got from their own server, and not lost when it lists its tools."""
+
+import asyncio
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from router import RequestInvalid, Router, Selection, ToolRecord
+from router.record import Kind, Origin
+from router.serving.mcp import Upstream, server
+from router.serving.mcp.results import prompt_result
+from tests.router.serving.mcp.conftest import text_of
+from tests.router.serving.mcp.desk import MODES, at_desk, clerk
+
+_FILE = {
+    "type": "object",
+    "properties": {"file": {"type": "string"}},
+    "required": ["file"],
+    "additionalProperties": False,
+}
+REVIEW = ToolRecord(
+    "clerk/review", "clerk", "review", "Review a file.", input_schema=_FILE, kind=Kind.PROMPT, origin=Origin("s", "")
+)
+ORDER = ToolRecord("clerk/order", "clerk", "order", "Order an item.", origin=Origin("s", ""))
+GONE = ToolRecord("clerk/gone", "clerk", "gone", "Ask for what is no more.", kind=Kind.PROMPT, origin=Origin("s", ""))
+TEA = ToolRecord("clerk/tea", "clerk", "tea", "Make tea.", kind=Kind.SKILL, instructions="Boil water.")
+
+
+@pytest.fixture
+def router() -> Router:
+    return Router.from_tools([REVIEW, ORDER, GONE, TEA], encoder=None)
+
+
+def called(router: Router, upstreams: list[Upstream], mode: str, tool_id: str, **arguments: Any) -> str:
+    async def run() -> str:
+        async with at_desk(server(router, upstreams), mode) as desk:
+            return text_of(await desk.call(tool_id, **arguments))
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_prompt_is_got_from_its_own_server_without_hidden_characters(router: Router, mode: str) -> None:
+    assert called(router, [clerk()], mode, "clerk/review", file="a.py") == "Please review a.py."
+
+
+def test_of_two_servers_of_one_label_the_one_that_lists_the_prompt_is_asked(router: Router) -> None:
+    other = Upstream("other", command=clerk().command, provider="clerk", timeout_s=20)
+    assert called(router, [other, clerk()], "auto", "clerk/review", file="b.py") == "Please review b.py."
+
+
+def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Router) -> None:
+    assert called(router, [], "auto", "clerk/review", file="a.py") == (
+        "call_tool failed: the prompt clerk/review cannot be read here: no MCP server is connected for the provider "
+        "'clerk' (connected: none). Name its server to `quartermaster serve mcp` (--upstream, --catalog-folder)"
+    )
+    with pytest.raises(RequestInvalid, match="is a prompt of an MCP server: ask the server for it"):
+        router.call("clerk/review", {"file": "a.py"})
+
+
+@pytest.mark.parametrize(
+    ("tool_id", "arguments", "reason"),
+    [
+        ("clerk/review", {}, "'file' is a required property"),
+        ("clerk/review", {"file": 7}, "7 is not of type 'string'"),
+        ("clerk/review", {"file": "a", "tone": "dry"}, "'tone' was unexpected"),
+        ("clerk/gone", {}, "the MCP server 'clerk' no longer offers the prompt 'gone'"),
+    ],
+)
+def test_a_wrong_call_of_a_prompt_gives_the_reason(
+    router: Router, tool_id: str, arguments: dict[str, Any], reason: str
+) -> None:
+    assert reason in called(router, [clerk()], "auto", tool_id, **arguments)
+
+
+def test_prompts_and_skills_stay_when_their_server_lists_its_tools(router: Router) -> None:
+    async def run() -> list[str]:
+        async with at_desk(server(router, [clerk()], connect=True)):
+            while router.record("clerk/steps") is None:  # until the server's tools serve
+                await asyncio.sleep(0.02)
+            return [record.tool_id for record in router.tools if record.kind is not Kind.TOOL]
+
+    assert asyncio.run(asyncio.wait_for(run(), 20)) == ["clerk/gone", "clerk/review", "clerk/tea"]
+    assert router.instructions("clerk/tea") == "Boil water."
+    assert router.record("clerk/gone") is not None
+    assert router.route("make tea", selection=Selection(kinds=("skill",))).ids == ("clerk/tea",)
+
+
+def test_a_list_of_skills_replaces_the_skills() -> None:
+    router = Router.from_tools([REVIEW, ORDER, TEA], encoder=None)
+    router.replace("clerk", [ToolRecord("clerk/soup", "clerk", "soup", "Cook soup.", kind=Kind.SKILL)])
+    assert [record.tool_id for record in router.tools] == ["clerk/review", "clerk/soup"]
+
+
+def test_several_messages_say_whose_they_are_and_other_blocks_stay() -> None:
+    def message(role: Any, block: Any) -> types.PromptMessage:
+        return types.PromptMessage(role=role, content=block)
+
+    def text(words: str) -> types.TextContent:
+        return types.TextContent(type="text", text=words)
+
+    image = types.ImageContent(type="image", data="aGk=", mime_type="image/png")
+    talk = types.GetPromptResult(
+        messages=[message("user", text("Hello.")), message("user", image), message("assistant", text("Yes?"))]
+    )
+    assert prompt_result(talk).content == [text("user: Hello."), image, text("assistant: Yes?")]
+    assert prompt_result(types.GetPromptResult(messages=[])).content == [text("(the prompt has no messages)")]
