@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +13,12 @@ import pytest
 
 pytest.importorskip("fastmcp", reason="the extra fastmcp is not installed")
 
+import uvicorn
 from fastmcp import Client, Context, FastMCP
 from fastmcp.server.auth import require_scopes
 from fastmcp.server.auth.providers.jwt import StaticTokenVerifier
 from fastmcp.server.middleware import Middleware
 from fastmcp.tools.base import Tool
-from fastmcp.utilities.tests import run_server_async
 from mcp_types import TextContent
 
 from router import Router
@@ -53,6 +55,20 @@ def server() -> FastMCP:
     server = desk()
     server.add_transform(RouterSearch(encoder=None))
     return server
+
+
+@asynccontextmanager
+async def over_http(server: FastMCP) -> AsyncIterator[str]:
+    """Serve over HTTP, and yield the address. FastMCP's own helper leaves its socket open."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(server.http_app(), log_level="warning", ws="none", timeout_graceful_shutdown=1)
+        program = uvicorn.Server(config)
+        serving = asyncio.create_task(program.serve(sockets=[listener]))
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        finally:
+            program.should_exit = True
+            await serving
 
 
 def test_the_server_lists_the_search_the_call_tool_and_those_that_stay_visible() -> None:
@@ -193,7 +209,7 @@ def test_over_http_a_caller_finds_and_calls_what_its_token_allows_alone() -> Non
     call = {"name": "refund_charge", "arguments": {"charge": "ch_1"}}
 
     async def run() -> None:
-        async with run_server_async(server) as url:
+        async with over_http(server) as url:
             for _ in range(2):  # also when the other's search has indexed the tool
                 async with Client(url, auth="admin-token") as admin, Client(url, auth="reader-token") as reader:
                     found = await admin.call_tool("search_tools", MONEY)
@@ -224,7 +240,7 @@ def test_what_a_caller_hides_from_itself_is_hidden_from_its_searches_alone() -> 
 
     async def run() -> None:
         async with (
-            run_server_async(server) as url,
+            over_http(server) as url,
             Client(url, auth="token-of-ada") as ada,
             Client(url, auth="token-of-grace") as grace,
         ):
