@@ -100,7 +100,9 @@ def _is_function(tool: Mapping[Any, Any]) -> bool:
 def _unread(tools: Any) -> Iterator[str]:
     """Yield notes on what was not read of an MCP response, beside its list of tools."""
     if not isinstance(tools, Mapping):
-        beside = {"nextCursor": getattr(tools, "next_cursor", None) or getattr(tools, "nextCursor", None)}
+        # One or the other: where FastMCP is imported, version 2 of the SDK warns of the old name.
+        name = "next_cursor" if hasattr(tools, "next_cursor") else "nextCursor"
+        beside = {"nextCursor": getattr(tools, name, None)}
     else:
         beside = dict(tools) if _is_list(tools.get(_LIST)) else {}
     if beside.get("nextCursor"):

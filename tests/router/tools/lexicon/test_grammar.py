@@ -1,7 +1,7 @@
 """Number and articles."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from router.tools.lexicon.grammar import NounPhrase, load_lexicon, plural, singular
@@ -47,6 +47,7 @@ def test_the_plural_of_a_noun_that_the_lexicon_knows_leads_back_to_it(noun: str)
 # Words in "ou" are few, and those in "ous" are adjectives.
 @given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=4, max_size=12).filter(lambda noun: not noun.endswith("ou")))
 def test_a_plural_is_its_own_plural_and_leads_back(noun: str) -> None:
+    assume(plural(noun) not in KNOWN)  # "https" is no plural of "http"
     assert plural(plural(noun)) == plural(noun)
     assert noun.endswith(("s", "e", "z")) or singular(plural(noun)) == noun
 
