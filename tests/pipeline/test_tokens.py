@@ -38,6 +38,7 @@ def test_without_tiktokens_file_the_count_is_an_estimate_that_says_so(
     # A proxy that nobody serves: the download fails at once, whatever the machine can reach.
     for variable in ("HTTPS_PROXY", "https_proxy"):
         monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})  # another package may have loaded a file of its own
     _tiktoken.cache_clear()
     counter = TokenCounter()
     _tiktoken.cache_clear()

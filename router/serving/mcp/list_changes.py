@@ -49,7 +49,7 @@ class ListChanges:
         self._serve = ListenHandler(self._bus, max_subscriptions=_MAX_SUBSCRIPTIONS)
         self._session: ServerSession | None = None
         self._changed: set[List] = set()
-        self._stirred = anyio.Event()
+        self._stirred: anyio.Event | None = None  # of the event loop that serves
 
     async def listen(
         self, context: ServerRequestContext[Any], params: types.SubscriptionsListenRequestParams
@@ -71,13 +71,15 @@ class ListChanges:
     def tell(self, *lists: List) -> None:
         """Have clients told that these lists changed."""
         self._changed.update(name for name in lists if name in self._lists)
-        self._stirred.set()
+        if self._stirred is not None:
+            self._stirred.set()
 
     async def run(self) -> None:
         """Notify clients, until cancelled."""
         while True:
-            await self._stirred.wait()
-            self._stirred = anyio.Event()
+            if not self._changed:
+                self._stirred = anyio.Event()
+                await self._stirred.wait()
             changed, self._changed = self._changed, set()
             for name in sorted(changed):
                 await self._bus.publish(_EVENTS[name])
