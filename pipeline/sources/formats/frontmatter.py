@@ -8,7 +8,8 @@ import yaml
 from pipeline.settings import LimitsSettings
 from pipeline.sources.formats.yaml_values import parse_yaml
 
-_FRONTMATTER = re.compile(r"\A\s*---[ \t]*\n(.*?\n)??---[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?\n)??---[ \t]*(?:\n|\Z)", re.DOTALL)
+_OPENED = re.compile(r"\A---[ \t]*\n")
 _ENTRY = re.compile(r"^(?=[A-Za-z][\w-]*:(?:[ \t]|$))", re.MULTILINE)
 _BLOCK_MARK = re.compile(r"\A[|>][+-]?\d?[ \t]*\n")
 
@@ -19,9 +20,10 @@ def split_frontmatter(text: str, limits: LimitsSettings) -> tuple[dict[str, Any]
     Frontmatter that is no YAML as a whole, such as `description: Use when: …` or `argument-hint: [a] [b]`, which agents
     accept, is read field by field. Raises ValueError where it has no end.
     """
+    text = text.lstrip()
     match = _FRONTMATTER.match(text)
     if match is None:
-        if re.match(r"\s*---[ \t]*\n", text) and _ENTRY.search(text):
+        if _OPENED.match(text) and _ENTRY.search(text):
             raise ValueError("its frontmatter has no end: close it by a line of ---")
         return {}, text.strip(), ["it has no frontmatter"]
     written, below = match[1] or "", text[match.end() :].strip()
