@@ -79,3 +79,13 @@ def test_a_profile_that_may_call_from_now_on_has_another_list_of_tools(
             return before, len((await desk.client.list_tools()).tools)
 
     assert asyncio.run(run()) == (2, 3)
+
+
+def test_a_server_can_be_run_again_in_another_event_loop(desk_router: Router) -> None:
+    served = server(desk_router)
+
+    async def names() -> list[str]:
+        async with at_desk(served) as desk:
+            return [tool.name for tool in (await desk.client.list_tools()).tools]
+
+    assert asyncio.run(names()) == asyncio.run(names())
