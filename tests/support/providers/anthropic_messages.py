@@ -9,11 +9,11 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tests.router.adapters.agent_model import required_of
 from tests.support.providers.anthropic_rules import MOST_BYTES, Refused, check, prompt_of, references_of
+from tests.support.providers.loopback import Answer, Loopback, Posted
 
 _CHARACTERS = 4  # of a token
 
@@ -91,17 +91,22 @@ class MessagesServer:
 
     def __enter__(self) -> "MessagesServer":
         self._lock = threading.Lock()
-        self._http = _Server(("127.0.0.1", 0), _Handler)
-        self._http.messages = self
-        self.base_url = f"http://127.0.0.1:{self._http.server_port}"
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
+        self._http = Loopback(self._answer).__enter__()
+        self.base_url = self._http.url
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+        self._http.__exit__()
+
+    def _answer(self, request: Posted) -> Answer:
+        try:
+            _check_headers(request)
+            message = self.answer(request.body, request.size)
+        except Refused as refused:
+            self.refused.append(str(refused))
+            error = {"type": "error", "error": {"type": refused.kind, "message": str(refused)}, "request_id": "req_1"}
+            return Answer(json.dumps(error), status=refused.status)
+        return Answer.of_events(_events(message)) if request.body.get("stream") else Answer(json.dumps(message))
 
     def answer(self, body: dict[str, Any], size: int) -> dict[str, Any]:
         """Check a request, and return the model's message."""
@@ -138,49 +143,16 @@ class MessagesServer:
         }
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = False
-    messages: MessagesServer
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
-    def do_POST(self) -> None:
-        data = self.rfile.read(int(self.headers["content-length"]))
-        try:
-            self._check_headers(len(data))
-            body = json.loads(data)
-            message = self.server.messages.answer(body, len(data))
-        except Refused as refused:
-            self.server.messages.refused.append(str(refused))
-            error = {"type": "error", "error": {"type": refused.kind, "message": str(refused)}, "request_id": "req_1"}
-            return self._send(refused.status, "application/json", json.dumps(error))
-        if not body.get("stream"):
-            return self._send(200, "application/json", json.dumps(message))
-        events = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _events(message))
-        return self._send(200, "text/event-stream", "".join(events))
-
-    def _check_headers(self, size: int) -> None:
-        if self.path != "/v1/messages":
-            raise Refused(f"Not found: {self.path}", "not_found_error", 404)
-        if not (self.headers.get("x-api-key") or self.headers.get("authorization", "").startswith("Bearer ")):
-            raise Refused("x-api-key or authorization header is required", "authentication_error", 401)
-        if not self.headers.get("anthropic-version"):
-            raise Refused("anthropic-version: header is required")
-        if size > MOST_BYTES:
-            raise Refused("Request exceeds the maximum size", "request_too_large", 413)
-
-    def _send(self, status: int, kind: str, text: str) -> None:
-        data = text.encode()
-        self.send_response(status)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
+def _check_headers(request: Posted) -> None:
+    headers = request.headers
+    if request.path != "/v1/messages":
+        raise Refused(f"Not found: {request.path}", "not_found_error", 404)
+    if not (headers.get("x-api-key") or headers.get("authorization", "").startswith("Bearer ")):
+        raise Refused("x-api-key or authorization header is required", "authentication_error", 401)
+    if not headers.get("anthropic-version"):
+        raise Refused("anthropic-version: header is required")
+    if request.size > MOST_BYTES:
+        raise Refused("Request exceeds the maximum size", "request_too_large", 413)
 
 
 def _common(one: str, other: str) -> int:
@@ -199,14 +171,8 @@ def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"type": "content_block_start", "index": index, "content_block": {**block, **empty}}
         whole = block["text"] if is_text else json.dumps(block["input"])
         for piece in (whole[: len(whole) // 2], whole[len(whole) // 2 :]):
-            delta = (
-                {"type": "text_delta", "text": piece}
-                if is_text
-                else {
-                    "type": "input_json_delta",
-                    "partial_json": piece,
-                }
-            )
+            kind, field_name = ("text_delta", "text") if is_text else ("input_json_delta", "partial_json")
+            delta = {"type": kind, field_name: piece}
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     yield {

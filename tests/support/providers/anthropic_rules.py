@@ -21,7 +21,9 @@ from anthropic.types import (
     ToolUseBlockParam,
 )
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming, MessageCreateParamsStreaming
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter
+
+from tests.support.providers.checking import type_errors
 
 MOST_TOOLS, MOST_STRICT, MOST_BYTES = 10_000, 20, 32 * 2**20
 _NAME = re.compile("[a-zA-Z0-9_-]{1,128}")
@@ -98,20 +100,8 @@ def _adapter(kind: str) -> TypeAdapter[Any]:
 
 
 def _check_type(kind: str, value: Any, place: str) -> None:
-    try:
-        _read_through(_adapter(kind).validate_python([value]))
-    except ValidationError as error:
-        reasons = {f"{'.'.join(map(str, row['loc'][1:]))}: {row['msg']}" for row in error.errors()}
-        raise Refused(f"{place}: {'; '.join(sorted(reasons)[:5])}") from error
-
-
-def _read_through(value: Any) -> None:
-    """Read iterables to their end: pydantic validates them as they are read."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if not isinstance(value, str | bytes) and hasattr(value, "__iter__"):
-        for part in value:
-            _read_through(part)
+    if errors := type_errors(_adapter(kind), [value]):
+        raise Refused(f"{place}: {'; '.join(error.partition('.')[2] or error for error in errors[:5])}")
 
 
 def _check_tools(tools: list[dict[str, Any]]) -> None:

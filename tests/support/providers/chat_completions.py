@@ -5,13 +5,14 @@ not show, from the API's error messages.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from openai.types.chat.completion_create_params import CompletionCreateParams
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter
 
 from tests.pipeline.enrichment.model_server import Reply, Script, error
+from tests.support.providers.checking import type_errors
 
 _PARAMS: TypeAdapter[Any] = TypeAdapter(CompletionCreateParams, config=ConfigDict(extra="forbid", strict=True))
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
@@ -30,11 +31,8 @@ def strict(script: Script) -> Script:
 
 def refusal(body: Mapping[str, Any]) -> str:
     """Return why the API refuses a request; "" for one that it takes."""
-    try:
-        _exhaust(_PARAMS.validate_python(body))
-    except ValidationError as invalid:
-        first = invalid.errors(include_url=False)[0]
-        return f"Invalid value: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+    if errors := type_errors(_PARAMS, body):
+        return f"Invalid value: {errors[0]}"
     tools = [tool["function"] for tool in body.get("tools", [])]
     names = [tool["name"] for tool in tools]
     if "tools" in body and not 0 < len(tools) <= _MOST_TOOLS:
@@ -60,13 +58,3 @@ def _dialogue_refusal(messages: Sequence[Mapping[str, Any]]) -> str:
         if message["role"] == "assistant":
             waiting = {tool_call["id"] for tool_call in message.get("tool_calls", ())}
     return f"tool_call_ids did not have response messages: {', '.join(waiting)}" if waiting else ""
-
-
-def _exhaust(value: Any) -> None:
-    """Look at all of a validated value: pydantic validates the items of an Iterable only then."""
-    if isinstance(value, Mapping):
-        for child in value.values():
-            _exhaust(child)
-    elif isinstance(value, Iterator | Sequence) and not isinstance(value, str | bytes):
-        for child in value:
-            _exhaust(child)

@@ -8,6 +8,7 @@ from typing import Any
 from anthropic.types.beta.message_create_params import MessageCreateParamsStreaming
 from pydantic import TypeAdapter
 
+from tests.support.providers.checking import type_errors
 from tests.support.providers.find_and_call import next_step
 from tests.support.providers.loopback import Answer, Posted
 
@@ -29,13 +30,13 @@ def answer(request: Posted) -> Answer:
     message = _events(step, request.body["model"])
     if not request.body.get("stream"):
         raise ValueError("the client asks for no stream")
-    events = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in message)
-    return Answer(events, "text/event-stream")
+    return Answer.of_events(message)
 
 
 def check(body: Mapping[str, Any]) -> None:
     """Raise ValueError where types or rules of the API are broken: calls without results, calls of unknown tools."""
-    _PARAMS.validate_python(body)
+    if errors := type_errors(_PARAMS, body):
+        raise ValueError("; ".join(errors[:5]))
     names = {tool["name"] for tool in body.get("tools", ())}
     open_calls: set[str] = set()
     for message in body["messages"]:

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -16,14 +16,21 @@ class Answer:
     content_type: str = "application/json"
     status: int = 200
 
+    @classmethod
+    def of_events(cls, events: Iterable[Mapping[str, Any]]) -> "Answer":
+        """Return the server-sent events of a stream, each named by its type."""
+        lines = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+        return cls("".join(lines), "text/event-stream")
+
 
 @dataclass(frozen=True)
 class Posted:
-    """A request: its path without the query, its headers with names in lower case, and its JSON."""
+    """A request: its path without the query, its headers with names in lower case, its JSON, and how many bytes."""
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    size: int
 
 
 @dataclass
@@ -47,15 +54,18 @@ class Loopback:
                 self._send(Answer("{}", status=404))
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])) or "{}")
+                data = self.rfile.read(int(self.headers["content-length"]))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                self._send(outer._answered(Posted(self.path.partition("?")[0], headers, body)))
+                self._send(
+                    outer._answered(Posted(self.path.partition("?")[0], headers, json.loads(data or "{}"), len(data)))
+                )
 
             def _send(self, answer: Answer) -> None:
                 body = answer.body.encode()
                 self.send_response(answer.status)
                 self.send_header("content-type", answer.content_type)
                 self.send_header("content-length", str(len(body)))
+                self.send_header("connection", "close")  # a client may outlive the event loop of its first request
                 self.end_headers()
                 if self.command != "HEAD":
                     self.wfile.write(body)
@@ -64,7 +74,7 @@ class Loopback:
                 """Print nothing."""
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True  # a client may keep its connection open
+        self._http.daemon_threads = True  # a client may open a connection and send nothing
         self.url = f"http://127.0.0.1:{self._http.server_port}"
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()

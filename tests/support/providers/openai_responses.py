@@ -5,15 +5,15 @@ do not show (`refusal`). `usage.cached_tokens` follows the documented prefix cac
 """
 
 import json
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from openai.types.responses import Response, response_create_params
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter
 
+from tests.support.providers.checking import type_errors
+from tests.support.providers.loopback import Answer, Loopback, Posted
 from tests.support.providers.openai_responses_rules import Refused, check
 
 Items = list[dict[str, Any]]
@@ -36,32 +36,33 @@ class ResponsesServer:
 
     def __enter__(self) -> "ResponsesServer":
         self._prompts: list[str] = []
-        self._http = _Server(("127.0.0.1", 0), _Handler)
-        self._http.provider = self
-        self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
+        self._http = Loopback(self._answer).__enter__()
+        self.base_url = f"{self._http.url}/v1"
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+        self._http.__exit__()
+
+    def _answer(self, request: Posted) -> Answer:
+        try:
+            if request.path != "/v1/responses":
+                raise Refused(f"Invalid URL (POST {request.path})")
+            response = self.respond(request.body)
+        except Refused as refused:
+            self.refused.append(str(refused))
+            error = {"message": str(refused), "type": "invalid_request_error", "param": None, "code": None}
+            return Answer(json.dumps({"error": error}), status=400)
+        return Answer.of_events(events(response)) if request.body.get("stream") else Answer(json.dumps(response))
 
     def respond(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the response to a request. Raises Refused."""
         self.bodies.append(body)
-        try:
-            _exhaust(_PARAMS.validate_python(body))
-            check(body)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            raise Refused(f"Invalid value: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        if errors := type_errors(_PARAMS, body):
+            raise Refused(f"Invalid value: {errors[0]}")
+        check(body)
         prompt = json.dumps([body.get("tools", []), body["input"]], separators=(",", ":"))[:-2]
-        tokens, cached = (
-            len(prompt) // _CHARACTERS,
-            max((_cached(before, prompt) for before in self._prompts), default=0),
-        )
+        tokens = len(prompt) // _CHARACTERS
+        cached = max((_cached(before, prompt) for before in self._prompts), default=0)
         self._prompts.append(prompt)
         self.usage.append((tokens, cached))
         response = {
@@ -86,16 +87,6 @@ class ResponsesServer:
         return response
 
 
-def _exhaust(value: Any) -> None:
-    """Look at all of a validated value: pydantic validates the items of an Iterable only then."""
-    if isinstance(value, Mapping):
-        for child in value.values():
-            _exhaust(child)
-    elif isinstance(value, Iterator | Sequence) and not isinstance(value, str | bytes):
-        for child in value:
-            _exhaust(child)
-
-
 def _cached(before: str, prompt: str) -> int:
     """Return how many tokens of a prompt a cache has that read another: 1,024 or more, in steps of 128."""
     same = next((at for at, pair in enumerate(zip(before, prompt, strict=False)) if pair[0] != pair[1]), None)
@@ -113,38 +104,3 @@ def events(response: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         ]
     pieces.append({"type": "response.completed", "response": response})
     yield from ({**piece, "sequence_number": number} for number, piece in enumerate(pieces))
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = False
-    provider: ResponsesServer
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        try:
-            if self.path != "/v1/responses":
-                raise Refused(f"Invalid URL (POST {self.path})")
-            response = self.server.provider.respond(body)
-        except Refused as refused:
-            self.server.provider.refused.append(str(refused))
-            error = {"message": str(refused), "type": "invalid_request_error", "param": None, "code": None}
-            return self._send(400, "application/json", json.dumps({"error": error}))
-        if not body.get("stream"):
-            return self._send(200, "application/json", json.dumps(response))
-        lines = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events(response))
-        return self._send(200, "text/event-stream", "".join(lines))
-
-    def _send(self, status: int, kind: str, text: str) -> None:
-        data = text.encode()
-        self.send_response(status)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
