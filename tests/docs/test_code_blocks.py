@@ -25,6 +25,7 @@ from tests.pipeline.enrichment.model_server import ModelServer
 from tests.router.adapters.agent_model import call_the_first_tool
 from tests.support.command_line import Done, called, started
 from tests.support.documents import Block, blocks, commands, lines, pages
+from tests.support.event_loops import own_event_loop
 from tests.support.places import ROOT
 from tests.support.providers.anthropic_messages import MessagesServer
 from tests.support.providers.openai_responses import ResponsesServer
@@ -147,7 +148,7 @@ def run_line(folder: Path, line: str, block: Block, exported: dict[str, str], en
 def run_python(block: Block) -> None:
     """Run an example, which must print something if it prints at all."""
     said = StringIO()
-    with redirect_stdout(said):
+    with redirect_stdout(said), own_event_loop():
         exec(compile(block.text, str(block), "exec"), {"__name__": "__main__"})
     assert bool(said.getvalue().strip()) == ("print(" in block.text), str(block)
 

@@ -8,6 +8,13 @@ import pytest
 from router import Router
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.router.adapters.agent_model import call_the_first_tool
+from tests.support.event_loops import own_event_loop
+
+
+@pytest.fixture(autouse=True)
+def event_loop_of_its_own() -> Iterator[None]:
+    with own_event_loop():
+        yield
 
 
 @pytest.fixture
