@@ -186,7 +186,8 @@ def test_a_thousand_answered_calls_leave_neither_tasks_nor_calls_behind() -> Non
                 await suspended.answer(_context(), ("p", "t"), params.model_copy(update=again), _asks)
             await anyio.wait_all_tasks_blocked()
             gc.collect()
-            left = sum(isinstance(thing, _Call) for thing in gc.get_objects())
+            # Not isinstance: it asks each object for its class, and some of torch warn.
+            left = sum(type(thing) is _Call for thing in gc.get_objects())
             return len(asyncio.all_tasks()) - before, left
 
     assert asyncio.run(run()) == (0, 0)
