@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 import duckdb
@@ -68,39 +69,57 @@ def answer_and_commit(
     by_tool = {alike[0].record.tool_id: alike for alike in unknown.values()}
     _store_prompts(context, generator, asked)
     groups = generator.generate(asked)
-    interruption: BaseException | None = None
+    committed: set[str] = set()
+    added: set[str] = set()
+    last: Sequence[Outcome] = ()
+
+    def commit(group: Sequence[Outcome]) -> None:
+        new = [outcome for outcome in group if outcome.tool_id not in committed]
+        entries = [
+            ledger_entry(
+                outcome,
+                key=by_tool[outcome.tool_id][0].key,
+                record_hash=context.catalog.hashes[outcome.tool_id],
+                generator=generator.name,
+                model=generator.model,
+            )
+            for outcome in new
+            if _was_asked(outcome)
+        ]
+        if entries:
+            context.ledger.put_entries(context.run, entries)
+        committed.update(outcome.tool_id for outcome in new)
+
+    def keep(group: Sequence[Outcome]) -> None:
+        nonlocal last
+        last = group
+        ledger_thread.submit(commit, group).result()
+        _add_outcomes(context, into, by_tool, generator, [o for o in group if o.tool_id not in added], added)
+
+    # Ctrl-C and a task's time-out come between any two steps. What they take from here, the generator gives once more;
+    # and a thread that they cannot reach commits. A group is committed before the next is requested, so that a kill
+    # loses only what is in flight.
     with ThreadPoolExecutor(1, "ledger") as ledger_thread:
-        while True:
+        try:
             try:
-                group = next(groups) if interruption is None else _interrupt(groups, interruption)
-            except StopIteration:
-                return
-            interruption = None
-            # A group is committed before the next is requested, so that a kill loses only what is in flight. A thread
-            # of its own commits it: neither Ctrl-C nor a task's time-out can reach the middle of a commit.
-            answered = [outcome for outcome in group if isinstance(outcome, GeneratedExpansion) or outcome.asked]
-            entries = [
-                ledger_entry(
-                    outcome,
-                    key=by_tool[outcome.tool_id][0].key,
-                    record_hash=context.catalog.hashes[outcome.tool_id],
-                    generator=generator.name,
-                    model=generator.model,
-                )
-                for outcome in answered
-            ]
-            try:
-                ledger_thread.submit(_commit_once, context, entries).result()
-                if answered:
-                    into.asked[generator.name] += len(answered)
-                _add_outcomes(context, into, by_tool, generator, group)
-            except BaseException as error:  # noqa: BLE001 - raised again, by the generator
-                try:
-                    ledger_thread.submit(_commit_once, context, entries).result()
-                except duckdb.Error as unwritable:  # nothing more is asked: it could not be stored either
-                    lost = [*answered, *_in_flight(groups, unwritable)]
-                    raise _lost(lost, explained(unwritable, context.ledger.path)) from unwritable
-                interruption = error
+                for group in groups:
+                    keep(group)
+            except duckdb.Error:
+                raise
+            except BaseException as interruption:
+                with suppress(StopIteration):
+                    keep(_interrupt(groups, interruption))
+                for group in groups:
+                    keep(group)
+                raise
+        except duckdb.Error as unwritable:  # nothing more is asked: it could not be stored either
+            outcomes = {outcome.tool_id: outcome for outcome in [*last, *_in_flight(groups, unwritable)]}
+            lost = [o for o in outcomes.values() if o.tool_id not in committed and _was_asked(o)]
+            raise _lost(lost, explained(unwritable, context.ledger.path)) from unwritable
+
+
+def _was_asked(outcome: Outcome) -> bool:
+    return isinstance(outcome, GeneratedExpansion) or outcome.asked
 
 
 def _store_prompts(context: EnrichmentContext, generator: Generator, questions: Iterable[Question]) -> None:
@@ -122,9 +141,13 @@ def _add_outcomes(
     questions_by_tool: Mapping[str, Sequence[Question]],
     generator: Generator,
     outcomes: Sequence[Outcome],
+    added: set[str],
 ) -> None:
+    """Add outcomes to `into`, and the ids of their tools to `added`."""
     for outcome in outcomes:
+        added.add(outcome.tool_id)
         into.usage = into.usage + outcome.usage
+        into.asked[generator.name] += _was_asked(outcome)
         for question in questions_by_tool[outcome.tool_id]:
             if isinstance(outcome, GeneratedExpansion):
                 _accept(context, into, question, generator, outcome.expansion)
@@ -132,13 +155,6 @@ def _add_outcomes(
                 into.failures.append(outcome)
             else:
                 into.failures.append(replace(outcome, tool_id=question.record.tool_id, usage=TokenUsage()))
-
-
-def _commit_once(context: EnrichmentContext, entries: list[LedgerEntry]) -> None:
-    """Commit and clear the entries; a second call does nothing."""
-    if entries:
-        context.ledger.put_entries(context.run, entries)
-        entries.clear()
 
 
 def _interrupt(groups: Iterator[Sequence[Outcome]], interruption: BaseException) -> Sequence[Outcome]:
@@ -158,7 +174,7 @@ def _in_flight(groups: Iterator[Sequence[Outcome]], interruption: BaseException)
             outcomes += group
     except (StopIteration, duckdb.Error):  # it raises the interruption when it has given everything
         pass
-    return [outcome for outcome in outcomes if isinstance(outcome, GeneratedExpansion) or outcome.asked]
+    return outcomes
 
 
 def _lost(outcomes: Sequence[Outcome], reason: QuartermasterError) -> RunAborted:

@@ -127,7 +127,8 @@ class Generator(Protocol):
     def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
         """Yield one outcome for each question, in any order, in groups.
 
-        The caller commits each group before it requests the next, so that a kill loses only what is in flight. Raises
-        RunAborted where no answer can be had.
+        The caller commits each group before it requests the next, so that a kill loses only what is in flight. An
+        interruption that the caller throws in may bring the last group once more. Raises RunAborted where no answer
+        can be had.
         """
         ...

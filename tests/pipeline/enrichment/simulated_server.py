@@ -138,7 +138,7 @@ def ask(server: SimulatedServer, tools: int = 800, seconds: float = 3_600, **set
 
     with (
         mock.patch.object(client, "complete", server.complete),
-        mock.patch.object(asked, "_outcomes", committed),
+        mock.patch.object(asked, "_put", committed.put),
         mock.patch.object(session, "connection", lambda _: {"api_key": "k", "http_client": _http_client()}),
     ):
         loop.run_until_complete(run())

@@ -59,7 +59,8 @@ class DirectGenerator:
         """Yield outcomes as they come, so that none waits uncommitted behind a slow one.
 
         Raises RunAborted on a bad key, an unknown model, no server at all, or a quota that was spent before the first
-        answer. Raises an interruption again after the outcomes of the requests in flight.
+        answer. After an interruption come the outcomes of the last group once more, since it may be lost, and those of
+        the requests in flight; then it is raised again.
         """
         awaited = [question for question in questions if question.key in self._awaited]
         if awaited:
@@ -73,25 +74,16 @@ class DirectGenerator:
         """Run a session in a thread of its own. Whoever takes a group commits it before it takes the next."""
         session = DirectSession(self._context, questions)
         thread = threading.Thread(target=copy_context().run, args=(session.run,), name="enrichment", daemon=True)
-        thread.start()
-        interruption: BaseException | None = None
         try:
-            while True:
-                try:
-                    group = session.take()
-                    if not group:
-                        break
-                    yield group
-                    session.committed(group)
-                except GeneratorExit:  # nobody takes outcomes any more
-                    raise
-                except BaseException as error:  # a time-out, Ctrl-C: the requests in flight are paid for
-                    if interruption is not None:
-                        raise
-                    interruption = error
-                    session.stop()
+            thread.start()
+            yield from session.groups()
+        except GeneratorExit:  # nobody takes outcomes any more
+            raise
+        except BaseException:  # a time-out, Ctrl-C: the requests in flight are paid for
+            session.stop()
+            yield from session.groups()
+            raise
         finally:
             session.stop()
-        thread.join()
-        if interruption or session.aborted:
-            raise interruption or session.aborted or AssertionError
+        if session.aborted:
+            raise session.aborted

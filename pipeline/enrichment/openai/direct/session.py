@@ -7,7 +7,7 @@ import asyncio
 import queue
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -47,8 +47,9 @@ class DirectSession:
         self._context = context
         self._server = context.server
         self._remaining = deque(questions)
-        self._outcomes: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
-        self._group: list[Outcome] = []  # survives a call of `take` that is interrupted
+        self._uncommitted: list[Outcome] = []  # an interruption may come between any two steps: kept until committed
+        self._started = self._finished = False
+        self._news: queue.SimpleQueue[None] = queue.SimpleQueue()  # wakes `_wait`
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._requests_by_tool: dict[str, int] = {}  # the number of the request in flight about a tool
@@ -61,39 +62,45 @@ class DirectSession:
         self._ended = (UNASKED, self._server.breaker.reason) if self._server.breaker.reason else None
 
     def run(self) -> None:
-        """Ask everything that can be asked, then put None to end the outcomes. This is the thread's work."""
+        """Ask everything that can be asked. This is the thread's work."""
+        self._started = True
         try:
             asyncio.run(self._ask_all())
         except BaseException as error:  # noqa: BLE001 - raised again in the build's thread
             self.aborted = self.aborted or error
         finally:
-            self._outcomes.put(None)
+            self._finished = True
+            self._news.put(None)
 
-    def take(self) -> list[Outcome]:
-        """Wait for an outcome; return it with all others that are there. Return an empty list at the end."""
+    def groups(self) -> Iterator[list[Outcome]]:
+        """Yield outcomes as they come, and once more where the next group is not requested: they may be lost."""
+        while group := self._wait():
+            yield group
+            self.committed(group)
+
+    def _wait(self) -> list[Outcome]:
+        """Wait for outcomes that are not committed, and return all that are there; an empty list at the end."""
         while True:
-            try:
-                outcome = self._outcomes.get_nowait() if self._group else self._outcomes.get(timeout=_TICK_S)
-            except queue.Empty:
-                if self._group:
-                    break
-                continue
-            if outcome is None:
-                if self._group:
-                    self._outcomes.put(None)
-                break
-            self._group.append(outcome)
-        group, self._group = self._group, []
-        return group
+            # Read first: nothing comes after it.
+            finished = self._finished or (self._stop.is_set() and not self._started)
+            if (group := list(self._uncommitted)) or finished:
+                return group
+            with suppress(queue.Empty):
+                self._news.get(timeout=_TICK_S)
 
     def committed(self, group: Sequence[Outcome]) -> None:
-        """Count the requests of these outcomes as in flight no longer."""
+        """Forget these outcomes, the oldest that are there, and count their requests as in flight no longer."""
+        del self._uncommitted[: len(group)]
         with self._lock:
             for outcome in group:
                 self._requests_by_tool.pop(outcome.tool_id, None)
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 self._loop.call_soon_threadsafe(self._place.set)
+
+    def _put(self, outcome: Outcome) -> None:
+        self._uncommitted.append(outcome)
+        self._news.put(None)
 
     def stop(self) -> None:
         """Ask no more. Requests in flight are waited for."""
@@ -124,7 +131,7 @@ class DirectSession:
             lag_watch.cancel()
             if self._ended and not self.aborted:
                 for question in self._remaining:
-                    self._outcomes.put(GenerationFailure(question.record.tool_id, *self._ended))
+                    self._put(GenerationFailure(question.record.tool_id, *self._ended))
 
     def _is_over(self) -> bool:
         return self._stop.is_set() or self.aborted is not None or self._ended is not None
@@ -237,7 +244,7 @@ class DirectSession:
         self._note_outcomes(outcomes, openai_client)
         if self.aborted is None or self._server.answered:
             for outcome in outcomes:
-                self._outcomes.put(outcome)
+                self._put(outcome)
 
     def _note_outcomes(self, outcomes: Sequence[Outcome], openai_client: openai.AsyncOpenAI) -> None:
         """End the session where the server's limit is used up, it answers nobody, or its answers are of no use."""
@@ -272,6 +279,6 @@ class DirectSession:
         if fault.kind == "quota" and self._server.answered:
             self._ended = (UNASKED, f"not asked: {fault.message}")
             for question in pack:
-                self._outcomes.put(GenerationFailure(question.record.tool_id, "quota", fault.message))
+                self._put(GenerationFailure(question.record.tool_id, "quota", fault.message))
             return
         self.aborted = self.aborted or unusable(self._context.settings.model, openai_client, fault.message)

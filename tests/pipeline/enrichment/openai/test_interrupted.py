@@ -1,5 +1,6 @@
 """Ctrl-C and other interruptions of a build: requests in flight are paid for, and their answers are kept."""
 
+import dis
 import signal
 import subprocess
 import sys
@@ -7,6 +8,8 @@ import threading
 import time
 from contextlib import closing
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -19,6 +22,8 @@ _NAMES = [f"t{n:03}" for n in range(100)]
 _ENRICH = """
 import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 from pipeline.enrichment.openai import DirectGenerator
 from tests.pipeline.enrichment.catalog_run import catalog, run
 from tests.pipeline.enrichment.model_server import ModelServer
@@ -119,3 +124,39 @@ def test_whoever_takes_no_more_outcomes_is_asked_for_no_more() -> None:
         asked = len(server.requests)
         time.sleep(0.2)
         assert len(server.requests) == asked < 20
+
+
+@pytest.mark.parametrize("step", range(1, 240, 8))
+def test_an_interruption_at_any_step_of_the_build_loses_no_answer(tmp_path: Path, step: int) -> None:
+    """Raise where Python itself does so: after a call or a jump, in the modules that hand outcomes over."""
+    places = ("enrichment/commit.py", "direct/session.py", "direct/generator.py")
+    calls_and_jumps = {dis.opmap[name] for name in ("CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD")}
+    steps = 0
+    previous: dict[FrameType, int] = {}  # the instruction that the frame ran last
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal steps
+        if not frame.f_code.co_filename.endswith(places):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            code, now = frame.f_code.co_code, frame.f_lasti
+            before = previous.get(frame, 0)
+            previous[frame] = now
+            begins = code[now] == dis.opmap["RESUME"] and code[now + 1] < 2  # a function, or a generator after a yield
+            if server.requests and (begins or code[before] in calls_and_jumps):
+                steps += 1
+                if steps == step:
+                    raise KeyboardInterrupt
+        return trace
+
+    with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.01)) as server:
+        sys.settrace(trace)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                run(tmp_path, catalog(*_NAMES[:40]), DirectGenerator(server.settings(concurrency=4)))
+        finally:
+            sys.settrace(None)
+    assert ledger_rows(tmp_path, "SELECT tool_id FROM expansions ORDER BY ALL") == [
+        (name,) for name in sorted(server.asked)
+    ]
