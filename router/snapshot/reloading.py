@@ -2,10 +2,11 @@
 
 import logging
 import os
+import random
 import threading
 import time
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,6 +30,7 @@ _logger = logging.getLogger("router")
 _LONGEST_WATCH = 86_400  # a day
 _LONGEST_PAUSE = 64  # looks between two attempts to open a snapshot that was refused
 _CLOSING_S = 2.0  # that `close` waits for a look which is under way
+_JITTER = 0.1  # by which a pause between two looks differs from the interval at most, as a share of it
 
 
 class ReloadingSnapshot:
@@ -85,7 +87,8 @@ class ReloadingSnapshot:
     ) -> "ReloadingSnapshot":
         """Open the current snapshot of a path, an address or a store.
 
-        With `watch`, look every so many seconds for a new publication. `cache_dir` is that of `open_store`.
+        With `watch`, look every so many seconds for a new publication, within a tenth, and first at a random moment
+        of the interval: routers that start together do not look together. `cache_dir` is that of `open_store`.
         `request_cache` is the number of requests whose vectors are kept. `overlay` is a file that `save` wrote, to be
         laid over the snapshot. `trusted_keys`, `catalog` and `trust_state` are those of `Trust.of`.
 
@@ -266,10 +269,23 @@ def _watch(watched: "weakref.ref[ReloadingSnapshot]", interval: float, closed: t
     Nothing else ends it, also not a panic of a library or a lack of memory: the old snapshot would then serve on
     without a word.
     """
-    while not closed.wait(interval):
+    # Not seeded: each process, and each child of a fork, must draw its own moments.
+    pauses = pauses_between_looks(interval, random.SystemRandom())
+    while not closed.wait(next(pauses)):
         with suppress(BaseException):  # such as of a handler of the log
             if not _look(watched):
                 return
+
+
+def pauses_between_looks(interval: float, draw: random.Random) -> Iterator[float]:
+    """Yield the seconds before each look, without end: the first up to `interval`, the others within a tenth of it.
+
+    A thousand routers that were deployed at one moment then ask their bucket all through the interval, and fetch a
+    publication one after another.
+    """
+    yield draw.uniform(0, interval)
+    while True:
+        yield interval * draw.uniform(1 - _JITTER, 1 + _JITTER)
 
 
 def _look(watched: "weakref.ref[ReloadingSnapshot]") -> bool:

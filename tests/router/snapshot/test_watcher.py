@@ -1,13 +1,18 @@
-"""Nothing ends the watching but `close`: not a panic, not a lack of memory, not a store that fails."""
+"""Nothing ends the watching but `close`: not a panic, not a lack of memory, not a store that fails. Watchers that start
+together do not look together.
+"""
 
+import random
 import time
 from collections.abc import Callable
+from itertools import accumulate, islice
 from pathlib import Path
 
 import pytest
 
 from router import Router
 from router.fingerprint import file_sha256
+from router.snapshot.reloading import pauses_between_looks
 from router.snapshot.snapshot import Snapshot
 from router.store import SnapshotStore
 from tests.support.publishing import Publications, sign
@@ -88,3 +93,19 @@ def test_a_store_that_fails_does_not_end_the_watching(office: Publications, capl
         office.publish("second")
         assert until(lambda: router.manifest.snapshot == "second")
     assert "looking for a new snapshot failed" in caplog.text
+
+
+def test_a_thousand_watchers_that_start_together_look_all_through_the_interval() -> None:
+    looks = [[*accumulate(islice(pauses_between_looks(5.0, random.Random(seed)), 40))] for seed in range(1_000)]
+    for begin in (0, 10, 100):
+        by_tenth = [
+            sum(begin + tenth / 2 <= at < begin + (tenth + 1) / 2 for row in looks for at in row) for tenth in range(10)
+        ]
+        assert sum(by_tenth) == pytest.approx(1_000, rel=0.05)  # one look each in five seconds
+        assert max(by_tenth) < 150  # all 1,000 without the spread
+
+
+def test_two_looks_are_an_interval_apart_within_a_tenth_of_it() -> None:
+    first, *others = islice(pauses_between_looks(5.0, random.Random(1)), 1_000)
+    assert 0 <= first <= 5
+    assert 4.5 <= min(others) < 4.55 < 5.45 < max(others) <= 5.5
