@@ -31,6 +31,7 @@ from router.search.search import clean_request, encode, rank, search
 from router.selection import Profile, ProfileSnapshot, Selection
 from router.signing.trusted_keys import KeySources
 from router.snapshot.cached_encoder import CacheStatistics, request_cache_statistics, with_request_cache
+from router.snapshot.freshness import Freshness
 from router.snapshot.live import LiveSnapshot
 from router.snapshot.memory import EncoderChoice, open_encoder, snapshot_from_records
 from router.snapshot.phrases import phrases_by_id
@@ -201,6 +202,11 @@ class Router(ToolRegistration):
     def refusal(self) -> str:
         """Return why the newest publication was refused, so that an older one serves; empty where it serves."""
         return self._live.refusal
+
+    @property
+    def freshness(self) -> Freshness:
+        """Return when the source was last read, and when what serves was last found to be its newest."""
+        return self._live.freshness
 
     @property
     def trust(self) -> Trust | None:

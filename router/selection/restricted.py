@@ -11,6 +11,7 @@ import numpy as np
 from router.errors import SettingsInvalid
 from router.selection.admission import Mask, admit
 from router.selection.profile import Profile
+from router.snapshot.freshness import Freshness
 from router.snapshot.live import LiveSnapshot
 from router.snapshot.overlay import Overlay
 from router.snapshot.restriction import restrict
@@ -44,6 +45,11 @@ class ProfileSnapshot:
     def refusal(self) -> str:
         """Return why the newest publication was refused; empty where it serves."""
         return self._live.refusal
+
+    @property
+    def freshness(self) -> Freshness:
+        """Return when what serves was last found to be the newest."""
+        return self._live.freshness
 
     @property
     def trust(self) -> Trust | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from router.snapshot.freshness import Freshness
 from router.snapshot.overlay import Overlay
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.trust import Trust
@@ -25,6 +26,11 @@ class LiveSnapshot(Protocol):
     @property
     def refusal(self) -> str:
         """Why the newest publication was refused; empty where it serves."""
+        ...
+
+    @property
+    def freshness(self) -> Freshness:
+        """When what serves was last found to be the newest."""
         ...
 
     @property

@@ -4,6 +4,7 @@ import logging
 import os
 import random
 import threading
+import time
 import weakref
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
@@ -15,6 +16,7 @@ from router.refusals import is_panic
 from router.signing.trusted_keys import KeySources
 from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.current import Unreadable, open_current, open_last_served, publication_of
+from router.snapshot.freshness import Freshness
 from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.overlay.storage import load_overlay, save_overlay
@@ -65,6 +67,8 @@ class ReloadingSnapshot:
         self._pause = self._failures = 0
         self._owns_store = False
         self._interval: float | None = None
+        self._read_at: float | None = None
+        self._current_at: float | None = None
         self._closed = threading.Event()
         self._watcher: threading.Thread | None = None
 
@@ -100,6 +104,7 @@ class ReloadingSnapshot:
         trust = Trust.of(store, trusted_keys, catalog, trust_state)
         if trust is not None and isinstance(store, CachingStore):
             store.admit(trust.admit)
+        read_at = time.monotonic()
         publication = publication_of(store)  # read first: a publication during the opening is then noticed
         refusal = ""
         try:
@@ -108,10 +113,12 @@ class ReloadingSnapshot:
             snapshot, refusal = open_last_served(store, trust, error), str(error)
         reloading = cls(with_request_cache(snapshot, request_cache), store, request_cache, trust)
         reloading._owns_store = store is not source
+        if not isinstance(publication, Unreadable):
+            reloading._read_at = read_at
         if refusal:
             reloading.refusal, reloading._refused = refusal, publication
         else:
-            reloading._seen = publication
+            reloading._seen, reloading._current_at = publication, read_at
         if overlay is not None:
             saved = load_overlay(overlay)
             reloading.change(lambda _: saved)
@@ -129,12 +136,14 @@ class ReloadingSnapshot:
         """
         if self._store is None:
             return False
+        read_at = time.monotonic()
         try:
             changed = self._reload(self._store)
         except SnapshotInvalid as error:
             self.refusal = str(error)
             raise
         self.refusal = ""
+        self._read_at = self._current_at = read_at
         return changed
 
     def _reload(self, store: ReadableStore) -> bool:
@@ -149,6 +158,11 @@ class ReloadingSnapshot:
                 self._serve(after, self.overlay)
         _logger.info("%s: %s serves, after %s", store.label, after.manifest.snapshot, before.manifest.snapshot)
         return True
+
+    @property
+    def freshness(self) -> Freshness:
+        """Return when the source was last read, and when what serves was last found to be its newest."""
+        return Freshness(self._interval, self._read_at, self._current_at)
 
     @property
     def overlay(self) -> Overlay:
@@ -180,10 +194,14 @@ class ReloadingSnapshot:
         """
         if self._store is None:
             return
+        looked_at = time.monotonic()
         publication = publication_of(self._store)
         if self._closed.is_set():
             return
+        if not isinstance(publication, Unreadable):
+            self._read_at = looked_at
         if publication == self._seen:
+            self._current_at = looked_at
             if isinstance(self._refused, Unreadable):
                 _logger.info("%s can be read again, and %s is current", self._store.label, self._name)
             self.refusal, self._refused = "", None

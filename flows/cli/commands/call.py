@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Optional
 
 import typer
 
@@ -22,8 +22,11 @@ from flows.cli.commands.arguments import (
 def call(
     tool_id: Annotated[str, typer.Argument(metavar="TOOL", help="The id of the tool, as search prints it.")],
     calls: Annotated[
-        Path, typer.Option(help="A TOML or JSON file of HTTP APIs, [provider.NAME]: see docs/calling.md.")
-    ],
+        Optional[Path],
+        typer.Option(
+            help="A TOML or JSON file of HTTP APIs, [provider.NAME]: see docs/calling.md. A dry run needs none."
+        ),
+    ] = None,
     arguments: Annotated[str, typer.Option(help="The arguments, as a JSON object.")] = "{}",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Send nothing: print the request, with secrets masked.")
@@ -46,9 +49,16 @@ def call(
     import msgspec
 
     from router.adapters.tool_search import object_of
-    from router.calling import HttpCaller, read_call_settings
+    from router.calling import CallSettings, HttpCaller, ProviderCalls, read_call_settings
 
-    settings = read_call_settings(calls)
+    if calls is not None:
+        settings = read_call_settings(calls)
+    elif dry_run:
+        settings = CallSettings({"*": ProviderCalls(document_server=True)})
+    else:
+        raise typer.BadParameter(
+            "name the file that says how the API is called; --dry-run needs none", param_hint="--calls"
+        )
     given = object_of(arguments)
     with open_router(snapshot, workspace, catalog, selection, trusted_keys, cache_dir) as router:
         caller = HttpCaller(router, settings)

@@ -1,4 +1,6 @@
-"""The router over HTTP: `app` for any ASGI server, `serve` with uvicorn. Needs the extra `serve`.
+"""The router over HTTP: `app` for any ASGI server, `serve` with uvicorn, `serve_workers` with several processes.
+
+Needs the extra `serve`.
 
     >>> from router import Router
     >>> from router.serving.http import HttpSettings, app
@@ -8,8 +10,9 @@
 `request_guard`); `requests` and `responses` are the models that `/openapi.json` publishes.
 """
 
-from router.serving.http.application import app
+from router.serving.http.application import Served, app
 from router.serving.http.server import address_of, configure_logs, listen, serve
 from router.serving.http.settings import HttpSettings
+from router.serving.http.workers import serve_workers
 
-__all__ = ["HttpSettings", "address_of", "app", "configure_logs", "listen", "serve"]
+__all__ = ["HttpSettings", "Served", "address_of", "app", "configure_logs", "listen", "serve", "serve_workers"]

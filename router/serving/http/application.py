@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,12 @@ from router.serving.http.catalog import catalog_paths
 from router.serving.http.changes import change_paths
 from router.serving.http.errors import handle_errors
 from router.serving.http.feedback import feedback_paths
-from router.serving.http.metrics import Metrics
 from router.serving.http.openapi import document_token
 from router.serving.http.request_guard import RequestGuard, with_headers
 from router.serving.http.routing import route_paths
 from router.serving.http.service import Service, operation_paths
 from router.serving.http.settings import HttpSettings
 from router.serving.page import CatalogCost, HtmlErrors, InspectTool, pages
-from router.serving.profiles import Callers
 
 _logger = logging.getLogger("router.http")
 
@@ -44,6 +43,16 @@ _SECURITY_HEADERS = {
 _WARM_UP_REQUEST = "which tools are there"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What a process serves: an opened router, and what its pages show. The attributes are arguments of `app`."""
+
+    router: Router
+    folder: Path | None = None
+    inspect: InspectTool | None = None
+    cost: CatalogCost | None = None
+
+
 def app(
     router: Router,
     settings: HttpSettings | None = None,
@@ -58,9 +67,18 @@ def app(
     `inspect` returns what the inspection database knows of a tool, from a snapshot's folder and the tool's id;
     `cost` returns what the snapshot's expansions have cost in US dollars, None where a price is unknown.
     """
-    settings = settings or HttpSettings()
-    callers = None if settings.profiles is None else Callers(settings.profiles, router)
-    service = Service(router, settings, Metrics(router), callers)
+    return app_of(Service.open(router, settings or HttpSettings()), folder=folder, inspect=inspect, cost=cost)
+
+
+def app_of(
+    service: Service,
+    *,
+    folder: Path | None = None,
+    inspect: InspectTool | None = None,
+    cost: CatalogCost | None = None,
+) -> ASGIApp:
+    """Return the app of a service. The other arguments are those of `app`."""
+    router, settings = service.router, service.settings
     api = FastAPI(
         title="Quartermaster",
         summary="The few tools that fit a request, out of thousands.",
@@ -83,7 +101,7 @@ def app(
     api.include_router(
         pages(service.caller_of, service.run_in_thread, api.openapi, folder, inspect, cost, service.router.trust)
     )
-    guarded = HtmlErrors(RequestGuard(AuditLayer(api), settings, callers))
+    guarded = HtmlErrors(RequestGuard(AuditLayer(api), settings, service.callers, service.shared.client_limit))
     return AccessLog(with_headers(guarded, _SECURITY_HEADERS), service.metrics)
 
 

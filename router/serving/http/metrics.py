@@ -1,13 +1,13 @@
 """Prometheus metrics of requests, answers and stages. No label holds text of a request."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from router.answer.results import RoutedTools
 from router.router import Router
+from router.serving.http.gauges import Gauges
+from router.serving.http.serving_state import state_of
 
 # Histogram buckets, from a lexical answer over a small catalog to several steps over a million tools.
 _BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
@@ -15,10 +15,17 @@ _METHODS = frozenset(("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"
 
 
 class Metrics:
-    """The metrics of one app, in a registry of their own."""
+    """The metrics of one app, in a registry of their own. The counts of several workers are added by `together`."""
 
-    def __init__(self, router: Router) -> None:
-        self._registry = registry = CollectorRegistry()
+    def __init__(self, router: Router, together: Callable[[], bytes] | None = None) -> None:
+        """Make the metrics of a router that serves.
+
+        `together` returns the metrics of all workers, this one among them, in Prometheus' text format: what this object
+        counts then goes to files that all of them share.
+        """
+        self._router = router
+        self._together = together
+        self._registry = registry = None if together else CollectorRegistry()
         prefix = "quartermaster"
         self._requests = Counter(
             f"{prefix}_http_requests", "Requests answered.", ("route", "method", "status"), registry=registry
@@ -39,7 +46,14 @@ class Metrics:
         self._dropped = Counter(
             f"{prefix}_dropped", "Tools found and left out, by what left them out.", ("by",), registry=registry
         )
-        registry.register(_RouterCollector(router))
+        self._reloads = Counter(
+            f"{prefix}_reloads", "Changes of the serving snapshot that were seen.", registry=registry
+        )
+        self._hits = Counter(f"{prefix}_request_cache_hits", "Vectors found in the cache.", registry=registry)
+        self._misses = Counter(f"{prefix}_request_cache_misses", "Vectors computed.", registry=registry)
+        self._seen = (router.manifest.snapshot, 0, 0)
+        if registry is not None:
+            registry.register(Gauges(lambda: [state_of(router, "")]))
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request and its duration; `status` 0 means that the client left before the answer."""
@@ -59,40 +73,24 @@ class Metrics:
         for stage, milliseconds in routed.ms.items():
             self._stages.labels(stage).observe(milliseconds / 1_000)
 
+    def look(self) -> None:
+        """Count what the router itself has counted since the last look: changes of the snapshot, use of its cache.
+
+        A scrape looks, and each worker once a second. Call it from the event loop's thread.
+        """
+        snapshot, hits, misses = self._seen
+        cache = self._router.cache
+        self._seen = (self._router.manifest.snapshot, cache.hits, cache.misses)
+        if self._seen[0] != snapshot:
+            self._reloads.inc()
+        # Another encoder comes with a new cache, which counts from 0.
+        self._hits.inc(cache.hits - hits if cache.hits >= hits else cache.hits)
+        self._misses.inc(cache.misses - misses if cache.misses >= misses else cache.misses)
+
     def exposition(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
+        self.look()
+        if self._together is not None:
+            return self._together()
+        assert self._registry is not None
         return generate_latest(self._registry)
-
-
-class _RouterCollector(Collector):
-    """Reads the snapshot, the tool count and the request cache from the router at each scrape."""
-
-    def __init__(self, router: Router) -> None:
-        self._router = router
-        self._snapshot = router.manifest.snapshot
-        self._reloads = 0
-
-    def collect(self) -> Iterator[Metric]:
-        manifest, cache = self._router.manifest, self._router.cache
-        self._reloads += manifest.snapshot != self._snapshot
-        self._snapshot = manifest.snapshot
-        snapshot = InfoMetricFamily("quartermaster_snapshot", "The snapshot that serves.")
-        snapshot.add_metric([], {"snapshot": manifest.snapshot, "catalog": manifest.catalog})
-        yield snapshot
-        yield GaugeMetricFamily("quartermaster_tools", "Tools that are served.", len(self._router))
-        yield CounterMetricFamily(
-            "quartermaster_reloads",
-            "Changes of the serving snapshot, as seen from one scrape to the next.",
-            self._reloads,
-        )
-        yield GaugeMetricFamily(
-            "quartermaster_publication_refused",
-            "1 while the newest publication is refused, or cannot be read, and the snapshot before it serves.",
-            bool(self._router.refusal),
-        )
-        yield CounterMetricFamily("quartermaster_request_cache_hits", "Vectors found in the cache.", cache.hits)
-        yield CounterMetricFamily("quartermaster_request_cache_misses", "Vectors computed.", cache.misses)
-        yield GaugeMetricFamily("quartermaster_request_cache_size", "Vectors in the cache.", cache.size)
-
-    def describe(self) -> Iterable[Metric]:
-        return ()

@@ -185,6 +185,9 @@ class Health(_ResponseModel):
 
     status: str
     snapshot: str | None
+    stale: bool | None = Field(
+        None, description="Of /readyz: whether what serves is not known to be the newest; null where nothing looks."
+    )
 
 
 class Problem(_ResponseModel):

@@ -49,44 +49,67 @@ def serve(app: ASGIApp, settings: HttpSettings, listening: socket.socket) -> Non
 
     Waits for them up to `settings.stop_timeout_s` seconds. Call it from the main thread.
     """
-    config = uvicorn.Config(
-        app,
-        # The app writes its own log, without the text of requests.
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        # Otherwise a local client could claim any address, and so evade its rate limit.
-        proxy_headers=False,
-        ws="none",
-        # On h11. httptools, which uvicorn prefers, reads headers of any length before the token is checked.
-        http=partial(BoundedProtocol, settings=settings, connections=Connections(settings)),  # type: ignore[arg-type]
-        timeout_keep_alive=settings.keep_alive_s,  # type: ignore[arg-type]
-        # The loop accepts so many at once before the table of connections sees one: each takes a file descriptor.
-        backlog=_ACCEPTED_AT_ONCE,
-        lifespan="on",
-        timeout_graceful_shutdown=round(settings.stop_timeout_s),
-    )
-    server = _Server(config)
-    # At its end uvicorn raises the signal again for the handlers from before. It has been obeyed already.
-    previous = {number: signal.signal(number, server.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        server.run(sockets=[listening])
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+    HttpServer(app, settings, Connections(settings)).answer(listening)
 
 
-class _Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
+    """uvicorn's server with the settings' bounds on connections."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: HttpSettings,
+        connections: Connections,
+        accepted_at_once: int = _ACCEPTED_AT_ONCE,
+    ) -> None:
+        """Make a server. It accepts so many connections before it looks at the first one."""
+        protocol = partial(BoundedProtocol, settings=settings, connections=connections)
+        super().__init__(
+            uvicorn.Config(
+                app,
+                # The app writes its own log, without the text of requests.
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                # Otherwise a local client could claim any address, and so evade its rate limit.
+                proxy_headers=False,
+                ws="none",
+                # On h11. httptools, which uvicorn prefers, reads headers of any length before the token is checked.
+                http=protocol,  # type: ignore[arg-type]
+                timeout_keep_alive=settings.keep_alive_s,  # type: ignore[arg-type]
+                # The loop accepts so many at once before the table of connections sees one: each takes a file
+                # descriptor.
+                backlog=accepted_at_once,
+                lifespan="on",
+                timeout_graceful_shutdown=round(settings.stop_timeout_s),
+            )
+        )
+
+    def answer(self, listening: socket.socket) -> None:
+        """Answer requests as `serve` does."""
+        # At its end uvicorn raises the signal again for the handlers from before. It has been obeyed already.
+        previous = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            self.run(sockets=[listening])
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the app, and then accept connections."""
         await super().startup(sockets)
         for listening in sockets or ():
             listening.listen(_QUEUED)  # uvicorn has set it to its backlog
 
 
-def configure_logs() -> None:
-    """Log warnings, errors and a line for each request to standard error, with timestamps."""
+def configure_logs(*, workers: bool = False) -> None:
+    """Log warnings, errors and a line for each request to standard error, with timestamps.
+
+    With `workers` a line has the id of the process that wrote it.
+    """
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    process = " [%(process)d]" if workers else ""
+    handler.setFormatter(logging.Formatter(f"%(asctime)s %(levelname)s{process} %(name)s: %(message)s"))
     for name, level in (("router", logging.INFO), ("uvicorn", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.addHandler(handler)

@@ -16,7 +16,9 @@ from router.serving.http import responses
 from router.serving.http.errors import failure, json_response
 from router.serving.http.metrics import Metrics
 from router.serving.http.openapi import GUARD_FAILURES, Responses, failures, success
+from router.serving.http.serving_state import ServingState, staleness, state_of
 from router.serving.http.settings import HttpSettings
+from router.serving.http.shared import Shared
 from router.serving.profiles import CALLER, Caller, Callers
 
 _T = TypeVar("_T")
@@ -33,14 +35,30 @@ class Service:
     settings: HttpSettings
     metrics: Metrics
     callers: Callers | None = None
+    shared: Shared = field(default_factory=Shared)
     problem: str = "starting"
     # As many as the router's own: more would only share the cores.
     _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
+
+    @classmethod
+    def open(cls, router: Router, settings: HttpSettings, shared: Shared | None = None) -> "Service":
+        """Return the service of a router, which is not ready yet. Raises SettingsInvalid for wrong profiles."""
+        shared = shared or Shared()
+        callers = None if settings.profiles is None else Callers(settings.profiles, router, limit=shared.token_limit)
+        return cls(router, settings, Metrics(router, shared.exposition), callers, shared)
 
     @property
     def ready(self) -> bool:
         """Return whether the app answers requests."""
         return not self.problem
+
+    def state(self) -> ServingState:
+        """Return the state of this process."""
+        return state_of(self.router, self.problem)
+
+    def staleness(self) -> str | None:
+        """Return why what serves is stale, empty where it is not; None where nothing looks for a new snapshot."""
+        return staleness(self.router.freshness, self.settings)
 
     def caller_of(self, request: Request) -> Caller:
         """Return who sent a request, as the request guard found it. Raises KeyError where a profile is missing."""
@@ -65,10 +83,19 @@ def operation_paths(service: Service) -> APIRouter:
 
     @routes.get("/readyz", responses={**success(responses.Health), **failures(421, 500, 503)})
     async def readyz() -> Response:
-        """Whether a snapshot serves; 503 with the reason while none does."""
+        """Whether a snapshot serves, and whether it is known to be the newest; 503 with the reason while none does."""
         if not service.ready:
             return failure(503, service.problem)
-        return json_response({"status": "ok", "snapshot": service.router.manifest.snapshot})
+        stale = service.staleness()
+        if stale and service.settings.unready_when_stale:
+            return failure(503, stale)
+        return json_response(
+            {
+                "status": "ok",
+                "snapshot": service.router.manifest.snapshot,
+                "stale": None if stale is None else bool(stale),
+            }
+        )
 
     content = {"text/plain": {"schema": {"type": "string"}}}
     text: Responses = {200: {"content": content, "description": "Prometheus' text format."}}

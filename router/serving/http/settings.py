@@ -11,6 +11,7 @@ from router.serving.tokens import check_token
 
 # Paths open without a token: a monitoring probe has none, and they reveal nothing of the catalog.
 PROBES = ("/healthz", "/readyz")
+MAX_WORKERS = 256
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -32,6 +33,11 @@ class HttpSettings:
     next request, and `answer_timeout_s` the client's reading of an answer. `max_unsent_bytes` bounds the unread answers
     of all clients. Headers have `max_header_bytes` and `max_headers` at most. `max_wildcards` bounds the marks `*`, `?`
     and `[` of one request's selection: each is searched for in the names of all tools.
+
+    `workers` processes share the socket, under `serve_workers`. The limits above are of all together, but for
+    `max_concurrent`, which is of each. At a stop, requests under way get `stop_timeout_s`. Where what serves was not
+    found to be the newest snapshot for `stale_after_s`, `/readyz` tells so, and with `unready_when_stale` answers 503;
+    None is 300 s, or three looks of `watch` where that is longer.
     """
 
     host: str = "127.0.0.1"
@@ -55,6 +61,9 @@ class HttpSettings:
     keep_alive_s: float = 5.0
     answer_timeout_s: float = 60.0
     stop_timeout_s: float = 10.0
+    workers: int = 1
+    stale_after_s: float | None = None
+    unready_when_stale: bool = False
 
     def __post_init__(self) -> None:
         _check_number("port", self.port, 0, 65_535)
@@ -71,6 +80,9 @@ class HttpSettings:
         for name in ("header_timeout_s", "body_timeout_s", "keep_alive_s", "answer_timeout_s"):
             _check_number(name, getattr(self, name), 0.1, 3_600)
         _check_number("stop_timeout_s", self.stop_timeout_s, 0, 3_600)
+        _check_number("workers", self.workers, 1, MAX_WORKERS)
+        if self.stale_after_s is not None:
+            _check_number("stale_after_s", self.stale_after_s, 1, 31_536_000, "or left out for 300")
         if not self.host or self.host != self.host.strip():
             raise SettingsInvalid(f"host is {self.host!r}, it must be a name or an address to listen at")
         if self.token is not None:
@@ -91,6 +103,11 @@ class HttpSettings:
             )
         if self.overlay is not None and not os.access(self.overlay.parent, os.W_OK):
             raise SettingsInvalid(f"overlay is {str(self.overlay)!r}, its folder must be there and writable")
+        if self.overlay is not None and self.workers > 1:
+            raise SettingsInvalid(
+                f"overlay is {str(self.overlay)!r} and workers is {self.workers}: a tool is registered in one process "
+                "alone, so serve with --workers 1, or publish the tools with a build"
+            )
 
     def __repr__(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -14,7 +14,7 @@ from router.router import Router
 from router.selection import Profile
 from router.serving.profiles.audit import Actions, AuditLog
 from router.serving.profiles.file import ProfilesFile
-from router.serving.rate_limit import RateLimit
+from router.serving.rate_limit import Limit, RateLimit
 from router.serving.tokens import find_by_token
 
 CALLER = "quartermaster.caller"  # the key of an ASGI scope
@@ -76,11 +76,22 @@ class Callers:
     A new file that is wrong is told of once, and the one before stays in force.
     """
 
-    def __init__(self, path: Path, router: Router, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        """Read the file. Raises SettingsInvalid where it is wrong."""
+    def __init__(
+        self,
+        path: Path,
+        router: Router,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        limit: Limit = RateLimit,
+    ) -> None:
+        """Read the file. Raises SettingsInvalid where it is wrong.
+
+        `limit` makes the rate limit of so many requests a minute.
+        """
         self._path = path
         self._router = router
         self._now = now
+        self._limit = limit
         self._limits: dict[str, tuple[int, RateLimit]] = {}
         self._seen = _signature(path)
         self._use(ProfilesFile.load(path))
@@ -139,17 +150,16 @@ class Callers:
         self._routers: Mapping[str, Router] = {
             name: self._router.for_profile(profile) for name, profile in file.profiles.items()
         }
-        self._limits = _limits(file, self._limits)
+        self._limits = self._limits_of(file)
 
-
-def _limits(file: ProfilesFile, before: Mapping[str, tuple[int, RateLimit]]) -> dict[str, tuple[int, RateLimit]]:
-    """Return the limits of a file's tokens. One whose rate is the same goes on counting."""
-    limits: dict[str, tuple[int, RateLimit]] = {}
-    for token in file.tokens:
-        if (rate := token.requests_per_minute) is not None:
-            known = before.get(token.name)
-            limits[token.name] = known if known and known[0] == rate else (rate, RateLimit(rate))
-    return limits
+    def _limits_of(self, file: ProfilesFile) -> dict[str, tuple[int, RateLimit]]:
+        """Return the limits of a file's tokens. One whose rate is the same goes on counting."""
+        limits: dict[str, tuple[int, RateLimit]] = {}
+        for token in file.tokens:
+            if (rate := token.requests_per_minute) is not None:
+                known = self._limits.get(token.name)
+                limits[token.name] = known if known and known[0] == rate else (rate, self._limit(rate))
+        return limits
 
 
 def _check_writable(audit: Path) -> None:

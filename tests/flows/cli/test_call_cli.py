@@ -57,6 +57,16 @@ def test_a_dry_run_sends_nothing(call: Callable[..., Done], api: ApiServer) -> N
     assert api.received == []
 
 
+def test_a_dry_run_without_settings_takes_the_documents_server(tmp_path: Path) -> None:
+    document = {**DOCUMENT, "servers": [{"url": "https://shop.example.com/v2"}]}
+    (tmp_path / "shop.openapi.json").write_text(json.dumps(document), encoding="utf-8")
+    build(load(tmp_path / "shop.openapi.json", QUICK, environment={}), workspace=tmp_path / ".quartermaster")
+    done = called(tmp_path, "call", "shop/get_items", "--dry-run")
+    assert done.returncode == 0 and "https://shop.example.com/v2/items" in done.stdout
+    done = called(tmp_path, "call", "shop/get_items")
+    assert done.returncode == 2 and "--dry-run needs none" in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

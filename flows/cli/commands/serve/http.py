@@ -1,5 +1,6 @@
 """serve http: JSON, and pages to look with."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -12,6 +13,7 @@ from flows.cli.commands.arguments import (
     Insecure,
     SnapshotSource,
     TrustedKeys,
+    TrustOptions,
     TrustStateFile,
     Watch,
     Workspace,
@@ -30,9 +32,11 @@ from flows.cli.commands.serve.options import (
     feedback_log,
     token_or_empty,
 )
+from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from pipeline.inspection.results import ToolInspection
+    from router.serving.http import Served
 
 
 def http(
@@ -72,6 +76,17 @@ def http(
     profiles: Profiles = None,
     feedback: Feedback = None,
     feedback_texts: FeedbackTexts = False,
+    workers: Annotated[int, typer.Option(help="How many processes answer; SIGHUP replaces them one by one.")] = 1,
+    stale_after: Annotated[
+        Optional[float],
+        typer.Option(
+            help="Seconds without knowing that the newest snapshot serves, after which /readyz says stale: 300, or "
+            "three times --watch where that is longer."
+        ),
+    ] = None,
+    unready_when_stale: Annotated[
+        bool, typer.Option("--unready-when-stale", help="Then answer 503 at /readyz, so that another host is asked.")
+    ] = False,
 ) -> None:
     """Serve over HTTP: JSON under /v1, a web page at /, health, metrics.
 
@@ -83,8 +98,15 @@ def http(
       -d '{"request": "give the customer half of the money back", "k": 3}'
     open http://localhost:8080/
     """
-    from router import Router
-    from router.serving.http import HttpSettings, address_of, app, configure_logs, listen, serve
+    from router.serving.http import (
+        HttpSettings,
+        address_of,
+        app,
+        configure_logs,
+        listen,
+        serve,
+        serve_workers,
+    )
 
     settings = HttpSettings(
         host=host,
@@ -102,29 +124,83 @@ def http(
         answer_timeout_s=answer_timeout,
         max_wildcards=max_wildcards,
         profiles=profiles,
+        workers=workers,
+        stale_after_s=stale_after,
+        unready_when_stale=unready_when_stale,
     )
+    if unready_when_stale and not watch:
+        raise SettingsInvalid("--unready-when-stale needs --watch: nothing looks for a newer snapshot with --watch 0")
     source = source_of(snapshot, workspace, catalog)
-    router = Router.open(
-        source,
+    open_served = OpenServed(
+        source=source,
         watch=watch or None,
         cache_dir=cache_for(source, cache_dir),
         request_cache=request_cache,
-        selection=load_selection(selection),
-        overlay=overlay if overlay and overlay.exists() else None,  # the first change writes it
-        **trust_options(trusted_keys, trust_state, snapshot, catalog),
+        selection=selection,
+        overlay=overlay,
+        trust=trust_options(trusted_keys, trust_state, snapshot, catalog),
         vendor_text=vendor_text,
-        feedback=feedback_log(feedback, feedback_texts),
+        feedback=feedback,
+        feedback_texts=feedback_texts,
     )
-    with (
-        router,
-        listen(settings) as listening,
-    ):
-        application = app(
-            router, settings, folder=catalog_folder(source, cache_dir), inspect=inspect_tool, cost=catalog_cost
-        )
+    if workers > 1:
+        with listen(settings) as listening:
+            address = address_of(listening)
+            configure_logs(workers=True)
+            serve_workers(
+                open_served,
+                settings,
+                listening,
+                lambda state: typer.echo(
+                    f"{state.tools:,} tools of {state.snapshot} at {address} with {workers} workers"
+                ),
+            )
+        return
+    served = open_served()
+    with served.router as router, listen(settings) as listening:
+        application = app(router, settings, folder=served.folder, inspect=served.inspect, cost=served.cost)
         configure_logs()
         typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address_of(listening)}")
         serve(application, settings, listening)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenServed:
+    """Opens what the options name. Each worker calls it, and so reads the files that they name anew."""
+
+    source: Path | str
+    watch: Optional[float]
+    cache_dir: Optional[Path]
+    request_cache: int
+    selection: Optional[Path]
+    overlay: Optional[Path]
+    trust: TrustOptions
+    vendor_text: str
+    feedback: Optional[Path]
+    feedback_texts: bool
+
+    def __call__(self) -> "Served":
+        """Open the router. Raises QuartermasterError where it cannot be opened."""
+        from router import Router
+        from router.serving.http import Served
+
+        router = Router.open(
+            self.source,
+            watch=self.watch,
+            cache_dir=self.cache_dir,
+            request_cache=self.request_cache,
+            selection=load_selection(self.selection),
+            overlay=self.overlay if self.overlay and self.overlay.exists() else None,  # the first change writes it
+            **self.trust,
+            vendor_text=self.vendor_text,
+            feedback=feedback_log(self.feedback, self.feedback_texts),
+        )
+        return Served(
+            router=router,
+            folder=catalog_folder(self.source, self.cache_dir),
+            inspect=inspect_tool,
+            cost=catalog_cost,
+        )
 
 
 def inspect_tool(folder: Path, tool_id: str) -> "ToolInspection":

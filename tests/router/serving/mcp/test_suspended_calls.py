@@ -35,6 +35,7 @@ async def over_http(router: Router, *upstreams: Upstream) -> AsyncIterator[str]:
     app = http_app(server(router, upstreams), HttpSettings(port=0))
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # so that a client who comes first waits, and is not refused
         program = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(program.serve, [listening])

@@ -1,0 +1,200 @@
+"""The supervisor: keeps as many workers as there should be, replaces them one by one at SIGHUP, ends them at SIGTERM.
+
+It opens no snapshot and answers no request, so nothing of a catalog or a client can end it.
+"""
+
+import logging
+import signal
+import socket
+import time
+from collections.abc import Callable
+from multiprocessing import connection
+
+from router.errors import QuartermasterError
+from router.serving.http.serving_state import ServingState
+from router.serving.http.settings import HttpSettings
+from router.serving.http.workers.restarts import Cause, Restarts
+from router.serving.http.workers.run_folder import Fleet, RunFolder
+from router.serving.http.workers.wake_up import Signals, signals_of
+from router.serving.http.workers.worker import OpenServed
+from router.serving.http.workers.worker_process import WorkerProcess
+
+_HUNG_S = 30.0  # without a word of a worker's event loop
+_LONGEST_WAIT_S = 1.0
+_logger = logging.getLogger("router.http")
+
+
+def serve_workers(
+    open_served: OpenServed,
+    settings: HttpSettings,
+    listening: socket.socket,
+    announce: Callable[[ServingState], None] = lambda _: None,
+) -> None:
+    """Answer requests with `settings.workers` processes until SIGTERM or SIGINT. Call it from the main thread.
+
+    Each process calls `open_served`, which must be picklable, and closes the router. `announce` is called once the
+    first one is ready. SIGHUP replaces all workers, one after the other: none of the requests is lost. Raises what
+    `open_served` raises in the first worker, and QuartermasterError where that dies before it serves.
+    """
+    with signals_of(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+        run = RunFolder.make()
+        supervisor = Supervisor(open_served, settings, listening, run, signals)
+        try:
+            supervisor.run(announce)
+        finally:
+            supervisor.kill_all()
+            run.leave()
+
+
+class Supervisor:
+    """The workers of one server."""
+
+    def __init__(
+        self,
+        open_served: OpenServed,
+        settings: HttpSettings,
+        listening: socket.socket,
+        run: RunFolder,
+        signals: Signals,
+        hung_after_s: float = _HUNG_S,
+    ) -> None:
+        """Watch over workers, of which there is none yet. One that is silent for `hung_after_s` is killed."""
+        self._open_served, self._settings, self._listening = open_served, settings, listening
+        self._run, self._signals, self._hung_after_s = run, signals, hung_after_s
+        self._workers: list[WorkerProcess] = []
+        self._restarts = Restarts()
+        self._outdated: list[WorkerProcess] = []
+        self._successor: WorkerProcess | None = None
+        self._stops = self._began = False
+        self._told: Fleet | None = None
+
+    def run(self, announce: Callable[[ServingState], None]) -> None:
+        """Keep the workers running until a signal ends them all."""
+        while not self._stops or self._workers:
+            self._obey()
+            for worker in list(self._workers):
+                worker.receive()
+                if not worker.process.is_alive():
+                    self._bury(worker)
+            self._kill_overdue()
+            if not self._stops:
+                self._begin(announce)
+                self._replace_outdated()
+                self._start_missing()
+            self._tell()
+            self._wait()
+
+    def kill_all(self) -> None:
+        """End all workers at once, where an error ended `run`."""
+        for worker in self._workers:
+            worker.kill(Cause.STOPPED)
+            worker.reap()
+        self._workers.clear()
+
+    def _wait(self) -> None:
+        """Wait until a signal, a word or the end of a worker; a second at most."""
+        if self._stops and not self._workers:
+            return
+        awaited: list[object] = [self._signals.connection]
+        for worker in self._workers:
+            awaited += (worker.connection, worker.process.sentinel)
+        connection.wait(awaited, _LONGEST_WAIT_S)  # type: ignore[arg-type]
+
+    def _obey(self) -> None:
+        for number in self._signals.take():
+            if number == signal.SIGHUP and self._began and not self._stops:
+                if self._successor is not None:  # it may hang, or know the settings from before
+                    self._successor.kill(Cause.SUPERSEDED)
+                    self._successor = None
+                self._outdated = [worker for worker in self._workers if worker.cause is None]
+                _logger.info("SIGHUP: %d workers are replaced, one after the other", len(self._outdated))
+            elif number in (signal.SIGTERM, signal.SIGINT):
+                for worker in self._workers:
+                    if self._stops:
+                        worker.kill(Cause.STOPPED)
+                    else:
+                        worker.terminate()
+                self._stops = True
+
+    def _begin(self, announce: Callable[[ServingState], None]) -> None:
+        """Start the first worker, and the others once it serves: so what they open was fetched, and does open."""
+        if self._began:
+            return
+        if not self._workers:
+            self._start()
+        elif (state := self._workers[0].state) is not None:
+            self._began = True
+            announce(state)
+
+    def _start(self) -> WorkerProcess:
+        taken = {worker.place for worker in self._workers}
+        place = next(place for place in range(len(taken) + 1) if place not in taken)
+        worker = WorkerProcess(self._open_served, self._settings, self._listening, self._run.folder, place)
+        self._workers.append(worker)
+        return worker
+
+    def _start_missing(self) -> None:
+        there = sum(worker.cause is None and worker is not self._successor for worker in self._workers)
+        if self._began and time.monotonic() >= self._restarts.next_at:
+            for _ in range(self._settings.workers - there):
+                self._start()
+
+    def _replace_outdated(self) -> None:
+        """Start one successor at a time, and retire the worker that it replaces once it is ready."""
+        self._outdated = [worker for worker in self._outdated if worker in self._workers and worker.cause is None]
+        successor = self._successor
+        if successor is not None:
+            if successor.state is None:
+                return
+            self._successor = None
+            if problem := successor.state.problem:
+                successor.kill(Cause.SUPERSEDED)
+                self._give_up_replacing(problem)
+            elif self._outdated:
+                self._outdated.pop(0).drain()
+        if self._outdated:
+            self._successor = self._start()
+
+    def _give_up_replacing(self, reason: str) -> None:
+        self._successor, self._outdated = None, []
+        _logger.error("the new worker cannot serve, so the ones from before go on: %s", reason)
+
+    def _kill_overdue(self) -> None:
+        now = time.monotonic()
+        for worker in self._workers:
+            if now >= worker.kill_at:
+                _logger.warning("worker %d did not end in time and is killed", worker.pid)
+                worker.kill(Cause.STOPPED)
+            elif worker.cause is None and worker.state is not None and now - worker.heard > self._hung_after_s:
+                _logger.error("worker %d is silent for %.0f s and is killed", worker.pid, now - worker.heard)
+                worker.kill(Cause.HUNG)
+
+    def _bury(self, worker: WorkerProcess) -> None:
+        """Forget a worker that has ended, and say when the next may start."""
+        self._workers.remove(worker)
+        how = worker.reap()
+        if self._stops:
+            return
+        if not self._began:
+            if worker.failed is not None:
+                raise worker.failed.error()
+            raise QuartermasterError(
+                f"the first worker {how} before it served: its log, or the system's, has the reason"
+            )
+        reason = how if worker.failed is None else worker.failed.message
+        if worker is self._successor:
+            self._give_up_replacing(reason)
+            return
+        pause = self._restarts.ended(worker.cause or Cause.CRASHED, worker.lived_s)
+        if worker.cause in (None, Cause.HUNG):
+            when = f"in {pause:g} s" if pause else "now"
+            _logger.error("worker %d %s; another starts %s", worker.pid, reason, when)
+
+    def _tell(self) -> None:
+        """Write what is known of the workers, for whichever of them Prometheus asks."""
+        serving = [worker for worker in self._workers if worker.cause is None]
+        states = {worker.place: worker.state for worker in serving if worker.state is not None}
+        fleet = Fleet(wanted=self._settings.workers, restarts=self._restarts.counts(), states=states)
+        if fleet != self._told:
+            self._run.tell(fleet)
+            self._told = fleet

@@ -1,0 +1,108 @@
+"""A worker as its supervisor sees it: a process, what it has told, and by when it must have ended."""
+
+import multiprocessing
+import signal
+import socket
+import time
+from contextlib import suppress
+from multiprocessing import resource_tracker
+from pathlib import Path
+
+import msgspec
+
+from router.serving.http.serving_state import ServingState
+from router.serving.http.settings import HttpSettings
+from router.serving.http.workers.messages import DRAIN, Failed, MessageReader
+from router.serving.http.workers.restarts import Cause
+from router.serving.http.workers.worker import CLOSING_S, OpenServed, WorkerTask, run_worker
+
+# Threads of ONNX Runtime, Tantivy and DuckDB do not live in a forked child.
+_SPAWN = multiprocessing.get_context("spawn")
+_BLOCKED = (signal.SIGHUP, signal.SIGINT)
+_MOST = 65_536
+
+
+class WorkerProcess:
+    """One worker, from its start until it was reaped."""
+
+    def __init__(
+        self, open_served: OpenServed, settings: HttpSettings, listening: socket.socket, folder: Path, place: int
+    ) -> None:
+        """Start a worker in a place that no living one has."""
+        self.place = place
+        self.state: ServingState | None = None
+        self.failed: Failed | None = None
+        self.cause: Cause | None = None
+        """Why it ends; None while it goes on."""
+        self.kill_at = float("inf")
+        self.began = self.heard = time.monotonic()
+        self.served_since: float | None = None
+        self._within_s = settings.stop_timeout_s + CLOSING_S
+        self._reader = MessageReader()
+        self.connection, theirs = socket.socketpair()
+        self.connection.setblocking(False)
+        task = WorkerTask(open_served, settings, listening, theirs, folder, place)
+        self.process = _SPAWN.Process(target=run_worker, args=(task,), name=f"quartermaster-worker-{place}")
+        resource_tracker.ensure_running()  # its start would unblock the signals
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
+        try:
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            theirs.close()
+        assert self.process.pid is not None
+        self.pid = self.process.pid
+
+    @property
+    def lived_s(self) -> float:
+        """Return for how many seconds it has served."""
+        return 0.0 if self.served_since is None else time.monotonic() - self.served_since
+
+    def receive(self) -> None:
+        """Take what the worker has told since."""
+        with suppress(BlockingIOError, ConnectionError):
+            while received := self.connection.recv(_MOST):
+                self.heard = time.monotonic()
+                try:
+                    messages = self._reader.read(received)
+                except msgspec.DecodeError:  # its memory has gone wrong
+                    self.kill(None)
+                    return
+                for message in messages:
+                    if isinstance(message, ServingState):
+                        self.state = message
+                        self.served_since = self.served_since or self.heard
+                    elif isinstance(message, Failed):
+                        self.failed = message
+                    else:
+                        self._ends(Cause.SIGNALLED)
+
+    def drain(self) -> None:
+        """Have it take no new connection, answer those that it has, and end: another has taken its place."""
+        self._ends(Cause.RELOADED)
+        with suppress(OSError):
+            self.connection.send(DRAIN)
+
+    def terminate(self) -> None:
+        """Have it answer what is under way, and end."""
+        self._ends(Cause.STOPPED)
+        self.process.terminate()
+
+    def kill(self, cause: Cause | None) -> None:
+        """End it at once."""
+        self.cause = self.cause or cause
+        self.kill_at = float("inf")
+        self.process.kill()
+
+    def reap(self) -> str:
+        """Wait for a process that ends, and return how it has ended."""
+        self.receive()
+        self.process.join()
+        code = self.process.exitcode or 0
+        self.connection.close()
+        self.process.close()
+        return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+
+    def _ends(self, cause: Cause) -> None:
+        if self.cause is None:
+            self.cause, self.kill_at = cause, time.monotonic() + self._within_s
