@@ -80,7 +80,10 @@ def test_slow_clients_get_their_answer_and_stalled_ones_are_not_held() -> None:
         {"way": "stalls", "port": 1, "body": 0, "at": 100.0, "seconds": 10.2},
         {"way": "stalls", "port": 1, "body": 0, "at": 100.0, "seconds": 31.0},
     ]
+    late = {"way": "drips", "port": 1, "body": 0, "at": 100.0, "status": 408}
+    rows += [{**late, "seconds": 12.0}, {**late, "seconds": 4.0}]
     Judge(DIGESTS, PUBLISHED, [KILL]).slow(rows, verdict)
+    assert verdict.wrong.pop() == "an answer has the status 408"  # the one that took 4 s
     assert verdict.wrong == ["first does not answer body 0 as it does alone", "a stalled request was held for 31.0 s"]
     assert verdict.counts["slow connections broken by a kill"] == 1
 

@@ -12,6 +12,7 @@ from benchmarks.support.soak.publications import Publication
 
 Row = Mapping[str, Any]
 _NOTICED_S = 30.0  # within which a client must have noticed that its connection is dead
+_ARRIVES_S = 10.0  # that a server waits for the headers of a request, and as long for its body
 _STALLED_S = 20.0  # within which a stalled request must have ended: 10 s are for its headers
 WHOLE = ("drips", "sips")  # slow clients that wait for their answer
 
@@ -77,6 +78,8 @@ class Judge:
                     verdict.counts["slow connections broken by a kill"] += 1
                 else:
                     verdict.wrong.append(f"a client that {way} got no answer: {row['error']}")
+            elif way == "drips" and row["status"] == 408 and row["seconds"] > _ARRIVES_S:
+                verdict.counts["slow requests that dripped for longer than a server waits"] += 1
             elif way in WHOLE:
                 self._answer(row, verdict)
             elif way == "stalls" and row["seconds"] > _STALLED_S:
