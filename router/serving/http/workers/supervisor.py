@@ -73,7 +73,8 @@ class Supervisor:
         while not self._stops or self._workers:
             self._obey()
             for worker in list(self._workers):
-                worker.receive()
+                if worker.receive():
+                    _logger.info("worker %d serves %s", worker.pid, worker.state.snapshot if worker.state else "")
                 if not worker.process.is_alive():
                     self._bury(worker)
             self._kill_overdue()

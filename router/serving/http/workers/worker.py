@@ -89,7 +89,8 @@ class _WorkerServer(HttpServer):
 
     def __init__(self, app: ASGIApp, service: Service, channel: Channel) -> None:
         # One at a time: each worker that is free takes one, and none of them sixteen.
-        super().__init__(app, service.settings, Connections(service.settings), accepted_at_once=1)
+        settings = service.settings
+        super().__init__(app, settings, Connections(settings.of_one_worker()), accepted_at_once=1)
         self._service, self._channel = service, channel
         self._drains = False
 

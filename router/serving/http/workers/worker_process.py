@@ -58,8 +58,9 @@ class WorkerProcess:
         """Return for how many seconds it has served."""
         return 0.0 if self.served_since is None else time.monotonic() - self.served_since
 
-    def receive(self) -> None:
-        """Take what the worker has told since."""
+    def receive(self) -> bool:
+        """Take what the worker has told since, and return whether it serves since then."""
+        before = self.state
         with suppress(BlockingIOError, ConnectionError):
             while received := self.connection.recv(_MOST):
                 self.heard = time.monotonic()
@@ -67,7 +68,7 @@ class WorkerProcess:
                     messages = self._reader.read(received)
                 except msgspec.DecodeError:  # its memory has gone wrong
                     self.kill(None)
-                    return
+                    break
                 for message in messages:
                     if isinstance(message, ServingState):
                         self.state = message
@@ -76,6 +77,7 @@ class WorkerProcess:
                         self.failed = message
                     else:
                         self._ends(Cause.SIGNALLED)
+        return before is None and self.state is not None
 
     def drain(self) -> None:
         """Have it take no new connection, answer those that it has, and end: another has taken its place."""
