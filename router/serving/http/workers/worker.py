@@ -133,5 +133,5 @@ class _WorkerServer(HttpServer):
         state.default_headers = [*state.default_headers, (b"connection", b"close")]
         loop = asyncio.get_running_loop()
         end = loop.time() + min(self._service.settings.keep_alive_s + 1, self._service.settings.stop_timeout_s)
-        while state.connections and loop.time() < end and not self.force_exit:
+        while state.connections and loop.time() < end and not self._captured_signals:
             await asyncio.sleep(_LOOK_S)

@@ -74,16 +74,16 @@ class Fleet:
 
 
 @contextmanager
-def fleet(folder: Path, *options: object, workers: int = 2, program: str = MAIN, **variables: str) -> Iterator[Fleet]:
-    """Start a server, and end it and its workers."""
+def fleet(folder: Path, *options: object, program: Path | None = None) -> Iterator[Fleet]:
+    """Start `serve http` with two workers, or a program of one's own, and end it and its workers."""
     temporary, log = folder / "temporary", folder / "log"
     temporary.mkdir()
-    command = [sys.executable, "-c", program, "serve", "http", "--port", "0", "--workers", workers, *options]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1", **variables}
+    command = [program] if program else ["-c", MAIN, "serve", "http", "--port", "0", "--workers", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"}
     with (
         log.open("w", encoding="utf-8") as errors,
         subprocess.Popen(
-            [str(part) for part in command],
+            [sys.executable, *map(str, (*command, *options))],
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
