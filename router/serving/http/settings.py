@@ -37,9 +37,9 @@ class HttpSettings:
     and `[` of one request's selection: each is searched for in the names of all tools.
 
     `workers` processes share the socket, under `serve_workers`. The limits above hold for all of them together, but
-    for `max_concurrent`, which is of each. At a stop, requests under way get `stop_timeout_s`. Where what serves was not
-    found to be the newest snapshot for `stale_after_s`, `/readyz` tells so, and with `unready_when_stale` answers 503;
-    None is 300 s, or three looks of `watch` where that is longer.
+    for `max_concurrent`, which is of each. At a stop, requests under way get `stop_timeout_s`. Where what serves was
+    not found to be the newest snapshot for `stale_after_s`, `/readyz` tells so, and with `unready_when_stale` answers
+    503; None is 300 s, or three looks of `watch` where that is longer.
     """
 
     host: str = "127.0.0.1"

@@ -193,7 +193,7 @@ class Supervisor:
             raise QuartermasterError(
                 f"the first worker {how} before it served: its log, or the system's, has the reason"
             )
-        reason = how if worker.failed is None else worker.failed.message
+        reason = how if worker.failed is None else f"cannot start: {worker.failed.message}"
         if worker is self._successor:
             self._give_up_replacing(reason)
             return

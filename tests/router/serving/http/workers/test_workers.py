@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.router.serving.http.workers.fleet import Fleet, Load, fleet, is_alive, until
+from tests.support.command_line import started
 from tests.support.publishing import Publications
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes in /proc")
@@ -102,20 +103,18 @@ def test_each_answer_comes_from_one_snapshot_and_all_workers_come_to_serve_the_n
     assert ("quartermaster_snapshot_workers", "a") not in served.metrics()
 
 
-def test_sigterm_ends_all_of_them_and_leaves_nothing(office: Publications, tmp_path: Path) -> None:
-    with fleet(tmp_path, "--snapshot", office.folder) as running:
+def test_a_worker_that_hangs_is_replaced_and_all_end_where_their_supervisor_is_killed(
+    office: Publications, tmp_path: Path
+) -> None:
+    program = Path(__file__).with_name("two_workers.py")
+    with fleet(tmp_path, office.folder, "5", program=program) as running:
         running.wait_for_workers(2)
-        workers = running.living
-        running.signal(signal.SIGTERM)
-        assert running.process.wait(20) == 0
-        assert not any(map(is_alive, workers))
-        assert list(running.temporary.iterdir()) == []
-        assert "Traceback" not in running.log
-
-
-def test_workers_end_where_their_supervisor_is_killed(office: Publications, tmp_path: Path) -> None:
-    with fleet(tmp_path, "--snapshot", office.folder) as running:
+        hung = running.living[0]
+        os.kill(hung, signal.SIGSTOP)
+        until(lambda: not is_alive(hung), running)
+        assert re.search(rf"worker {hung} is silent for \d+ s and is killed", running.log)
         running.wait_for_workers(2)
+        assert running.metrics()["quartermaster_worker_restarts_total", "hung"] >= 1
         workers = running.living
         running.process.kill()
         until(lambda: not any(map(is_alive, workers)), running)
@@ -123,20 +122,15 @@ def test_workers_end_where_their_supervisor_is_killed(office: Publications, tmp_
 
 
 def test_a_server_that_cannot_start_says_why_and_does_not_try_again(tmp_path: Path) -> None:
-    from tests.support.command_line import started
-
     done = started(tmp_path, "serve", "http", "--snapshot", tmp_path, "--port", "0", "--workers", "2")
     assert done.returncode == 4, done.stderr
     assert done.stderr.startswith("quartermaster: ") and done.stderr.count("\n") == 1
 
 
-def test_a_worker_that_hangs_is_killed_and_another_takes_its_place(office: Publications, tmp_path: Path) -> None:
-    program = Path(__file__).with_name("two_workers.py")
-    with fleet(tmp_path, office.folder, "5", program=program) as running:
-        running.wait_for_workers(2)
-        hung, goes_on = running.living
-        os.kill(hung, signal.SIGSTOP)
-        until(lambda: not is_alive(hung), running)
-        assert re.search(rf"worker {hung} is silent for \d+ s and is killed", running.log)
-        running.wait_for_workers(2)
-        assert goes_on in running.living and running.metrics()["quartermaster_worker_restarts_total", "hung"] == 1
+def test_sigterm_ends_all_of_them_and_leaves_nothing(served: Fleet) -> None:  # the last test of this server
+    workers = served.living
+    served.signal(signal.SIGTERM)
+    assert served.process.wait(60) == 0
+    assert not any(map(is_alive, workers))
+    assert list(served.temporary.iterdir()) == []
+    assert "Traceback" not in served.log
