@@ -133,7 +133,7 @@ def test_the_same_query_has_the_same_answer_in_many_threads(
     retriever: DenseRetriever, requests: NDArray[np.float32]
 ) -> None:
     def ask(request: NDArray[np.float32]) -> list[int]:
-        return retriever.rank_vector(request, 20, DenseView.MEAN).ordinals.tolist()
+        return list(map(int, retriever.rank_vector(request, 20, DenseView.MEAN).ordinals))
 
     alone = [ask(request) for request in requests]
     with ThreadPoolExecutor(8) as pool:
@@ -157,7 +157,7 @@ def test_a_forked_child_searches_and_leaves_its_parents_files(catalog: Path, req
     before = own.rank_vector(requests[0], 20, DenseView.MEAN).ordinals.tolist()
 
     def same() -> bool:
-        return own.rank_vector(requests[0], 20, DenseView.MEAN).ordinals.tolist() == before
+        return bool(own.rank_vector(requests[0], 20, DenseView.MEAN).ordinals.tolist() == before)
 
     assert in_child(same) == 0
     assert same()
@@ -210,7 +210,7 @@ def test_a_table_without_a_file_is_refused(copied: Path, part: str, requests: ND
     if part == "data":  # the centroids themselves: the index has their codes, and no query reads them
         assert len(candidates(copied).nearest(requests[0], 300)) == 300
         return
-    with pytest.raises(SnapshotInvalid, match="cannot be read|is damaged|no index"):
+    with pytest.raises(SnapshotInvalid, match=r"cannot be read|is damaged|no index"):
         candidates(copied)
 
 
