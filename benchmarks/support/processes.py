@@ -72,16 +72,24 @@ def cpu_seconds(pids: Iterable[int]) -> float:
 
 
 def peer_ports(pid: int, port: int) -> set[int]:
-    """Return the ports of the clients whose connections to a local port a process holds."""
+    """Return the ports of the clients whose connections to a local port a process holds; none where it has ended."""
+    return {remote for remote in _peers(pid, port) if remote}
+
+
+def listens_at(pid: int, port: int) -> bool:
+    """Return whether a process holds a socket that listens at a local port."""
+    return 0 in _peers(pid, port)
+
+
+def _peers(pid: int, port: int) -> Iterator[int]:
+    """Yield the other end's port of each TCP socket that a process has at a local port; 0 for one that listens."""
     sockets = {link.removeprefix("socket:[").removesuffix("]") for link in _links(pid) if link.startswith("socket:[")}
-    found = set()
     for table in ("tcp", "tcp6"):
-        for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+        for row in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             fields = row.split()
             local, remote = (int(address.rpartition(":")[2], 16) for address in fields[1:3])
-            if local == port and fields[9] in sockets and remote:
-                found.add(remote)
-    return found
+            if local == port and fields[9] in sockets:
+                yield remote
 
 
 def _links(pid: int) -> Iterator[str]:
