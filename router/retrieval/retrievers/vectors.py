@@ -101,8 +101,9 @@ class ToolVectors:
         products = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            np.vecdot(self.rows[rows[chunk]].astype(np.float32), vector, out=products[chunk])
-        return products * self.scales[rows]
+            np.vecdot(self.rows.take(rows[chunk], axis=0).astype(np.float32), vector, out=products[chunk])
+        products *= self.scales.take(rows)
+        return products
 
     def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
         """Return the vectors of the tools first to last - 1 as float32."""
