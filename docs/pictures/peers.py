@@ -1,4 +1,4 @@
-"""Draw benchmarks/results/compare.json as docs/pictures/peers.svg: `python docs/pictures/peers.py`.
+"""Draw benchmarks/results/compare.json as docs/pictures/peers.svg: `python -m docs.pictures.peers`.
 
 A panel for each set, a point for each selector of tools: nDCG@10 against the median of CPU milliseconds a request. The
 line is the frontier of those that read the tools' own text; hollow points read expansions too. The colours have enough

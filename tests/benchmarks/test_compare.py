@@ -16,7 +16,7 @@ from benchmarks.request_catalogs import main as make_catalogs
 from benchmarks.support import peer_tables
 from benchmarks.support.measuring import DATA
 from benchmarks.support.peer_figures import compared_rows, frontier, rounded, selector_rows
-from benchmarks.support.peer_processes import Answered, NotMeasured, ask_selector, definition
+from benchmarks.support.peer_processes import Answered, NotMeasured, ask_selector, definition, kept_answer
 from benchmarks.support.peer_tables import markdown, table
 from benchmarks.support.peers import ask as asking
 from benchmarks.support.peers import dense, registry
@@ -226,6 +226,19 @@ def test_a_folder_is_compared_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "tantivy": 1.0,
     }
     assert found["not measured"]["own text"] == {"gone": "failed: KeyError: 'gone'"}
+
+
+def test_answers_are_kept_for_the_same_question_alone(tmp_path: Path) -> None:
+    asked = []
+
+    def ask() -> Answered:
+        asked.append(1)
+        return ANSWERED
+
+    same, other = question("any"), {**question("any"), "requests": ["another"]}
+    for given in (same, same, other):
+        assert kept_answer(tmp_path / "answers", "any", given, ask) == ANSWERED
+    assert len(asked) == 2
 
 
 def test_a_vector_store_ranks_by_cosine() -> None:
