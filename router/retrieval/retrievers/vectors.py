@@ -108,8 +108,9 @@ class ToolVectors:
         products = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            np.vecdot(self.rows[rows[chunk]].astype(np.float32), vector, out=products[chunk])
-        return products * self.scales[rows]
+            np.vecdot(self.rows.take(rows[chunk], axis=0).astype(np.float32), vector, out=products[chunk])
+        products *= self.scales.take(rows)
+        return products
 
     def products_of_each(self, rows: NDArray[np.int64], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the products of some rows with each of some vectors (n, dim), float32 (n, len(rows))."""
