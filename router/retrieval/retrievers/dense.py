@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, has_faiss
+from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, Candidates, has_faiss
+from router.retrieval.retrievers.lance_candidates import LanceCandidates, table_files
 from router.retrieval.retrievers.moments import CatalogMoments
 from router.retrieval.retrievers.query_batch import cosines_of_each
 from router.retrieval.retrievers.ranking import Ranking
@@ -41,7 +42,7 @@ class DenseRetriever:
     needs_vector = True
 
     def __init__(
-        self, vectors: ScorableVectors, candidates: CandidateIndex | None = None, moments: CatalogMoments | None = None
+        self, vectors: ScorableVectors, candidates: Candidates | None = None, moments: CatalogMoments | None = None
     ) -> None:
         self._vectors = vectors
         self._candidates = candidates
@@ -54,7 +55,8 @@ class DenseRetriever:
     def open(cls, folder: Path, manifest: Manifest, tools: int) -> "DenseRetriever | None":
         """Open a snapshot's vectors; return None where it has no encoder.
 
-        Raises SnapshotInvalid where a file cannot be read or does not fit the number of tools. Logs a warning where
+        Raises SnapshotInvalid where a file cannot be read or does not fit the number of tools, or where the candidates
+        are in a table of LanceDB and that is not installed. Logs a warning where
         there are many vectors and no index of candidates can be used.
         """
         if manifest.encoder is None:
@@ -67,6 +69,10 @@ class DenseRetriever:
                 f"{folder}: vectors of shape {rows.shape} of {len(vectors)} tools do not fit {tools} tools "
                 f"of {dim} dims"
             )
+        moments = folder / contract.MOMENTS
+        if table := table_files(manifest.files):
+            lance = LanceCandidates.open(folder, table, tools, dim)
+            return cls(vectors, lance, CatalogMoments.open(moments, len(VIEWS), dim))
         if contract.CANDIDATES not in manifest.files or not has_faiss():
             if len(rows) > MOST_COPIED:
                 remedy = "" if contract.CANDIDATES in manifest.files else ", and build the catalog again"
@@ -75,7 +81,7 @@ class DenseRetriever:
         return cls(
             vectors,
             CandidateIndex.open(folder / contract.CANDIDATES, tools, dim),
-            CatalogMoments.open(folder / contract.MOMENTS, len(VIEWS), dim),
+            CatalogMoments.open(moments, len(VIEWS), dim),
         )
 
     def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
@@ -139,7 +145,7 @@ class DenseRetriever:
         return DenseRetriever(stacked, self._candidates.with_always(added), self._moments)
 
     def _nearest(
-        self, candidates: CandidateIndex, vector: NDArray[np.float32], count: int, admitted: Admitted | None
+        self, candidates: Candidates, vector: NDArray[np.float32], count: int, admitted: Admitted | None
     ) -> NDArray[np.int64]:
         """Return the tools to score: the nearest admitted candidates, or all admitted tools where these are few."""
         if admitted is None:

@@ -6,6 +6,7 @@ worker counted is lost, and there are no more files after a thousand restarts th
 """
 
 import os
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -34,6 +35,12 @@ class FleetExposition:
 
     def __call__(self) -> bytes:
         """Return the metrics as they are now; the states of other workers are at most some seconds old."""
+        try:
+            return self._written()
+        except struct.error:  # a worker that starts has made a file, and not written its first bytes
+            return self._written()
+
+    def _written(self) -> bytes:
         fleet = self._run.fleet()
         states = {**fleet.states, self._place: self._own()}
         registry = CollectorRegistry()

@@ -1,7 +1,7 @@
 """The folder that the processes of one server share while it runs: counts of metrics, states, limits.
 
-Everybody who uses it holds a lock of it, which a killed process frees. So the last one removes it, and a server that
-starts removes those that nobody uses any more.
+Everybody who uses it holds a lock of it, which a killed process frees. So the last one removes it, a server that starts
+removes those that nobody uses any more, and systemd, which cleans temporary folders, leaves it alone.
 """
 
 import os

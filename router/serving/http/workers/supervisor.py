@@ -19,7 +19,6 @@ from router.serving.http.workers.wake_up import Signals, signals_of
 from router.serving.http.workers.worker import OpenServed
 from router.serving.http.workers.worker_process import WorkerProcess
 
-_HUNG_S = 30.0  # without a word of a worker's event loop
 _LONGEST_WAIT_S = 1.0
 _logger = logging.getLogger("router.http")
 
@@ -29,16 +28,20 @@ def serve_workers(
     settings: HttpSettings,
     listening: socket.socket,
     announce: Callable[[ServingState], None] = lambda _: None,
+    *,
+    hung_after_s: float = 30.0,
 ) -> None:
     """Answer requests with `settings.workers` processes until SIGTERM or SIGINT. Call it from the main thread.
 
     Each process calls `open_served`, which must be picklable, and closes the router. `announce` is called once the
-    first one is ready. SIGHUP replaces all workers, one after the other: none of the requests is lost. Raises what
-    `open_served` raises in the first worker, and QuartermasterError where that dies before it serves.
+    first one is ready. SIGHUP replaces all workers, one after the other: none of the requests is lost. One whose event
+    loop is silent for `hung_after_s` seconds is killed and replaced.
+
+    Raises what `open_served` raises in the first worker, and QuartermasterError where that dies before it serves.
     """
     with signals_of(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         run = RunFolder.make()
-        supervisor = Supervisor(open_served, settings, listening, run, signals)
+        supervisor = Supervisor(open_served, settings, listening, run, signals, hung_after_s)
         try:
             supervisor.run(announce)
         finally:
@@ -56,7 +59,7 @@ class Supervisor:
         listening: socket.socket,
         run: RunFolder,
         signals: Signals,
-        hung_after_s: float = _HUNG_S,
+        hung_after_s: float,
     ) -> None:
         """Watch over workers, of which there is none yet. One that is silent for `hung_after_s` is killed."""
         self._open_served, self._settings, self._listening = open_served, settings, listening
@@ -67,13 +70,15 @@ class Supervisor:
         self._successor: WorkerProcess | None = None
         self._stops = self._began = False
         self._told: Fleet | None = None
+        self._silent = False
 
     def run(self, announce: Callable[[ServingState], None]) -> None:
         """Keep the workers running until a signal ends them all."""
         while not self._stops or self._workers:
             self._obey()
             for worker in list(self._workers):
-                worker.receive()
+                if worker.receive():
+                    _logger.info("worker %d serves %s", worker.pid, worker.state.snapshot if worker.state else "")
                 if not worker.process.is_alive():
                     self._bury(worker)
             self._kill_overdue()
@@ -136,8 +141,12 @@ class Supervisor:
     def _start_missing(self) -> None:
         there = sum(worker.cause is None and worker is not self._successor for worker in self._workers)
         if self._began and time.monotonic() >= self._restarts.next_at:
-            for _ in range(self._settings.workers - there):
-                self._start()
+            try:
+                for _ in range(self._settings.workers - there):
+                    self._start()
+            except OSError as error:  # of memory, of processes: those that live go on
+                pause = self._restarts.ended(Cause.CRASHED, 0.0)
+                _logger.error("a worker cannot be started, it is tried again in %g s: %s", pause, error)
 
     def _replace_outdated(self) -> None:
         """Start one successor at a time, and retire the worker that it replaces once it is ready."""
@@ -153,7 +162,10 @@ class Supervisor:
             elif self._outdated:
                 self._outdated.pop(0).drain()
         if self._outdated:
-            self._successor = self._start()
+            try:
+                self._successor = self._start()
+            except OSError as error:
+                self._give_up_replacing(str(error))
 
     def _give_up_replacing(self, reason: str) -> None:
         self._successor, self._outdated = None, []
@@ -181,7 +193,7 @@ class Supervisor:
             raise QuartermasterError(
                 f"the first worker {how} before it served: its log, or the system's, has the reason"
             )
-        reason = how if worker.failed is None else worker.failed.message
+        reason = how if worker.failed is None else f"cannot start: {worker.failed.message}"
         if worker is self._successor:
             self._give_up_replacing(reason)
             return
@@ -195,6 +207,13 @@ class Supervisor:
         serving = [worker for worker in self._workers if worker.cause is None]
         states = {worker.place: worker.state for worker in serving if worker.state is not None}
         fleet = Fleet(wanted=self._settings.workers, restarts=self._restarts.counts(), states=states)
-        if fleet != self._told:
+        if fleet == self._told:
+            return
+        try:
             self._run.tell(fleet)
-            self._told = fleet
+        except OSError as error:  # a full disk: metrics are late, answers are not
+            if not self._silent:
+                _logger.warning("metrics show the workers as they were: %s", error)
+            self._silent = True
+        else:
+            self._told, self._silent = fleet, False

@@ -28,7 +28,7 @@ class WorkerProcess:
     def __init__(
         self, open_served: OpenServed, settings: HttpSettings, listening: socket.socket, folder: Path, place: int
     ) -> None:
-        """Start a worker in a place that no living one has."""
+        """Start a worker in a place that no living one has. Raises OSError where the system starts no process."""
         self.place = place
         self.state: ServingState | None = None
         self.failed: Failed | None = None
@@ -37,7 +37,8 @@ class WorkerProcess:
         self.kill_at = float("inf")
         self.began = self.heard = time.monotonic()
         self.served_since: float | None = None
-        self._within_s = settings.stop_timeout_s + CLOSING_S
+        self._stops_within_s = settings.stop_timeout_s + CLOSING_S
+        self._drains_within_s = self._stops_within_s + settings.keep_alive_s + 1
         self._reader = MessageReader()
         self.connection, theirs = socket.socketpair()
         self.connection.setblocking(False)
@@ -47,6 +48,9 @@ class WorkerProcess:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
         try:
             self.process.start()
+        except OSError:
+            self.connection.close()
+            raise
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             theirs.close()
@@ -58,8 +62,9 @@ class WorkerProcess:
         """Return for how many seconds it has served."""
         return 0.0 if self.served_since is None else time.monotonic() - self.served_since
 
-    def receive(self) -> None:
-        """Take what the worker has told since."""
+    def receive(self) -> bool:
+        """Take what the worker has told since, and return whether it serves since then."""
+        before = self.state
         with suppress(BlockingIOError, ConnectionError):
             while received := self.connection.recv(_MOST):
                 self.heard = time.monotonic()
@@ -67,7 +72,7 @@ class WorkerProcess:
                     messages = self._reader.read(received)
                 except msgspec.DecodeError:  # its memory has gone wrong
                     self.kill(None)
-                    return
+                    break
                 for message in messages:
                     if isinstance(message, ServingState):
                         self.state = message
@@ -75,17 +80,18 @@ class WorkerProcess:
                     elif isinstance(message, Failed):
                         self.failed = message
                     else:
-                        self._ends(Cause.SIGNALLED)
+                        self._ends(Cause.SIGNALLED, self._stops_within_s)
+        return before is None and self.state is not None
 
     def drain(self) -> None:
         """Have it take no new connection, answer those that it has, and end: another has taken its place."""
-        self._ends(Cause.RELOADED)
+        self._ends(Cause.RELOADED, self._drains_within_s)
         with suppress(OSError):
             self.connection.send(DRAIN)
 
     def terminate(self) -> None:
         """Have it answer what is under way, and end."""
-        self._ends(Cause.STOPPED)
+        self._ends(Cause.STOPPED, self._stops_within_s)
         self.process.terminate()
 
     def kill(self, cause: Cause | None) -> None:
@@ -103,6 +109,6 @@ class WorkerProcess:
         self.process.close()
         return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
-    def _ends(self, cause: Cause) -> None:
-        if self.cause is None:
-            self.cause, self.kill_at = cause, time.monotonic() + self._within_s
+    def _ends(self, cause: Cause, within_s: float) -> None:
+        self.cause = self.cause or cause
+        self.kill_at = min(self.kill_at, time.monotonic() + within_s)

@@ -1,0 +1,97 @@
+"""Soak a deployment: `python -m benchmarks.soak [CATALOG] [--minutes 30] [--workers 2]`.
+
+`quartermaster serve http` follows a bucket of an S3 server (moto's, a process of its own behind a proxy). Client
+processes ask known requests; others drip, stall, sip and hang up. Meanwhile snapshots are published into the bucket,
+workers are killed by SIGKILL, SIGHUP reloads them, and twice the bucket is away: once it refuses connections, once it
+hangs. All is drawn by `--seed`.
+
+Each answer is held against what its snapshot answers alone, byte by byte but for its name and the times. A connection
+may break only where the killed worker held it, and asking once more must succeed. Memory, open files, threads and the
+cache are read every few seconds. Without CATALOG, a folder `snapshots/<catalog>` with two snapshots at least, three are
+built of the demo. The exit code is 1 where anything was wrong. Linux only.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.live import build_three
+from benchmarks.support.measuring import RESULTS, about, on_one_thread, report
+from benchmarks.support.soak.answers import Known, asked, digests
+from benchmarks.support.soak.course import Course, Plan
+from benchmarks.support.soak.deployment import serving
+from benchmarks.support.soak.figures import figures_of, over_time
+from benchmarks.support.timed_requests import own_requests
+from router.snapshot.snapshot import Snapshot
+from tests.support.places import ROOT
+
+
+def bases_of(catalog: Path) -> list[Path]:
+    """Return the snapshots of a catalog's folder."""
+    return sorted(manifest.parent for manifest in catalog.glob("[!.]*/manifest.json"))
+
+
+def requests_of(base: Path, most: int) -> list[str]:
+    """Return phrases of a snapshot; of the demo, judged requests, half of them."""
+    snapshot = Snapshot.open(base)
+    phrases = own_requests(snapshot, most)
+    if snapshot.manifest.catalog != "demo":
+        return phrases
+    lines = (ROOT / "catalogs" / "demo" / "judgements.jsonl").read_text(encoding="utf-8").splitlines()
+    judged = [str(json.loads(line)["query"]) for line in lines]
+    return [*judged[: most // 2], *phrases][:most]
+
+
+def alone(bases: Sequence[Path], bodies: Sequence[Known]) -> list[list[str]]:
+    """Return the digest of each answer that each snapshot gives alone."""
+    found = []
+    for base in bases:
+        with serving(str(base), "--watch", "0") as server:
+            found.append(digests(server.port, bodies))
+    return found
+
+
+def main() -> int:
+    """Soak, print, write; 1 where anything was wrong."""
+    on_one_thread()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("catalog", type=Path, nargs="?")
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--clients", type=int, default=3, help="processes that ask")
+    parser.add_argument("--rate", type=float, default=24.0, help="requests a second of all of them")
+    parser.add_argument("--watch", type=float, default=1.0)
+    parser.add_argument("--most", type=int, default=200, help="requests to ask, by turns")
+    parser.add_argument("--seed", type=int, default=23)
+    parser.add_argument("--json", type=Path, default=RESULTS / "soak.json")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        work = Path(scratch)
+        bases = bases_of(given.catalog or build_three(work / "built"))
+        if len(bases) < 2:
+            parser.error(f"{given.catalog} holds {len(bases)} snapshots: it takes two to publish by turns")
+        found = about(bases[0])
+        bodies = asked(requests_of(bases[0], given.most))
+        known = alone(bases, bodies)
+        plan = Plan(60 * given.minutes, given.workers, given.watch, given.clients, given.rate, given.seed)
+        os.environ |= {"PYTHONUNBUFFERED": "1"}
+        course = Course(plan, bases, bodies, work)
+        course.run()
+        figures, wrong = figures_of(course, known)
+        found["plan"] = {**vars(plan), "snapshots": len(bases), "bodies": len(bodies)}
+        report(f"a soak of {given.minutes:g} minutes", found, figures, None, None)
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        stored = {"about": found, "figures": figures, "wrong": wrong[:50], "over time": over_time(course)}
+        given.json.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    for sentence in wrong[:20]:
+        print("WRONG:", sentence)
+    print(f"{len(wrong)} findings" if wrong else "nothing was wrong")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
