@@ -20,7 +20,7 @@ from router.retrieval.implicit_needs import MetNeed, bring_tools, choose_tools
 from router.retrieval.no_answer_calibration import FitEstimate, apply_calibrations
 from router.retrieval.prerequisites import Dependent, bring_prerequisites
 from router.retrieval.recipe import Fusion, Normalization, Recipe
-from router.retrieval.retrievers import Admitted, EncodedQuery, Ranking
+from router.retrieval.retrievers import Admitted, EncodedQuery, Ranking, rank_many
 from router.retrieval.step_fusion import StepCoverage, cover_steps
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
@@ -78,11 +78,10 @@ def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted 
     steps = find_steps(request) if recipe.steps else Steps()
     unread = _unread(snapshot, request, recipe)
     query, *step_queries = encode_with_steps(snapshot, request, steps, recipe)
-    rankings = rank(snapshot, query, recipe, recipe.depth, admitted)
+    rankings, *step_rankings = rank_each(snapshot, [query, *step_queries], recipe, recipe.depth, admitted)
     whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded, unread)
     ranking, covered = whole, None
     if step_queries:
-        step_rankings = [rank(snapshot, step, recipe, recipe.depth, admitted) for step in step_queries]
         fused_steps = [fuse(of_step, recipe, snapshot.expanded, unread)[0] for of_step in step_rankings]
         covered = cover_steps(whole, fused_steps, steps)
         ranking = covered.ranking
@@ -232,10 +231,19 @@ def rank(
 
     A signal that reads vectors is left out for a query that has none.
     """
+    return rank_each(snapshot, [query], recipe, depth, admitted)[0]
+
+
+def rank_each(
+    snapshot: Snapshot, queries: Sequence[EncodedQuery], recipe: Recipe, depth: int, admitted: Admitted | None = None
+) -> list[dict[Signal, Ranking]]:
+    """Return what `rank` returns for each of several queries, all of them with vectors or none."""
     admitted = snapshot.restrict_to_served(admitted)
     depth = min(depth, len(snapshot.records))  # Tantivy reserves memory for as many hits as it is asked for
-    return {
-        signal: retriever.rank(query, depth, admitted)
-        for signal, retriever in snapshot.retrievers.items()
-        if recipe.weights.get(signal) and (query.vector is not None or not retriever.needs_vector)
-    }
+    has_vectors = queries[0].vector is not None
+    rankings: list[dict[Signal, Ranking]] = [{} for _ in queries]
+    for signal, retriever in snapshot.retrievers.items():
+        if recipe.weights.get(signal) and (has_vectors or not retriever.needs_vector):
+            for by_signal, ranking in zip(rankings, rank_many(retriever, queries, depth, admitted), strict=True):
+                by_signal[signal] = ranking
+    return rankings

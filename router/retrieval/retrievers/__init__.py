@@ -12,7 +12,7 @@ from router.retrieval.retrievers.lance_candidates import LanceCandidates
 from router.retrieval.retrievers.lexical import MAX_QUERY_TERMS, Lexical, LexicalRetriever, open_lexical
 from router.retrieval.retrievers.moments import CatalogMoments
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
-from router.retrieval.retrievers.retriever import Admitted, EncodedQuery, Retriever
+from router.retrieval.retrievers.retriever import Admitted, BatchRetriever, EncodedQuery, Retriever, rank_many
 from router.retrieval.retrievers.vectors import ToolVectors
 from router.retrieval.retrievers.views import VIEWS, DenseView, blend, document_and_phrase, rounded
 
@@ -23,6 +23,7 @@ __all__ = [
     "NO_FAISS_WARNING",
     "VIEWS",
     "Admitted",
+    "BatchRetriever",
     "CandidateIndex",
     "Candidates",
     "CatalogMoments",
@@ -41,5 +42,6 @@ __all__ = [
     "document_and_phrase",
     "has_faiss",
     "open_lexical",
+    "rank_many",
     "rounded",
 ]

@@ -70,3 +70,21 @@ class Retriever(Protocol):
     def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
         """Return the `depth` best of the admitted tools, or of all; fewer where fewer match."""
         ...
+
+
+class BatchRetriever(Retriever, Protocol):
+    """A retriever that ranks several queries in less time than one after the other, as the steps of a request are."""
+
+    def rank_many(self, queries: Sequence[EncodedQuery], depth: int, admitted: Admitted | None = None) -> list[Ranking]:
+        """Return what `rank` returns for each query, to the last bit."""
+        ...
+
+
+def rank_many(
+    retriever: Retriever, queries: Sequence[EncodedQuery], depth: int, admitted: Admitted | None = None
+) -> list[Ranking]:
+    """Return the ranking of each query: by one call where it is a `BatchRetriever`, else by one call a query."""
+    batch: BatchRetriever | None = retriever if hasattr(retriever, "rank_many") else None  # type: ignore[assignment]
+    if batch is not None and len(queries) > 1:
+        return batch.rank_many(queries, depth, admitted)
+    return [retriever.rank(query, depth, admitted) for query in queries]
