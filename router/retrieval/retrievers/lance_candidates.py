@@ -128,10 +128,8 @@ class LanceCandidates:
 
 def _require_fit(table: Any, place: Path, tools: int, dim: int) -> None:
     """Raise SnapshotInvalid for a table of other vectors, or without an index of all of them."""
-    import pyarrow as pa  # lancedb brings it
-
     kind = table.schema.field(CENTROID).type
-    if table.count_rows() != tools or kind != pa.list_(pa.float16(), dim):
+    if (table.count_rows(), kind.list_size, str(kind.value_type)) != (tools, dim, "halffloat"):
         raise SnapshotInvalid(
             f"{place} holds {table.count_rows()} centroids of {kind}, not {tools} of {dim} dims in float16"
         )
