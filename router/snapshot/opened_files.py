@@ -27,15 +27,16 @@ def open_files(
     files: Mapping[str, str],
     *,
     check: bool = True,
-    threads: int = 1,
+    threads: int = 0,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Iterator[Path]:
     """Open files of a snapshot by name, and give a folder that leads to them and to nothing else.
 
-    With `check` each is compared with its sha256 before the block is entered, by so many `threads`. `meanwhile` runs
-    beside them: it must not read the files. Raises SnapshotInvalid for a file that is missing, is no regular file, lies
-    outside the folder, differs from its checksum, or is changed until the block ends; what the block raises of that
-    kind names the snapshot's folder. Without /proc, files are opened by their paths, and compared afterwards.
+    With `check` each is compared with its sha256 before the block is entered, by so many `threads` beside the caller's.
+    `meanwhile` runs beside them: it must not read the files. Raises SnapshotInvalid for a file that is missing, is no
+    regular file, lies outside the folder, differs from its checksum, or is changed until the block ends; what the block
+    raises of that kind names the snapshot's folder. Without /proc, files are opened by their paths, and compared
+    afterwards.
     """
     by_descriptor = _DESCRIPTORS.is_dir()
     with ExitStack() as stack:
@@ -67,7 +68,7 @@ def verify(folder: Path, name: str, expected: str) -> None:
     """Compare one file of a snapshot with its sha256. Raises SnapshotInvalid as `open_files` does."""
     descriptor = _open(folder, name)
     try:
-        _compare(folder, {name: descriptor}, {name: expected}, 1, lambda: None)
+        _compare(folder, {name: descriptor}, {name: expected}, 0, lambda: None)
     finally:
         os.close(descriptor)
 

@@ -135,7 +135,7 @@ class Snapshot:
                 _served_files(manifest),
                 check=check,
                 # A reload leaves the other cores to the requests.
-                threads=cores() if before is None else 1,
+                threads=cores() if before is None else 0,
                 meanwhile=partial(loading.import_libraries, manifest),
             ) as opened,
         ):
