@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, Candidates, has_faiss
+from router.retrieval.retrievers.candidates import (
+    NO_FAISS_WARNING,
+    CandidateIndex,
+    Candidates,
+    has_faiss,
+    nearest_of_each,
+)
 from router.retrieval.retrievers.lance_candidates import LanceCandidates, table_files
 from router.retrieval.retrievers.moments import CatalogMoments
 from router.retrieval.retrievers.query_batch import cosines_of_each
@@ -155,14 +161,14 @@ class DenseRetriever:
         return admitted.of(candidates.nearest(vector, int(count / admitted.share)))
 
     def _nearest_of_each(
-        self, candidates: CandidateIndex, vectors: NDArray[np.float32], count: int, admitted: Admitted | None
+        self, candidates: Candidates, vectors: NDArray[np.float32], count: int, admitted: Admitted | None
     ) -> list[NDArray[np.int64]]:
         """Return what `_nearest` returns for each of some vectors (n, dim)."""
         if admitted is None:
-            return candidates.nearest_of_each(vectors, count)
+            return nearest_of_each(candidates, vectors, count)
         if len(admitted) <= _SCORE_ALL * count:
             return [admitted.ordinals] * len(vectors)
-        return [admitted.of(tools) for tools in candidates.nearest_of_each(vectors, int(count / admitted.share))]
+        return [admitted.of(tools) for tools in nearest_of_each(candidates, vectors, int(count / admitted.share))]
 
     def similarities(
         self, vector: NDArray[np.float32], tools: NDArray[np.int64], view: DenseView

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ NO_LANCEDB = f"the candidates are in a table of LanceDB, which is not installed:
 TABLE = contract.CANDIDATE_TABLE.removesuffix(".lance")
 CENTROID, ORDINAL = "centroid", "ordinal"
 INDEX = f"{CENTROID}_idx"
-DISTANCE = "dot"
+DISTANCE: Final = "dot"
 # Memory for parts of the index, of all tables of the process together; least recently used parts go first.
 CACHE_BYTES = 256 * 2**20
 # Clusters that a query reads: this share of them, and more where filters ask for a larger share of the tools.

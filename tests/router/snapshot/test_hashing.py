@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,12 +70,12 @@ def test_a_file_that_cannot_be_read_has_its_error(
     opened: list[int], threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Failing(io.FileIO):
-        def readinto(self, buffer: object) -> int:  # type: ignore[override]
+        def readinto(self, buffer: Any) -> int:
             if self.fileno() == opened[2]:
                 raise OSError(errno.EIO, "the disk fails")
-            return super().readinto(buffer)  # type: ignore[arg-type]
+            return super().readinto(buffer)
 
-    monkeypatch.setattr(hashing.io, "FileIO", Failing)
+    monkeypatch.setattr(io, "FileIO", Failing)
     hashed = hash_opened(opened, threads, lambda: None)
     assert [isinstance(hashed[descriptor], OSError) for descriptor in opened] == [False, False, True, False, False]
 
