@@ -134,8 +134,8 @@ class Snapshot:
                 folder,
                 _served_files(manifest),
                 check=check,
-                # A reload leaves the other cores to the requests.
-                threads=cores() if before is None else 0,
+                # One a core, with the caller's; a reload leaves the other cores to the requests.
+                threads=cores() - 1 if before is None else 0,
                 meanwhile=partial(loading.import_libraries, manifest),
             ) as opened,
         ):

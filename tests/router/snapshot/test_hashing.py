@@ -2,12 +2,10 @@
 
 import errno
 import hashlib
-import io
 import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -69,13 +67,14 @@ def test_the_caller_goes_on_beside_the_threads(opened: list[int], monkeypatch: p
 def test_a_file_that_cannot_be_read_has_its_error(
     opened: list[int], threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Failing(io.FileIO):
-        def readinto(self, buffer: Any) -> int:
-            if self.fileno() == opened[2]:
-                raise OSError(errno.EIO, "the disk fails")
-            return super().readinto(buffer)
+    sha256 = hashing._sha256
 
-    monkeypatch.setattr(io, "FileIO", Failing)
+    def failing(descriptor: int, buffer: memoryview) -> str:
+        if descriptor == opened[2]:
+            raise OSError(errno.EIO, "the disk fails")
+        return sha256(descriptor, buffer)
+
+    monkeypatch.setattr(hashing, "_sha256", failing)
     hashed = hash_opened(opened, threads, lambda: None)
     assert [isinstance(hashed[descriptor], OSError) for descriptor in opened] == [False, False, True, False, False]
 
