@@ -87,7 +87,7 @@ def fuse(
             rows[signal] += beyond
             assumed += beyond
     scores = np.add.reduce(table, axis=0)
-    order = np.argsort(-scores, kind="stable")  # the candidates are in the order of ordinals
+    order = np.lexsort((ordinals, -scores))
     return Ranking(ordinals[order], scores[order]), LazyContributions(rows, order), assumed[order]
 
 
