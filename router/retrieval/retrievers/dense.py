@@ -31,7 +31,7 @@ _logger = logging.getLogger("router")
 # Number of candidates of a large catalog: _FACTOR × tools^_POWER, at least _MIN_CANDIDATES.
 # See docs/decisions/0116-fewer-candidates.md.
 _MIN_CANDIDATES = 256
-_FACTOR, _POWER = 27, 0.25
+_FACTOR, _POWER = 27, 0.26
 _SCORE_ALL = 4  # times the candidates: where filters admit no more tools than these, all of them are scored
 _BLOCK = 4096  # tools scored at once where a catalog without candidates is large
 MOST_COPIED = 50_000  # vectors that are copied to float32 where there are no candidates
