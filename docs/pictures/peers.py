@@ -32,7 +32,7 @@ KINDS = {"ours": "Quartermaster", "words": "words", "vectors": "vectors", "both"
 SETS = {"azure_mcp": "Azure MCP", "metatool": "MetaTool", "ultratool": "UltraTool", "demo": "catalogs/demo",
         "composio": "Composio", "toolret_apigen": "APIGen", "rest_chains": "REST chains"}  # fmt: skip
 WIDTH, HEIGHT = 7.5, 4.4  # inches of a panel
-LETTER_PT, LINE_PT = 3.3, 7.5  # a letter's width and a line's height at the size of the labels
+LETTER_PT, LINE_PT = 3.6, 7.5  # a letter's width and a line's height at the size of the labels
 OFFSETS = [(x, y) for far in (5, 12, 20, 30, 42, 56) for y in (0, far, -far) for x in (far, -far)]  # points
 
 
@@ -63,10 +63,10 @@ def _draw_set(panel: Axes, found: Mapping[str, Any]) -> None:
         colour = COLOURS["ours" if name in OURS else PEERS[name].kind]
         face = colour if text == OWN_TEXT else "none"
         panel.plot(ms, quality, "o", color=colour, markerfacecolor=face, markersize=5 if name in OURS else 4)
-    for (text, name, ms, quality), offset in zip(shown, _offsets(panel, shown), strict=True):
+    for (_, name, ms, quality), offset in zip(shown, _offsets(panel, shown), strict=True):
         colour = COLOURS["ours"] if name in OURS else TEXT
         panel.annotate(
-            label(name, text),
+            label(name),
             (ms, quality),
             offset,
             textcoords="offset points",
@@ -105,8 +105,8 @@ def _offsets(panel: Axes, shown: Sequence[tuple[str, str, float, float]]) -> Ite
         for *_, ms, quality in shown
     ]  # fmt: skip
     taken: list[Bbox] = []
-    for (text, name, *_), (x, y) in zip(shown, marks, strict=True):
-        boxes = [_box(x, y, offset, len(label(name, text))) for offset in OFFSETS]
+    for (_, name, *_), (x, y) in zip(shown, marks, strict=True):
+        boxes = [_box(x, y, offset, len(label(name))) for offset in OFFSETS]
         costs = [
             10 * box.count_overlaps(taken) + sum(box.contains(*mark) for mark in marks)
             + 20 * (box.x0 < 0 or box.x1 > scale[0] or box.y0 < 0 or box.y1 > scale[1])

@@ -99,7 +99,8 @@ def test_a_selector_answers_in_a_process_of_its_own_and_is_timed() -> None:
     answered = ask_selector(row, Path(sys.executable), 60)
     assert answered.rankings == [["a/x", "a/y"], ["c/x", "a/y"]]  # "a" and "list" are words of the second
     assert len(answered.wall_ms) == len(answered.cpu_ms) == 1
-    assert answered.build_s > 0 and answered.rss_mb > 1
+    assert answered.build_s > 0
+    assert 1 < answered.rss_mb < 200  # less than this process has, which started it
     assert list(answered.versions) == ["tantivy"]
 
 
