@@ -1,12 +1,13 @@
 """Measure `serve http` by workers: `python -m benchmarks.throughput_workers SNAPSHOT… [--workers 1 2 3 4]`.
 
 Over HTTP on loopback, five tools a request, its vectors not cached. This process asks, and takes CPU time from the same
-cores: so `requests by core` is answers divided by the CPU seconds of the server's processes (/proc/PID/stat), which
-neither this process nor other load changes much, and `requests/s` is what all of them reach together on this machine.
+cores: so `by core` is answers divided by the CPU seconds of the server's processes (/proc/PID/stat), which neither this
+process nor other load changes much, and `requests/s` is what all of them reach together on this machine.
 
 Latency is that of requests at drawn moments, at 50 and 80 % of the requests/s that were just reached, from the moment
 to the answer's last byte: waiting counts. Memory is that of the worker processes after all this
-(/proc/PID/smaps_rollup): `private` is what one more worker takes, Pss what they take together. Linux only.
+(/proc/PID/smaps_rollup): `private` is what one more worker takes, Pss what they take together, with a supervisor.
+Linux only.
 """
 
 import argparse
@@ -34,18 +35,25 @@ def measure(snapshot: Path, requests: Sequence[bytes], workers: int, seconds: fl
         as_fast_as_answered(server.port, requests, _CONNECTIONS * workers, seconds / 2)
         taken = [_saturated(server, requests, workers, seconds) for _ in range(rounds)]
         figures: dict[str, Any] = {
-            name: round(statistics.median(row[name] for row in taken), 3 if "ms" in name else 2) for name in taken[0]
+            "at most": {name: round(statistics.median(row[name] for row in taken), 2) for name in taken[0]}
         }
         for share in _SHARES:
-            latencies = at_a_rate(server.port, requests, share * figures["requests/s"], seconds)
-            found = percentiles(latencies)
-            figures |= {f"{name} at {share:.0%}": round(found[name], 2) for name in ("p50", "p95", "p99")}
-        sizes = [size for pid in answering if (size := held(pid)) is not None]
-        figures["MB private, a worker"] = round(statistics.mean(size.private for size in sizes), 1)
-        figures["MB Rss, a worker"] = round(statistics.mean(size.rss for size in sizes), 1)
-        everything = [size for pid in server.family() if (size := held(pid)) is not None]
-        figures["MB Pss, all processes"] = round(sum(size.pss for size in everything), 1)
+            rate = share * figures["at most"]["requests/s"]
+            found = percentiles(at_a_rate(server.port, requests, rate, seconds))
+            figures[f"at {share:.0%}"] = {name: round(value, 2) for name, value in found.items()}
+        figures["MB"] = _sizes(server, answering)
     return figures
+
+
+def _sizes(server: Server, answering: Sequence[int]) -> dict[str, float]:
+    workers, everybody = (
+        [size for pid in pids if (size := held(pid)) is not None] for pids in (answering, server.family())
+    )
+    return {
+        "private": round(statistics.mean(size.private for size in workers), 1),
+        "Rss": round(statistics.mean(size.rss for size in workers), 1),
+        "Pss of all": round(sum(size.pss for size in everybody), 1),
+    }
 
 
 def _saturated(server: Server, requests: Sequence[bytes], workers: int, seconds: float) -> dict[str, float]:
@@ -55,9 +63,9 @@ def _saturated(server: Server, requests: Sequence[bytes], workers: int, seconds:
     took, cpu, own = time.perf_counter() - begun, cpu_seconds(pids) - cpu, time.process_time() - own
     return {
         "requests/s": answered / took,
-        "requests by core": answered / cpu,
-        "CPU ms a request": 1e3 * cpu / answered,
-        "CPU ms of the asking": 1e3 * own / answered,
+        "by core": answered / cpu,
+        "CPU ms": 1e3 * cpu / answered,
+        "CPU ms to ask": 1e3 * own / answered,
         "cores": cpu / took,
     }
 
@@ -91,10 +99,9 @@ def main() -> None:
     for path in asked.snapshot:
         snapshot = Snapshot.open(path)
         requests = prepared(own_requests(snapshot, asked.most))
-        figures[f"{len(snapshot.records):,} tools"] = {
-            f"workers {workers}": measure(path, requests, workers, asked.seconds, asked.rounds)
-            for workers in asked.workers
-        }
+        for workers in asked.workers:
+            taken = measure(path, requests, workers, asked.seconds, asked.rounds)
+            figures[f"{len(snapshot.records):,} tools, {workers} workers"] = taken
     report("requests a second by workers", found, figures, asked.json, asked.against)
 
 

@@ -41,6 +41,12 @@ class Client:
         while missing > 0:
             missing -= len(self._more())
 
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the connection."""
         if self._socket is not None:
@@ -67,12 +73,11 @@ def as_fast_as_answered(port: int, requests: Sequence[bytes], connections: int, 
     answered = [0] * connections
 
     def ask(which: int) -> None:
-        client = Client(port)
         place = which * len(requests) // connections
-        while time.perf_counter() < end:
-            client.ask(requests[(place + answered[which]) % len(requests)])
-            answered[which] += 1
-        client.close()
+        with Client(port) as client:
+            while time.perf_counter() < end:
+                client.ask(requests[(place + answered[which]) % len(requests)])
+                answered[which] += 1
 
     with ThreadPoolExecutor(connections) as threads:
         list(threads.map(ask, range(connections)))  # which raises what a thread has raised
@@ -89,11 +94,11 @@ def at_a_rate(
     due: queue.SimpleQueue[tuple[float, bytes] | None] = queue.SimpleQueue()
 
     def answer(_: int) -> list[float]:
-        client, taken = Client(port), []
-        while (asked := due.get()) is not None:
-            client.ask(asked[1])
-            taken.append(time.perf_counter() - asked[0])
-        client.close()
+        taken = []
+        with Client(port) as client:
+            while (asked := due.get()) is not None:
+                client.ask(asked[1])
+                taken.append(time.perf_counter() - asked[0])
         return taken
 
     with ThreadPoolExecutor(connections) as threads:
