@@ -6,8 +6,7 @@ process nor other load changes much, and `requests/s` is what all of them reach 
 
 Latency is that of requests at drawn moments, at 50 and 80 % of the requests/s that were just reached, from the moment
 to the answer's last byte: waiting counts. Memory is that of the worker processes after all this
-(/proc/PID/smaps_rollup): `private` is what one more worker takes, Pss what they take together, with a supervisor.
-Linux only.
+(/proc/PID/smaps_rollup): `own` is what one more worker takes, Pss what they take together, with a supervisor. Linux only.
 """
 
 import argparse
@@ -50,7 +49,7 @@ def _sizes(server: Server, answering: Sequence[int]) -> dict[str, float]:
         [size for pid in pids if (size := held(pid)) is not None] for pids in (answering, server.family())
     )
     return {
-        "private": round(statistics.mean(size.private for size in workers), 1),
+        "own": round(statistics.mean(size.own for size in workers), 1),
         "Rss": round(statistics.mean(size.rss for size in workers), 1),
         "Pss of all": round(sum(size.pss for size in everybody), 1),
     }

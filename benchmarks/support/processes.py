@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_SIZES = {"Rss": "rss", "Pss": "pss", "Private_Clean": "private", "Private_Dirty": "private"}
+_SIZES = {"Rss": "rss", "Pss": "pss", "Private_Dirty": "own"}
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -16,14 +16,15 @@ class Held:
     Attributes:
         rss: MB of all pages that it has mapped.
         pss: MB, each page divided by the processes that share it: the sum over processes is what they take together.
-        private: MB of pages that it alone has.
+        own: MB of pages that it has written and shares with nobody: what one more such process takes. Pages of mapped
+            files are not among them.
         files: Open file descriptors.
         threads: Threads.
     """
 
     rss: float
     pss: float
-    private: float
+    own: float
     files: int
     threads: int
 
@@ -36,7 +37,7 @@ def held(pid: int) -> Held | None:
         for row in (process / "smaps_rollup").read_text().splitlines():
             name, _, size = row.partition(":")
             if name in _SIZES:
-                sizes[_SIZES[name]] += int(size.split()[0]) / 1024
+                sizes[_SIZES[name]] = int(size.split()[0]) / 1024
         files, threads = (len(os.listdir(process / name)) for name in ("fd", "task"))
     except (FileNotFoundError, ProcessLookupError):
         return None

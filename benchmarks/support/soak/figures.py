@@ -84,7 +84,7 @@ def _resources(course: Course) -> tuple[dict[str, Any], list[str]]:
     wrong: list[str] = []
     ways: dict[str, tuple[Callable[[Sample], float], Sequence[Sample], float]] = {
         "MB (Pss) of all processes": (_total("pss"), grown, _MOST_GROWTH),
-        "MB private to one process": (_total("private"), grown, _MOST_GROWTH),
+        "MB that one process alone has": (_total("own"), grown, _MOST_GROWTH),
         "MB (Rss) of all processes": (_total("rss"), grown, _MOST_GROWTH),
         "threads": (_total("threads"), grown, _MOST_GROWTH),
         "open files": (_total("files"), grown, 0.25),  # connections come and go
