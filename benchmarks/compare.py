@@ -12,7 +12,10 @@ description. A selector that is not installed, fails or takes longer than `--lim
 `make compare` makes an environment of every peer (.venv-compare, requirements/compare.txt) and runs this. Quality:
 means over the requests that some tool answers, 95 % intervals (bootstrap), and Quartermaster's lead with the p of the
 paired randomisation test, corrected for the number of selectors (Holm). Time: milliseconds of wall clock and of CPU a
-request, its encoding included. Where others use the machine, read the CPU. Seconds of builds hold for a new workspace.
+request, its encoding included. Where others use the machine, read the CPU.
+
+`--workspace` keeps what is done, so that a run that was stopped goes on where it was. Take a new one after a change of
+the code or of a package, and for figures that were taken in one go.
 """
 
 import argparse
@@ -20,8 +23,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,7 +34,7 @@ from rich.console import Console
 
 from benchmarks.support.measuring import BENCHMARKS, DATA, about, on_one_thread
 from benchmarks.support.peer_figures import selector_rows
-from benchmarks.support.peer_processes import NotMeasured, ask_selector, definition
+from benchmarks.support.peer_processes import Answered, NotMeasured, ask_selector, definition, kept_answer
 from benchmarks.support.peer_tables import EXPANDED, OURS, OWN_TEXT, markdown, table
 from benchmarks.support.peers.registry import PEERS
 from flows.cli.commands.benches import Bench, build_bench, read_bench
@@ -66,11 +70,13 @@ def measure(bench: Bench, workspace: Path, asked: argparse.Namespace) -> dict[st
         }
         for name in selectors:
             begun = time.monotonic()
+            ask: Callable[[], Answered]
+            if name in OURS:
+                ask = partial(builds.answered, name, question, asked.limit)
+            else:
+                ask = partial(ask_selector, {**question, "selector": name}, asked.python, asked.limit)
             try:
-                if name in OURS:
-                    answers[name] = builds.answered(name, question, asked.limit)
-                else:
-                    answers[name] = ask_selector({**question, "selector": name}, asked.python, asked.limit)
+                answers[name] = kept_answer(builds.workspace / "answers", name, question, ask)
             except NotMeasured as reason:
                 missing[name] = str(reason)
             taken = missing.get(name) or f"{time.monotonic() - begun:.0f} s"
@@ -108,7 +114,7 @@ class Builds:
             self._built[encoder] = (folder, time.perf_counter() - begun, sum(os.times()[:4]) - begun_cpu)
         return self._built[encoder]
 
-    def answered(self, name: str, question: Mapping[str, Any], limit_s: float) -> Any:
+    def answered(self, name: str, question: Mapping[str, Any], limit_s: float) -> Answered:
         """Return the answers of one of ours, its build counted."""
         recipe, encoder = OURS[name].recipe, OURS[name].encoder
         snapshot, build_s, build_cpu_s = self.snapshot(encoder)
@@ -155,7 +161,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=500, help="judged requests of a set, evenly spread")
     parser.add_argument("--timed", type=int, default=100, help="requests that are timed")
     parser.add_argument("--limit", type=float, default=300, metavar="SECONDS", help="of one selector on one set")
-    parser.add_argument("--workspace", type=Path, help="keeps builds and vectors; else a temporary folder")
+    parser.add_argument("--workspace", type=Path, help="keeps builds, vectors and answers; else a temporary folder")
     parser.add_argument("--json", type=Path, help="replaces the sets of the same names in it, and keeps the others")
     parser.add_argument("--markdown", action="store_true", help="print tables in Markdown")
     asked = parser.parse_args()

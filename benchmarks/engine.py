@@ -71,7 +71,9 @@ def rank(engine: str, snapshot: Path, table: Path) -> dict[str, Any]:
     begun = time.perf_counter()
     candidates = _candidates(engine, snapshot, table, len(vectors), vectors.dim)
     opened = time.perf_counter() - begun
-    retriever = DenseRetriever(vectors, candidates, CatalogMoments.open(snapshot / contract.MOMENTS, len(VIEWS), vectors.dim))
+    retriever = DenseRetriever(
+        vectors, candidates, CatalogMoments.open(snapshot / contract.MOMENTS, len(VIEWS), vectors.dim)
+    )
     figures: dict[str, Any] = {"seconds to open": round(opened, 3)}
     for name, share in ADMITTED.items():
         admitted = None if share == 1 else Admitted(mask(len(vectors), share))

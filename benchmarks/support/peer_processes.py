@@ -1,11 +1,12 @@
 """Ask selectors of tools, each in a process of its own, in the Python that has it."""
 
+import hashlib
 import itertools
 import json
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,18 @@ def ask_selector(question: Mapping[str, Any], python: Path, limit_s: float) -> A
         raise NotMeasured(row["missing"])
     answered = Answered(**row)
     _check(answered, question)
+    return answered
+
+
+def kept_answer(folder: Path, name: str, question: Mapping[str, Any], ask: Callable[[], Answered]) -> Answered:
+    """Return the answers to a question that lie in a folder, or ask for them and keep them. Raises as `ask` does."""
+    content = json.dumps([question[part] for part in ("tools", "requests", "timed")], sort_keys=True)
+    file = folder / f"{name}-{hashlib.sha256(content.encode()).hexdigest()[:16]}.json"
+    if file.is_file():
+        return Answered(**json.loads(file.read_text(encoding="utf-8")))
+    answered = ask()
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(asdict(answered)), encoding="utf-8")
     return answered
 
 

@@ -75,10 +75,9 @@ def _caption(found: Mapping[str, Any]) -> str:
     machine, versions = found["machine"], found["versions"]
     where = f"{machine['cpu']}, {machine['cores']} cores, load {machine['load_at_start'][0]}, one thread"
     where += f"; Python {versions['python']}, Quartermaster {versions['quartermaster']}"
-    marks = (
-        "* on the frontier: no selector with the same text is as quick and better. lead: Quartermaster's, in nDCG@10"
-    )
-    return "\n".join([f"{marks} (points); in brackets where chance explains it (p > .05).", where, *absent])
+    marks = "* on the frontier: no selector with the same text is as quick (CPU p50) and better."
+    leads = "lead: Quartermaster's in points of nDCG@10, in brackets where chance explains it (p > .05)."
+    return "\n".join([marks, leads, where, *absent])
 
 
 def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_SIZES = {"Rss": "rss", "Pss": "pss", "Private_Clean": "private", "Private_Dirty": "private"}
+_SIZES = {"Rss": "rss", "Pss": "pss", "Private_Dirty": "own"}
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -16,14 +16,15 @@ class Held:
     Attributes:
         rss: MB of all pages that it has mapped.
         pss: MB, each page divided by the processes that share it: the sum over processes is what they take together.
-        private: MB of pages that it alone has.
+        own: MB of pages that it has written and shares with nobody: what one more such process takes. Pages of mapped
+            files are not among them.
         files: Open file descriptors.
         threads: Threads.
     """
 
     rss: float
     pss: float
-    private: float
+    own: float
     files: int
     threads: int
 
@@ -36,7 +37,7 @@ def held(pid: int) -> Held | None:
         for row in (process / "smaps_rollup").read_text().splitlines():
             name, _, size = row.partition(":")
             if name in _SIZES:
-                sizes[_SIZES[name]] += int(size.split()[0]) / 1024
+                sizes[_SIZES[name]] = int(size.split()[0]) / 1024
         files, threads = (len(os.listdir(process / name)) for name in ("fd", "task"))
     except (FileNotFoundError, ProcessLookupError):
         return None
@@ -45,7 +46,7 @@ def held(pid: int) -> Held | None:
 
 def children(pid: int) -> list[int]:
     """Return the processes that a process has started and that have not been waited for, in the order of their ids."""
-    found = []
+    found: list[int] = []
     for task in _listed(Path(f"/proc/{pid}/task")):
         try:
             found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
@@ -72,16 +73,24 @@ def cpu_seconds(pids: Iterable[int]) -> float:
 
 
 def peer_ports(pid: int, port: int) -> set[int]:
-    """Return the ports of the clients whose connections to a local port a process holds."""
+    """Return the ports of the clients whose connections to a local port a process holds; none where it has ended."""
+    return {remote for remote in _peers(pid, port) if remote}
+
+
+def listens_at(pid: int, port: int) -> bool:
+    """Return whether a process holds a socket that listens at a local port."""
+    return 0 in _peers(pid, port)
+
+
+def _peers(pid: int, port: int) -> Iterator[int]:
+    """Yield the other end's port of each TCP socket that a process has at a local port; 0 for one that listens."""
     sockets = {link.removeprefix("socket:[").removesuffix("]") for link in _links(pid) if link.startswith("socket:[")}
-    found = set()
     for table in ("tcp", "tcp6"):
-        for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+        for row in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             fields = row.split()
             local, remote = (int(address.rpartition(":")[2], 16) for address in fields[1:3])
-            if local == port and fields[9] in sockets and remote:
-                found.add(remote)
-    return found
+            if local == port and fields[9] in sockets:
+                yield remote
 
 
 def _links(pid: int) -> Iterator[str]:

@@ -167,12 +167,42 @@ def prompt_cache() -> Figure:
     return figure
 
 
+def soak() -> Figure:
+    """Draw memory and latency over a soak, with what was done to the server meanwhile."""
+    rows = read("soak")["over time"]
+    figure, (memory, latency, acts) = panels(3, 1, 5.6)
+    memory.plot(rows["minute"], rows["pss"], color=BLUE)
+    memory.set(title="Memory of all processes", ylabel="MB (Pss)", ylim=(0, 1.15 * max(filter(None, rows["pss"]))))
+    latency.plot(rows["minute"], rows["p50"], color=BLUE, label="p50")
+    latency.plot(rows["minute"], rows["p95"], ":", color=ORANGE, label="p95")
+    latency.set(title="A request over HTTP", ylabel="ms", yscale="log")
+    latency.legend(ncols=2)
+    names = {"publication": GREEN, "kill": PINK, "reload": BLUE}
+    for name, colour in names.items():
+        moments = rows["events"].get(name, [])
+        acts.plot(moments, [name] * len(moments), "|", color=colour, markersize=11, markeredgewidth=1.6)
+    away = zip(
+        sorted(at for name in ("bucket gone", "bucket hangs") for at in rows["events"][name]),
+        rows["events"]["bucket back"],
+        strict=True,
+    )
+    for start, end in away:
+        for panel in (memory, latency, acts):
+            panel.axvspan(start, end, color=GRID, alpha=0.8, zorder=0, linewidth=0)
+    acts.set(title="What was done; grey: the bucket is away", xlabel="minutes", ylim=(-0.6, len(names) - 0.4))
+    for panel in (memory, latency, acts):
+        panel.set_xlim(0, rows["minute"][-1])
+        panel.grid()
+    return figure
+
+
 PLOTS: dict[str, Callable[[], Figure]] = {
     "quality": quality,
     "latency": latency,
     "packing": packing,
     "reliability": reliability,
     "prompt_cache": prompt_cache,
+    "soak": soak,
 }
 
 

@@ -61,8 +61,7 @@ class OnnxEncoder:
 
         Raises SnapshotInvalid where either cannot be loaded.
         """
-        # Imported here: a router over a lexical snapshot needs neither package.
-        silence_onnxruntime()
+        import_runtime()
         import onnxruntime
         from tokenizers import Tokenizer
 
@@ -165,6 +164,13 @@ class OnnxEncoder:
     def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of requests, with the model's query prefix: shape (len(requests), dim)."""
         return self.encode([self._query_prefix + request for request in requests])
+
+
+def import_runtime() -> None:
+    """Import ONNX Runtime and the tokenizers, which a router over a lexical snapshot does without."""
+    silence_onnxruntime()
+    import onnxruntime  # noqa: F401
+    import tokenizers  # noqa: F401
 
 
 def _feeds(encodings: Sequence[Any]) -> dict[str, NDArray[np.int64]]:

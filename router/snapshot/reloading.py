@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from router.errors import QuartermasterError, SettingsInvalid, SnapshotInvalid
-from router.process import renew_in_child
+from router.process import renew_in_child, return_freed_memory
 from router.refusals import is_panic
 from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.current import Unreadable, open_current, open_last_served, publication_of
@@ -126,6 +126,7 @@ class ReloadingSnapshot:
             saved = load_overlay(overlay)
             reloading.change(lambda _: saved)
         if watch is not None:
+            return_freed_memory()  # a process that watches lives long, and loading an encoder frees 10 MB
             reloading._interval = watch
             reloading._start_watcher()
             _watching.add(reloading)
@@ -159,6 +160,7 @@ class ReloadingSnapshot:
                 after = with_request_cache(after, self._request_cache)
             with self._changing:
                 self._serve(after, self.overlay)
+        return_freed_memory()
         _logger.info("%s: %s serves, after %s", store.label, after.manifest.snapshot, before.manifest.snapshot)
         return True
 

@@ -14,8 +14,8 @@ from benchmarks.support.peers.embedder import model_folder
 class Peer:
     """Another selector. `make` takes tools and an embedder, and raises ImportError where a package is missing.
 
-    `packages` are what has to be installed, `kind` is "words", "vectors" or "both". `embeds` says whether the peer takes
-    the embedder; one that does not, and is not of words, has the same encoder in its own hands.
+    `packages` are what has to be installed, `kind` is "words", "vectors" or "both". `embeds` says whether the peer
+    takes the embedder; one that does not, and is not of words, has the same encoder in its own hands.
     """
 
     label: str

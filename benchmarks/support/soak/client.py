@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.support.soak.answers import Known, ask, read_answer
 
 _PER_CONNECTION = 40  # requests, in the mean, before a client connects anew: another worker may then take it
-_TIMEOUT_S = 60.0
+_TIMEOUT_S = 120.0
 
 
 def attempts(connection: HTTPConnection, known: Known) -> Iterator[dict[str, Any]]:

@@ -5,8 +5,6 @@ import json
 import os
 import random
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -16,12 +14,14 @@ from typing import Any
 
 from benchmarks.support.processes import Held, held
 from benchmarks.support.soak.answers import Known
-from benchmarks.support.soak.deployment import Server, clients, serving, wait_until_asked
+from benchmarks.support.soak.deployment import Server, clients, serving, value_of, wait_until_asked
 from benchmarks.support.soak.judging import Kill
 from benchmarks.support.soak.publications import Publication, Publisher
 from tests.support.object_storage import object_storage_server
 from tests.support.proxy import Mode, Proxy, proxied
 
+_AGAIN_S = 2.0  # after which something is tried that could not be done yet
+_COUNTED = 'quartermaster_http_requests_total{method="POST",route="/v1/route'
 _SAMPLED_S = 5.0
 _LONGEST_OUTAGE_S = 60.0
 _SETTLE_S = 20.0  # after the clients have left
@@ -109,9 +109,11 @@ class Course:
         next_sample = self.begun
         while (now := time.monotonic()) < self.begun + self.plan.seconds:
             while due and due[0][0] <= now - self.begun:
-                _, _, name, act = heapq.heappop(due)
-                act()
-                self.events.append((time.monotonic(), name))
+                _, number, name, act = heapq.heappop(due)
+                if act() is False:
+                    heapq.heappush(due, (now - self.begun + _AGAIN_S, number, name, act))
+                else:
+                    self.events.append((time.monotonic(), name))
             if now >= next_sample:
                 self._sample(server, cache)
                 next_sample = now + min(_SAMPLED_S, self.plan.seconds / 50)
@@ -122,18 +124,14 @@ class Course:
         self, server: Server, proxy: Proxy, background: ThreadPoolExecutor
     ) -> list[tuple[float, int, str, Callable[[], object]]]:
         """Return what is to be done, by the second of the soak at which it is."""
-        draw, total = random.Random(self.plan.seed), self.plan.seconds
+        draw, total, minutes = random.Random(self.plan.seed), self.plan.seconds, self.plan.seconds / 60
         self._push: Future[Publication] | None = None
         acts: list[tuple[float, str, Callable[[], object]]] = [
-            (total * (number + draw.random() / 2) / 30, "publication", lambda: self._publish(background))
-            for number in range(1, 29)
+            (at, "publication", lambda: self._publish(background)) for at in _times(draw, total, minutes)
         ]
         if self.plan.workers > 1:
-            acts += [
-                (at, "kill", lambda: self._kill(server, draw))
-                for at in sorted(draw.uniform(0.1, 0.93) * total for _ in range(30))
-            ]
-            acts += [(total * number / 10, "reload", server.reload) for number in range(1, 10)]
+            acts += [(at, "kill", lambda: self._kill(server, draw)) for at in _times(draw, total, minutes)]
+            acts += [(at, "reload", server.reload) for at in _times(draw, total, minutes / 4)]
         outage = min(_LONGEST_OUTAGE_S, total / 15)
         modes: Sequence[tuple[float, Mode]] = ((0.4, "gone"), (0.65, "hangs"))
         for share, mode in modes:
@@ -154,20 +152,22 @@ class Course:
             self.published.append(self._push.result())
             self._push = None
 
-    def _kill(self, server: Server, draw: random.Random) -> None:
-        """Kill a worker, unless another has not yet been replaced: two deaths at once leave nobody to answer."""
-        workers = server.workers()
-        if len(workers) < self.plan.workers:
-            return
-        pid = draw.choice(workers)
+    def _kill(self, server: Server, draw: random.Random) -> bool:
+        """Kill a worker; return False while another is not replaced yet: nobody would be left to answer."""
+        if server.serving() < self.plan.workers:
+            return False
+        pid = draw.choice(server.workers())
         self.kills.append(Kill(time.monotonic(), pid, frozenset(server.kill(pid))))
+        return True
 
     def _sample(self, server: Server, cache: Path) -> None:
         found = {pid: now for pid in server.family() if (now := held(pid)) is not None}
         snapshots, size = _cached(cache)
-        ready, _ = _get(server.port, "/readyz")
-        _, metrics = _get(server.port, "/metrics")
-        self.samples.append(Sample(time.monotonic(), found, snapshots, size, ready, _counted(metrics)))
+        ready, _ = server.get("/readyz")
+        _, metrics = server.get("/metrics")
+        self.samples.append(
+            Sample(time.monotonic(), found, snapshots, size, ready, value_of(metrics, _COUNTED, 'status="200"'))
+        )
 
 
 def _cached(cache: Path) -> tuple[int, float]:
@@ -183,22 +183,10 @@ def _cached(cache: Path) -> tuple[int, float]:
     return snapshots, round(sum(sizes.values()) / 1e6, 1)
 
 
-def _get(port: int, path: str) -> tuple[int, str]:
-    """Return status and content of a path; status 0 where the connection breaks, as it does with a killed worker."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
-    except OSError:
-        return 0, ""
-
-
-def _counted(metrics: str) -> float:
-    """Return how many requests for tools the server says that it has answered with 200."""
-    rows = (line for line in metrics.splitlines() if line.startswith("quartermaster_http_requests_total{"))
-    return sum(float(row.rpartition(" ")[2]) for row in rows if 'route="/v1/route' in row and 'status="200"' in row)
+def _times(draw: random.Random, total: float, count: float) -> list[float]:
+    """Return moments, by the second, one drawn within each of `count` equal parts; none in the first and last 20th."""
+    parts = max(1, round(count))
+    return [total * (0.05 + 0.9 * (number + draw.random()) / parts) for number in range(parts)]
 
 
 def _rows(journal: Path) -> list[dict[str, Any]]:

@@ -3,16 +3,19 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.support.processes import children, family, peer_ports
+from benchmarks.support.processes import children, family, listens_at, peer_ports
 from benchmarks.support.soak.answers import Known
 from tests.support.places import ROOT
 
@@ -33,7 +36,22 @@ class Server:
 
     def workers(self) -> list[int]:
         """Return its worker processes; none where it serves from the first process alone."""
-        return [pid for pid in children(self.process.pid) if peer_ports_or_none(pid, self.port) is not None]
+        return [pid for pid in children(self.process.pid) if listens_at(pid, self.port)]
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Return status and content of a path; status 0 where the connection breaks."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
+    def serving(self) -> int:
+        """Return how many workers take requests, by the server's own metric; 0 where it has no workers."""
+        return int(value_of(self.get("/metrics")[1], "quartermaster_workers "))
 
     def kill(self, pid: int) -> set[int]:
         """Kill a worker by SIGKILL; return the clients' ports of the connections that it held.
@@ -41,7 +59,7 @@ class Server:
         It is stopped first, so that it takes no connection between the look and the kill.
         """
         os.kill(pid, signal.SIGSTOP)
-        ports = peer_ports_or_none(pid, self.port) or set()
+        ports = peer_ports(pid, self.port)
         os.kill(pid, signal.SIGKILL)
         return ports
 
@@ -55,12 +73,10 @@ class Server:
         return self.process.wait(_ENDING_S)
 
 
-def peer_ports_or_none(pid: int, port: int) -> set[int] | None:
-    """Return the ports of a process's clients; None where it has ended."""
-    try:
-        return peer_ports(pid, port)
-    except (FileNotFoundError, ProcessLookupError):
-        return None
+def value_of(metrics: str, begin: str, part: str = "") -> float:
+    """Return the sum of the metrics whose line begins so, and has a part."""
+    lines = (line for line in metrics.splitlines() if line.startswith(begin) and part in line)
+    return sum(float(line.rpartition(" ")[2]) for line in lines)
 
 
 @contextmanager
@@ -87,10 +103,10 @@ def serving(
         try:
             assert process.stdout is not None
             said = process.stdout.readline()  # once it listens; nothing where it ends
-            _, found, address = said.rpartition(":")
-            if not found:
+            found = re.search(r" at http://127\.0\.0\.1:(\d+)", said)
+            if found is None:
                 raise RuntimeError(f"the server did not start: {' '.join(command)}; see {log}")
-            yield Server(process, int(address))
+            yield Server(process, int(found.group(1)))
         finally:
             _end(process)
 
@@ -143,7 +159,7 @@ def clients(
                 process.wait()
 
 
-def wait_until_asked(journals: Sequence[Path], seconds: float = 60.0) -> None:
+def wait_until_asked(journals: Sequence[Path], seconds: float = 180.0) -> None:
     """Wait until each client has written a line. Raises RuntimeError where one has not within some seconds."""
     end = time.monotonic() + seconds
     while any(not path.exists() or not path.stat().st_size for path in journals):

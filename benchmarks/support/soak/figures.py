@@ -17,6 +17,7 @@ _MOST_GROWTH = 0.05  # of memory, from the first third after the warm-up to the 
 _MOST_CACHED = 4  # what serves, the one before, one that is being fetched, and one that a slow worker still serves
 _WINDOWS = 60
 _TROUBLE = re.compile(r"ERROR|CRITICAL|Traceback|Exception")
+_KILLED = re.compile(r"was killed by SIGKILL(; another starts .*)?$")  # the soak did
 
 
 def figures_of(course: Course, known: Sequence[Sequence[str]]) -> tuple[dict[str, Any], list[str]]:
@@ -45,7 +46,7 @@ def figures_of(course: Course, known: Sequence[Sequence[str]]) -> tuple[dict[str
         figures["s until no older snapshot answers"] = _spread(last for _, last in calm)
     if during:
         figures["s until all serve it, published while the bucket was away"] = _spread(last for _, last in during)
-    trouble = [line for line in course.log if _TROUBLE.search(line)]
+    trouble = [line for line in course.log if _TROUBLE.search(line) and not _KILLED.search(line)]
     wrong += [f"the server's log says: {line}" for line in trouble]
     if course.exit_code != 0:
         wrong.append(f"the server ended with the exit code {course.exit_code} after SIGTERM")
@@ -83,7 +84,7 @@ def _resources(course: Course) -> tuple[dict[str, Any], list[str]]:
     wrong: list[str] = []
     ways: dict[str, tuple[Callable[[Sample], float], Sequence[Sample], float]] = {
         "MB (Pss) of all processes": (_total("pss"), grown, _MOST_GROWTH),
-        "MB private to one process": (_total("private"), grown, _MOST_GROWTH),
+        "MB that one process alone has": (_total("own"), grown, _MOST_GROWTH),
         "MB (Rss) of all processes": (_total("rss"), grown, _MOST_GROWTH),
         "threads": (_total("threads"), grown, _MOST_GROWTH),
         "open files": (_total("files"), grown, 0.25),  # connections come and go

@@ -30,7 +30,7 @@ _PIECES = 40  # that a request drips in
 _DRIP_S = 0.1  # between two of them
 _SIP = 8_192  # bytes that are read at a time
 _SIP_S = 0.05
-_TIMEOUT_S = 60.0
+_TIMEOUT_S = 120.0
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for 0 s: closing the socket sends a reset
 Row = dict[str, Any]
 

@@ -53,6 +53,22 @@ class Candidates(Protocol):
         ...
 
 
+class BatchCandidates(Candidates, Protocol):
+    """Candidates that are found for several vectors in less time than one after the other."""
+
+    def nearest_of_each(self, vectors: NDArray[np.float32], count: int) -> list[NDArray[np.int64]]:
+        """Return what `nearest` returns for each of some vectors, of shape (queries, dim)."""
+        ...
+
+
+def nearest_of_each(candidates: Candidates, vectors: NDArray[np.float32], count: int) -> list[NDArray[np.int64]]:
+    """Return the candidates of each vector: by one call of `BatchCandidates`, else by one call a vector."""
+    batch: BatchCandidates | None = candidates if hasattr(candidates, "nearest_of_each") else None  # type: ignore[assignment]
+    if batch is not None:
+        return batch.nearest_of_each(vectors, count)
+    return [candidates.nearest(vector, count) for vector in vectors]
+
+
 class CandidateIndex:
     """An index of centroids by faiss, in memory, by ordinal. Safe to search from many threads."""
 

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, Candidates, has_faiss
+from router.retrieval.retrievers.candidates import (
+    NO_FAISS_WARNING,
+    CandidateIndex,
+    Candidates,
+    has_faiss,
+    nearest_of_each,
+)
 from router.retrieval.retrievers.lance_candidates import LanceCandidates, table_files
 from router.retrieval.retrievers.moments import CatalogMoments
 from router.retrieval.retrievers.query_batch import cosines_of_each
@@ -25,7 +31,7 @@ _logger = logging.getLogger("router")
 # Number of candidates of a large catalog: _FACTOR × tools^_POWER, at least _MIN_CANDIDATES.
 # See docs/decisions/0116-fewer-candidates.md.
 _MIN_CANDIDATES = 256
-_FACTOR, _POWER = 27, 0.25
+_FACTOR, _POWER = 27, 0.26
 _SCORE_ALL = 4  # times the candidates: where filters admit no more tools than these, all of them are scored
 _BLOCK = 4096  # tools scored at once where a catalog without candidates is large
 MOST_COPIED = 50_000  # vectors that are copied to float32 where there are no candidates
@@ -155,14 +161,14 @@ class DenseRetriever:
         return admitted.of(candidates.nearest(vector, int(count / admitted.share)))
 
     def _nearest_of_each(
-        self, candidates: CandidateIndex, vectors: NDArray[np.float32], count: int, admitted: Admitted | None
+        self, candidates: Candidates, vectors: NDArray[np.float32], count: int, admitted: Admitted | None
     ) -> list[NDArray[np.int64]]:
         """Return what `_nearest` returns for each of some vectors (n, dim)."""
         if admitted is None:
-            return candidates.nearest_of_each(vectors, count)
+            return nearest_of_each(candidates, vectors, count)
         if len(admitted) <= _SCORE_ALL * count:
             return [admitted.ordinals] * len(vectors)
-        return [admitted.of(tools) for tools in candidates.nearest_of_each(vectors, int(count / admitted.share))]
+        return [admitted.of(tools) for tools in nearest_of_each(candidates, vectors, int(count / admitted.share))]
 
     def similarities(
         self, vector: NDArray[np.float32], tools: NDArray[np.int64], view: DenseView

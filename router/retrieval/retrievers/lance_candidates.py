@@ -1,8 +1,8 @@
-"""Candidates of a large catalog from LanceDB, an embedded database engine: an index on disk, read where a query is.
+"""Candidates of a large catalog from LanceDB, an embedded database engine: an index on disk, and a bounded cache of it.
 
 The table has a row a tool, in the order of ordinals: `ordinal`, and `centroid`, float16 (dim,), which
 `router.retrieval.retrievers.candidates` defines. Its index clusters the centroids and holds 4-bit product codes of two
-components each. A query reads the clusters near it. `pipeline.indexing.lance_table` writes the table.
+components each. Parts that a query reads stay in a bounded cache. `pipeline.indexing.lance_table` writes the table.
 """
 
 import os
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,12 @@ NO_LANCEDB = f"the candidates are in a table of LanceDB, which is not installed:
 TABLE = contract.CANDIDATE_TABLE.removesuffix(".lance")
 CENTROID, ORDINAL = "centroid", "ordinal"
 INDEX = f"{CENTROID}_idx"
-DISTANCE = "dot"
+DISTANCE: Final = "dot"
 # Memory for parts of the index, of all tables of the process together; least recently used parts go first.
 CACHE_BYTES = 256 * 2**20
-# Clusters that a query reads: this share of them, and more where filters ask for a larger share of the tools.
-# See docs/decisions/0114-an-engine-for-candidates.md.
-_PROBED = 0.75
-_PROBED_A_CANDIDATE = 4
+# The share of the clusters that a query reads: at 100,000 tools, three quarters already miss a fiftieth of the first
+# fifty. See docs/decisions/0114-an-engine-for-candidates.md.
+_PROBED = 1.0
 _TOOLS_A_CLUSTER = 4096
 _session: Any = None
 _session_lock = threading.Lock()
@@ -84,7 +83,7 @@ class LanceCandidates:
         """Internal: use `open`."""
         self._table, self._tools = table, tools
         self._always = np.empty(0, np.int64) if always is None else always
-        self._clusters = cluster_count(tools)
+        self._probes = max(1, round(_PROBED * cluster_count(tools)))
 
     @classmethod
     def open(cls, folder: Path, names: Sequence[str], tools: int, dim: int) -> "LanceCandidates":
@@ -111,7 +110,7 @@ class LanceCandidates:
         count = min(count, self._tools)
         with _damage_refused(f"{contract.CANDIDATE_TABLE} is damaged"):
             search = self._table.get().search(vector, vector_column_name=CENTROID).distance_type(DISTANCE)
-            search = search.limit(count).nprobes(self._probes(count)).with_row_id(True)
+            search = search.limit(count).nprobes(self._probes).with_row_id(True)
             rows = search.select(["_rowid", "_distance"]).to_arrow()["_rowid"].to_numpy()
         ordinals: NDArray[np.int64] = np.unique(rows.astype(np.int64))
         if len(ordinals) and not 0 <= ordinals[0] <= ordinals[-1] < self._tools:
@@ -120,18 +119,11 @@ class LanceCandidates:
             )
         return with_others(ordinals, self._always)
 
-    def _probes(self, count: int) -> int:
-        """Return how many clusters to read for so many candidates."""
-        share = max(_PROBED, _PROBED_A_CANDIDATE * count / max(self._tools, 1))
-        return min(self._clusters, max(1, round(self._clusters * share)))
-
 
 def _require_fit(table: Any, place: Path, tools: int, dim: int) -> None:
     """Raise SnapshotInvalid for a table of other vectors, or without an index of all of them."""
-    import pyarrow as pa  # lancedb brings it
-
     kind = table.schema.field(CENTROID).type
-    if table.count_rows() != tools or kind != pa.list_(pa.float16(), dim):
+    if (table.count_rows(), kind.list_size, str(kind.value_type)) != (tools, dim, "halffloat"):
         raise SnapshotInvalid(
             f"{place} holds {table.count_rows()} centroids of {kind}, not {tools} of {dim} dims in float16"
         )

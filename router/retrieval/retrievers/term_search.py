@@ -28,9 +28,9 @@ _SLACK = 1.001  # over the rounding of sums in 32 bits
 # Nanoseconds, measured: to score a tool that has a term, and to look one up in the list of an optional term.
 _VISIT, _LOOK_UP = 5.0, 13.0
 _MIN_VISITS = 30_000  # that are worth planning for
-_WORTHWHILE = 0.7  # of the time of visiting all: beyond that, pruning is left
+_WORTHWHILE = 0.5  # of the time of visiting all: beyond that, pruning is left
 # The last hit's score in most searches is more than this share of what all terms could add.
-_GUESSED_SHARE = 0.5
+_GUESSED_SHARE = 0.3
 
 Hits = tuple[NDArray[np.int64], NDArray[np.float64]]  # ordinals and scores, best first
 _NO_HITS: Hits = (np.empty(0, np.int64), np.empty(0, np.float64))

@@ -190,6 +190,8 @@ class StackedVectors:
 
 def places(offsets: NDArray[np.int64], tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows of some tools, tool by tool, and the offsets (len(tools) + 1,) where each tool's begin."""
-    first, last = offsets[tools], offsets[tools + 1]
-    starts = np.concatenate([[0], np.cumsum(last - first)])
-    return np.arange(starts[-1]) + np.repeat(first - starts[:-1], last - first), starts
+    first = offsets[tools]
+    counts = offsets[tools + 1] - first
+    starts = np.zeros(len(tools) + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts), starts

@@ -138,8 +138,13 @@ class Supervisor:
         self._workers.append(worker)
         return worker
 
+    @property
+    def _active(self) -> int:
+        """Return how many workers go on, or are about to: a successor among them."""
+        return sum(worker.cause is None for worker in self._workers)
+
     def _start_missing(self) -> None:
-        there = sum(worker.cause is None and worker is not self._successor for worker in self._workers)
+        there = self._active - (self._successor is not None)
         if self._began and time.monotonic() >= self._restarts.next_at:
             try:
                 for _ in range(self._settings.workers - there):
@@ -159,8 +164,8 @@ class Supervisor:
             if problem := successor.state.problem:
                 successor.kill(Cause.SUPERSEDED)
                 self._give_up_replacing(problem)
-            elif self._outdated:
-                self._outdated.pop(0).drain()
+            elif self._active > self._settings.workers:  # else it has taken the place of one that died meanwhile
+                (self._outdated.pop(0) if self._outdated else successor).drain()
         if self._outdated:
             try:
                 self._successor = self._start()

@@ -286,7 +286,7 @@ def test_a_retriever_without_a_batch_ranks_query_by_query(requests: NDArray[np.f
         needs_vector = False
 
         def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
-            return Ranking.of(np.arange(depth), np.arange(depth) * float(len(query.text)))
+            return Ranking.of(np.arange(depth), np.arange(depth, dtype=np.float64) * len(query.text))
 
     rankings = rank_many(Reversed(), [EncodedQuery("a", ()), EncodedQuery("abc", ())], 3)
     assert [ranking.scores.tolist() for ranking in rankings] == [[2, 1, 0], [6, 3, 0]]
