@@ -12,7 +12,7 @@ from router.retrieval.retrievers.lance_candidates import LanceCandidates
 from router.retrieval.retrievers.lexical import MAX_QUERY_TERMS, Lexical, LexicalRetriever, open_lexical
 from router.retrieval.retrievers.moments import CatalogMoments
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
-from router.retrieval.retrievers.retriever import Admitted, BatchRetriever, EncodedQuery, Retriever, rank_many
+from router.retrieval.retrievers.retriever import STEP_SHARE, Admitted, EncodedQuery, Retriever
 from router.retrieval.retrievers.vectors import ToolVectors
 from router.retrieval.retrievers.views import VIEWS, DenseView, blend, document_and_phrase, rounded
 
@@ -21,9 +21,9 @@ __all__ = [
     "MAX_QUERY_TERMS",
     "MOST_COPIED",
     "NO_FAISS_WARNING",
+    "STEP_SHARE",
     "VIEWS",
     "Admitted",
-    "BatchRetriever",
     "CandidateIndex",
     "Candidates",
     "CatalogMoments",
@@ -42,6 +42,5 @@ __all__ = [
     "document_and_phrase",
     "has_faiss",
     "open_lexical",
-    "rank_many",
     "rounded",
 ]

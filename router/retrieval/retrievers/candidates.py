@@ -53,22 +53,6 @@ class Candidates(Protocol):
         ...
 
 
-class BatchCandidates(Candidates, Protocol):
-    """Candidates that are found for several vectors in less time than one after the other."""
-
-    def nearest_of_each(self, vectors: NDArray[np.float32], count: int) -> list[NDArray[np.int64]]:
-        """Return what `nearest` returns for each of some vectors, of shape (queries, dim)."""
-        ...
-
-
-def nearest_of_each(candidates: Candidates, vectors: NDArray[np.float32], count: int) -> list[NDArray[np.int64]]:
-    """Return the candidates of each vector: by one call of `BatchCandidates`, else by one call a vector."""
-    batch: BatchCandidates | None = candidates if hasattr(candidates, "nearest_of_each") else None  # type: ignore[assignment]
-    if batch is not None:
-        return batch.nearest_of_each(vectors, count)
-    return [candidates.nearest(vector, count) for vector in vectors]
-
-
 class CandidateIndex:
     """An index of centroids by faiss, in memory, by ordinal. Safe to search from many threads."""
 
@@ -108,15 +92,8 @@ class CandidateIndex:
 
     def nearest(self, vector: NDArray[np.float32], count: int) -> NDArray[np.int64]:
         """Return the `count` tools whose centroid is nearest to a vector of shape (dim,): ordinals, ascending."""
-        return self.nearest_of_each(vector[None], count)[0]
-
-    def nearest_of_each(self, vectors: NDArray[np.float32], count: int) -> list[NDArray[np.int64]]:
-        """Return the same for each of some vectors, of shape (queries, dim), from one search."""
-        _, nearest = self._index.search(vectors, min(count, self._index.ntotal))
-        return [self._checked(ordinals) for ordinals in np.sort(nearest)]
-
-    def _checked(self, ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the tools among ascending ordinals that faiss gave, and those that are always candidates."""
+        _, nearest = self._index.search(vector[None], min(count, self._index.ntotal))
+        ordinals: NDArray[np.int64] = np.sort(nearest[0])
         ordinals = ordinals[np.searchsorted(ordinals, 0) :]  # -1 where the cells held fewer
         if len(ordinals) and ordinals[-1] >= self._index.ntotal:
             raise SnapshotInvalid(f"{contract.CANDIDATES} is damaged: it gives a tool that the snapshot does not have")

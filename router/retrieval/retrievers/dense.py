@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,18 +12,11 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers.candidates import (
-    NO_FAISS_WARNING,
-    CandidateIndex,
-    Candidates,
-    has_faiss,
-    nearest_of_each,
-)
+from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, Candidates, has_faiss
 from router.retrieval.retrievers.lance_candidates import LanceCandidates, table_files
 from router.retrieval.retrievers.moments import CatalogMoments
-from router.retrieval.retrievers.query_batch import cosines_of_each
 from router.retrieval.retrievers.ranking import Ranking
-from router.retrieval.retrievers.retriever import Admitted, EncodedQuery
+from router.retrieval.retrievers.retriever import STEP_SHARE, Admitted, EncodedQuery
 from router.retrieval.retrievers.vectors import ScorableVectors, StackedVectors, ToolVectors
 from router.retrieval.retrievers.views import VIEWS, Cosines, DenseView, blend, document_and_phrase, rounded
 
@@ -95,16 +89,25 @@ class DenseRetriever:
 
         Raises ValueError for a query without a vector.
         """
-        return self.rank_vector(_adapted(query), depth, query.dense_view, admitted)
+        if query.adapted_vector is None:
+            raise ValueError("the query has no vector: encode it for a recipe that weights the dense signal")
+        count = math.ceil(STEP_SHARE * self._count) if query.is_step else self._count
+        return self.rank_vector(query.adapted_vector, depth, query.dense_view, admitted, count)
 
     def rank_vector(
-        self, vector: NDArray[np.float32], depth: int, view: DenseView, admitted: Admitted | None = None
+        self,
+        vector: NDArray[np.float32],
+        depth: int,
+        view: DenseView,
+        admitted: Admitted | None = None,
+        count: int | None = None,
     ) -> Ranking:
         """Return the `depth` admitted tools nearest to a vector (dim,).
 
-        Center and spread are those of the whole catalog.
+        A large catalog scores `count` candidates, as many as its size asks for where it is None, and twice `depth` at
+        least. Center and spread are those of the whole catalog.
         """
-        count = max(self._count, 2 * depth)
+        count = max(self._count if count is None else count, 2 * depth)
         if self._candidates is None or self._moments is None or count >= len(self._vectors):
             scores = self.scores(vector, view)
             tools = _reaching(scores, depth) if admitted is None else admitted.ordinals
@@ -114,27 +117,6 @@ class DenseRetriever:
         place = VIEWS.index(view)
         center, spread = self._moments.center(place, vector), self._moments.spread(place, vector)
         return Ranking.of(tools, scores, center, spread).cut(depth)
-
-    def rank_many(self, queries: Sequence[EncodedQuery], depth: int, admitted: Admitted | None = None) -> list[Ranking]:
-        """Return what `rank` returns for each query.
-
-        Candidates are searched in one batch, and a tool that is a candidate of several queries is read once.
-        Raises ValueError for a query without a vector.
-        """
-        count = max(self._count, 2 * depth)
-        if self._candidates is None or self._moments is None or count >= len(self._vectors):
-            return [self.rank(query, depth, admitted) for query in queries]
-        vectors = np.stack([_adapted(query) for query in queries])
-        candidates = self._nearest_of_each(self._candidates, vectors, count, admitted)
-        scored = cosines_of_each(self._vectors, vectors, candidates)
-        lifts = [np.float32(self._moments.lifted(vector)) for vector in vectors]
-        rankings = []
-        for query, vector, lift, (tools, cosines, offsets) in zip(queries, vectors, lifts, scored, strict=True):
-            scores = rounded(blend(*document_and_phrase(cosines, offsets), query.dense_view, lift))
-            place = VIEWS.index(query.dense_view)
-            center, spread = self._moments.center(place, vector), self._moments.spread(place, vector)
-            rankings.append(Ranking.of(tools, scores, center, spread).cut(depth))
-        return rankings
 
     def with_later(self, later: ToolVectors) -> "DenseRetriever":
         """Return a retriever that also has the tools of `later`, with the next ordinals.
@@ -159,16 +141,6 @@ class DenseRetriever:
         if len(admitted) <= _SCORE_ALL * count:
             return admitted.ordinals
         return admitted.of(candidates.nearest(vector, int(count / admitted.share)))
-
-    def _nearest_of_each(
-        self, candidates: Candidates, vectors: NDArray[np.float32], count: int, admitted: Admitted | None
-    ) -> list[NDArray[np.int64]]:
-        """Return what `_nearest` returns for each of some vectors (n, dim)."""
-        if admitted is None:
-            return nearest_of_each(candidates, vectors, count)
-        if len(admitted) <= _SCORE_ALL * count:
-            return [admitted.ordinals] * len(vectors)
-        return [admitted.of(tools) for tools in nearest_of_each(candidates, vectors, int(count / admitted.share))]
 
     def similarities(
         self, vector: NDArray[np.float32], tools: NDArray[np.int64], view: DenseView
@@ -209,13 +181,6 @@ class DenseRetriever:
         """Return the cosines of some tools' vectors, tool by tool, and the offsets (tools + 1,) where each begins."""
         rows, offsets = self._vectors.places(tools)
         return self._vectors.products(rows, vector), offsets
-
-
-def _adapted(query: EncodedQuery) -> NDArray[np.float32]:
-    """Return the vector that the dense list is ranked by. Raises ValueError for a query without one."""
-    if query.adapted_vector is None:
-        raise ValueError("the query has no vector: encode it for a recipe that weights the dense signal")
-    return query.adapted_vector
 
 
 def candidate_count(tools: int) -> int:

@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from router.retrieval.retrievers.ranking import Ranking
 from router.retrieval.retrievers.views import DenseView
 
+# The share of a whole request's tools that a step's lists hold, and of its candidates that are scored for a step.
+# See docs/decisions/0117-shorter-lists-of-steps.md.
+STEP_SHARE = 0.3
+
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuery:
@@ -18,6 +22,8 @@ class EncodedQuery:
 
     `terms` are the English terms of the lexical lists. `vector`, float32 (dim,), is the encoder's; `adapted_vector` has
     passed the query adapter and ranks the dense list, by `dense_view`. Both vectors are None where no list needs one.
+    `is_step` tells that it is a step of a request, of which an answer takes the first few tools: STEP_SHARE of the
+    candidates are scored for it.
     """
 
     text: str
@@ -25,6 +31,7 @@ class EncodedQuery:
     vector: NDArray[np.float32] | None = None
     adapted_vector: NDArray[np.float32] | None = None
     dense_view: DenseView = DenseView.DOCUMENT
+    is_step: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +77,3 @@ class Retriever(Protocol):
     def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
         """Return the `depth` best of the admitted tools, or of all; fewer where fewer match."""
         ...
-
-
-class BatchRetriever(Retriever, Protocol):
-    """A retriever that ranks several queries in less time than one after the other, as the steps of a request are."""
-
-    def rank_many(self, queries: Sequence[EncodedQuery], depth: int, admitted: Admitted | None = None) -> list[Ranking]:
-        """Return what `rank` returns for each query, to the last bit."""
-        ...
-
-
-def rank_many(
-    retriever: Retriever, queries: Sequence[EncodedQuery], depth: int, admitted: Admitted | None = None
-) -> list[Ranking]:
-    """Return the ranking of each query: by one call where it is a `BatchRetriever`, else by one call a query."""
-    batch: BatchRetriever | None = retriever if hasattr(retriever, "rank_many") else None  # type: ignore[assignment]
-    if batch is not None and len(queries) > 1:
-        return batch.rank_many(queries, depth, admitted)
-    return [retriever.rank(query, depth, admitted) for query in queries]

@@ -46,13 +46,6 @@ class ScorableVectors(Protocol):
         """Return the products of some rows with a vector (dim,), float32 (len(rows),)."""
         ...
 
-    def products_of_each(self, rows: NDArray[np.int64], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the products of some rows with each of some vectors (n, dim), float32 (n, len(rows)).
-
-        They equal those of `products` to the last bit; each row is read and converted once.
-        """
-        ...
-
     def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
         """Return the vectors of the tools first to last - 1 as float32."""
         ...
@@ -112,16 +105,6 @@ class ToolVectors:
         products *= self.scales.take(rows)
         return products
 
-    def products_of_each(self, rows: NDArray[np.int64], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the products of some rows with each of some vectors (n, dim), float32 (n, len(rows))."""
-        products = np.empty((len(vectors), len(rows)), np.float32)
-        for start in range(0, len(rows), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            converted = self.rows.take(rows[chunk], axis=0).astype(np.float32)
-            np.vecdot(converted, vectors[:, None], out=products[:, chunk])
-        products *= self.scales.take(rows)
-        return products
-
     def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
         """Return the vectors of the tools first to last - 1 as float32."""
         rows = slice(int(self.offsets[first]), int(self.offsets[last]))
@@ -166,16 +149,6 @@ class StackedVectors:
         products = np.empty(len(rows), np.float32)
         products[~later] = self._first.products(rows[~later], vector)
         products[later] = self._later.products(rows[later] - self._rows, vector)
-        return products
-
-    def products_of_each(self, rows: NDArray[np.int64], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the same as `ToolVectors.products_of_each`."""
-        later = rows >= self._rows
-        if not later.any():
-            return self._first.products_of_each(rows, vectors)
-        products = np.empty((len(vectors), len(rows)), np.float32)
-        products[:, ~later] = self._first.products_of_each(rows[~later], vectors)
-        products[:, later] = self._later.products_of_each(rows[later] - self._rows, vectors)
         return products
 
     def of_tools(self, first: int, last: int) -> NDArray[np.float32]:

@@ -14,18 +14,7 @@ from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
 from router.distribution import install_command
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers import (
-    VIEWS,
-    Admitted,
-    CandidateIndex,
-    CatalogMoments,
-    DenseRetriever,
-    DenseView,
-    EncodedQuery,
-    Ranking,
-    ToolVectors,
-    rank_many,
-)
+from router.retrieval.retrievers import VIEWS, CandidateIndex, CatalogMoments, DenseRetriever, DenseView, ToolVectors
 
 TOOLS, DIM = 1_500, 32
 BARE = Manifest("s", "c", "", "", {}, (), None, {}, {}, {}, "", {})
@@ -250,43 +239,3 @@ def test_an_index_of_another_layout_is_refused(tmp_path: Path) -> None:
         path.write_bytes(data[:place] + b"\x03" + data[place + 1 :])
         with pytest.raises(SnapshotInvalid):
             CandidateIndex.open(path, 500, 32)
-
-
-@pytest.mark.parametrize("admits", [None, 3, 40, 1_400])
-def test_several_queries_are_ranked_to_the_bit_as_each_alone(
-    retriever: DenseRetriever, requests: NDArray[np.float32], admits: int | None
-) -> None:
-    """Steps of a request lie near to it, so most candidates are shared: seven queries, in more than one batch."""
-    admitted = None if admits is None else Admitted(np.arange(TOOLS) < admits)
-    near = unit(requests[0] + 0.2 * requests[:7])
-    queries = [EncodedQuery("", (), vector, vector, view) for vector, view in zip(near, [*VIEWS] * 3, strict=False)]
-    together = retriever.rank_many(queries, 50, admitted)
-    for query, ranking in zip(queries, together, strict=True):
-        alone = retriever.rank(query, 50, admitted)
-        assert ranking.ordinals.tolist() == alone.ordinals.tolist()
-        assert ranking.scores.tolist() == alone.scores.tolist()
-        assert (ranking.center, ranking.spread) == (alone.center, alone.spread)
-
-
-def test_several_queries_find_tools_that_were_added_later(
-    retriever: DenseRetriever, requests: NDArray[np.float32]
-) -> None:
-    later = ToolVectors.of(requests[:2], requests[2:5], np.array([0, 1, 3]))
-    stacked = retriever.with_later(later)
-    queries = [EncodedQuery("", (), vector, vector, DenseView.DOCUMENT) for vector in requests[:2]]
-    first, second = stacked.rank_many(queries, 50)
-    assert (first.ordinals[0], second.ordinals[0]) == (TOOLS, TOOLS + 1)
-    assert [ranking.scores.tolist() for ranking in (first, second)] == [
-        stacked.rank(query, 50).scores.tolist() for query in queries
-    ]
-
-
-def test_a_retriever_without_a_batch_ranks_query_by_query(requests: NDArray[np.float32]) -> None:
-    class Reversed:
-        needs_vector = False
-
-        def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
-            return Ranking.of(np.arange(depth), np.arange(depth, dtype=np.float64) * len(query.text))
-
-    rankings = rank_many(Reversed(), [EncodedQuery("a", ()), EncodedQuery("abc", ())], 3)
-    assert [ranking.scores.tolist() for ranking in rankings] == [[2, 1, 0], [6, 3, 0]]

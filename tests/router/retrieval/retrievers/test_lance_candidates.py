@@ -24,7 +24,6 @@ from router.retrieval.retrievers import (
     Admitted,
     DenseRetriever,
     DenseView,
-    EncodedQuery,
     LanceCandidates,
     ToolVectors,
 )
@@ -108,14 +107,6 @@ def test_all_that_compares_single_tools_is_as_without_an_engine(
         assert retriever.mean_cosines(request, tools) == pytest.approx(exact.mean_cosines(request, tools), abs=1e-6)
         ours, theirs = (one.similarities(request, tools, DenseView.PHRASE) for one in (retriever, exact))
         assert ours == pytest.approx(theirs, abs=1e-6)
-
-
-def test_several_queries_at_once_are_ranked_as_each_alone(
-    retriever: DenseRetriever, requests: NDArray[np.float32]
-) -> None:
-    queries = [EncodedQuery("", (), request, request, DenseView.MEAN) for request in requests[:3]]
-    together, alone = retriever.rank_many(queries, 20), [retriever.rank(query, 20) for query in queries]
-    assert [one.ordinals.tolist() for one in together] == [one.ordinals.tolist() for one in alone]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.01, 0.001], ids=["half", "a tenth", "1 %", ".1 %"])
