@@ -112,7 +112,8 @@ class CandidateIndex:
 
     def nearest_of_each(self, vectors: NDArray[np.float32], count: int) -> list[NDArray[np.int64]]:
         """Return the same for each of some vectors, of shape (queries, dim), from one search."""
-        _, nearest = self._index.search(vectors, min(count, self._index.ntotal))
+        with _one_thread():
+            _, nearest = self._index.search(vectors, min(count, self._index.ntotal))
         return [self._checked(ordinals) for ordinals in np.sort(nearest)]
 
     def _checked(self, ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -140,6 +141,23 @@ def _require_layout(index: Any) -> None:
         or not (is_flat or (index.quantizer.d == index.d and 0 < index.nprobe <= index.nlist == index.quantizer.ntotal))
     ):
         raise ValueError("its codes are laid out otherwise than a build writes them")
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keep faiss to the thread that calls it; the limit is that thread's own, and is put back.
+
+    For several vectors faiss would start more, which concurrent requests wait for. They do not live on in a forked
+    child, whose first search of several vectors would wait for them for ever.
+    """
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
 
 
 @contextmanager

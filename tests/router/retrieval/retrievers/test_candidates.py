@@ -1,5 +1,7 @@
 """Candidates first: what a large catalog's index and moments leave of the exact ranking."""
 
+import os
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -279,6 +281,28 @@ def test_several_queries_find_tools_that_were_added_later(
     assert [ranking.scores.tolist() for ranking in (first, second)] == [
         stacked.rank(query, 50).scores.tolist() for query in queries
     ]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_child_forked_after_a_search_for_several_vectors_makes_one_too(
+    retriever: DenseRetriever, requests: NDArray[np.float32]
+) -> None:
+    """The threads of OpenMP do not live on in a child: one that waits for them is ended by the alarm."""
+    faiss = pytest.importorskip("faiss")
+    index, before = retriever._candidates, faiss.omp_get_max_threads()
+    assert isinstance(index, CandidateIndex)
+    faiss.omp_set_num_threads(2)
+    try:
+        index.nearest_of_each(requests[:4], 50)
+        assert faiss.omp_get_max_threads() == 2
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            index.nearest_of_each(requests[:4], 50)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    finally:
+        faiss.omp_set_num_threads(before)
 
 
 def test_a_retriever_without_a_batch_ranks_query_by_query(requests: NDArray[np.float32]) -> None:
