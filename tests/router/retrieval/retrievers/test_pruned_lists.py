@@ -16,17 +16,21 @@ from router.text import terms_by_language
 from router.tools.field_text import FieldDocuments
 
 _ROUNDING = 1e-6  # of a score: sums of 32 bits depend on their order
-WORDS = [f"rechnung{letter}" for letter in "abcdefghijkl"]  # the same in both languages; the first are frequent
+WORDS = [f"rechnung{letter}" for letter in "abcd"]  # the same in both languages; the first are frequent
 TOOLS = 120
-requests = st.lists(st.sampled_from([*WORDS, "nowhere"]), min_size=1, max_size=12)
+requests = st.lists(st.sampled_from([*WORDS, "nowhere"]), min_size=2, max_size=4, unique=True)
 
 
 @functools.cache
 def index(seed: int) -> LexicalRetriever:
-    """Texts of none to thirty words, each fifth with a copy; an even seed makes an index of two segments."""
+    """Texts of none to thirty words, each fifth with a copy; an even seed makes an index of two segments.
+
+    Each third says one of the frequent words again and again: it scores near that word's bound, and by no other word.
+    """
     draw = np.random.default_rng(seed)
     share = 0.8 / np.arange(1, len(WORDS) + 1) ** draw.uniform(0.3, 2)
     counts = draw.poisson(share * draw.choice([0, 1, 4], (TOOLS, 1)))
+    counts[::3] = np.eye(len(WORDS), dtype=np.int64)[draw.integers(0, 3, TOOLS // 3)] * draw.integers(1, 30, (40, 1))
     counts[::5] = counts[1::5]
     english, german = ([_text(row) for row in some] for some in (counts, draw.permutation(counts)))
     documents = [
@@ -60,9 +64,9 @@ def ranked(seed: int, words: list[str], depth: int, admitted: Admitted | None, s
 
 
 @given(
-    st.integers(0, 7),
+    st.integers(0, 3),
     requests,
-    st.one_of(st.integers(1, 6), st.integers(1, TOOLS)),
+    st.integers(1, 80),
     st.sampled_from([None, 0.02, 0.3, 0.95]),
     st.booleans(),
     st.floats(0.01, 3),
@@ -92,6 +96,6 @@ def test_these_searches_are_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
         return search(self, required, optional, limit)  # type: ignore[arg-type]
 
     monkeypatch.setattr(term_search.TermSearch, "_searched", counted)
-    for seed in range(8):
+    for seed in range(4):
         ranked(seed, WORDS, 3, None, several=False, prune=True)
-    assert sum(optional > 0 for optional in found) >= 8
+    assert sum(optional > 0 for optional in found) >= 4
