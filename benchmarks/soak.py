@@ -3,7 +3,7 @@
 `quartermaster serve http` follows a bucket of an S3 server (moto's, a process of its own behind a proxy). Client
 processes ask known requests; others drip, stall, sip and hang up. Meanwhile snapshots are published into the bucket,
 workers are killed by SIGKILL, SIGHUP reloads them, and twice the bucket is away: once it refuses connections, once it
-hangs. All is drawn by `--seed`.
+hangs. All is drawn by `--seed`. Kills and reloads end half-way: what grows is looked for in workers that live on.
 
 Each answer is held against what its snapshot answers alone, byte by byte but for its name and the times. A connection
 may break only where the killed worker held it, and asking once more must succeed. Memory, open files, threads and the
@@ -66,6 +66,7 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=24.0, help="requests a second of all of them")
     parser.add_argument("--watch", type=float, default=1.0)
     parser.add_argument("--most", type=int, default=200, help="requests to ask, by turns")
+    parser.add_argument("--troubled", type=float, default=0.5, help="share of the time in which workers are killed")
     parser.add_argument("--seed", type=int, default=23)
     parser.add_argument("--json", type=Path, default=RESULTS / "soak.json")
     given = parser.parse_args()
@@ -77,15 +78,25 @@ def main() -> int:
         found = about(bases[0])
         bodies = asked(requests_of(bases[0], given.most))
         known = alone(bases, bodies)
-        plan = Plan(60 * given.minutes, given.workers, given.watch, given.clients, given.rate, given.seed)
+        plan = Plan(
+            60 * given.minutes, given.workers, given.watch, given.clients, given.rate, given.seed, given.troubled
+        )
         os.environ |= {"PYTHONUNBUFFERED": "1"}
         course = Course(plan, bases, bodies, work)
         course.run()
         figures, wrong = figures_of(course, known)
         found["plan"] = {**vars(plan), "snapshots": len(bases), "bodies": len(bodies)}
+        counts = figures.pop("counts")
         report(f"a soak of {given.minutes:g} minutes", found, figures, None, None)
+        for name, count in counts.items():
+            print(f"{count:8,}  {name}")
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        stored = {"about": found, "figures": figures, "wrong": wrong[:50], "over time": over_time(course)}
+        stored = {
+            "about": found,
+            "figures": {"counts": counts, **figures},
+            "wrong": wrong[:50],
+            "over time": over_time(course),
+        }
         given.json.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     for sentence in wrong[:20]:
         print("WRONG:", sentence)

@@ -11,10 +11,12 @@ sum of their Pss is less than twice the Rss of one. Linux only.
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,10 +64,7 @@ def measure(snapshot: Path, requests: Sequence[str]) -> dict[str, Any]:
         _timed(program, str(snapshot), first)  # the first finds no compiled modules
     turns = [{name: _timed(text, str(snapshot), first) for name, text in programs.items()} for _ in range(PROCESSES)]
     ratios = [
-        [
-            answer / bare
-            for answer, bare in zip(turn["process start to first answer"], turn["import of the libraries"], strict=True)
-        ]
+        [answer / bare for answer, bare in zip(turn[_FIRST], turn["import of the libraries"], strict=True)]
         for turn in turns
     ]
     replicas = [_Replica(snapshot, requests)]
@@ -159,11 +158,15 @@ def main() -> None:
     parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     asked = parser.parse_args()
     found = about(asked.snapshot)
+    # A start reads compiled modules; also where this process was told to write none.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if asked.requests:
         requests = read_requests(asked.requests, REQUESTS)
     else:
         requests = own_requests(Snapshot.open(asked.snapshot), REQUESTS)
-    report("start and size", found, measure(asked.snapshot, requests), asked.json, asked.against)
+    with tempfile.TemporaryDirectory() as compiled:
+        os.environ["PYTHONPYCACHEPREFIX"] = compiled
+        report("start and size", found, measure(asked.snapshot, requests), asked.json, asked.against)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ cores: so `by core` is answers divided by the CPU seconds of the server's proces
 process nor other load changes much, and `requests/s` is what all of them reach together on this machine.
 
 Latency is that of requests at drawn moments, at 50 and 80 % of the requests/s that were just reached, from the moment
-to the answer's last byte: waiting counts. Memory is that of the processes after all this (/proc/PID/smaps_rollup): `own`
-is what one more worker takes, Pss what all take together, with the supervisor and the page cache. Linux only.
+to the answer's last byte: waiting counts. Memory is that of the processes after all this (/proc/PID/smaps_rollup):
+`own` is what one more worker takes, Pss what all take together, with the supervisor and the page cache. Linux only.
 """
 
 import argparse

@@ -42,6 +42,13 @@ class Encoder(Protocol):
         ...
 
 
+def import_runtime() -> None:
+    """Import ONNX Runtime and the tokenizers, which a router over a lexical snapshot does without."""
+    silence_onnxruntime()
+    import onnxruntime  # noqa: F401
+    import tokenizers  # noqa: F401
+
+
 class OnnxEncoder:
     """An exported sentence encoder, with its pooling and normalisation inside the graph."""
 
@@ -164,13 +171,6 @@ class OnnxEncoder:
     def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of requests, with the model's query prefix: shape (len(requests), dim)."""
         return self.encode([self._query_prefix + request for request in requests])
-
-
-def import_runtime() -> None:
-    """Import ONNX Runtime and the tokenizers, which a router over a lexical snapshot does without."""
-    silence_onnxruntime()
-    import onnxruntime  # noqa: F401
-    import tokenizers  # noqa: F401
 
 
 def _feeds(encodings: Sequence[Any]) -> dict[str, NDArray[np.int64]]:

@@ -8,6 +8,7 @@ import io
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 # Long blocks, because a thread waits for the interpreter between two of them, up to 5 ms beside one that imports.
 _BLOCK = 1 << 22
@@ -42,20 +43,27 @@ def hash_opened(
 
     count = min(threads, _MOST_THREADS) if sum(sizes.values()) > _FEW_BYTES else 0
     workers = [threading.Thread(target=hash_waiting, name=f"quartermaster-hash-{n}") for n in range(count)]
-    started = []
     try:
-        for worker in workers:
-            worker.start()
-            started.append(worker)
+        with suppress(RuntimeError):  # the system gives no thread more: those that have started do
+            for worker in workers:
+                worker.start()
         meanwhile()
         hash_waiting()
-    except BaseException:
-        waiting.clear()  # the threads end with the file that they read
-        raise
     finally:
-        for worker in started:
-            worker.join()
+        waiting.clear()  # after an interruption the threads end with the file that they read
+        _join(workers)
     return hashed
+
+
+def _join(workers: Sequence[threading.Thread]) -> None:
+    """Wait until no thread reads a descriptor, which the caller may then close; through an interruption too."""
+    try:
+        for worker in workers:
+            if worker.is_alive():  # one that has not begun yet finds nothing waiting
+                worker.join()
+    except BaseException:
+        _join(workers)
+        raise
 
 
 def _sha256(descriptor: int, buffer: memoryview) -> str:

@@ -96,7 +96,7 @@ def test_a_peer_that_is_not_installed_is_named_with_the_package_that_it_lacks() 
 
 def test_a_selector_answers_in_a_process_of_its_own_and_is_timed() -> None:
     row = json.loads(json.dumps(question("tantivy")))
-    answered = ask_selector(row, Path(sys.executable), 60)
+    answered = ask_selector(row, Path(sys.executable), 600)
     assert answered.rankings == [["a/x", "a/y"], ["c/x", "a/y"]]  # "a" and "list" are words of the second
     assert len(answered.wall_ms) == len(answered.cpu_ms) == 1
     assert answered.build_s > 0

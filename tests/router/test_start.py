@@ -51,7 +51,7 @@ UNUSED = (
 # A module more is a fraction of a millisecond more for each process that starts: raise these only for what it needs.
 MOST_MODULES = 120
 MOST_DATACLASSES = 75
-MOST_PATTERNS = 55
+MOST_PATTERNS = 45
 _FIRST_ANSWER = """
 import dataclasses, json, re, sys
 counts = {"dataclasses": 0, "patterns": 0}
@@ -60,12 +60,15 @@ def counted(module, function, name):
     original = getattr(module, function)
 
     def count(*arguments, **options):
-        counts[name] += 1
+        frame = sys._getframe(1)
+        while frame.f_globals["__name__"].partition(".")[0] in ("dataclasses", "functools", "re"):
+            frame = frame.f_back
+        counts[name] += frame.f_globals["__name__"].partition(".")[0] == "router"  # not what Python itself makes
         return original(*arguments, **options)
 
     setattr(module, function, count)
 
-import msgspec, numpy, onnxruntime, tantivy, tokenizers  # they count for themselves
+import msgspec, numpy, onnxruntime, tantivy, tokenizers  # they count for themselves, as what measures coverage does
 before = {*sys.modules}
 counted(dataclasses, "_process_class", "dataclasses")
 counted(re._compiler, "compile", "patterns")
@@ -78,7 +81,6 @@ routed = Router.open(sys.argv[1]).route("refund the customer", explain=True)
 print(json.dumps({
     "tools": len(routed),
     "loaded": sorted({*sys.modules} - before),
-    "all": sorted(sys.modules),
     "hashed": len(hashed),
     "hashed twice": len(hashed) - len({*hashed}),
     **counts,
@@ -96,16 +98,16 @@ def first_answer(snapshot: Path) -> dict[str, Any]:
 
 
 def test_a_first_answer_loads_only_what_it_uses(first_answer: dict[str, Any]) -> None:
-    loaded = [name for name in first_answer["all"] if name in UNUSED or name.startswith(tuple(f"{u}." for u in UNUSED))]
+    within = tuple(f"{name}." for name in UNUSED)
     assert first_answer["tools"] == 8
-    assert loaded == []
+    assert [name for name in first_answer["loaded"] if name in UNUSED or name.startswith(within)] == []
 
 
 def test_the_start_does_not_creep_up(first_answer: dict[str, Any]) -> None:
     own = [name for name in first_answer["loaded"] if name.partition(".")[0] == "router"]
     assert 60 < len(own) <= MOST_MODULES
-    assert first_answer["dataclasses"] <= MOST_DATACLASSES
-    assert first_answer["patterns"] <= MOST_PATTERNS
+    assert 0 < first_answer["dataclasses"] <= MOST_DATACLASSES
+    assert 0 < first_answer["patterns"] <= MOST_PATTERNS
 
 
 def test_every_file_that_serves_is_hashed_once(first_answer: dict[str, Any], snapshot: Path) -> None:

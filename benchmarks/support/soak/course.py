@@ -29,7 +29,11 @@ _SETTLE_S = 20.0  # after the clients have left
 
 @dataclass(frozen=True)
 class Plan:
-    """How long, on how many workers, how often routers look, who asks how often, and what draws all this."""
+    """How long, on how many workers, how often routers look, who asks how often, and what draws all this.
+
+    `troubled` is the share of the time in which workers are killed and reloaded. In the rest the same ones serve, so
+    that what grows with the publications that a process has seen shows.
+    """
 
     seconds: float
     workers: int
@@ -37,6 +41,7 @@ class Plan:
     clients: int
     rate: float
     seed: int
+    troubled: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -130,10 +135,11 @@ class Course:
             (at, "publication", lambda: self._publish(background)) for at in _times(draw, total, minutes)
         ]
         if self.plan.workers > 1:
-            acts += [(at, "kill", lambda: self._kill(server, draw)) for at in _times(draw, total, minutes)]
-            acts += [(at, "reload", server.reload) for at in _times(draw, total, minutes / 4)]
+            first, count = self.plan.troubled * total, self.plan.troubled * minutes
+            acts += [(at, "kill", lambda: self._kill(server, draw)) for at in _times(draw, first, 1.5 * count)]
+            acts += [(at, "reload", server.reload) for at in _times(draw, first, count / 2)]
         outage = min(_LONGEST_OUTAGE_S, total / 15)
-        modes: Sequence[tuple[float, Mode]] = ((0.4, "gone"), (0.65, "hangs"))
+        modes: Sequence[tuple[float, Mode]] = ((0.3, "gone"), (0.65, "hangs"))
         for share, mode in modes:
             start = share * total
             self.outages.append((self.begun + start, self.begun + start + outage))

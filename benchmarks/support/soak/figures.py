@@ -11,8 +11,7 @@ from benchmarks.support.measuring import percentiles
 from benchmarks.support.soak.course import Course, Sample
 from benchmarks.support.soak.judging import Judge, Verdict, rollout, slope_per_hour
 
-_WARM_UP = 1 / 6  # of the soak: ONNX Runtime's memory grows with the requests that run at once
-_YOUNG_S = 90.0  # since a process was first seen: its memory still grows towards that of the others
+_WARM_UP = 0.12  # of the soak, after the last kill: ONNX Runtime's memory grows with the requests that run at once
 _MOST_GROWTH = 0.05  # of memory, from the first third after the warm-up to the last
 _MOST_CACHED = 4  # what serves, the one before, one that is being fetched, and one that a slow worker still serves
 _WINDOWS = 60
@@ -31,13 +30,15 @@ def figures_of(course: Course, known: Sequence[Sequence[str]]) -> tuple[dict[str
     held, wrong = _resources(course)
     done = Counter(name for _, name in course.events)
     figures: dict[str, Any] = {
-        **{name: {"count": count} for name, count in sorted(verdict.counts.items())},
-        "wrong": {"count": len(verdict.wrong)},
-        "publications": {"count": len(course.published)},
-        "snapshots that answered": {"count": len(verdict.snapshots)},
-        "workers killed": {"count": len(course.kills)},
-        "reloads": {"count": done["reload"]},
-        "not ready": {"samples": sum(sample.ready != 200 for sample in course.samples)},
+        "counts": {
+            **dict(sorted(verdict.counts.items())),
+            "wrong": len(verdict.wrong),
+            "publications": len(course.published),
+            "snapshots that answered": len(verdict.snapshots),
+            "workers killed": len(course.kills),
+            "reloads": done["reload"],
+            "samples in which the server was not ready": sum(sample.ready != 200 for sample in course.samples),
+        },
         "ms a request": percentiles(row["seconds"] for row in answers if "error" not in row),
         **held,
     }
@@ -68,19 +69,13 @@ def _split(
 
 def _resources(course: Course) -> tuple[dict[str, Any], list[str]]:
     """Return what the server held over time, and what of it grew."""
-    begun = course.begun + _WARM_UP * course.plan.seconds
-    samples = [sample for sample in course.samples if sample.at >= begun]
-    seen: dict[int, float] = {}
-    for sample in course.samples:
-        for pid in sample.processes:
-            seen.setdefault(pid, sample.at)
-    young = min(_YOUNG_S, course.plan.seconds / 10)
-    grown = [
-        sample
-        for sample in samples
-        if len(sample.processes) == _usual(samples) and all(sample.at - seen[pid] >= young for pid in sample.processes)
-    ]
-    figures: dict[str, Any] = {}
+    begun = course.begun + (course.plan.troubled + _WARM_UP) * course.plan.seconds
+    samples = [sample for sample in course.samples if begun <= sample.at <= course.ended]
+    serving = samples[-1].processes.keys() if samples else set()
+    grown = [sample for sample in samples if sample.processes.keys() == serving]
+    figures: dict[str, Any] = {
+        "the same workers served": {"minutes": _minutes(grown), "publications": _seen(course, grown)}
+    }
     wrong: list[str] = []
     ways: dict[str, tuple[Callable[[Sample], float], Sequence[Sample], float]] = {
         "MB (Pss) of all processes": (_total("pss"), grown, _MOST_GROWTH),
@@ -92,7 +87,7 @@ def _resources(course: Course) -> tuple[dict[str, Any], list[str]]:
     }
     for name, (value, kept, most) in ways.items():
         if len(kept) < 6:
-            wrong.append(f"{name}: {len(kept)} samples with the usual processes, 6 are needed to see a trend")
+            wrong.append(f"{name}: {len(kept)} samples with the same processes, 6 are needed to see a trend")
             continue
         rows = [(sample.at, value(sample)) for sample in kept]
         third = len(rows) // 3
@@ -115,8 +110,12 @@ def _resources(course: Course) -> tuple[dict[str, Any], list[str]]:
     return figures, wrong
 
 
-def _usual(samples: Sequence[Sample]) -> int:
-    return statistics.mode(len(sample.processes) for sample in samples)
+def _minutes(samples: Sequence[Sample]) -> float:
+    return round((samples[-1].at - samples[0].at) / 60, 1) if samples else 0.0
+
+
+def _seen(course: Course, samples: Sequence[Sample]) -> int:
+    return sum(samples[0].at <= publication.at <= samples[-1].at for publication in course.published) if samples else 0
 
 
 def _total(name: str) -> Callable[[Sample], float]:

@@ -19,7 +19,7 @@ from tantivy import Occur, Query
 
 from router.contract import ORDINAL_FIELD
 from router.errors import SnapshotInvalid
-from router.refusals import DAMAGE, described, is_panic
+from router.refusals import damage_refused
 
 _MOST_KEPT_TERMS = 8_192  # whose clauses an index keeps: some 300 bytes each
 _MOST_SCORE = 2.2  # times idf, that a term can add: k1 + 1, which it nears where a text says it very often
@@ -33,6 +33,7 @@ _WORTHWHILE = 0.5  # of the time of visiting all: beyond that, pruning is left
 _GUESSED_SHARE = 0.3
 
 Hits = tuple[NDArray[np.int64], NDArray[np.float64]]  # ordinals and scores, best first
+_DAMAGED = "an index of the snapshot is damaged"
 _NO_HITS: Hits = (np.empty(0, np.int64), np.empty(0, np.float64))
 
 
@@ -90,7 +91,7 @@ class TermSearch:
 
         Raises SnapshotInvalid where the index is damaged, of which opening reads little.
         """
-        try:
+        with damage_refused(_DAMAGED):
             hits = self._pruned(clauses, limit)
             if not hits:
                 return _NO_HITS
@@ -98,14 +99,8 @@ class TermSearch:
             values: list[Any] = self._searcher.fast_field_values(ORDINAL_FIELD, list(addresses))
             is_within = min(values) >= 0 and max(values) < self.tools
             found = np.array(values, np.int64), np.array(scores, np.float64)
-        except BaseException as error:
-            if not isinstance(error, DAMAGE) and not is_panic(error):
-                raise
-            raise SnapshotInvalid(f"an index of the snapshot is damaged: {described(error)}") from error
         if not is_within:
-            raise SnapshotInvalid(
-                "an index of the snapshot is damaged: it gives a tool that the snapshot does not have"
-            )
+            raise SnapshotInvalid(f"{_DAMAGED}: it gives a tool that the snapshot does not have")
         return found
 
     def _pruned(self, clauses: Sequence[Clause], limit: int) -> list[tuple[Any, tantivy.DocAddress]]:
@@ -155,8 +150,12 @@ def _added_by(clauses: Sequence[Clause]) -> float:
 
 
 def _term_clause(schema: tantivy.Schema, searcher: tantivy.Searcher, field: str, term: str) -> Clause:
-    """Return the clause of a field's term; its share of the tools is smoothed like BM25's idf."""
-    tools, matching = searcher.num_docs, searcher.doc_freq(field, term)
+    """Return the clause of a field's term; its share of the tools is smoothed like BM25's idf.
+
+    Raises SnapshotInvalid where the index's dictionary is damaged: this is the first to read it.
+    """
+    with damage_refused(_DAMAGED):
+        tools, matching = searcher.num_docs, searcher.doc_freq(field, term)
     share = (matching + 0.5) / (tools + 1)
     idf = math.log(1 + (tools - matching + 0.5) / (matching + 0.5))
     return Clause(_term_query(schema, field, term), share * (1 - share) * idf**2, matching, _MOST_SCORE * idf)

@@ -86,3 +86,42 @@ def test_what_the_caller_raises_is_raised_after_the_threads_have_ended(opened: l
     with pytest.raises(KeyboardInterrupt):
         hash_opened(opened, 2, interrupted)
     assert "quartermaster-hash" not in " ".join(thread.name for thread in threading.enumerate())
+
+
+def test_files_are_hashed_where_the_system_gives_no_thread_more(
+    opened: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    hashed = hash_opened(opened, 2, lambda: None)
+    assert [hashed[descriptor] for descriptor in opened] == [
+        hashlib.sha256(content).hexdigest() for content in CONTENTS
+    ]
+
+
+def test_no_thread_reads_on_after_the_wait_for_it_was_interrupted_twice(
+    opened: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, go_on = threading.Event(), threading.Event()
+    interruptions = [KeyboardInterrupt(), KeyboardInterrupt()]
+    sha256, join = hashing._sha256, threading.Thread.join
+
+    def slow(descriptor: int, buffer: memoryview) -> str:
+        if threading.current_thread() is not threading.main_thread():
+            began.set()
+            assert go_on.wait(30)
+        return sha256(descriptor, buffer)
+
+    def interrupted(worker: threading.Thread, timeout: float | None = None) -> None:
+        if interruptions:
+            raise interruptions.pop()
+        go_on.set()
+        join(worker, timeout)
+
+    monkeypatch.setattr(hashing, "_sha256", slow)
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        hash_opened(opened, 1, lambda: began.wait(30))
+    assert "quartermaster-hash" not in " ".join(thread.name for thread in threading.enumerate())

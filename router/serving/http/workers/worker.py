@@ -55,9 +55,9 @@ def run_worker(task: WorkerTask) -> None:
     channel = Channel(task.connection, settings.stop_timeout_s + CLOSING_S)
     run = RunFolder(task.folder)
     try:
-        count_in(run.metrics, task.place)
         configure_logs(workers=True)
         try:
+            count_in(run.metrics, task.place)
             served = task.open_served()
         except QuartermasterError as error:
             channel.send(Failed.of(error))

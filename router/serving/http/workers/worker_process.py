@@ -29,17 +29,7 @@ class WorkerProcess:
         self, open_served: OpenServed, settings: HttpSettings, listening: socket.socket, folder: Path, place: int
     ) -> None:
         """Start a worker in a place that no living one has. Raises OSError where the system starts no process."""
-        self.place = place
-        self.state: ServingState | None = None
-        self.failed: Failed | None = None
-        self.cause: Cause | None = None
-        """Why it ends; None while it goes on."""
-        self.kill_at = float("inf")
-        self.began = self.heard = time.monotonic()
-        self.served_since: float | None = None
-        self._stops_within_s = settings.stop_timeout_s + CLOSING_S
-        self._drains_within_s = self._stops_within_s + settings.keep_alive_s + 1
-        self._reader = MessageReader()
+        self._prepare(settings, place)
         self.connection, theirs = socket.socketpair()
         self.connection.setblocking(False)
         task = WorkerTask(open_served, settings, listening, theirs, folder, place)
@@ -57,6 +47,21 @@ class WorkerProcess:
         assert self.process.pid is not None
         self.pid = self.process.pid
 
+    def _prepare(self, settings: HttpSettings, place: int) -> None:
+        self.place = place
+        self.state: ServingState | None = None
+        self.failed: Failed | None = None
+        self.cause: Cause | None = None
+        """Why it ends; None while it goes on."""
+        self.kill_at = float("inf")
+        self.began = self.heard = time.monotonic()
+        self.served_since: float | None = None
+        self._stops_within_s = settings.stop_timeout_s + CLOSING_S
+        self._drains_within_s = self._stops_within_s + settings.keep_alive_s + 1
+        self.listens = True
+        """Whether it can still tell anything: its end of the socket is open."""
+        self._reader = MessageReader()
+
     @property
     def lived_s(self) -> float:
         """Return for how many seconds it has served."""
@@ -66,7 +71,11 @@ class WorkerProcess:
         """Take what the worker has told since, and return whether it serves since then."""
         before = self.state
         with suppress(BlockingIOError, ConnectionError):
-            while received := self.connection.recv(_MOST):
+            while self.listens:
+                received = self.connection.recv(_MOST)
+                if not received:
+                    self.listens = False
+                    break
                 self.heard = time.monotonic()
                 try:
                     messages = self._reader.read(received)
@@ -94,6 +103,11 @@ class WorkerProcess:
         self._ends(Cause.STOPPED, self._stops_within_s)
         self.process.terminate()
 
+    def excuse(self, seconds: float) -> None:
+        """Give it so many seconds more to be heard of, and to end: the supervisor itself stood still."""
+        self.heard = min(self.heard + seconds, time.monotonic())
+        self.kill_at += seconds
+
     def kill(self, cause: Cause | None) -> None:
         """End it at once."""
         self.cause = self.cause or cause
@@ -107,8 +121,16 @@ class WorkerProcess:
         code = self.process.exitcode or 0
         self.connection.close()
         self.process.close()
-        return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        return how_it_ended(code)
 
     def _ends(self, cause: Cause, within_s: float) -> None:
         self.cause = self.cause or cause
         self.kill_at = min(self.kill_at, time.monotonic() + within_s)
+
+
+def how_it_ended(code: int) -> str:
+    """Return an exit code in words; one below 0 is a signal. Not every signal has a name: a real-time one has none."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    named = -code in set(signal.Signals)
+    return f"was killed by {signal.Signals(-code).name if named else f'signal {-code}'}"

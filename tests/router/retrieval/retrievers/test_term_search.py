@@ -12,6 +12,7 @@ import pytest
 from tantivy import Query
 
 from pipeline.indexing.lexical import write_lexical
+from router.errors import SnapshotInvalid
 from router.retrieval.retrievers import Admitted, LexicalRetriever, Ranking, term_search
 from router.retrieval.retrievers.term_search import Clause, TermSearch, optional_clauses
 from router.tools.field_text import FieldDocuments
@@ -89,6 +90,21 @@ def test_a_word_of_several_languages_is_always_required() -> None:
 
 def test_a_term_is_looked_up_once(index: LexicalRetriever) -> None:
     assert index._search.clause("text", WORDS[0]) is index._search.clause("text", WORDS[0])
+
+
+def test_a_damaged_dictionary_of_terms_is_refused_at_the_request(tmp_path: Path) -> None:
+    """Opening reads little of it. Tantivy panics over some bytes and raises ValueError over others."""
+    texts = [f"word{number} word{number + 1}" for number in range(400)]
+    write_lexical([FieldDocuments(f"t{i}", text, "", "", "", ()) for i, text in enumerate(texts)], tmp_path)
+    (path,) = (tmp_path / "name").glob("*.term")
+    whole, refused = path.read_bytes(), 0
+    for place in range(0, len(whole), len(whole) // 10):
+        path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
+        try:
+            LexicalRetriever.open(tmp_path / "name", 400).rank_terms(["word7", "word399"], 5)
+        except SnapshotInvalid:
+            refused += 1
+    assert refused
 
 
 def test_a_retriever_goes_with_its_last_reference(tmp_path: Path) -> None:

@@ -57,3 +57,7 @@ def test_many_clients_take_no_more_room_and_the_busy_ones_are_kept(
     for number in range(2_000):
         busy.set(f"{number}", float(number))
     assert (busy.get("busiest"), busy.get("1999"), file.stat().st_size) == (1e9, 1_999.0, size)
+
+
+def test_the_table_has_its_blocks_of_the_disk_from_the_start(file: Path) -> None:
+    assert file.stat().st_blocks * 512 >= file.stat().st_size  # a full disk would kill whoever writes to a mapped hole

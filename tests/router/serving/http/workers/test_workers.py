@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.router.serving.http.workers.fleet import Fleet, Load, fleet, is_alive, until
+from tests.router.serving.http.workers.fleet import PATIENCE_S, Fleet, Load, fleet, is_alive, until
 from tests.support.command_line import started
 from tests.support.publishing import Publications
 
@@ -58,8 +58,8 @@ def test_metrics_are_the_sum_of_all_workers_also_of_killed_ones(served: Fleet) -
         os.kill(pid, signal.SIGKILL)
         until(lambda pid=pid: not is_alive(pid))  # type: ignore[misc]
         assert served.metrics()[requests] == before + 6
+    until(lambda: served.metrics()["quartermaster_worker_restarts_total", "crashed"] == 2, served)
     served.wait_for_workers(2)
-    assert served.metrics()["quartermaster_worker_restarts_total", "crashed"] == 2
     assert len(list(served.temporary.glob("*/metrics/*.db"))) == 4  # as many as before: counters and histograms
 
 
@@ -70,8 +70,8 @@ def test_no_request_is_lost_while_the_workers_are_replaced(served: Fleet) -> Non
         until(lambda: not any(map(is_alive, before)), served)
     assert load.failures == []
     assert len(load.answers) > 0
+    until(lambda: served.metrics()["quartermaster_worker_restarts_total", "reloaded"] == 2, served)
     served.wait_for_workers(2)
-    assert served.metrics()["quartermaster_worker_restarts_total", "reloaded"] == 2
 
 
 def test_workers_go_on_with_the_settings_from_before_where_new_ones_are_wrong(served: Fleet, selection: Path) -> None:
@@ -114,12 +114,12 @@ def test_a_worker_that_hangs_is_replaced_and_all_end_where_their_supervisor_is_k
         os.kill(hung, signal.SIGSTOP)
         until(lambda: not is_alive(hung), running)
         assert re.search(rf"worker {hung} is silent for \d+ s and is killed", running.log)
+        until(lambda: running.metrics()["quartermaster_worker_restarts_total", "hung"] >= 1, running)
         running.wait_for_workers(2)
-        assert running.metrics()["quartermaster_worker_restarts_total", "hung"] >= 1
         workers = running.living
         running.process.kill()
         until(lambda: not any(map(is_alive, workers)), running)
-        assert list(running.temporary.iterdir()) == []
+        until(lambda: list(running.temporary.iterdir()) == [], running)
 
 
 def test_a_server_that_cannot_start_says_why_and_does_not_try_again(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_server_that_cannot_start_says_why_and_does_not_try_again(tmp_path: Pa
 def test_sigterm_ends_all_of_them_and_leaves_nothing(served: Fleet) -> None:  # the last test of this server
     workers = served.living
     served.signal(signal.SIGTERM)
-    assert served.process.wait(60) == 0
+    assert served.process.wait(PATIENCE_S) == 0
     assert not any(map(is_alive, workers))
     assert list(served.temporary.iterdir()) == []
     assert "Traceback" not in served.log
