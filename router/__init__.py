@@ -103,15 +103,8 @@ snapshot is missing, corrupt, or of another format).
 snapshots.
 """
 
-import typing
+from typing import TYPE_CHECKING, Any
 
-from router.answer.diagnosis import Diagnosis
-from router.answer.prerequisites import ToolNeed, ToolResolver
-from router.answer.reranking import Reranking, RerankingFailed, cross_encoder
-from router.answer.results import Dropped, NeededBy, RoutedTool, RoutedTools
-from router.contract import Manifest, Signal
-from router.dialogue.stable_selection import StableSelection
-from router.dialogue.turn import Turn
 from router.errors import (
     NothingSelected,
     QuartermasterError,
@@ -120,16 +113,60 @@ from router.errors import (
     SnapshotInvalid,
     SnapshotUntrusted,
 )
-from router.feedback import FeedbackLog, FeedbackStatistics, Outcome
-from router.provider_formats import Detail, Form, Rendered, VendorText, render
-from router.record import Link, Origin, Parameter, ToolRecord
-from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
-from router.retrieval.retrievers import DenseView
-from router.router import Router
-from router.search.conversation import Message
-from router.selection import Profile, Selection, Weights
-from router.snapshot.cached_encoder import CacheStatistics
-from router.snapshot.difference import CatalogDifference
+from router.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from router.answer.diagnosis import Diagnosis
+    from router.answer.prerequisites import ToolNeed, ToolResolver
+    from router.answer.reranking import Reranking, RerankingFailed, cross_encoder
+    from router.answer.results import Dropped, NeededBy, RoutedTool, RoutedTools
+    from router.contract import Manifest, Signal
+    from router.dialogue.stable_selection import StableSelection
+    from router.dialogue.turn import Turn
+    from router.feedback import FeedbackLog, FeedbackStatistics, Outcome
+    from router.provider_formats import Detail, Form, Rendered, VendorText, render
+    from router.record import Link, Origin, Parameter, ToolRecord
+    from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
+    from router.retrieval.retrievers import DenseView
+    from router.router import Router
+    from router.search.conversation import Message
+    from router.selection import Profile, Selection, Weights
+    from router.snapshot.cached_encoder import CacheStatistics
+    from router.snapshot.difference import CatalogDifference
+
+    __version__: str
+else:
+    # Lazily: a program pays for what it uses, and reading the version of a distribution takes long.
+    _exported, __dir__ = lazy_exports(
+        __name__,
+        {
+            "router.answer.diagnosis": "Diagnosis",
+            "router.answer.prerequisites": "ToolNeed ToolResolver",
+            "router.answer.reranking": "Reranking RerankingFailed cross_encoder",
+            "router.answer.results": "Dropped NeededBy RoutedTool RoutedTools",
+            "router.contract": "Manifest Signal",
+            "router.dialogue.stable_selection": "StableSelection",
+            "router.dialogue.turn": "Turn",
+            "router.feedback": "FeedbackLog FeedbackStatistics Outcome",
+            "router.provider_formats": "Detail Form Rendered VendorText render",
+            "router.record": "Link Origin Parameter ToolRecord",
+            "router.retrieval.recipe": "RECIPES Fusion Normalization Recipe",
+            "router.retrieval.retrievers": "DenseView",
+            "router.router": "Router",
+            "router.search.conversation": "Message",
+            "router.selection": "Profile Selection Weights",
+            "router.snapshot.cached_encoder": "CacheStatistics",
+            "router.snapshot.difference": "CatalogDifference",
+        },
+    )
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from router.distribution import version
+
+            return version()
+        return _exported(name)
+
 
 __all__ = [
     "RECIPES",
@@ -177,14 +214,3 @@ __all__ = [
     "cross_encoder",
     "render",
 ]
-
-if typing.TYPE_CHECKING:
-    __version__: str
-else:
-    # Lazily: reading the metadata of a distribution takes longer than most imports.
-    def __getattr__(name: str) -> str:
-        if name == "__version__":
-            from router.distribution import version
-
-            return version()
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

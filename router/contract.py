@@ -33,6 +33,7 @@ VECTORS = "vectors.npy"  # int8 (documents and phrases, dim)
 VECTOR_SCALES = "vector_scales.npy"  # float32 (documents and phrases,)
 VECTOR_OFFSETS = "vector_offsets.npy"  # int64 (tools + 1,)
 CANDIDATES = "candidates.faiss"
+CANDIDATE_TABLE = "candidates.lance"  # a folder, in the place of CANDIDATES
 MOMENTS = "moments.npz"
 EXPANDED = "expanded.npy"  # uint8 (tools,), `Expanded` by ordinal: only where tools differ in it
 UNREAD = "unread.npy"  # bool (tools,), descriptions in another language than English: only where there are some

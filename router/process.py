@@ -1,9 +1,10 @@
-"""The process: the number of its cores, new locks after a fork, and ONNX Runtime kept from reporting.
+"""The process: its cores, its freed memory, new locks after a fork, and ONNX Runtime kept from reporting.
 
 A forked child copies its parent's objects; a lock that another thread of the parent held would stay locked forever.
 """
 
 import os
+import sys
 import threading
 import weakref
 
@@ -11,6 +12,16 @@ import weakref
 def cores() -> int:
     """Return how many cores this process may use; all of the machine's where the system does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def return_freed_memory() -> None:
+    """Return freed memory to the system, which glibc keeps for the process; elsewhere do nothing. It takes 2 ms."""
+    if sys.platform == "linux":
+        import ctypes
+
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
+        if trim is not None:
+            trim(0)
 
 
 def silence_onnxruntime() -> None:

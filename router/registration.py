@@ -3,16 +3,19 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from router.errors import RequestInvalid
-from router.provider_formats import VendorText
+from router.provider_formats.formats import VendorText
 from router.record import Kind, ToolRecord
 from router.served_tools import ServedTools
 from router.snapshot.live import LiveSnapshot
 from router.snapshot.overlay import Overlay
 from router.snapshot.phrases import phrases_by_id
-from router.tools.functions import Functions, Tools, ToolSet, read_tools
+from router.tools.functions.calling import Functions
+
+if TYPE_CHECKING:
+    from router.tools.functions.reading import Tools, ToolSet
 
 _logger = logging.getLogger("router")
 
@@ -26,7 +29,7 @@ class ToolRegistration(ServedTools):
 
     def register(
         self,
-        tools: Tools,
+        tools: "Tools",
         *,
         provider: str | None = None,
         source: str | None = None,
@@ -51,7 +54,7 @@ class ToolRegistration(ServedTools):
         return self._with_functions(tool_set)
 
     def replace(
-        self, source: str, tools: Tools, *, phrases: Mapping[str, Sequence[str]] | None = None
+        self, source: str, tools: "Tools", *, phrases: Mapping[str, Sequence[str]] | None = None
     ) -> tuple[ToolRecord, ...]:
         """Make these the only tools of a source, as after MCP's `list_changed`. Return their records.
 
@@ -111,14 +114,16 @@ class ToolRegistration(ServedTools):
                 )
         return self._functions.call(tool_id, arguments)
 
-    def _with_functions(self, tool_set: ToolSet) -> tuple[ToolRecord, ...]:
+    def _with_functions(self, tool_set: "ToolSet") -> tuple[ToolRecord, ...]:
         """Keep the functions behind some tools. Return the tools' records."""
         self._functions.put((record.tool_id for record in tool_set.records), tool_set.functions)
         return tool_set.records
 
 
-def read_with_warnings(tools: Tools, provider: str | None) -> ToolSet:
+def read_with_warnings(tools: "Tools", provider: str | None) -> "ToolSet":
     """Read tools, and warn of what was renamed, merged, or has no JSON form."""
+    from router.tools.functions.reading import read_tools  # here: a router over a snapshot alone reads no tool
+
     tool_set = read_tools(tools, provider)
     for note in tool_set.notes:
         _logger.warning("%s", note)

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
-from router.answer.diagnosis import Diagnosis, diagnose, explain_tool
 from router.answer.executor import Executor
 from router.answer.options import (
     CheckedOptions,
@@ -20,26 +19,30 @@ from router.answer.reranking import Reranking
 from router.answer.respond import respond, respond_many
 from router.answer.results import RoutedTool, RoutedTools
 from router.errors import SettingsInvalid, quoted
-from router.feedback import FeedbackLog, Outcome
-from router.provider_formats import VendorText, parse_choice
+from router.provider_formats.formats import VendorText, parse_choice
 from router.record import ToolRecord
 from router.registration import ToolRegistration, read_with_warnings
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Ranking
 from router.search.conversation import Message
 from router.search.search import clean_request, encode, rank, search
-from router.selection import Profile, ProfileSnapshot, Selection
-from router.signing.trusted_keys import KeySources
+from router.selection import Selection
 from router.snapshot.cached_encoder import CacheStatistics, request_cache_statistics, with_request_cache
 from router.snapshot.freshness import Freshness
 from router.snapshot.live import LiveSnapshot
-from router.snapshot.memory import EncoderChoice, open_encoder, snapshot_from_records
 from router.snapshot.phrases import phrases_by_id
 from router.snapshot.reloading import ReloadingSnapshot, checked_request_cache
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.protocol import ReadableStore
 from router.snapshot.trust import Trust
-from router.tools.functions import Tools
+
+if TYPE_CHECKING:
+    from router.answer.diagnosis import Diagnosis
+    from router.feedback import FeedbackLog, Outcome
+    from router.selection import Profile
+    from router.signing.trusted_keys import KeySources
+    from router.snapshot.memory import EncoderChoice
+    from router.tools.functions import Tools
 
 
 class Router(ToolRegistration):
@@ -50,6 +53,7 @@ class Router(ToolRegistration):
     """
 
     # Every public method takes the snapshot once: the next look may find another.
+    # What few routers need is imported where it is needed: see docs/decisions/0118-start.md.
 
     def __init__(
         self,
@@ -57,11 +61,11 @@ class Router(ToolRegistration):
         selection: Selection | None = None,
         rerank: Reranking | None = None,
         vendor_text: VendorText | str = VendorText.TRUSTED,
-        feedback: FeedbackLog | None = None,
+        feedback: "FeedbackLog | None" = None,
     ) -> None:
         """Internal: use `open` or `from_tools`."""
         text = parse_choice(VendorText, vendor_text)
-        if not isinstance(feedback, FeedbackLog | None):
+        if feedback is not None and not _is_feedback_log(feedback):
             raise SettingsInvalid(f"feedback is {quoted(feedback)}, it must be a FeedbackLog")
         super().__init__(ReloadingSnapshot(served) if isinstance(served, Snapshot) else served, text)
         self._executor = Executor()
@@ -82,11 +86,11 @@ class Router(ToolRegistration):
         selection: Selection | None = None,
         rerank: Reranking | None = None,
         overlay: str | Path | None = None,
-        trusted_keys: KeySources | None = None,
+        trusted_keys: "KeySources | None" = None,
         catalog: str | None = None,
         trust_state: str | Path | None = None,
         vendor_text: VendorText | str = VendorText.TRUSTED,
-        feedback: FeedbackLog | None = None,
+        feedback: "FeedbackLog | None" = None,
     ) -> "Router":
         """Open a snapshot and verify its checksums, and with `trusted_keys` its signature.
 
@@ -134,16 +138,16 @@ class Router(ToolRegistration):
     @classmethod
     def from_tools(
         cls,
-        tools: Tools,
+        tools: "Tools",
         *,
         provider: str | None = None,
         phrases: Mapping[str, Sequence[str]] | None = None,
-        encoder: EncoderChoice = "auto",
+        encoder: "EncoderChoice" = "auto",
         selection: Selection | None = None,
         rerank: Reranking | None = None,
         request_cache: int = 0,
         vendor_text: VendorText | str = VendorText.TRUSTED,
-        feedback: FeedbackLog | None = None,
+        feedback: "FeedbackLog | None" = None,
     ) -> "Router":
         """Return a router over tools in memory: no workspace, no build, no file.
 
@@ -168,6 +172,8 @@ class Router(ToolRegistration):
             SettingsInvalid: A value is no tool (the message names its place), or there is none.
             SnapshotInvalid: The encoder does not load.
         """
+        from router.snapshot.memory import open_encoder, snapshot_from_records
+
         checked_request_cache(request_cache)
         tool_set = read_with_warnings(tools, provider)
         if not tool_set.records:
@@ -179,7 +185,7 @@ class Router(ToolRegistration):
         router._with_functions(tool_set)
         return router
 
-    def for_profile(self, profile: Profile) -> "Router":
+    def for_profile(self, profile: "Profile") -> "Router":
         """Return this router as a profile's callers may use it: to them, tools outside of the profile do not exist.
 
         It serves what this router serves, and is closed with it. A request's own selection, k and budget narrow the
@@ -302,7 +308,7 @@ class Router(ToolRegistration):
         return CheckedOptions.of(options, self._defaults)
 
     def feedback(
-        self, answer: RoutedTools | str, tool_id: str, outcome: Outcome | str, *, caller: str | None = None
+        self, answer: RoutedTools | str, tool_id: str, outcome: "Outcome | str", *, caller: str | None = None
     ) -> None:
         """Record what became of a tool, for the next build to learn from. It takes microseconds, and never waits.
 
@@ -329,15 +335,19 @@ class Router(ToolRegistration):
         Raises:
             RequestInvalid: The snapshot has no such tool.
         """
+        from router.answer.diagnosis import explain_tool
+
         snapshot = self._live.snapshot
         return explain_tool(snapshot, request, tool_id, recipe_of(snapshot, recipe))
 
     @documents_route_options
-    def diagnose(self, request: str, tool_id: str, **options: Unpack[RouteOptions]) -> Diagnosis:
+    def diagnose(self, request: str, tool_id: str, **options: Unpack[RouteOptions]) -> "Diagnosis":
         """Return why `route` finds a tool for a request, or does not: its place in every list, and what is before it.
 
         Raises what `route` raises, and RequestInvalid where the snapshot has no such tool.
         """
+        from router.answer.diagnosis import diagnose
+
         return diagnose(self._live.snapshot, request, tool_id, self._checked(options))
 
     def rankings(self, request: str, *, recipe: str | Recipe | None = None) -> dict[str, Ranking]:
@@ -375,10 +385,18 @@ class Router(ToolRegistration):
         return request_cache_statistics(self._live.snapshot)
 
 
+def _is_feedback_log(value: object) -> bool:
+    from router.feedback import FeedbackLog  # here: most routers keep no log
+
+    return isinstance(value, FeedbackLog)
+
+
 class _ProfileRouter(Router):
     """A router over another's tools, as a profile sees them. Its threads are the other's."""
 
-    def __init__(self, whole: Router, profile: Profile) -> None:
+    def __init__(self, whole: Router, profile: "Profile") -> None:
+        from router.selection import ProfileSnapshot
+
         live = ProfileSnapshot(whole._live, profile)
         selection, rerank = profile.narrow(whole.selection), whole._defaults.rerank
         super().__init__(live, selection, rerank, whole.vendor_text, whole.feedback_log)

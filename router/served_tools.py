@@ -2,17 +2,19 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from router.answer.prerequisites import ToolNeed, needed_by, needs_of
 from router.answer.results import NeededBy
 from router.contract import Manifest
-from router.provider_formats import Detail, Form, VendorText, handed_record, id_of
+from router.provider_formats import Detail, Form, VendorText
 from router.record import Kind, ToolRecord
-from router.snapshot.difference import CatalogDifference, difference
 from router.snapshot.live import LiveSnapshot
 from router.snapshot.record_store import RecordSequence
-from router.tools.trust import TrustedRecord
-from router.tools.trust.characters import strip_hidden
+
+if TYPE_CHECKING:
+    from router.snapshot.difference import CatalogDifference
+    from router.tools.trust import TrustedRecord
 
 
 class ServedTools:
@@ -27,8 +29,10 @@ class ServedTools:
         """Return which text of its tools this router hands to a model."""
         return self._vendor_text
 
-    def handed(self, record: ToolRecord) -> TrustedRecord:
+    def handed(self, record: ToolRecord) -> "TrustedRecord":
         """Return a record as this router hands it to a model, and what was withheld of it."""
+        from router.provider_formats import handed_record
+
         return handed_record(record, self._vendor_text)
 
     @property
@@ -70,6 +74,8 @@ class ServedTools:
         A skill without instructions is answered with its description. There are no hidden characters, and nothing else
         is withheld: instructions are what a skill is for.
         """
+        from router.tools.trust.characters import strip_hidden
+
         record = self.complete_record(tool_id)
         if record is None or record.kind is not Kind.SKILL:
             return ""
@@ -104,12 +110,14 @@ class ServedTools:
         counts = Counter(rows[ordinal].provider for ordinal in records.by_id().tolist())
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0] or "")))
 
-    def difference(self, before: "ServedTools") -> CatalogDifference:
+    def difference(self, before: "ServedTools") -> "CatalogDifference":
         """Return the tools that another router lacks, has otherwise, or has beyond these: what changed since it.
 
         Definitions and English phrases are compared, phrases in other languages are not. Reads all records of both:
         about a second for 10,000 tools.
         """
+        from router.snapshot.difference import difference
+
         return difference(before._live.snapshot.records, self._live.snapshot.records)
 
     def tokens(self, tool_id: str) -> Mapping[str, Mapping[str, int]] | None:
@@ -132,6 +140,8 @@ class ServedTools:
         Most names can be decoded; for one that ends in a hash the ids of all tools are read, once for each snapshot and
         overlay: .3 s for 10,000.
         """
+        from router.provider_formats import id_of
+
         records = self._live.snapshot.records
         return id_of(name, lambda tool_id: records.ordinal(tool_id) is not None, lambda: records.facets.hashed_names)
 

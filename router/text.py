@@ -107,9 +107,12 @@ def pretokenize(text: str) -> str:
         text = "".join(c if _is_text(c) else " " for c in text)
     forms: list[str] = []
     for chunk in text.split():
+        if _is_plain_word(chunk):
+            forms.append(chunk)  # the common case, in which there is nothing to strip
+            continue
         chunk = chunk.strip("-_.'").removesuffix("'s")
-        if chunk.isalpha() and chunk.isascii() and (chunk.islower() or chunk[1:].islower()):
-            forms.append(chunk)  # the common case: a plain word
+        if _is_plain_word(chunk):
+            forms.append(chunk)
         elif chunk:
             forms.extend(_forms(chunk))
     return " ".join(forms)
@@ -118,6 +121,10 @@ def pretokenize(text: str) -> str:
 def identifier_words(identifier: str) -> list[str]:
     """Return the words of an identifier in order, lower case, without joined forms: `getUserById` → get user by id."""
     return [hump.lower() for piece in re.split(r"[\W_]+", identifier) for hump in _HUMP.findall(piece)]
+
+
+def _is_plain_word(chunk: str) -> bool:
+    return chunk.isalpha() and chunk.isascii() and (chunk.islower() or chunk[1:].islower())
 
 
 def _is_text(character: str) -> bool:

@@ -24,6 +24,7 @@ LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
             "expansion",
             "files",
             "fingerprint",
+            "lazy_exports",
             "contract",
             "text",
             "process",

@@ -28,7 +28,17 @@ Figures = Mapping[str, Any]
 Clock = Callable[[], float]
 Item = TypeVar("Item")
 
-_PACKAGES = ("numpy", "onnxruntime", "tantivy", "tokenizers", "faiss-cpu", "usearch", "duckdb", "sentence-transformers")
+_PACKAGES = (
+    "numpy",
+    "onnxruntime",
+    "tantivy",
+    "tokenizers",
+    "faiss-cpu",
+    "lancedb",
+    "usearch",
+    "duckdb",
+    "sentence-transformers",
+)
 _ONE_THREAD = {f"{pool}_NUM_THREADS": "1" for pool in ("OMP", "OPENBLAS", "MKL", "RAYON")}
 _ONE_THREAD["TOKENIZERS_PARALLELISM"] = "false"
 

@@ -46,7 +46,7 @@ def held(pid: int) -> Held | None:
 
 def children(pid: int) -> list[int]:
     """Return the processes that a process has started and that have not been waited for, in the order of their ids."""
-    found = []
+    found: list[int] = []
     for task in _listed(Path(f"/proc/{pid}/task")):
         try:
             found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())

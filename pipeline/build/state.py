@@ -112,8 +112,10 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     # Beside the tools' own hashes: an API that moved is no other tool, but a call must find it. Left out where there is
     # none, so that the hash of a catalog without APIs is as in earlier versions.
     called = {"operations": Streamed(lambda: _operations(catalog))} if any(_operations(catalog)) else {}
+    engine = settings.vectors.engine  # with candidates of another, other tools may be missed
     inputs = {
         **called,
+        **({"engine": engine} if engine != "faiss" else {}),
         "versions": VERSIONS,
         "tools": Streamed(lambda: ([tool_id, catalog.hashes[tool_id]] for tool_id in sorted(catalog.hashes))),
         "expansions": Streamed(lambda: _expansions(enrichment), is_object=True),

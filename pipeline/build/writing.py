@@ -92,6 +92,7 @@ def _contents(
         quarantined=state.quarantined,
         prerequisites=prerequisites,
         preferred_encoder=settings.vectors.preferred_name,
+        engine=settings.vectors.engine,
     )
 
 

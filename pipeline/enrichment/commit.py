@@ -107,6 +107,7 @@ def answer_and_commit(
             except duckdb.Error:
                 raise
             except BaseException as interruption:
+                keep(last)  # again: not every generator gives it once more
                 with suppress(StopIteration):
                     keep(_interrupt(groups, interruption))
                 for group in groups:

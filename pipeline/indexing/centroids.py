@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 # Codes that a request is compared with: 300,000 of 384 dims are 29 MB, some four milliseconds of one core.
 MOST_SCANNED = 300_000
+# One cell in five is scanned. See docs/decisions/0116-fewer-candidates.md.
+_CELLS_PER_PROBE = 5
 _TRAINED_ON = 16_384
 _ITERATIONS = 8
 
@@ -27,7 +29,7 @@ def index_centroids(centroids: NDArray[np.float32], path: Path) -> None:
     sample = np.linspace(0, tools - 1, min(tools, max(_TRAINED_ON, 40 * cells))).astype(np.int64)
     if cells:
         index.cp.niter, index.cp.seed, index.cp.spherical = _ITERATIONS, 0, True
-        index.nprobe = cells // 4
+        index.nprobe = max(cells // _CELLS_PER_PROBE, 1)
     product.cp.min_points_per_centroid = 1
     with _threads(0 if cells else 1):
         index.train(np.ascontiguousarray(centroids[sample]))

@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.indexing.centroids import index_centroids
+from pipeline.indexing.lance_table import write_table
 from pipeline.indexing.moments import MomentsAccumulator, centroids
 from pipeline.scratch import mapped_array, release
+from pipeline.settings import CandidateEngine
 from router import contract
 from router.retrieval.retrievers import DenseView, ToolVectors, candidate_count, has_faiss
 
@@ -21,16 +23,21 @@ _BLOCK = 4096  # tools in memory at once
 
 
 def write_dense(
-    folder: Path, documents: NDArray[np.float32], phrases: NDArray[np.float32], offsets: NDArray[np.int64]
+    folder: Path,
+    documents: NDArray[np.float32],
+    phrases: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    engine: CandidateEngine = "faiss",
 ) -> None:
     """Write the dense part of a snapshot, block by block, so that the matrices may be memory-mapped.
 
     `documents` (tools, dim) and `phrases` (phrases, dim) are float32 and L2-normalised; tool i owns
-    phrases[offsets[i]:offsets[i+1]]. A large catalog gets an index of candidates where faiss is installed; without one
-    the router scores every vector.
+    phrases[offsets[i]:offsets[i+1]]. A large catalog gets an index of candidates for an engine. Where that is faiss and
+    it is not installed there is none, and the router scores every vector. Raises SnapshotInvalid where it is lancedb
+    and that is not installed.
     """
     vectors = _write_vectors(folder, documents, phrases, offsets)
-    if not _is_large(len(documents), len(vectors.rows)) or not has_faiss():
+    if not _is_large(len(documents), len(vectors.rows)) or (engine == "faiss" and not has_faiss()):
         return
     accumulator = MomentsAccumulator.of(vectors)
     stored = mapped_array(folder / ".centroids.npy", documents.shape, np.float32)
@@ -42,7 +49,10 @@ def write_dense(
             release(vectors.rows)
             release(stored)
         accumulator.moments().save(folder / contract.MOMENTS)
-        index_centroids(stored, folder / contract.CANDIDATES)
+        if engine == "lancedb":
+            write_table(stored, folder)
+        else:
+            index_centroids(stored, folder / contract.CANDIDATES)
     finally:
         (folder / ".centroids.npy").unlink()
 

@@ -11,6 +11,7 @@ import numpy as np
 from pipeline.indexing import dense
 from pipeline.records import Catalog
 from pipeline.scratch import SHARD_SIZE
+from pipeline.settings import CandidateEngine
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import CatalogVectors
 from router import contract
@@ -26,13 +27,14 @@ from router.tools.prerequisites import Prerequisite
 class ServedCatalog:
     """What is served of a catalog, in the order of ordinals: records, their documents, vectors, and for each tool
     whether it has an expansion of its own. `vectors` is None without an encoder. `prerequisites` are the edges between
-    its tools."""
+    its tools. `engine` finds the candidates of a large catalog."""
 
     catalog: Catalog
     documents: Sequence[FieldDocuments]
     vectors: CatalogVectors | None
     expanded: Sequence[contract.Expanded]
     prerequisites: Sequence[Prerequisite] = ()
+    engine: CandidateEngine = "faiss"
 
 
 def write_served_files(folder: Path, served: ServedCatalog) -> str:
@@ -51,7 +53,7 @@ def write_served_files(folder: Path, served: ServedCatalog) -> str:
     if (graph := PrerequisiteGraph.of(records, served.prerequisites)) is not None:
         graph.save(folder)
     if (vectors := served.vectors) is not None:
-        dense.write_dense(folder, vectors.documents, vectors.phrases, vectors.offsets)
+        dense.write_dense(folder, vectors.documents, vectors.phrases, vectors.offsets, served.engine)
         (folder / contract.ENCODER_FOLDER).mkdir()
         for name in (contract.ENCODER_MODEL, contract.ENCODER_TOKENIZER):
             _link(vectors.export.folder / name, folder / contract.ENCODER_FOLDER / name)
@@ -77,7 +79,8 @@ def _write_records(folder: Path, served: ServedCatalog, counter: TokenCounter) -
 def slow_search_note(folder: Path, vectors: CatalogVectors) -> str | None:
     """Return a note where each request will be compared with so many vectors that it is felt; else None."""
     count = len(vectors.documents) + len(vectors.phrases)
-    if count <= MOST_COPIED or (folder / contract.CANDIDATES).exists():
+    has_candidates = any((folder / name).exists() for name in (contract.CANDIDATES, contract.CANDIDATE_TABLE))
+    if count <= MOST_COPIED or has_candidates:
         return None
     return NO_FAISS_WARNING.format(vectors=count)
 

@@ -29,6 +29,7 @@ from pipeline.publish.snapshot_learning import (
     learn_from_past_requests,
 )
 from pipeline.records import Catalog
+from pipeline.settings import CandidateEngine
 from pipeline.sources import Coverage
 from pipeline.vectors import CatalogVectors
 from router import Router
@@ -66,7 +67,8 @@ class SnapshotContents:
     is what the build went without, `stale_sources` are the sources whose last known records it holds, as JSON. `past`
     are past requests with their vectors, `fit_weights` says to fit the recipe to them, `calibration` what abstention is
     calibrated on, None where it is not, `quarantined` the tools that are held back alone. `prerequisites` are the edges
-    between tools, None where the recipe has no use for them. `preferred_encoder` is as in `Manifest`.
+    between tools, None where the recipe has no use for them. `preferred_encoder` is as in `Manifest`. `engine`
+    finds the candidates of a large catalog.
     """
 
     catalog_name: str
@@ -90,6 +92,7 @@ class SnapshotContents:
     coverage: Sequence[Coverage] = ()
     prerequisites: Sequence[Prerequisite] | None = None
     preferred_encoder: str = ""
+    engine: CandidateEngine = "faiss"
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,12 @@ def write_snapshot(
         lengths = write_lexical(contents.documents, folder, contents.languages, execution=execution)
         progress.start("write", None)
         served = ServedCatalog(
-            contents.catalog, contents.documents, vectors, _expanded(contents), contents.prerequisites or ()
+            contents.catalog,
+            contents.documents,
+            vectors,
+            _expanded(contents),
+            contents.prerequisites or (),
+            contents.engine,
         )
         token_counter = execution.run("write", write_served_files, folder, served)
         if vectors and (note := slow_search_note(folder, vectors)):

@@ -20,7 +20,13 @@ from pipeline.settings.ledger import LedgerSettings
 from pipeline.settings.limits import LimitsSettings
 from pipeline.settings.loading import CATALOG_FILE, left_out, load, overrides, with_provider, without_commands
 from pipeline.settings.monitoring import EVENTS, Event, MetricsSettings, NotifySettings
-from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
+from pipeline.settings.snapshot import (
+    CandidateEngine,
+    PublishSettings,
+    RetrievalSettings,
+    TuningSettings,
+    VectorSettings,
+)
 from pipeline.settings.sources import SourceSettings, SourcesSettings
 
 __all__ = [
@@ -29,6 +35,7 @@ __all__ = [
     "EVENTS",
     "AssessmentSettings",
     "BatchSettings",
+    "CandidateEngine",
     "CatalogSettings",
     "EnrichmentSettings",
     "Event",

@@ -16,6 +16,8 @@ from router.retrieval.recipe import RECIPES, Recipe
 from router.signing.private_keys import PEM_START
 from router.snapshot.store.bucket.url import checked_url
 
+CandidateEngine = Literal["faiss", "lancedb"]
+
 
 class VectorSettings(Section):
     """The encoder, which turns texts into vectors."""
@@ -33,6 +35,9 @@ class VectorSettings(Section):
     fp32."""
     batch_size: int = Field(16, ge=1)
     """The most texts that are embedded at once."""
+    engine: CandidateEngine = "faiss"
+    """What finds the candidates of a large catalog: `faiss` in an index that a router holds in memory, `lancedb` in a
+    table on disk. The second takes the extra `lancedb`, in builds and routers. See docs/engines.md."""
 
     @property
     def preferred_name(self) -> str:

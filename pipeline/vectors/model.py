@@ -1,5 +1,6 @@
 """Chooses the encoder model of a build and finds its files."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from pipeline.errors import RunAborted
@@ -16,6 +17,7 @@ from router.encoding.export import (
     tools_folder,
 )
 from router.errors import EncoderInvalid
+from router.retrieval.retrievers.lance_candidates import NO_LANCEDB
 
 _FILES = ["*.json", "*.txt", "*.safetensors", "pytorch_model.bin", "[0-9]_*/*", CHECKSUMS_FILE]
 
@@ -23,11 +25,14 @@ _FILES = ["*.json", "*.txt", "*.safetensors", "pytorch_model.bin", "[0-9]_*/*", 
 def resolve_encoder(settings: VectorSettings, progress: Progress) -> EncoderModel | None:
     """Return the encoder that the settings name; None where vectors are not wanted.
 
-    Raises RunAborted where it cannot be had, or its files are not those of a sentence encoder.
+    Raises RunAborted where it cannot be had, its files are not those of a sentence encoder, or the engine that is to
+    hold its vectors is not installed.
     """
     wanted = settings.encoder
     if wanted == "none":
         return None
+    if settings.engine == "lancedb" and find_spec("lancedb") is None:
+        raise RunAborted(f"vectors.engine = 'lancedb': {NO_LANCEDB}")
     if wanted != "auto":
         return _described(wanted, settings)
     try:

@@ -22,7 +22,7 @@ class Explainer:
             nearest = snapshot.dense.best_phrases(result.query.adapted_vector, ordinals)
             self._phrases = dict(zip(ordinals, nearest, strict=True))
         self._result = result
-        self._ranks = {signal: _ranks(ranking) for signal, ranking in rankings.items()}
+        self._ranks = {str(signal): _ranks(ranking) for signal, ranking in rankings.items()}
         self._whole = _ranks(result.whole)
         self._covered = _ranks(result.covered.ranking) if result.covered else {}
 
@@ -41,8 +41,8 @@ class Explainer:
             entry.record.tool_id,
             entry.record,
             score,
-            ranks={str(signal): ranks[ordinal] for signal, ranks in self._ranks.items() if ordinal in ranks},
-            contributions={str(signal): part for signal, part in contributions.items()},
+            ranks={signal: ranks[ordinal] for signal, ranks in self._ranks.items() if ordinal in ranks},
+            contributions={signal.value: part for signal, part in contributions.items()},
             phrase=None if (best := self._phrases.get(ordinal)) is None else entry.phrases[best],
             assumed=assumed,
             step=step,
@@ -61,7 +61,8 @@ class Explainer:
 
 def also_from(snapshot: Snapshot, result: SearchResult, ordinal: int) -> tuple[str, ...]:
     """Return the ids of a tool's duplicates that the answer leaves out."""
-    return tuple(snapshot.records.tool_id(duplicate) for duplicate in result.duplicates.get(ordinal, ()))
+    duplicates = result.duplicates.get(ordinal)
+    return tuple(map(snapshot.records.tool_id, duplicates)) if duplicates else ()
 
 
 def _ranks(ranking: Ranking) -> dict[int, int]:

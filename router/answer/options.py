@@ -4,14 +4,17 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, replace
 from numbers import Integral
-from typing import Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from router.answer.reranking import Reranking
 from router.errors import RequestInvalid, SettingsInvalid, quoted
 from router.provider_formats import Detail, Form, VendorText, parse_choice
 from router.retrieval.recipe import RECIPES, Recipe
-from router.selection import Profile, Selection
+from router.selection.settings import Selection
 from router.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from router.selection import Profile
 
 MAX_CATEGORY = 512  # characters
 
@@ -128,7 +131,7 @@ class CheckedOptions:
 _PLAIN = Selection()
 
 
-def options_within(profile: Profile, options: CheckedOptions) -> CheckedOptions:
+def options_within(profile: "Profile", options: CheckedOptions) -> CheckedOptions:
     """Return options with a profile's selection, and no more tools and tokens than it grants."""
     budgets = [budget for budget in (profile.budget, options.token_budget) if budget is not None]
     return replace(

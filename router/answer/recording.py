@@ -2,19 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from router.answer.options import CheckedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, SettingsInvalid, quoted
-from router.feedback import FeedbackLog, Outcome
-from router.feedback.events import MAX_NAME
-from router.feedback.log import parse_outcome
 from router.search.conversation import Message, user_messages
 from router.search.search import clean_request
 
+if TYPE_CHECKING:
+    from router.feedback import FeedbackLog, Outcome
+
 
 def record_answer(
-    log: FeedbackLog | None, routed: RoutedTools, request: str | Sequence[Message], options: CheckedOptions
+    log: "FeedbackLog | None", routed: RoutedTools, request: str | Sequence[Message], options: CheckedOptions
 ) -> RoutedTools:
     """Return an answer with its id in the log; as it is where no log keeps it.
 
@@ -30,10 +31,10 @@ def record_answer(
 
 
 def record_outcome(
-    log: FeedbackLog | None,
+    log: "FeedbackLog | None",
     answer: RoutedTools | str,
     tool_id: str,
-    outcome: Outcome | str,
+    outcome: "Outcome | str",
     snapshot: str,
     caller: str | None,
 ) -> None:
@@ -44,6 +45,9 @@ def record_outcome(
     """
     if log is None:
         raise SettingsInvalid("the router keeps no feedback: open it with feedback=FeedbackLog(folder)")
+    from router.feedback.events import MAX_NAME  # here: a router without a log needs none of it
+    from router.feedback.log import parse_outcome
+
     if not isinstance(tool_id, str) or not 0 < len(tool_id) <= MAX_NAME:
         raise RequestInvalid(f"tool_id is {quoted(tool_id)}, it must be the id of a tool")
     if not isinstance(caller, str | None):

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from router.provider_formats import Detail, Form, Rendered, VendorText, render
+from router.provider_formats.formats import Detail, Form, VendorText
 from router.record import ToolRecord
+
+if TYPE_CHECKING:
+    from router.provider_formats import Rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,9 @@ class RoutedTools:
         probability = "" if self.fits is None else f" (probability that one does: {self.fits:.2f})"
         return f"Most likely no tool fits this request{probability}."
 
-    def render(self, form: Form | str | None = None, *, strict: bool = False, defer_loading: bool = False) -> Rendered:
+    def render(
+        self, form: Form | str | None = None, *, strict: bool = False, defer_loading: bool = False
+    ) -> "Rendered":
         """Return the tools in a provider's format, those of `always` first, with the id behind each name.
 
         Steering text of vendors is left out, and told in `withheld`, unless the router hands over verbatim.
@@ -187,6 +192,8 @@ class RoutedTools:
         Raises:
             SettingsInvalid: The form is unknown, or has no deferred tools.
         """
+        from router.provider_formats import render  # here: whoever reads the records renders nothing
+
         tools = (*self.always, *self.tools)
         records, details = [tool.record for tool in tools], [tool.detail for tool in tools]
         form = self.form if form is None else form

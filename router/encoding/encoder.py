@@ -42,6 +42,13 @@ class Encoder(Protocol):
         ...
 
 
+def import_runtime() -> None:
+    """Import ONNX Runtime and the tokenizers, which a router over a lexical snapshot does without."""
+    silence_onnxruntime()
+    import onnxruntime  # noqa: F401
+    import tokenizers  # noqa: F401
+
+
 class OnnxEncoder:
     """An exported sentence encoder, with its pooling and normalisation inside the graph."""
 
@@ -61,8 +68,7 @@ class OnnxEncoder:
 
         Raises SnapshotInvalid where either cannot be loaded.
         """
-        # Imported here: a router over a lexical snapshot needs neither package.
-        silence_onnxruntime()
+        import_runtime()
         import onnxruntime
         from tokenizers import Tokenizer
 

@@ -7,6 +7,7 @@ long request costs linear time.
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from router.tools.implicit_needs import ImplicitNeed
 
@@ -30,33 +31,33 @@ _THEM = r"(?:(?i:it|them|me|him|her|everyone|everybody)\b)"
 # Case tells names.
 _THIRD = r"(?:(?i:the|my|our|your|them|him|her|everyone|everybody)\b|#\w{1,40}|[A-Z][a-z]\w{0,40})"
 
-_PATTERNS: Mapping[ImplicitNeed, re.Pattern[str]] = {
-    ImplicitNeed.WRITE_FILE: re.compile(
+_PATTERNS: Mapping[ImplicitNeed, str] = {
+    ImplicitNeed.WRITE_FILE: (
         rf"\b(?i:(?:{_SAVE}|put|record|keep|note|results?)\b{_REST}\b(?:to|in|into|as|under) {_KIND}{_FILE}"
         rf"|(?:list\b{_REST} into|(?:saved|exported|written|dumped) (?:as|to|into)) {_KIND}{_FILE}"
         rf"|{_SAVE}\b{_REST}\b(?:to|in|into|as) {_KIND}file\b)"
     ),
-    ImplicitNeed.CURRENT_TIME: re.compile(
+    ImplicitNeed.CURRENT_TIME: (
         rf"\b(?i:today|tomorrow|yesterday|tonight|so far this"
         rf"|(?:this|next|last|past|coming) (?:week|weekend|month|quarter|year|morning|afternoon|evening|night"
         rf"|{_WEEKDAY})"
         rf"|(?:past|last|next) {_SOME} {_SPAN}|(?:{_SOME}|a few|an?) {_SPAN} (?:ago|from now)|(?:year|month) so far)\b"
     ),
-    ImplicitNeed.CURRENT_USER: re.compile(
+    ImplicitNeed.CURRENT_USER: (
         r"\b(?i:assigned to me|\w{1,30}ed by me|(?:is|are) mine|(?:re)?assign\b[^.,;?!]{0,40}? to (?:me|myself))\b"
     ),
-    ImplicitNeed.SEND_MAIL: re.compile(
+    ImplicitNeed.SEND_MAIL: (
         rf"{_ASKED}(?i:e-?mail|mail) (?:{_THEM}|{_THIRD}|(?i:that|this|these|those|both|all|an?)\b)"
         rf"|{_ASKED}(?<!, )(?i:e-?mail|mail) \w{{1,60}}@"  # "first name Ann, email ann@" is a form
         r"|(?<!ordered )(?<!sorted )(?<!reached me )\b(?i:by|via|as|over) (?i:e-?mail|mail)\b(?! or\b)"
         r"|\b(?i:to my (?:e-?mail|inbox|mailbox))\b"
         rf"|{_ASKED}(?i:send) (?:(?i:an|me an|him an|her an|them an) |[A-Z][a-z]{{1,30}} (?i:an) )(?i:e-?mail)\b"
     ),
-    ImplicitNeed.SEND_MESSAGE: re.compile(
+    ImplicitNeed.SEND_MESSAGE: (
         rf"{_ASKED}(?:(?i:text|message|ping|dm) {_THEM}|(?i:text|message|ping|dm) (?:[A-Z][a-z]+|the\b)"
         r"|(?i:post (?:it|them|this|the \w{1,40}) (?:to|in|into) [^.;?!]{0,40}?(?:channel|chat|room|#\w)))"
     ),
-    ImplicitNeed.SIGN_IN: re.compile(
+    ImplicitNeed.SIGN_IN: (
         r"\b(?i:pass ?(?:word|code)s?(?:,? (?:is|are)\b|:? [\"'`]?(?=[^\s\"'`]{0,40}\d))"
         r"|(?:log|sign)(?:ging|ing)? (?:me )?in(?:to| to)?\b"
         r"(?=[^.;?!\n]{0,40}\b(?:account|bank|password|portal|platform)\b))"
@@ -95,10 +96,16 @@ def find_implicit_needs(request: str, wanted: Collection[ImplicitNeed] = tuple(I
     lower = request.lower()
     shown = [
         ShownNeed((need,), match.group())
-        for need, pattern in _PATTERNS.items()
-        if need in wanted and any(head in lower for head in _HEADS[need]) and (match := pattern.search(request))
+        for need, heads in _HEADS.items()
+        if need in wanted and any(head in lower for head in heads) and (match := _compiled(need).search(request))
     ]
     either = tuple(need for need in _EITHER if need in wanted)
     if either and "send" in lower and not any(set(one.needs) & set(either) for one in shown):
         shown += [ShownNeed(either, match.group()) for match in [_SEND.search(request)] if match]
     return tuple(shown)
+
+
+@cache
+def _compiled(need: ImplicitNeed) -> re.Pattern[str]:
+    """Return the pattern of a need, compiled when a request first has one of its heads: most have none."""
+    return re.compile(_PATTERNS[need])

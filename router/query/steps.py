@@ -173,8 +173,16 @@ def _is_pasted(request: str, prose_clauses: list[_Piece], clauses: list[_Piece])
 
 def _is_machine_text(piece: str) -> bool:
     """Return whether a piece is a line of a log or code: those are about 30 % digits and signs, prose below 10 %."""
-    signs = sum(not (character.isalpha() or character.isspace() or character in "'’.,!?") for character in piece)
-    return signs > 0.2 * len(piece)
+    if piece.isascii():  # the same in a tenth of the time
+        return len(piece.translate(_WITHOUT_PROSE)) > 0.2 * len(piece)
+    return sum(not _is_prose(character) for character in piece) > 0.2 * len(piece)
+
+
+def _is_prose(character: str) -> bool:
+    return character.isalpha() or character.isspace() or character in "'’.,!?"
+
+
+_WITHOUT_PROSE = {code: None for code in range(128) if _is_prose(chr(code))}
 
 
 def _count_words(text: str) -> int:

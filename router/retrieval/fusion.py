@@ -44,8 +44,8 @@ class LazyContributions(Sequence[Contributions]):
     def __getitem__(self, row: int | slice) -> "Contributions | LazyContributions":
         if isinstance(row, slice):
             return LazyContributions(self._parts, self._order[row])
-        column = self._order[row]
-        return {signal: float(part[column]) for signal, part in self._parts.items() if part[column]}
+        column = self._order.item(row)
+        return {signal: value for signal, part in self._parts.items() if (value := part.item(column))}
 
 
 def fuse(

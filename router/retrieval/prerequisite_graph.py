@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,7 +20,10 @@ from router.contract import PREREQUISITE_OFFSETS, PREREQUISITES, PROVIDER_GROUPS
 from router.errors import SnapshotInvalid
 from router.record import ToolRecord
 from router.retrieval.arrays import load_array, load_bytes, load_offsets
-from router.tools.prerequisites import NeedKind, Prerequisite
+from router.tools.prerequisites.kinds import NeedKind
+
+if TYPE_CHECKING:
+    from router.tools.prerequisites import Prerequisite
 
 
 class Resolver(NamedTuple):
@@ -62,7 +65,7 @@ class PrerequisiteGraph:
     moved_to: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, records: Sequence[ToolRecord], edges: Iterable[Prerequisite]) -> "PrerequisiteGraph | None":
+    def of(cls, records: Sequence[ToolRecord], edges: "Iterable[Prerequisite]") -> "PrerequisiteGraph | None":
         """Return the graph of edges, sorted as `find_prerequisites` returns them; None without any.
 
         `records` are in the order of ordinals, which is that of their ids.

@@ -50,22 +50,24 @@ def cover_steps(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> StepC
     """
     if len(parts) != len(steps):
         raise ValueError(f"{len(parts)} rankings for {len(steps)} steps: give one ranking a step")
-    ordinals = np.unique(np.concatenate([whole.ordinals, *(part.ordinals for part in parts)]))
+    lists = [whole.ordinals, *(part.ordinals for part in parts)]
+    ordinals, places = np.unique(np.concatenate(lists), return_inverse=True)
+    rows_of_whole, *rows_of_parts = np.split(places, np.cumsum([len(tools) for tools in lists[:-1]]))
     # A tool outside a list is below all in it; standardised scores can be negative there.
     base = np.full(len(ordinals), min(0.0, float(whole.scores.min(initial=0.0))))
-    base[np.searchsorted(ordinals, whole.ordinals)] = whole.scores
+    base[rows_of_whole] = whole.scores
     gains, best_step = np.zeros(len(ordinals)), np.full(len(ordinals), -1)
     is_mostly_steps = steps.share > _MOSTLY
     gain = _GAIN if sum(weight == 1 for weight in steps.weights) < MANY_STEPS else _GAIN_OF_MANY
-    for step, (part, weight) in enumerate(zip(parts, steps.weights, strict=True)):
+    for step, (part, rows, weight) in enumerate(zip(parts, rows_of_parts, steps.weights, strict=True)):
         scale = gain * weight * (_scale(whole, part) if is_mostly_steps else 1.0)
-        rows = np.searchsorted(ordinals, part.ordinals)
-        better = rows[scale * part.scores > gains[rows]]
-        gains[rows] = np.maximum(gains[rows], scale * part.scores)
-        best_step[better] = step
+        scaled = scale * part.scores
+        better = scaled > gains[rows]
+        gains[rows[better]] = scaled[better]
+        best_step[rows[better]] = step
     scores = steps.share * base + gains
     order = np.lexsort((ordinals, -scores))
-    front = np.searchsorted(ordinals, whole.ordinals[:1]).tolist() if is_mostly_steps else []
+    front = rows_of_whole[:1].tolist() if is_mostly_steps else []
     reserved = [np.searchsorted(ordinals, tools).tolist() for tools in _reserved(parts, steps)]
     order = _moved_to_front(list(dict.fromkeys([*front, *(rows[0] for rows in reserved)])), order)
     order = _moved_into_window(
@@ -90,7 +92,7 @@ def _reserved(parts: Sequence[Ranking], steps: Steps) -> list[list[int]]:
 
 def _moved_to_front(front: list[int], order: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rows of `order` with those of `front` before the others."""
-    return np.array([*front, *(row for row in order.tolist() if row not in front)], np.int64)
+    return np.concatenate([np.array(front, np.int64), _without(order, front)])
 
 
 def _moved_into_window(order: NDArray[np.int64], promoted: list[int]) -> NDArray[np.int64]:
@@ -101,8 +103,15 @@ def _moved_into_window(order: NDArray[np.int64], promoted: list[int]) -> NDArray
     replaceable = [row for row in window[1:] if row not in promoted]
     dropped = set(replaceable[max(len(replaceable) - len(new), 0) :]) if new else set()
     staying = [row for row in window if row not in dropped]
-    rest = [row for row in order.tolist() if row not in staying and row not in new]
-    return np.array([*staying, *new, *rest], np.int64)
+    placed = [*staying, *new]
+    return np.concatenate([np.array(placed, np.int64), _without(order, placed)])
+
+
+def _without(order: NDArray[np.int64], rows: list[int]) -> NDArray[np.int64]:
+    """Return the rows of `order`, which holds each once, but for some."""
+    remains = np.ones(len(order), bool)
+    remains[rows] = False
+    return order[remains[order]]
 
 
 def _scale(whole: Ranking, part: Ranking) -> float:

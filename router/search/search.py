@@ -1,6 +1,7 @@
 """Searches a snapshot for a request: encodes it, ranks it by each signal, fuses, covers its steps and collapses
 duplicates."""
 
+import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from router.retrieval.implicit_needs import MetNeed, bring_tools, choose_tools
 from router.retrieval.no_answer_calibration import FitEstimate, apply_calibrations
 from router.retrieval.prerequisites import Dependent, bring_prerequisites
 from router.retrieval.recipe import Fusion, Normalization, Recipe
-from router.retrieval.retrievers import Admitted, EncodedQuery, Ranking
+from router.retrieval.retrievers import STEP_SHARE, Admitted, EncodedQuery, Ranking
 from router.retrieval.step_fusion import StepCoverage, cover_steps
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
@@ -31,6 +32,9 @@ Vector = NDArray[np.float32]
 # Characters. The encoder reads the first few hundred tokens and the lexical lists the first few hundred terms; a
 # megabyte would take a second to split.
 MAX_REQUEST = 20_000
+
+# A step's lists hold STEP_SHARE of the tools, but not fewer than these, or than the whole request's.
+_LEAST_OF_STEP = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +82,23 @@ def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted 
     steps = find_steps(request) if recipe.steps else Steps()
     unread = _unread(snapshot, request, recipe)
     query, *step_queries = encode_with_steps(snapshot, request, steps, recipe)
+    step_queries = [replace(step, is_step=True) for step in step_queries]
     rankings = rank(snapshot, query, recipe, recipe.depth, admitted)
     whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded, unread)
     ranking, covered = whole, None
     if step_queries:
-        step_rankings = [rank(snapshot, step, recipe, recipe.depth, admitted) for step in step_queries]
+        depth = step_depth(recipe.depth)
+        step_rankings = [rank(snapshot, step, recipe, depth, admitted) for step in step_queries]
         fused_steps = [fuse(of_step, recipe, snapshot.expanded, unread)[0] for of_step in step_rankings]
         covered = cover_steps(whole, fused_steps, steps)
         ranking = covered.ranking
     result = SearchResult(query, rankings, whole, contributions, assumed, steps, covered, ranking)
     return complete(snapshot, _meet_implicit_needs(snapshot, result, recipe, admitted), recipe, admitted)
+
+
+def step_depth(depth: int) -> int:
+    """Return how many tools each list of a step may hold, by how many each list of the whole request may."""
+    return max(math.ceil(depth * STEP_SHARE), min(depth, _LEAST_OF_STEP))
 
 
 def complete(snapshot: Snapshot, result: SearchResult, recipe: Recipe, admitted: Admitted | None) -> SearchResult:

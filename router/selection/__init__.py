@@ -5,12 +5,22 @@ after it, by the scores of `relevance`. `profile` is a selection that its caller
 snapshot that it leaves to them.
 """
 
+from typing import TYPE_CHECKING
+
+from router.lazy_exports import lazy_exports
 from router.selection.admission import Admission, admit
 from router.selection.filtering import FilteredCandidates, filter_candidates
-from router.selection.profile import Profile
-from router.selection.restricted import ProfileSnapshot
 from router.selection.settings import Selection, Weights
 from router.snapshot.facets import Facets
+
+if TYPE_CHECKING:
+    from router.selection.profile import Profile
+    from router.selection.restricted import ProfileSnapshot
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {"router.selection.profile": "Profile", "router.selection.restricted": "ProfileSnapshot"},
+    )
 
 __all__ = [
     "Admission",

@@ -1,7 +1,6 @@
 """The settings of a selection. By default they change nothing: the answer is the fused ranking, cut to k."""
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -205,6 +204,8 @@ class Selection:
 
         Raises SettingsInvalid where the file cannot be read, or a field is unknown or out of range.
         """
+        import tomllib  # here: a router reads no settings file
+
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from router.provider_formats import hashed_names
 from router.record import Kind, ToolRecord
 from router.snapshot.globs import is_glob, matching_names
 
@@ -120,6 +119,8 @@ class Facets:
     @cached_property
     def hashed_names(self) -> Mapping[str, str]:
         """Return tool ids by the rendered names that end in a hash, from which no id can be read."""
+        from router.provider_formats import hashed_names  # here: few names need it
+
         return hashed_names(row.tool_id for row in self.rows if row.tool_id)
 
     @cached_property

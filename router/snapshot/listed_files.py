@@ -15,6 +15,7 @@ _HIDDEN = (f".{contract.CATALOG_DB}-", ".nfs")
 _MOST_TOLD = 5
 
 _ALWAYS = (contract.RECORDS, contract.RECORD_OFFSETS, contract.TOKEN_COUNTS)
+_INDEX_FOLDERS = (*LEXICAL_SIGNALS, contract.CANDIDATE_TABLE)
 _INDEX = "meta.json"  # of Tantivy: it names the others
 _DENSE = (
     contract.VECTORS,
@@ -43,7 +44,7 @@ def require_listed(folder: Path, manifest: Manifest, *, whole: bool = False) -> 
         if name not in manifest.files:
             raise SnapshotInvalid(f"{folder / contract.MANIFEST} does not list {name}, which {reason} needs")
     for name in unlisted_files(folder, manifest):
-        if name.split("/")[0] in LEXICAL_SIGNALS and not name.rpartition("/")[2].startswith("."):
+        if name.split("/")[0] in _INDEX_FOLDERS and not name.rpartition("/")[2].startswith("."):
             raise SnapshotInvalid(f"{folder / name} is in an index, and {contract.MANIFEST} does not list it")
 
 
@@ -70,8 +71,9 @@ def _required(manifest: Manifest) -> Iterator[tuple[str, str]]:
             yield f"{signal}/{_INDEX}", f"the signal {signal}"
         elif manifest.encoder is not None:
             yield from ((name, f"the signal {signal}") for name in (_INTENT if signal is Signal.INTENT else _DENSE))
-    if contract.CANDIDATES in manifest.files:
-        yield contract.MOMENTS, contract.CANDIDATES
+    for candidates in (contract.CANDIDATES, contract.CANDIDATE_TABLE):
+        if any(name.split("/")[0] == candidates for name in manifest.files):
+            yield contract.MOMENTS, candidates
     if manifest.tuning.get("fitting", {}).get("calibrations"):
         yield contract.BACKGROUND_SCORES, "the calibration"
 

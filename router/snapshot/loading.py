@@ -3,6 +3,7 @@
 Every function raises SnapshotInvalid where a file cannot be read or does not fit. `tools` is the number of tools.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,27 @@ from numpy.typing import NDArray
 
 from router import contract
 from router.contract import Manifest, Signal
-from router.encoding.encoder import Encoder, OnnxEncoder
+from router.encoding.encoder import Encoder, OnnxEncoder, import_runtime
 from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_array, load_bytes, load_offsets
 from router.retrieval.implicit_needs import ImplicitNeedTools
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
+from router.retrieval.retrievers.candidates import has_faiss
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.record_store import RecordStore
+
+
+def import_libraries(manifest: Manifest) -> None:
+    """Import what reads a snapshot's vectors, which takes as long as hashing 100 MB.
+
+    Where a library cannot be imported nothing happens: whoever needs it tells that.
+    """
+    with suppress(ImportError):
+        if Signal.DENSE in manifest.signals and manifest.encoder is not None:
+            import_runtime()
+        if contract.CANDIDATES in manifest.files:
+            has_faiss()
 
 
 def load_records(folder: Path, manifest: Manifest) -> RecordStore:

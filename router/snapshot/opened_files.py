@@ -10,34 +10,48 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from router.errors import SnapshotInvalid
 from router.files import open_in
-from router.fingerprint import descriptor_sha256
+from router.snapshot.hashing import hash_opened
 
 _DESCRIPTORS = Path("/proc/self/fd")  # a link there opens the same file again, wherever its path leads by now
 
 
 @contextmanager
-def open_files(folder: Path, files: Mapping[str, str], *, check: bool = True) -> Iterator[Path]:
+def open_files(
+    folder: Path,
+    files: Mapping[str, str],
+    *,
+    check: bool = True,
+    threads: int = 0,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> Iterator[Path]:
     """Open files of a snapshot by name, and give a folder that leads to them and to nothing else.
 
-    With `check` each is compared with its sha256. Raises SnapshotInvalid for a file that is missing, is no regular
-    file, lies outside the folder, differs from its checksum, or is changed inside the block; what the block raises of
-    that kind names the snapshot's folder. Without /proc, files are opened by their paths, and compared afterwards.
+    With `check` each is compared with its sha256 before the block is entered, by so many `threads` beside the caller's.
+    `meanwhile` runs beside them: it must not read the files. Raises SnapshotInvalid for a file that is missing, is no
+    regular file, lies outside the folder, differs from its checksum, or is changed until the block ends; what the block
+    raises of that kind names the snapshot's folder. Without /proc, files are opened by their paths, and compared
+    afterwards.
     """
     by_descriptor = _DESCRIPTORS.is_dir()
     with ExitStack() as stack:
-        links = Path(tempfile.mkdtemp(prefix="quartermaster-"))
-        stack.callback(remove_links, links)
         opened: dict[str, tuple[int, os.stat_result]] = {}
-        for name, expected in files.items():
-            descriptor = open_verified(folder, name, expected if check else None)
+        for name in files:
+            descriptor = _open(folder, name)
             stack.callback(os.close, descriptor)
             opened[name] = descriptor, os.fstat(descriptor)
+        if check:
+            _compare(folder, {name: descriptor for name, (descriptor, _) in opened.items()}, files, threads, meanwhile)
+        else:
+            meanwhile()
+        links = Path(tempfile.mkdtemp(prefix="quartermaster-"))
+        stack.callback(remove_links, links)
+        for name, (descriptor, _) in opened.items():
             link = links / name
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(_DESCRIPTORS / str(descriptor) if by_descriptor else (folder / name).resolve())
@@ -50,25 +64,39 @@ def open_files(folder: Path, files: Mapping[str, str], *, check: bool = True) ->
                 raise SnapshotInvalid(f"{folder / name} was changed while it was opened; try again")
 
 
-def open_verified(folder: Path, name: str, expected: str | None) -> int:
-    """Return a descriptor of a file of a snapshot, whose sha256 is `expected`; None compares nothing.
-
-    Raises SnapshotInvalid as `open_files` does.
-    """
+def verify(folder: Path, name: str, expected: str) -> None:
+    """Compare one file of a snapshot with its sha256. Raises SnapshotInvalid as `open_files` does."""
+    descriptor = _open(folder, name)
     try:
-        descriptor = open_in(folder, name)
-        try:
-            if expected is None or descriptor_sha256(descriptor) == expected:
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
+        _compare(folder, {name: descriptor}, {name: expected}, 0, lambda: None)
+    finally:
+        os.close(descriptor)
+
+
+def _open(folder: Path, name: str) -> int:
+    try:
+        return open_in(folder, name)
     except (OSError, ValueError) as error:
         raise SnapshotInvalid(f"{folder / name} cannot be read: {error}") from error
-    os.close(descriptor)
-    raise SnapshotInvalid(
-        f"{folder / name} is corrupt: its checksum is not the one in the manifest; roll back or rebuild"
-    )
+
+
+def _compare(
+    folder: Path,
+    descriptors: Mapping[str, int],
+    files: Mapping[str, str],
+    threads: int,
+    meanwhile: Callable[[], object],
+) -> None:
+    """Raise SnapshotInvalid for the first file that cannot be read, or differs from its checksum."""
+    hashed = hash_opened([*descriptors.values()], threads, meanwhile)
+    for name, descriptor in descriptors.items():
+        result = hashed.get(descriptor)
+        if isinstance(result, OSError):
+            raise SnapshotInvalid(f"{folder / name} cannot be read: {result}") from result
+        if result != files[name]:
+            raise SnapshotInvalid(
+                f"{folder / name} is corrupt: its checksum is not the one in the manifest; roll back or rebuild"
+            )
 
 
 def remove_links(folder: Path) -> None:

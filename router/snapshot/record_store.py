@@ -113,7 +113,7 @@ class RecordStore:
     """
 
     def __init__(self, lines: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        self._lines = lines
+        self._bytes = np.ascontiguousarray(lines).data  # a memoryview: a slice of it is no copy, and no array
         self._offsets = offsets
 
     @classmethod
@@ -147,7 +147,7 @@ class RecordStore:
     def _decoded(self, decoder: "msgspec.json.Decoder[_Line]", ordinal: int) -> _Line:
         """Return a line as an object. Raises SnapshotInvalid where it is none: opening decodes no line."""
         try:
-            return decoder.decode(self._lines[self._offsets[ordinal] : self._offsets[ordinal + 1]].tobytes())
+            return decoder.decode(self._bytes[self._offsets.item(ordinal) : self._offsets.item(ordinal + 1)])
         except (ValueError, RecursionError) as error:
             raise SnapshotInvalid(f"the record {ordinal} of the snapshot is damaged: {error}") from error
 

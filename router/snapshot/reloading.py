@@ -9,22 +9,23 @@ import weakref
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from router.errors import QuartermasterError, SettingsInvalid, SnapshotInvalid
-from router.process import renew_in_child
+from router.process import renew_in_child, return_freed_memory
 from router.refusals import is_panic
-from router.signing.trusted_keys import KeySources
 from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.current import Unreadable, open_current, open_last_served, publication_of
 from router.snapshot.freshness import Freshness
 from router.snapshot.overlay import Overlay
-from router.snapshot.overlay.layering import apply_overlay
-from router.snapshot.overlay.storage import load_overlay, save_overlay
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.caching import CachingStore
 from router.snapshot.store.path import SnapshotPath, open_store
 from router.snapshot.store.protocol import ReadableStore
 from router.snapshot.trust import Trust
+
+if TYPE_CHECKING:
+    from router.signing.trusted_keys import KeySources
 
 _logger = logging.getLogger("router")
 _LONGEST_WATCH = 86_400  # a day
@@ -81,7 +82,7 @@ class ReloadingSnapshot:
         cache_dir: str | Path | None = None,
         request_cache: int = 0,
         overlay: Path | None = None,
-        trusted_keys: KeySources | None = None,
+        trusted_keys: "KeySources | None" = None,
         catalog: str | None = None,
         trust_state: str | Path | None = None,
     ) -> "ReloadingSnapshot":
@@ -120,9 +121,12 @@ class ReloadingSnapshot:
         else:
             reloading._seen, reloading._current_at = publication, read_at
         if overlay is not None:
+            from router.snapshot.overlay.storage import load_overlay  # here, as below: most snapshots have no overlay
+
             saved = load_overlay(overlay)
             reloading.change(lambda _: saved)
         if watch is not None:
+            return_freed_memory()  # a process that watches lives long, and loading an encoder frees 10 MB
             reloading._interval = watch
             reloading._start_watcher()
             _watching.add(reloading)
@@ -156,6 +160,7 @@ class ReloadingSnapshot:
                 after = with_request_cache(after, self._request_cache)
             with self._changing:
                 self._serve(after, self.overlay)
+        return_freed_memory()
         _logger.info("%s: %s serves, after %s", store.label, after.manifest.snapshot, before.manifest.snapshot)
         return True
 
@@ -180,9 +185,13 @@ class ReloadingSnapshot:
 
     def save(self, path: Path) -> None:
         """Write the overlay to a file for `open`, in one step. Raises OSError where that fails."""
+        from router.snapshot.overlay.storage import save_overlay
+
         save_overlay(self.overlay, path)
 
     def _serve(self, base: Snapshot, overlay: Overlay) -> None:
+        from router.snapshot.overlay.layering import apply_overlay
+
         self.snapshot = apply_overlay(base, overlay, self.snapshot)
         self._base = base
 

@@ -3,10 +3,9 @@
 It is read-only. A folder that is incomplete, corrupt or of another version raises SnapshotInvalid.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import cast
 
@@ -17,6 +16,7 @@ from router import contract, text
 from router.contract import LEXICAL_SIGNALS, Manifest, Signal, read_manifest
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid, SnapshotInvalid
+from router.process import cores
 from router.refusals import damage_refused
 from router.retrieval.implicit_needs import ImplicitNeedTools
 from router.retrieval.no_answer_calibration import Calibration
@@ -27,7 +27,7 @@ from router.retrieval.retrievers import Admitted, DenseRetriever, Lexical, Retri
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot import loading
 from router.snapshot.listed_files import require_listed
-from router.snapshot.opened_files import open_files, open_verified
+from router.snapshot.opened_files import open_files, verify
 from router.snapshot.overlay import Overlay
 from router.snapshot.record_store import ToolEntries
 from router.snapshot.store.pointer import snapshot_folder
@@ -40,7 +40,7 @@ def verify_checksums(folder: Path, files: Mapping[str, str]) -> None:
         if name == contract.CATALOG_DB:
             _verify_database(folder, expected)
         else:
-            os.close(open_verified(folder, name, expected))
+            verify(folder, name, expected)
 
 
 def _verify_database(folder: Path, expected: str) -> None:
@@ -130,7 +130,14 @@ class Snapshot:
             raise SnapshotInvalid(f"{folder}: {error}") from error
         with (
             damage_refused(f"{folder} cannot be opened"),
-            open_files(folder, _served_files(manifest), check=check) as opened,
+            open_files(
+                folder,
+                _served_files(manifest),
+                check=check,
+                # One a core, with the caller's; a reload leaves the other cores to the requests.
+                threads=cores() - 1 if before is None else 0,
+                meanwhile=partial(loading.import_libraries, manifest),
+            ) as opened,
         ):
             records = loading.load_records(opened, manifest)
             tools = len(records)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.provider_formats import Detail, Form, VendorText, handed_record, variants
+from router.provider_formats import Detail, Form, VendorText
 from router.record import ToolRecord
 from router.retrieval.arrays import load_array
 from router.snapshot.record_store import ToolEntries
@@ -92,6 +92,8 @@ class TokenCounts:
 
     def _verbatim(self, form: Form, ordinal: int) -> list[int]:
         """Return the tokens of a tool as its vendor wrote it; never fewer than those of its trusted text."""
+        from router.provider_formats import handed_record
+
         tokens: list[int] = self.of(form, [ordinal])[0].tolist()
         record = self.records.entry(ordinal).record
         if handed_record(record, VendorText.TRUSTED).record is record:
@@ -110,6 +112,8 @@ def estimated_tokens(record: ToolRecord, form: Form, vendor_text: VendorText = V
 
     It is rounded up, and errs on the high side for JSON. A router has no tokeniser file at hand.
     """
+    from router.provider_formats import variants  # here: a build has counted the tokens of most tools
+
     texts = (
         json.dumps(tool, separators=(",", ":"), ensure_ascii=False) for tool, _ in variants(record, [form], vendor_text)
     )

@@ -7,22 +7,26 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from router import contract
 from router.contract import Manifest
 from router.errors import SettingsInvalid, SnapshotUntrusted
 from router.files import read_in
-from router.signing.envelope import MOST_BYTES
-from router.signing.statement import Statement
-from router.signing.trusted_keys import KeySources, TrustedKeys
 from router.snapshot.store.protocol import ReadableStore, SignedStore
-from router.snapshot.trust_state import TrustState
+
+if TYPE_CHECKING:
+    from router.signing.statement import Statement
+    from router.signing.trusted_keys import KeySources, TrustedKeys
+    from router.snapshot.trust_state import TrustState
 
 
 class Trust:
     """What a router trusts of one catalog: keys, the catalog's name, and the newest statement that it served."""
 
-    def __init__(self, keys: TrustedKeys, catalog: str, store: ReadableStore, state: TrustState | None = None) -> None:
+    def __init__(
+        self, keys: "TrustedKeys", catalog: str, store: ReadableStore, state: "TrustState | None" = None
+    ) -> None:
         self._keys, self.catalog, self._store, self._state = keys, catalog, store, state
         self._newest: Statement | None = None
 
@@ -30,7 +34,7 @@ class Trust:
     def of(
         cls,
         store: ReadableStore,
-        trusted_keys: KeySources | None,
+        trusted_keys: "KeySources | None",
         catalog: str | None = None,
         state: str | Path | None = None,
     ) -> "Trust | None":
@@ -48,6 +52,9 @@ class Trust:
             if catalog is not None or state is not None:
                 raise SettingsInvalid("catalog and trust_state are for signed snapshots: give trusted_keys too")
             return None
+        from router.signing.trusted_keys import TrustedKeys  # here: most routers check no signature
+        from router.snapshot.trust_state import TrustState
+
         keys = TrustedKeys(trusted_keys)
         if catalog is None and isinstance(store, SignedStore):
             catalog = store.catalog
@@ -55,7 +62,7 @@ class Trust:
             raise SettingsInvalid(f"{store.label} does not tell its catalog's name: give `catalog` with trusted_keys")
         return cls(keys, catalog, store, TrustState(Path(state)) if state is not None else None)
 
-    def statement(self, folder: Path, data: bytes, manifest: Manifest) -> Statement:
+    def statement(self, folder: Path, data: bytes, manifest: Manifest) -> "Statement":
         """Return the newest statement of a trusted key about a manifest, which `data` are the bytes of.
 
         Raises SnapshotUntrusted where there is none, or the snapshot is of another catalog.
@@ -81,7 +88,7 @@ class Trust:
         """Raise SnapshotUntrusted where a snapshot could not serve, by its manifest and the signature in a folder."""
         self.require_newest(folder, self.statement(folder, data, manifest))
 
-    def require_newest(self, folder: Path, statement: Statement) -> None:
+    def require_newest(self, folder: Path, statement: "Statement") -> None:
         """Raise SnapshotUntrusted where a newer snapshot, or another one of the same number, has served."""
         newest = self._newest_served()
         if newest is None or (statement.counter, statement.manifest_sha256) == (newest.counter, newest.manifest_sha256):
@@ -93,7 +100,7 @@ class Trust:
                 f"`quartermaster snapshots {self.catalog} --use {statement.snapshot} --sign-key FILE`"
             )
 
-    def remember(self, folder: Path, statement: Statement) -> None:
+    def remember(self, folder: Path, statement: "Statement") -> None:
         """Remember a statement as the newest that served. Raises SnapshotUntrusted where a newer one came between."""
         with self._state.locked() if self._state else nullcontext():
             self.require_newest(folder, statement)
@@ -101,7 +108,7 @@ class Trust:
                 self._state.write(statement)
             self._newest = statement
 
-    def _checked(self, envelope: bytes, data: bytes, manifest: Manifest) -> Statement:
+    def _checked(self, envelope: bytes, data: bytes, manifest: Manifest) -> "Statement":
         statement, _ = self._keys.statement(envelope)
         if statement.manifest_sha256 != hashlib.sha256(data).hexdigest():
             if statement.snapshot == manifest.snapshot:
@@ -113,6 +120,8 @@ class Trust:
 
     def _envelopes(self, folder: Path) -> Iterator[tuple[str, bytes]]:
         """Yield the names and contents of the files that may hold a statement about a snapshot."""
+        from router.signing.envelope import MOST_BYTES
+
         try:
             yield contract.SIGNATURE, read_in(folder, contract.SIGNATURE, MOST_BYTES)[0]
         except FileNotFoundError:
@@ -122,7 +131,7 @@ class Trust:
         if isinstance(self._store, SignedStore) and (pointer := self._store.signed_pointer()):
             yield contract.POINTER_SIGNATURE, pointer
 
-    def _newest_served(self) -> Statement | None:
+    def _newest_served(self) -> "Statement | None":
         stored = self._state.newest(self.catalog) if self._state else None
         known = [statement for statement in (stored, self._newest) if statement is not None]
         return max(known, key=lambda statement: statement.counter, default=None)

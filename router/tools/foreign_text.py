@@ -11,7 +11,6 @@ from typing import Any
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from router.text import LANGUAGES, LANGUAGES_WITH_STOP_WORDS, STOP_WORDS
-from router.tools.trust.characters import count_scripts
 
 _MAX_CHARACTERS = 1_000  # a text shows its language sooner
 # A character of Chinese or Korean says as much as two or three Latin letters.
@@ -33,6 +32,8 @@ def foreign_script(text: str) -> str:
     english = sum(word in _ENGLISH_STOP_WORDS for word in words)
     if text.isascii():
         return "" if english or not _has_stop_words(words, _FEWEST_STOP_WORDS) else _name(_LATIN)
+    from router.tools.trust.characters import count_scripts  # here: most requests are plain ASCII
+
     counts = count_scripts(text)
     others = {script: count for script, count in sorted(counts.items()) if script != _LATIN}
     script = max(others, key=others.__getitem__) if others else _LATIN

@@ -51,3 +51,14 @@ def schema(tool: Mapping[str, Any]) -> dict[str, Any]:
 def parameter_text(tool: Mapping[str, Any]) -> str:
     """Return names and descriptions of the parameters as one text."""
     return " ".join(f"{name} {row['description']}" for name, row in schema(tool)["properties"].items())
+
+
+def whole_texts(tools: Tools) -> list[str]:
+    """Return name, description and parameters of each tool as one text, its underscores as spaces."""
+    pairs = zip(tools, unique_names(tools), strict=True)
+    return [f"{name} {description(tool)} {parameter_text(tool)}".replace("_", " ") for tool, name in pairs]
+
+
+def ids_by_name(tools: Tools) -> dict[str, str]:
+    """Return the id of each tool by its unique name."""
+    return dict(zip(unique_names(tools), (tool["id"] for tool in tools), strict=True))

@@ -1,15 +1,22 @@
-"""Peers that rank by vectors, alone or beside words. Each raises ImportError where its package is missing."""
+"""Selectors of tools that rank by vectors alone. Each function raises ImportError where its package is missing."""
 
 from typing import Any
 
 import numpy as np
 
-from benchmarks.support.peers.definitions import Answer, K, Tools, short_texts, unique_names
+from benchmarks.support.peers.definitions import (
+    Answer,
+    K,
+    Tools,
+    description,
+    ids_by_name,
+    schema,
+    short_texts,
+    unique_names,
+)
 from benchmarks.support.peers.embedder import Embedder
-from benchmarks.support.peers.lexical import bm25s_order
+from benchmarks.support.peers.loop import Loop
 
-_RRF_K = 60
-_RRF_DEPTH = 100
 _BATCH = 512
 
 
@@ -30,21 +37,6 @@ def matrix_order(tools: Tools, depth: int, embedder: Embedder) -> Any:
         return [int(i) for i in best[np.argsort(-scores[best], kind="stable")]]
 
     return order
-
-
-def reciprocal_ranks(tools: Tools, embedder: Embedder) -> Answer:
-    """Plain reciprocal rank fusion of `bm25s` and `matrix`, k = 60: the hybrid that many write themselves."""
-    lists = (bm25s_order(tools, _RRF_DEPTH), matrix_order(tools, _RRF_DEPTH, embedder))
-
-    def answer(request: str) -> list[str]:
-        scores: dict[int, float] = {}
-        for ranked in lists:
-            for rank, position in enumerate(ranked(request), 1):
-                scores[position] = scores.get(position, 0.0) + 1 / (_RRF_K + rank)
-        best = sorted(scores, key=lambda position: -scores[position])[:K]
-        return [tools[position]["id"] for position in best]
-
-    return answer
 
 
 def bigtool(tools: Tools, embedder: Embedder) -> Answer:
@@ -93,5 +85,69 @@ def semantic_router(tools: Tools, embedder: Embedder) -> Answer:
     ]
     utterances = sum(len(route.utterances) for route in routes)
     router = IndexedRouter(encoder=Shared(name="MiniLM"), routes=routes, top_k=utterances, aggregation="max")
-    ids = dict(zip(names, (tool["id"] for tool in tools), strict=True))
+    ids = ids_by_name(tools)
     return lambda request: [ids[choice.name] for choice in router(request, limit=K)]
+
+
+def llama_index(tools: Tools, embedder: Embedder) -> Answer:
+    """LlamaIndex's ObjectIndex over its own vector index, which embeds name, description and schema of each tool."""
+    from llama_index.core import VectorStoreIndex
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.objects import ObjectIndex
+    from llama_index.core.tools import FunctionTool, ToolMetadata
+
+    class Shared(BaseEmbedding):
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return list(map(float, embedder.request(query)))
+
+        async def _aget_query_embedding(self, query: str) -> list[float]:
+            return self._get_query_embedding(query)
+
+        def _get_text_embedding(self, text: str) -> list[float]:
+            return self._get_text_embeddings([text])[0]
+
+        def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+            return [list(map(float, vector)) for vector in embedder.documents(texts)]
+
+    def nothing() -> None:
+        """Stand in for the tool, which is never called."""
+
+    listed = [
+        FunctionTool(nothing, ToolMetadata(description=description(tool), name=name, fn_schema=None))
+        for tool, name in zip(tools, unique_names(tools), strict=True)
+    ]
+    index = ObjectIndex.from_objects(listed, index_cls=VectorStoreIndex, embed_model=Shared(embed_batch_size=_BATCH))
+    retriever, ids = index.as_retriever(similarity_top_k=K), ids_by_name(tools)
+    return lambda request: [ids[found.metadata.name] for found in retriever.retrieve(request)]
+
+
+def tool_router_ai(tools: Tools, embedder: Embedder) -> Answer:
+    """tool-router-ai: an exact faiss index of name and description."""
+    import tool_router_ai.embedder as ai_embedder  # type: ignore[import-not-found, unused-ignore]
+    from tool_router_ai.models import Tool  # type: ignore[import-not-found, unused-ignore]
+    from tool_router_ai.registry import ToolRegistry  # type: ignore[import-not-found, unused-ignore]
+    from tool_router_ai.router import ToolRouter  # type: ignore[import-not-found, unused-ignore]
+
+    async def embed(texts: list[str]) -> list[list[float]]:
+        return embedder.embed(texts)
+
+    registry = ToolRegistry()
+    for tool, name in zip(tools, unique_names(tools), strict=True):
+        registry.register(Tool(name, description(tool), schema(tool)))
+    router, loop, ids = ToolRouter(registry, ai_embedder.Embedder(embed)), Loop(), ids_by_name(tools)
+    loop.run(router.build_index())
+    return lambda request: [ids[tool.name] for tool in loop.run(router.route(request, top_k=K))]
+
+
+def toolscope(tools: Tools, embedder: Embedder) -> Answer:
+    """ToolScope's index in memory, asked with the request as a text."""
+    import toolscope as package  # type: ignore[import-not-found, unused-ignore]
+
+    class Shared:
+        def embed_texts(self, texts: list[str]) -> list[list[float]]:
+            return embedder.embed(texts)
+
+    pairs = zip(tools, unique_names(tools), strict=True)
+    listed = [{"name": name, "description": description(tool), "inputSchema": schema(tool)} for tool, name in pairs]
+    index, ids = package.index(listed, embedder=Shared()), ids_by_name(tools)
+    return lambda request: [ids[tool["name"]] for tool in index.filter(request, k=K)]

@@ -1,8 +1,6 @@
 """Peers that rank by words alone. Each function raises ImportError where its package is missing."""
 
-import asyncio
-import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.support.peers.definitions import (
@@ -10,30 +8,29 @@ from benchmarks.support.peers.definitions import (
     K,
     Tools,
     description,
-    parameter_text,
+    ids_by_name,
     schema,
     unique_names,
+    whole_texts,
 )
+from benchmarks.support.peers.loop import Loop
 
 
-def bm25s(tools: Tools, *, parameters: bool = True) -> Answer:
-    """bm25s over one field: name, description and, if asked for, parameters; stemmed, without stop words."""
-    ranked = bm25s_order(tools, K, parameters=parameters)
+def bm25s(tools: Tools) -> Answer:
+    """bm25s over one field of name, description and parameters; stemmed, without stop words."""
+    ranked = bm25s_order(tools, K)
     return lambda request: [tools[i]["id"] for i in ranked(request)]
 
 
-def bm25s_order(tools: Tools, depth: int, *, parameters: bool = True) -> Any:
+def bm25s_order(tools: Tools, depth: int) -> Any:
     """Return a function of a request to the positions of the best `depth` tools, of those that share a word with it."""
     import bm25s  # type: ignore[import-not-found, unused-ignore]
     import Stemmer  # type: ignore[import-not-found, unused-ignore]
 
     stemmer = Stemmer.Stemmer("english")
-    texts = [
-        f"{name} {description(tool)} {parameter_text(tool) if parameters else ''}".replace("_", " ")
-        for tool, name in zip(tools, unique_names(tools), strict=True)
-    ]
     index = bm25s.BM25()
-    index.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
+    texts = bm25s.tokenize(whole_texts(tools), stopwords="en", stemmer=stemmer, show_progress=False)
+    index.index(texts, show_progress=False)
     depth = min(depth, len(tools))
 
     def order(request: str) -> list[int]:
@@ -44,30 +41,27 @@ def bm25s_order(tools: Tools, depth: int, *, parameters: bool = True) -> Any:
     return order
 
 
-def ratel(tools: Tools, method: str, model: Any = None) -> Answer:
-    """ratel's tool registry. `model` is the folder of its encoder, which no method but "bm25" goes without."""
-    from ratel_ai.catalog import Tool, ToolRegistry  # type: ignore[import-not-found, unused-ignore]
+def tantivy(tools: Tools) -> Answer:
+    """Tantivy's BM25 over one field of name, description and parameters, by its English analyzer."""
+    import tantivy
 
-    registry = (
-        ToolRegistry({"local": str(model), "pooling": "mean"}, method=method) if model is not None else ToolRegistry()
-    )
-    definitions = [
-        Tool(id=tool["id"], name=name, description=description(tool), input_schema=schema(tool))
-        for tool, name in zip(tools, unique_names(tools), strict=True)
-    ]
-    loop = Loop()
+    fields = tantivy.SchemaBuilder()
+    fields.add_text_field("text", tokenizer_name="en_stem")
+    fields.add_integer_field("position", stored=True)
+    index = tantivy.Index(fields.build())
+    writer = index.writer(num_threads=1)
+    for position, text in enumerate(whole_texts(tools)):
+        writer.add_document(tantivy.Document(text=text, position=position))
+    writer.commit()
+    index.reload()
+    searcher = index.searcher()
 
-    async def register() -> None:
-        await registry.register(definitions)
+    def answer(request: str) -> list[str]:
+        query, _ = index.parse_query_lenient(request, ["text"])
+        hits = searcher.search(query, K).hits
+        return [tools[searcher.doc(address)["position"][0]]["id"] for _, address in hits]
 
-    loop.run(register())
-    if model is None:
-        return lambda request: [hit.tool_id for hit in registry.search(request, K)]
-
-    async def search(request: str) -> Any:
-        return await registry.search_async(request, K, method=method)
-
-    return lambda request: [hit.tool_id for hit in loop.run(search(request))]
+    return answer
 
 
 def fastmcp(tools: Tools) -> Answer:
@@ -76,12 +70,11 @@ def fastmcp(tools: Tools) -> Answer:
     from fastmcp.server.transforms.search import BM25SearchTransform  # type: ignore[import-not-found, unused-ignore]
     from fastmcp.tools.base import Tool  # type: ignore[import-not-found, unused-ignore]
 
-    names = unique_names(tools)
     server: Any = FastMCP("tools")
-    for tool, name in zip(tools, names, strict=True):
+    for tool, name in zip(tools, unique_names(tools), strict=True):
         server.add_tool(Tool(name=name, description=description(tool), parameters=schema(tool)))
     server.add_transform(BM25SearchTransform(max_results=K, search_result_serializer=_names_alone))
-    ids = dict(zip(names, (tool["id"] for tool in tools), strict=True))
+    ids = ids_by_name(tools)
     loop = Loop()
     client: Any = Client(server)
     loop.run(client.__aenter__())
@@ -93,32 +86,71 @@ def fastmcp(tools: Tools) -> Answer:
     return lambda request: loop.run(search(request))
 
 
-def toolpicker(tools: Tools, embedder: Any = None) -> Answer:
-    """ToolPicker: BM25, and with an embedder BM25 and semantic, fused."""
-    from toolpicker import Tool, ToolPicker  # type: ignore[import-not-found, unused-ignore]
-
-    class Source:
-        def tools(self) -> list[Any]:
-            return [
-                Tool(id=tool["id"], name=name, description=description(tool), parameters_schema=schema(tool))
-                for tool, name in zip(tools, unique_names(tools), strict=True)
-            ]
-
-    picker = ToolPicker(Source(), embedder=embedder)
-    return lambda request: [tool.id for tool in picker.select(request, k=K)]
-
-
-class Loop:
-    """An event loop in a thread, for peers that are asynchronous."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Return the result of a coroutine."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-
 def _names_alone(tools: Sequence[Any]) -> str:
     return "\n".join(tool.name for tool in tools)
+
+
+def haystack(tools: Tools) -> Answer:
+    """Haystack's SearchableToolset: the BM25 of its `search_tools`, which reads name and description.
+
+    The call goes past that tool, to the store that it asks, because the tool answers in prose.
+    """
+    from haystack.tools import SearchableToolset, Tool  # type: ignore[import-not-found, unused-ignore]
+
+    def nothing() -> None:
+        """Stand in for the tool, which is never called."""
+
+    listed = [
+        Tool(name, description(tool) or name, {"type": "object", "properties": {}}, nothing)
+        for tool, name in zip(tools, unique_names(tools), strict=True)
+    ]
+    toolset = SearchableToolset(listed, top_k=K, search_threshold=1)
+    toolset.warm_up()
+    store, ids = toolset._document_store, ids_by_name(tools)
+    return lambda request: [ids[found.meta["tool_name"]] for found in store.bm25_retrieval(query=request, top_k=K)]
+
+
+def dehydrator(tools: Tools) -> Answer:
+    """dehydrator's index of tools: BM25L of rank-bm25 over name, description and parameters."""
+    from dehydrator import ToolIndex  # type: ignore[import-not-found, unused-ignore]
+
+    listed = [
+        {"name": name, "description": description(tool), "input_schema": schema(tool)}
+        for tool, name in zip(tools, unique_names(tools), strict=True)
+    ]
+    index, ids = ToolIndex(listed, top_k=K), ids_by_name(tools)
+    return lambda request: [ids[name] for name in index.search(request)]
+
+
+def turbomcp(tools: Tools) -> Answer:
+    """TurboMCP's `search_tools`: its keyword score of name and description."""
+    from turbomcp import TurboMCP  # type: ignore[import-not-found, unused-ignore]
+
+    def nothing() -> None:
+        """Stand in for the tool, which is never called."""
+
+    server = TurboMCP()
+    for tool, name in zip(tools, unique_names(tools), strict=True):
+        server.register(nothing, name=name, description=description(tool) or name)
+    ids = ids_by_name(tools)
+    return lambda request: [ids[found["name"]] for found in server.search_tools(request, top_n=K)["tools"]]
+
+
+def agent_tool_router(tools: Tools) -> Answer:
+    """agent-tool-router made from descriptions: cosine of TF-IDF vectors of one and two words."""
+    from agent_tool_router import Router  # type: ignore[import-not-found, unused-ignore]
+
+    pairs = [(name, description(tool)) for tool, name in zip(tools, unique_names(tools), strict=True)]
+    router, ids = Router.from_descriptions(pairs), ids_by_name(tools)
+    return lambda request: [ids[name] for name in router.route(request, k=K)]
+
+
+def smart_tool_select(tools: Tools) -> Answer:
+    """smart-tool-select in its "lite" mode: cosine of TF-IDF vectors of name and description, from its bar of .2 on."""
+    from smart_tool_select import SmartToolSelector  # type: ignore[import-not-found, unused-ignore]
+
+    pairs = zip(tools, unique_names(tools), strict=True)
+    listed = [{"name": name, "description": description(tool)} for tool, name in pairs]
+    ids = ids_by_name(tools)
+    SmartToolSelector("", listed, top_k=K)  # keeps its index by the identity of the list
+    return lambda request: [ids[tool["name"]] for tool in SmartToolSelector(request, listed, top_k=K)]

@@ -71,8 +71,8 @@ def _resources(course: Course) -> tuple[dict[str, Any], list[str]]:
     """Return what the server held over time, and what of it grew."""
     begun = course.begun + (course.plan.troubled + _WARM_UP) * course.plan.seconds
     samples = [sample for sample in course.samples if begun <= sample.at <= course.ended]
-    last = samples[-1].processes.keys() if samples else set()
-    grown = [sample for sample in samples if sample.processes.keys() == last]
+    serving = samples[-1].processes.keys() if samples else set()
+    grown = [sample for sample in samples if sample.processes.keys() == serving]
     figures: dict[str, Any] = {
         "the same workers served": {"minutes": _minutes(grown), "publications": _seen(course, grown)}
     }

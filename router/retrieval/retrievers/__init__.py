@@ -1,17 +1,18 @@
 """Retrievers: each ranks a catalog's tools for a query by one signal.
 
 `retriever` has the protocol and the query, `ranking` the result. `lexical` is BM25 over an index that `indexing` wrote;
-`dense` is cosine over `vectors`, by one of the `views`, with `candidates` and `moments` in large catalogs; `intents`
-compares past requests.
+`dense` is cosine over `vectors`, by one of the `views`, with `candidates` or `lance_candidates` and `moments` in large
+catalogs; `intents` compares past requests.
 """
 
-from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, has_faiss
+from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, Candidates, has_faiss
 from router.retrieval.retrievers.dense import MOST_COPIED, DenseRetriever, candidate_count
 from router.retrieval.retrievers.intents import IntentRetriever
+from router.retrieval.retrievers.lance_candidates import LanceCandidates
 from router.retrieval.retrievers.lexical import MAX_QUERY_TERMS, Lexical, LexicalRetriever, open_lexical
 from router.retrieval.retrievers.moments import CatalogMoments
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
-from router.retrieval.retrievers.retriever import Admitted, EncodedQuery, Retriever
+from router.retrieval.retrievers.retriever import STEP_SHARE, Admitted, EncodedQuery, Retriever
 from router.retrieval.retrievers.vectors import ToolVectors
 from router.retrieval.retrievers.views import VIEWS, DenseView, blend, document_and_phrase, rounded
 
@@ -20,14 +21,17 @@ __all__ = [
     "MAX_QUERY_TERMS",
     "MOST_COPIED",
     "NO_FAISS_WARNING",
+    "STEP_SHARE",
     "VIEWS",
     "Admitted",
     "CandidateIndex",
+    "Candidates",
     "CatalogMoments",
     "DenseRetriever",
     "DenseView",
     "EncodedQuery",
     "IntentRetriever",
+    "LanceCandidates",
     "Lexical",
     "LexicalRetriever",
     "Ranking",

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,23 @@ _KINDS = (b"IPfs", b"IwPf")  # without and with cells: what a build writes
 _limiting = threading.Lock()
 
 
+class Candidates(Protocol):
+    """What finds the candidates of a large catalog. Safe to search from many threads. See docs/engines.md."""
+
+    def nearest(self, vector: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+        """Return some `count` tools whose centroid is nearest to a vector of shape (dim,): ordinals, ascending.
+
+        There may be fewer. Tools of `with_always` come in addition.
+        """
+        ...
+
+    def with_always(self, ordinals: NDArray[np.int64]) -> "Candidates":
+        """Return candidates that always include `ordinals`, ascending, which lie behind the snapshot's own."""
+        ...
+
+
 class CandidateIndex:
-    """An index of centroids, by ordinal. Safe to search from many threads."""
+    """An index of centroids by faiss, in memory, by ordinal. Safe to search from many threads."""
 
     def __init__(self, index: Any, always: NDArray[np.int64] | None = None) -> None:
         """Internal: use `open`."""
@@ -82,7 +97,12 @@ class CandidateIndex:
         ordinals = ordinals[np.searchsorted(ordinals, 0) :]  # -1 where the cells held fewer
         if len(ordinals) and ordinals[-1] >= self._index.ntotal:
             raise SnapshotInvalid(f"{contract.CANDIDATES} is damaged: it gives a tool that the snapshot does not have")
-        return np.concatenate([ordinals, self._always]) if len(self._always) else ordinals
+        return with_others(ordinals, self._always)
+
+
+def with_others(nearest: NDArray[np.int64], always: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the nearest tools of a snapshot, and those behind it that are always among the candidates."""
+    return np.concatenate([nearest, always]) if len(always) else nearest
 
 
 def _require_layout(index: Any) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,19 +12,20 @@ from numpy.typing import NDArray
 from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, has_faiss
+from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, Candidates, has_faiss
+from router.retrieval.retrievers.lance_candidates import LanceCandidates, table_files
 from router.retrieval.retrievers.moments import CatalogMoments
 from router.retrieval.retrievers.ranking import Ranking
-from router.retrieval.retrievers.retriever import Admitted, EncodedQuery
+from router.retrieval.retrievers.retriever import STEP_SHARE, Admitted, EncodedQuery
 from router.retrieval.retrievers.vectors import ScorableVectors, StackedVectors, ToolVectors
 from router.retrieval.retrievers.views import VIEWS, Cosines, DenseView, blend, document_and_phrase, rounded
 
 _logger = logging.getLogger("router")
 
 # Number of candidates of a large catalog: _FACTOR × tools^_POWER, at least _MIN_CANDIDATES.
-# See docs/decisions/0014-candidates-of-large-catalogs.md.
+# See docs/decisions/0116-fewer-candidates.md.
 _MIN_CANDIDATES = 256
-_FACTOR, _POWER = 10, 0.4
+_FACTOR, _POWER = 27, 0.26
 _SCORE_ALL = 4  # times the candidates: where filters admit no more tools than these, all of them are scored
 _BLOCK = 4096  # tools scored at once where a catalog without candidates is large
 MOST_COPIED = 50_000  # vectors that are copied to float32 where there are no candidates
@@ -40,7 +42,7 @@ class DenseRetriever:
     needs_vector = True
 
     def __init__(
-        self, vectors: ScorableVectors, candidates: CandidateIndex | None = None, moments: CatalogMoments | None = None
+        self, vectors: ScorableVectors, candidates: Candidates | None = None, moments: CatalogMoments | None = None
     ) -> None:
         self._vectors = vectors
         self._candidates = candidates
@@ -53,7 +55,8 @@ class DenseRetriever:
     def open(cls, folder: Path, manifest: Manifest, tools: int) -> "DenseRetriever | None":
         """Open a snapshot's vectors; return None where it has no encoder.
 
-        Raises SnapshotInvalid where a file cannot be read or does not fit the number of tools. Logs a warning where
+        Raises SnapshotInvalid where a file cannot be read or does not fit the number of tools, or where the candidates
+        are in a table of LanceDB and that is not installed. Logs a warning where
         there are many vectors and no index of candidates can be used.
         """
         if manifest.encoder is None:
@@ -66,6 +69,10 @@ class DenseRetriever:
                 f"{folder}: vectors of shape {rows.shape} of {len(vectors)} tools do not fit {tools} tools "
                 f"of {dim} dims"
             )
+        moments = folder / contract.MOMENTS
+        if table := table_files(manifest.files):
+            lance = LanceCandidates.open(folder, table, tools, dim)
+            return cls(vectors, lance, CatalogMoments.open(moments, len(VIEWS), dim))
         if contract.CANDIDATES not in manifest.files or not has_faiss():
             if len(rows) > MOST_COPIED:
                 remedy = "" if contract.CANDIDATES in manifest.files else ", and build the catalog again"
@@ -74,7 +81,7 @@ class DenseRetriever:
         return cls(
             vectors,
             CandidateIndex.open(folder / contract.CANDIDATES, tools, dim),
-            CatalogMoments.open(folder / contract.MOMENTS, len(VIEWS), dim),
+            CatalogMoments.open(moments, len(VIEWS), dim),
         )
 
     def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
@@ -84,16 +91,23 @@ class DenseRetriever:
         """
         if query.adapted_vector is None:
             raise ValueError("the query has no vector: encode it for a recipe that weights the dense signal")
-        return self.rank_vector(query.adapted_vector, depth, query.dense_view, admitted)
+        count = math.ceil(STEP_SHARE * self._count) if query.is_step else self._count
+        return self.rank_vector(query.adapted_vector, depth, query.dense_view, admitted, count)
 
     def rank_vector(
-        self, vector: NDArray[np.float32], depth: int, view: DenseView, admitted: Admitted | None = None
+        self,
+        vector: NDArray[np.float32],
+        depth: int,
+        view: DenseView,
+        admitted: Admitted | None = None,
+        count: int | None = None,
     ) -> Ranking:
         """Return the `depth` admitted tools nearest to a vector (dim,).
 
-        Center and spread are those of the whole catalog.
+        A large catalog scores `count` candidates, as many as its size asks for where it is None, and twice `depth` at
+        least. Center and spread are those of the whole catalog.
         """
-        count = max(self._count, 2 * depth)
+        count = max(self._count if count is None else count, 2 * depth)
         if self._candidates is None or self._moments is None or count >= len(self._vectors):
             scores = self.scores(vector, view)
             tools = _reaching(scores, depth) if admitted is None else admitted.ordinals
@@ -119,7 +133,7 @@ class DenseRetriever:
         return DenseRetriever(stacked, self._candidates.with_always(added), self._moments)
 
     def _nearest(
-        self, candidates: CandidateIndex, vector: NDArray[np.float32], count: int, admitted: Admitted | None
+        self, candidates: Candidates, vector: NDArray[np.float32], count: int, admitted: Admitted | None
     ) -> NDArray[np.int64]:
         """Return the tools to score: the nearest admitted candidates, or all admitted tools where these are few."""
         if admitted is None:

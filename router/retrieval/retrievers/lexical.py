@@ -5,27 +5,23 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
-import numpy as np
 import tantivy
-from numpy.typing import NDArray
-from tantivy import Occur, Query
 
-from router.contract import ORDINAL_FIELD, TEXT_FIELD, Manifest, Signal, text_field
+from router.contract import TEXT_FIELD, Manifest, Signal, text_field
 from router.errors import SnapshotInvalid
-from router.refusals import DAMAGE, damage_refused, described, is_panic
+from router.refusals import damage_refused
 from router.retrieval.retrievers.ranking import EMPTY, Ranking
 from router.retrieval.retrievers.retriever import Admitted, EncodedQuery, Retriever
+from router.retrieval.retrievers.term_search import Clause, Hits, TermSearch
 from router.text import ENGLISH, LANGUAGES, terms_by_language
 
 # A request of thousands of words would make a query of thousands of clauses: the first terms carry it.
 MAX_QUERY_TERMS = 256
 _MARGIN = 1.5  # over the hits that hold enough admitted tools on average
-_MOST_KEPT_TERMS = 8_192  # an index's terms whose query and variance are kept: some 300 bytes each
 
 
 class Lexical(Retriever, Protocol):
@@ -56,11 +52,7 @@ class LexicalRetriever:
     def __init__(self, index: tantivy.Index, languages: Sequence[str] = (ENGLISH,)) -> None:
         """Internal: use `open`."""
         self.languages = tuple(languages)
-        self._schema = index.schema
-        self._searcher = index.searcher()
-        self._tools = int(self._searcher.num_docs)
-        # Not a method: the cache would hold the retriever, and its files would stay mapped after a reload.
-        self._clause = lru_cache(_MOST_KEPT_TERMS)(partial(_clause, self._schema, self._searcher))
+        self._search = TermSearch(index)
 
     @classmethod
     def open(cls, folder: Path, expected: int, languages: Sequence[str] = (ENGLISH,)) -> "LexicalRetriever":
@@ -73,7 +65,7 @@ class LexicalRetriever:
         if retriever.tools != expected:
             raise SnapshotInvalid(f"the index {folder} holds {retriever.tools} tools, not {expected}")
         for language in (ENGLISH, *languages):
-            if language not in LANGUAGES or not retriever._has(text_field(language)):
+            if language not in LANGUAGES or not retriever._search.has_field(text_field(language)):
                 raise SnapshotInvalid(f"the index {folder} has no phrases in the language {language!r}")
         return retriever
 
@@ -89,7 +81,7 @@ class LexicalRetriever:
         A term counts once, however often it occurs in the request (BM25 with k3 = 0).
         """
         terms = dict.fromkeys(request_terms[:MAX_QUERY_TERMS])
-        return self._best([self._clause(TEXT_FIELD, term) for term in terms], depth, admitted)
+        return self._best([self._search.clause(TEXT_FIELD, term) for term in terms], depth, admitted)
 
     def rank_by_language(
         self, words: Iterable[Mapping[str, str]], depth: int, admitted: Admitted | None = None
@@ -104,90 +96,39 @@ class LexicalRetriever:
     @property
     def tools(self) -> int:
         """Return how many tools there are, with a text or without."""
-        return self._tools
+        return self._search.tools
 
     def doc_freq(self, term: str) -> int:
         """Return how many tools' English text has a term."""
-        return int(self._searcher.doc_freq(text_field(ENGLISH), term))
+        return self._search.doc_freq(TEXT_FIELD, term)
 
-    def _word(self, word: Mapping[str, str]) -> "_Clause":
-        """Return the clause of a word, given as its term by language: that of its best language."""
-        clauses = [self._clause(text_field(language), term) for language, term in word.items()]
-        if len(clauses) == 1:
-            return clauses[0]
-        best = Query.disjunction_max_query([clause.query for clause in clauses])
-        return _Clause(best, max(clause.variance for clause in clauses))
+    def _word(self, word: Mapping[str, str]) -> Clause:
+        """Return the clause of a word, given as its term by language."""
+        return self._search.best_clause([(text_field(language), term) for language, term in word.items()])
 
-    def _has(self, field: str) -> bool:
-        try:
-            _term_query(self._schema, field, "")
-        except ValueError:
-            return False
-        return True
-
-    def _best(self, clauses: Sequence["_Clause"], depth: int, admitted: Admitted | None) -> Ranking:
+    def _best(self, clauses: Sequence[Clause], depth: int, admitted: Admitted | None) -> Ranking:
         """Return the best tools by the clauses of a request's words."""
         if not clauses or (admitted is not None and not len(admitted)):
             return EMPTY
-        query = Query.boolean_query([(Occur.Should, clause.query) for clause in clauses])
-        ordinals, scores = self._hits(query, depth) if admitted is None else self._admitted(query, depth, admitted)
-        return Ranking.of(ordinals, scores, spread=math.sqrt(sum(clause.variance for clause in clauses)))
+        hits = self._search.hits(clauses, depth) if admitted is None else self._admitted(clauses, depth, admitted)
+        return Ranking.of(*hits, spread=math.sqrt(sum(clause.variance for clause in clauses)))
 
-    def _admitted(self, query: Query, depth: int, admitted: Admitted) -> "_Hits":
+    def _admitted(self, clauses: Sequence[Clause], depth: int, admitted: Admitted) -> Hits:
         """Return the first `depth` admitted hits.
 
         The first search asks for as many hits as contain them if filter and request are independent; further ones ask
         for more.
         """
-        tools = self._tools
+        tools = self.tools
         wanted = min(depth, len(admitted))
         rejected = len(admitted.mask) - len(admitted)  # at most so many hits are of no use
         limit = min(math.ceil(_MARGIN * wanted / admitted.share), wanted + rejected, tools)
         while True:
-            ordinals, scores = self._hits(query, limit)
+            ordinals, scores = self._search.hits(clauses, limit)
             is_admitted = admitted.mask[ordinals]
             if is_admitted.sum() >= wanted or len(ordinals) < limit or limit == tools:
                 return ordinals[is_admitted][:depth], scores[is_admitted][:depth]
             limit = min(4 * limit, tools)
-
-    def _hits(self, query: Query, limit: int) -> "_Hits":
-        """Return the best hits. Raises SnapshotInvalid where the index is damaged, of which opening reads little."""
-        try:
-            hits = self._searcher.search(query, limit, count=False).hits
-            if not hits:
-                return _NO_HITS
-            found, addresses = zip(*hits, strict=True)
-            values: list[Any] = self._searcher.fast_field_values(ORDINAL_FIELD, list(addresses))
-            within = 0 <= min(values) and max(values) < self._tools
-            ordinals, scores = np.array(values, np.int64), np.array(found, np.float64)
-        except BaseException as error:
-            if not isinstance(error, DAMAGE) and not is_panic(error):
-                raise
-            raise SnapshotInvalid(f"an index of the snapshot is damaged: {described(error)}") from error
-        if not within:
-            raise SnapshotInvalid(
-                "an index of the snapshot is damaged: it gives a tool that the snapshot does not have"
-            )
-        return ordinals, scores
-
-
-class _Clause(NamedTuple):
-    """One word of a request: what it searches for, and its part of the variance of the scores."""
-
-    query: Query
-    variance: float
-
-
-def _clause(schema: tantivy.Schema, searcher: tantivy.Searcher, field: str, term: str) -> _Clause:
-    """Return the clause of a field's term; its share of the tools is smoothed like BM25's idf."""
-    tools, matching = searcher.num_docs, searcher.doc_freq(field, term)
-    share = (matching + 0.5) / (tools + 1)
-    variance = share * (1 - share) * math.log(1 + (tools - matching + 0.5) / (matching + 0.5)) ** 2
-    return _Clause(_term_query(schema, field, term), variance)
-
-
-def _term_query(schema: tantivy.Schema, field: str, term: str) -> Query:
-    return Query.term_query(schema, field, term, "freq")
 
 
 def open_lexical(signal: Signal, folder: Path, manifest: Manifest, tools: int) -> LexicalRetriever:
@@ -197,10 +138,6 @@ def open_lexical(signal: Signal, folder: Path, manifest: Manifest, tools: int) -
     """
     languages = manifest.languages if signal is Signal.EXPANSION else (ENGLISH,)
     return LexicalRetriever.open(folder / signal, tools, languages)
-
-
-_Hits = tuple[NDArray[np.int64], NDArray[np.float64]]  # ordinals and scores, best first
-_NO_HITS: _Hits = (np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 def _open_through_links(folder: Path) -> tantivy.Index:

@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from router.retrieval.retrievers.ranking import Ranking
 from router.retrieval.retrievers.views import DenseView
 
+# The share of a whole request's tools that a step's lists hold, and of its candidates that are scored for a step.
+# See docs/decisions/0117-shorter-lists-of-steps.md.
+STEP_SHARE = 0.3
+
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuery:
@@ -18,6 +22,8 @@ class EncodedQuery:
 
     `terms` are the English terms of the lexical lists. `vector`, float32 (dim,), is the encoder's; `adapted_vector` has
     passed the query adapter and ranks the dense list, by `dense_view`. Both vectors are None where no list needs one.
+    `is_step` tells that it is a step of a request, of which an answer takes the first few tools: STEP_SHARE of the
+    candidates are scored for it.
     """
 
     text: str
@@ -25,6 +31,7 @@ class EncodedQuery:
     vector: NDArray[np.float32] | None = None
     adapted_vector: NDArray[np.float32] | None = None
     dense_view: DenseView = DenseView.DOCUMENT
+    is_step: bool = False
 
 
 @dataclass(frozen=True, eq=False)

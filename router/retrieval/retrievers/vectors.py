@@ -101,8 +101,9 @@ class ToolVectors:
         products = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            np.vecdot(self.rows[rows[chunk]].astype(np.float32), vector, out=products[chunk])
-        return products * self.scales[rows]
+            np.vecdot(self.rows.take(rows[chunk], axis=0).astype(np.float32), vector, out=products[chunk])
+        products *= self.scales.take(rows)
+        return products
 
     def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
         """Return the vectors of the tools first to last - 1 as float32."""
@@ -162,6 +163,8 @@ class StackedVectors:
 
 def places(offsets: NDArray[np.int64], tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows of some tools, tool by tool, and the offsets (len(tools) + 1,) where each tool's begin."""
-    first, last = offsets[tools], offsets[tools + 1]
-    starts = np.concatenate([[0], np.cumsum(last - first)])
-    return np.arange(starts[-1]) + np.repeat(first - starts[:-1], last - first), starts
+    first = offsets[tools]
+    counts = offsets[tools + 1] - first
+    starts = np.zeros(len(tools) + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts), starts

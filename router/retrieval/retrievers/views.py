@@ -32,13 +32,13 @@ def document_and_phrase(cosines: NDArray[np.float32], offsets: NDArray[np.int64]
 
     Tool i has cosines[offsets[i]:offsets[i+1]], its document's first.
     """
-    nearest = np.full((len(offsets) - 1, *cosines.shape[1:]), np.nan, np.float32)
-    has_phrases = np.diff(offsets) > 1
-    if has_phrases.any():
-        # Pairs of first phrase and end: reduceat's every second piece lies between two tools' phrases and is dropped.
-        bounds = np.stack([offsets[:-1] + 1, offsets[1:]], axis=1)[has_phrases].ravel()
-        nearest[has_phrases] = np.maximum.reduceat(np.concatenate([cosines, cosines[:1]]), bounds, axis=0)[::2]
-    return cosines[offsets[:-1]], nearest
+    firsts = offsets[:-1]
+    documents = cosines[firsts]
+    phrases = cosines.copy()
+    phrases[firsts] = -np.inf  # below any phrase, so that a tool's greatest is that of its nearest phrase
+    nearest: NDArray[np.float32] = np.maximum.reduceat(phrases, firsts, axis=0)
+    nearest[np.diff(offsets) == 1] = np.nan
+    return documents, nearest
 
 
 def blend(

@@ -86,20 +86,25 @@ class HttpServer(uvicorn.Server):
         )
 
     def answer(self, listening: socket.socket) -> None:
-        """Answer requests as `serve` does."""
+        """Answer requests as `serve` does. The socket is closed then."""
         # At its end uvicorn raises the signal again for the handlers from before. It has been obeyed already.
         previous = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
-            self.run(sockets=[listening])
+            self.run(sockets=[_Listening(fileno=listening.detach())])
         finally:
             for number, handler in previous.items():
                 signal.signal(number, handler)
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start the app, and then accept connections."""
-        await super().startup(sockets)
-        for listening in sockets or ():
-            listening.listen(_QUEUED)  # uvicorn has set it to its backlog
+
+class _Listening(socket.socket):
+    """A socket whose queue stays as long as it is: asyncio would cut it to what it accepts at once.
+
+    The queue is that of all workers, so a worker that starts would shorten it for those that answer.
+    """
+
+    def listen(self, _backlog: int = 0, /) -> None:
+        """Listen with the queue that the socket has."""
+        super().listen(_QUEUED)
 
 
 def configure_logs(*, workers: bool = False) -> None:

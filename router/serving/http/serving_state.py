@@ -45,12 +45,12 @@ def state_of(router: Router, problem: str) -> ServingState:
     """Return the state of a router that serves."""
     manifest, freshness = router.manifest, router.freshness
     return ServingState(
-        problem=problem,
+        problem=tellable(problem),
         snapshot=manifest.snapshot,
         catalog=manifest.catalog,
         created=_seconds(manifest.created_at),
         tools=len(router),
-        refusal=router.refusal,
+        refusal=tellable(router.refusal),
         watched=freshness.watch_s is not None,
         read_at=freshness.read_at,
         current_at=freshness.current_at,
@@ -84,5 +84,10 @@ def _seconds(created_at: str) -> float | None:
     """Return a manifest's time in seconds since 1970; None for a text that is no time."""
     try:
         return datetime.fromisoformat(created_at).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):  # no time, or none that a clock shows
         return None
+
+
+def tellable(text: str) -> str:
+    """Return a text that JSON can hold: bytes of a path that are no UTF-8 are written out."""
+    return text.encode("utf-8", "backslashreplace").decode()

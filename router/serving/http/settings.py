@@ -2,7 +2,7 @@
 
 import ipaddress
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from router.errors import SettingsInvalid
@@ -12,6 +12,8 @@ from router.serving.tokens import check_token
 # Paths open without a token: a monitoring probe has none, and they reveal nothing of the catalog.
 PROBES = ("/healthz", "/readyz")
 MAX_WORKERS = 256
+# What workers share, with the least that one of them needs.
+_SHARED = {"max_connections": 1, "max_connections_per_client": 1, "max_unsent_bytes": 65_536}
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -34,10 +36,10 @@ class HttpSettings:
     of all clients. Headers have `max_header_bytes` and `max_headers` at most. `max_wildcards` bounds the marks `*`, `?`
     and `[` of one request's selection: each is searched for in the names of all tools.
 
-    `workers` processes share the socket, under `serve_workers`. The limits above are of all together, but for
-    `max_concurrent`, which is of each. At a stop, requests under way get `stop_timeout_s`. Where what serves was not
-    found to be the newest snapshot for `stale_after_s`, `/readyz` tells so, and with `unready_when_stale` answers 503;
-    None is 300 s, or three looks of `watch` where that is longer.
+    `workers` processes share the socket, under `serve_workers`. The limits above hold for all of them together, but
+    for `max_concurrent`, which is of each. At a stop, requests under way get `stop_timeout_s`. Where what serves was
+    not found to be the newest snapshot for `stale_after_s`, `/readyz` tells so, and with `unready_when_stale` answers
+    503; None is 300 s, or three looks of `watch` where that is longer.
     """
 
     host: str = "127.0.0.1"
@@ -76,11 +78,17 @@ class HttpSettings:
         _check_number("max_concurrent", self.max_concurrent, 1, 10_000)
         _check_number("max_connections", self.max_connections, 1, 1_000_000)
         _check_number("max_connections_per_client", self.max_connections_per_client, 1, 1_000_000)
-        _check_number("max_unsent_bytes", self.max_unsent_bytes, 65_536, 2**40)
+        _check_number("max_unsent_bytes", self.max_unsent_bytes, _SHARED["max_unsent_bytes"], 2**40)
         for name in ("header_timeout_s", "body_timeout_s", "keep_alive_s", "answer_timeout_s"):
             _check_number(name, getattr(self, name), 0.1, 3_600)
         _check_number("stop_timeout_s", self.stop_timeout_s, 0, 3_600)
         _check_number("workers", self.workers, 1, MAX_WORKERS)
+        for name in _SHARED:
+            if getattr(self, name) < self.workers * _SHARED[name]:
+                raise SettingsInvalid(
+                    f"{name} is {getattr(self, name):,}: {self.workers} workers share it, so it must be "
+                    f"{self.workers * _SHARED[name]:,} or more"
+                )
         if self.stale_after_s is not None:
             _check_number("stale_after_s", self.stale_after_s, 1, 31_536_000, "or left out for 300")
         if not self.host or self.host != self.host.strip():
@@ -113,6 +121,11 @@ class HttpSettings:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values["token"] = None if self.token is None else "…"
         return f"HttpSettings({', '.join(f'{name}={value!r}' for name, value in values.items())})"
+
+    def of_one_worker(self) -> "HttpSettings":
+        """Return the settings of one of the workers: an equal share of the connections and of the unread answers."""
+        shares = {name: getattr(self, name) // self.workers for name in _SHARED}
+        return replace(self, workers=1, **shares)
 
     @property
     def asks_for_token(self) -> bool:

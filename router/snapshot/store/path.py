@@ -3,13 +3,16 @@
 import os
 from collections.abc import Hashable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from router.contract import MANIFEST
 from router.errors import SettingsInvalid
 from router.snapshot.store.bucket.url import is_url
-from router.snapshot.store.local import SnapshotStore
 from router.snapshot.store.pointer import read_current, snapshot_folder
 from router.snapshot.store.protocol import ReadableStore, Stored
+
+if TYPE_CHECKING:
+    from router.snapshot.store.local import SnapshotStore
 
 
 class SnapshotPath:
@@ -61,7 +64,9 @@ class SnapshotPath:
         """Return every complete snapshot of the path's catalog, newest first."""
         return self._catalog().snapshots()
 
-    def _catalog(self) -> SnapshotStore:
+    def _catalog(self) -> "SnapshotStore":
+        from router.snapshot.store.local import SnapshotStore  # here: whoever opens a snapshot only reads its folder
+
         folder = self._path.resolve()
         return SnapshotStore.at(folder.parent if (folder / MANIFEST).is_file() else folder)
 

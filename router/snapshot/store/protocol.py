@@ -8,11 +8,13 @@ from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.snapshot.store.state import StoreState
+
+if TYPE_CHECKING:
+    from router.snapshot.store.state import StoreState
 
 _LOOKS = 3
 
@@ -152,11 +154,11 @@ class DecisionStore(WritableStore, Protocol):
     A store without these methods works. Its builds publish again what was rolled back from, and it has no pins.
     """
 
-    def state(self) -> StoreState:
+    def state(self) -> "StoreState":
         """Return what the store remembers. Raises SnapshotInvalid where that is damaged."""
         ...
 
-    def write_state(self, state: StoreState) -> None:
+    def write_state(self, state: "StoreState") -> None:
         """Replace what the store remembers, in one step. The caller holds `locked`."""
         ...
 

@@ -1,10 +1,8 @@
 """English number and articles for the nouns of APIs ("an issue", "issues", "the weather"), and the lexicon's table."""
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +21,9 @@ _VOWEL_SOUND = ("hour", "honest", "sms", "sql", "sdk", "rss", "mcp", "http", "ht
 @cache
 def load_lexicon() -> dict[str, Any]:
     """Return `lexicon.toml`: verbs, articles, pairs, nouns, classes and irregular plurals."""
+    import tomllib  # here: a router needs the lexicon for few requests
+    from importlib import resources
+
     text = resources.files("router.tools.lexicon").joinpath("lexicon.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 

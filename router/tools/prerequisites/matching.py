@@ -10,7 +10,8 @@ from types import MappingProxyType
 from router.expansion import Expansion
 from router.record import Kind, ToolRecord
 from router.text import identifier_words
-from router.tools.prerequisites.needs import Need, NeedKind
+from router.tools.prerequisites.kinds import NeedKind
+from router.tools.prerequisites.needs import Need
 from router.tools.prerequisites.resolving import Candidate, Evidence, Resolution, needs_the_same, resolve
 from router.tools.prerequisites.statements import stated_needs, stated_thing
 

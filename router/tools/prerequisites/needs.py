@@ -2,11 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 
 from router.record import Parameter, ToolRecord
 from router.text import identifier_words
 from router.tools.lexicon.naming import Operation
+from router.tools.prerequisites.kinds import NeedKind
 from router.tools.prerequisites.nouns import (
     head_of,
     identified_noun,
@@ -15,14 +15,6 @@ from router.tools.prerequisites.nouns import (
     placeholder_in_name,
     placeholders,
 )
-
-
-class NeedKind(StrEnum):
-    """What kind of value a tool needs."""
-
-    IDENTIFIER = "identifier"
-    COORDINATES = "coordinates"
-    SESSION = "session"
 
 
 @dataclass(frozen=True, slots=True)

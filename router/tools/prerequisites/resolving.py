@@ -8,7 +8,8 @@ from typing import NamedTuple
 from router.record import ToolRecord
 from router.text import identifier_words
 from router.tools.lexicon.naming import parse_operation
-from router.tools.prerequisites.needs import Need, NeedKind, find_needs
+from router.tools.prerequisites.kinds import NeedKind
+from router.tools.prerequisites.needs import Need, find_needs
 from router.tools.prerequisites.nouns import bare_name, nouns_of, path_of
 from router.tools.prerequisites.offers import Offer, find_offer
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from router.record import ToolRecord
 from router.text import identifier_words
 from router.tools.lexicon.grammar import singular
-from router.tools.prerequisites.needs import Need, NeedKind, required_parameters
+from router.tools.prerequisites.kinds import NeedKind
+from router.tools.prerequisites.needs import Need, required_parameters
 from router.tools.prerequisites.nouns import ID_WORDS, nouns_of
 
 _POSSESSIVE = re.compile(r"['’]s?\b")

@@ -11,8 +11,27 @@ in `sanitization` for whole texts. With either, raise PROJECTION_VERSION (`route
 (`pipeline.phrase_checks.record`), so that catalogs are built anew.
 """
 
-from router.tools.trust.sanitization import RemovedText, sanitize
-from router.tools.trust.trusted_record import TrustedRecord, WithheldText, trusted_record, trusted_text, visible_value
+from typing import TYPE_CHECKING
+
+from router.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from router.tools.trust.sanitization import RemovedText, sanitize
+    from router.tools.trust.trusted_record import (
+        TrustedRecord,
+        WithheldText,
+        trusted_record,
+        trusted_text,
+        visible_value,
+    )
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "router.tools.trust.sanitization": "RemovedText sanitize",
+            "router.tools.trust.trusted_record": "TrustedRecord WithheldText trusted_record trusted_text visible_value",
+        },
+    )
 
 __all__ = [
     "RemovedText",

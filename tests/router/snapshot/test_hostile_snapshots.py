@@ -150,17 +150,15 @@ def test_a_file_that_is_swapped_after_it_was_hashed_is_not_served(
     copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = Router.open(copied).route("refund the customer", k=1)[0].record
-    verified = opened_files.open_verified
+    compare = opened_files._compare
 
-    def swapped(folder: Path, name: str, expected: str | None) -> int:
-        descriptor = verified(folder, name, expected)
-        if name == RECORDS:
-            other = folder / "other"
-            other.write_bytes((folder / name).read_bytes().replace(b"efund", b"EFUND"))
-            other.replace(folder / name)
-        return descriptor
+    def swapped(folder: Path, *arguments: Any) -> None:
+        compare(folder, *arguments)
+        other = folder / "other"
+        other.write_bytes((folder / RECORDS).read_bytes().replace(b"efund", b"EFUND"))
+        other.replace(folder / RECORDS)
 
-    monkeypatch.setattr(opened_files, "open_verified", swapped)
+    monkeypatch.setattr(opened_files, "_compare", swapped)
     assert Router.open(copied).route("refund the customer", k=1)[0].record == before
     monkeypatch.setattr(opened_files, "_DESCRIPTORS", Path("/nowhere"))
     shutil.copyfile(copied / RECORDS, copied / "kept")

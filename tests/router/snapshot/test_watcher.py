@@ -30,8 +30,8 @@ def office(tmp_path: Path, snapshot: Path) -> Publications:
 
 
 def until(happens: Callable[[], object]) -> bool:
-    """Wait until something happens; return False where it does not happen within 20 seconds."""
-    end = time.monotonic() + 20
+    """Wait until something happens; return False where it does not happen within two minutes."""
+    end = time.monotonic() + 120
     while not happens() and time.monotonic() < end:
         time.sleep(0.005)
     return bool(happens())

@@ -6,6 +6,8 @@ import struct
 from hashlib import blake2b
 from pathlib import Path
 
+from router.serving.http.workers.allocation import allocate
+
 _SETS, _WAYS = 16_384, 8  # 131,072 clients in 2 MiB
 _SET = struct.Struct("=" + "Qd" * _WAYS)
 _ENTRY = struct.Struct("=Qd")
@@ -31,10 +33,10 @@ class SharedBusyClients:
 
     @staticmethod
     def make(file: Path) -> None:
-        """Make a file in which no client is busy."""
+        """Make a file in which no client is busy. Raises OSError where there is no room for it."""
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.truncate(descriptor, _SIZE)
+            allocate(descriptor, _SIZE)
         finally:
             os.close(descriptor)
 

@@ -6,6 +6,7 @@ worker counted is lost, and there are no more files after a thousand restarts th
 """
 
 import os
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -14,13 +15,33 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from router.errors import SettingsInvalid
 from router.serving.http.gauges import Gauges
 from router.serving.http.serving_state import ServingState
+from router.serving.http.workers.allocation import allocate
 from router.serving.http.workers.run_folder import Fleet, RunFolder
+
+_COUNTS_BYTES = 262_144  # some 1,500 counts; prometheus_client would begin with a quarter, and no blocks
 
 
 def count_in(folder: Path, place: int) -> None:
-    """Let the counters that this process makes from now on count in files of a folder, as the worker of a place."""
+    """Let the counters that this process makes from now on count in files of a folder, as the worker of a place.
+
+    Raises SettingsInvalid where the disk has no room for the files.
+    """
+    for kind in ("counter", "histogram"):
+        try:
+            descriptor = os.open(folder / f"{kind}_{place}.db", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                if os.fstat(descriptor).st_size == 0:
+                    allocate(descriptor, _COUNTS_BYTES)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise SettingsInvalid(
+                f"{folder} has no room for what the workers count: free {_COUNTS_BYTES:,} bytes, or set TMPDIR to "
+                f"another folder: {error.strerror}"
+            ) from error
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # where each value looks for it
     values.ValueClass = values.MultiProcessValue(lambda: place)  # type: ignore[no-untyped-call]
 
@@ -34,6 +55,12 @@ class FleetExposition:
 
     def __call__(self) -> bytes:
         """Return the metrics as they are now; the states of other workers are at most some seconds old."""
+        try:
+            return self._written()
+        except struct.error:  # a worker that starts has made a file, and not written its first bytes
+            return self._written()
+
+    def _written(self) -> bytes:
         fleet = self._run.fleet()
         states = {**fleet.states, self._place: self._own()}
         registry = CollectorRegistry()

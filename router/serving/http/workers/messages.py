@@ -3,7 +3,7 @@
 import msgspec
 
 from router.errors import EncoderInvalid, QuartermasterError, SettingsInvalid, SnapshotInvalid, SnapshotUntrusted
-from router.serving.http.serving_state import ServingState
+from router.serving.http.serving_state import ServingState, tellable
 
 DRAIN = b"drain\n"
 """The one thing that a supervisor tells a worker: take no new connection, finish those that are open, end."""
@@ -20,7 +20,7 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     @classmethod
     def of(cls, error: QuartermasterError) -> "Failed":
         """Return what to tell of an error."""
-        return cls(type(error).__name__, str(error))
+        return cls(type(error).__name__, tellable(str(error)))
 
     def error(self) -> QuartermasterError:
         """Return the error again, with the exit code that it has."""

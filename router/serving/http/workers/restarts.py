@@ -1,4 +1,4 @@
-"""When a worker that died is replaced: at once, unless one after another dies young."""
+"""When a worker that died is replaced: at once, unless it never served, or one after another dies young."""
 
 import time
 from collections import Counter
@@ -32,15 +32,16 @@ class Restarts:
         """From when on a worker may start, in seconds of `time.monotonic`."""
 
     def ended(self, cause: Cause, lived_s: float) -> float:
-        """Count a worker that served for so long, and return the seconds until the next may start."""
+        """Count a worker that served for so long, 0 for never, and return the seconds until the next may start."""
         if cause in _COUNTED:
             self._by_cause[cause] += 1
         if cause not in (Cause.CRASHED, Cause.HUNG):
             return 0.0
         self._young_deaths = self._young_deaths + 1 if lived_s < _YOUNG_S else 0
-        if self._young_deaths < 2:
+        served = lived_s > 0
+        if self._young_deaths < 2 and served:
             return 0.0
-        pause = min(_FIRST_PAUSE_S * 2.0 ** (self._young_deaths - 2), _LONGEST_PAUSE_S)
+        pause = min(_FIRST_PAUSE_S * 2.0 ** max(self._young_deaths - 2, 0), _LONGEST_PAUSE_S)
         self.next_at = time.monotonic() + pause
         return pause
 

@@ -1,9 +1,10 @@
 """The folder that the processes of one server share while it runs: counts of metrics, states, limits.
 
-Everybody who uses it holds a lock of it, which a killed process frees. So the last one removes it, and a server that
-starts removes those that nobody uses any more.
+Everybody who uses it holds a lock of it, which a killed process frees. So the last one removes it, a server that starts
+removes those that nobody uses any more, and systemd, which cleans temporary folders, leaves it alone.
 """
 
+import fcntl
 import os
 import secrets
 import shutil
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import msgspec
 
+from router.errors import SettingsInvalid
 from router.serving.http.serving_state import ServingState
 from router.serving.http.workers.busy_clients import SharedBusyClients
-from router.snapshot.store.locking import hold_folder, lock_folder
+from router.snapshot.store.locking import hold_folder
 
 _PREFIX = "quartermaster-workers-"
 _SECRET_BYTES = 32
@@ -52,14 +54,23 @@ class RunFolder:
 
     @classmethod
     def make(cls) -> "RunFolder":
-        """Make the folder of a server that starts, which only this user may read, and remove those of dead ones."""
+        """Make the folder of a server that starts, which only this user may read, and remove those of dead ones.
+
+        Raises SettingsInvalid where the disk is full.
+        """
         _remove_unused(Path(tempfile.gettempdir()))
         folder = cls(Path(tempfile.mkdtemp(prefix=_PREFIX)))
         while folder._held is None:  # another server that starts took it for one that nobody uses
             folder = cls(Path(tempfile.mkdtemp(prefix=_PREFIX)))
-        folder.metrics.mkdir()
-        folder._secret_file.write_bytes(secrets.token_bytes(_SECRET_BYTES))
-        SharedBusyClients.make(folder._busy_file)
+        try:
+            folder.metrics.mkdir()
+            folder._secret_file.write_bytes(secrets.token_bytes(_SECRET_BYTES))
+            SharedBusyClients.make(folder._busy_file)
+        except OSError as error:
+            folder.leave()
+            raise SettingsInvalid(
+                f"{folder.folder} has no room for what the workers share: {error.strerror}; set TMPDIR to another"
+            ) from error
         return folder
 
     def busy_clients(self, kind: str) -> SharedBusyClients:
@@ -92,5 +103,10 @@ def _remove_unused(place: Path) -> None:
 
 
 def _remove_if_unused(folder: Path) -> None:
-    with suppress(OSError), lock_folder(folder):  # BlockingIOError: somebody holds it
-        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # somebody holds it, or its file system has no locks and nobody can know
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(descriptor)

@@ -19,8 +19,8 @@ from router.serving.http.workers.wake_up import Signals, signals_of
 from router.serving.http.workers.worker import OpenServed
 from router.serving.http.workers.worker_process import WorkerProcess
 
-_HUNG_S = 30.0  # without a word of a worker's event loop
 _LONGEST_WAIT_S = 1.0
+_STANDS_STILL_S = 2.0  # between two looks: this process itself did not run
 _logger = logging.getLogger("router.http")
 
 
@@ -29,16 +29,22 @@ def serve_workers(
     settings: HttpSettings,
     listening: socket.socket,
     announce: Callable[[ServingState], None] = lambda _: None,
+    *,
+    hung_after_s: float = 30.0,
 ) -> None:
     """Answer requests with `settings.workers` processes until SIGTERM or SIGINT. Call it from the main thread.
 
     Each process calls `open_served`, which must be picklable, and closes the router. `announce` is called once the
-    first one is ready. SIGHUP replaces all workers, one after the other: none of the requests is lost. Raises what
-    `open_served` raises in the first worker, and QuartermasterError where that dies before it serves.
+    first one is ready. SIGHUP replaces all workers, one after the other: none of the requests is lost. One whose event
+    loop is silent for `hung_after_s` seconds is killed and replaced.
+
+    The socket is closed once a signal ends the server.
+
+    Raises what `open_served` raises in the first worker, and QuartermasterError where that dies before it serves.
     """
     with signals_of(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         run = RunFolder.make()
-        supervisor = Supervisor(open_served, settings, listening, run, signals)
+        supervisor = Supervisor(open_served, settings, listening, run, signals, hung_after_s)
         try:
             supervisor.run(announce)
         finally:
@@ -56,10 +62,10 @@ class Supervisor:
         listening: socket.socket,
         run: RunFolder,
         signals: Signals,
-        hung_after_s: float = _HUNG_S,
+        hung_after_s: float,
     ) -> None:
         """Watch over workers, of which there is none yet. One that is silent for `hung_after_s` is killed."""
-        self._open_served, self._settings, self._listening = open_served, settings, listening
+        self._open_served, self._settings, self.listening = open_served, settings, listening
         self._run, self._signals, self._hung_after_s = run, signals, hung_after_s
         self._workers: list[WorkerProcess] = []
         self._restarts = Restarts()
@@ -67,22 +73,31 @@ class Supervisor:
         self._successor: WorkerProcess | None = None
         self._stops = self._began = False
         self._told: Fleet | None = None
+        self._silent = False
+        self._looked_at = time.monotonic()
 
     def run(self, announce: Callable[[ServingState], None]) -> None:
         """Keep the workers running until a signal ends them all."""
         while not self._stops or self._workers:
-            self._obey()
-            for worker in list(self._workers):
-                worker.receive()
-                if not worker.process.is_alive():
-                    self._bury(worker)
-            self._kill_overdue()
-            if not self._stops:
-                self._begin(announce)
+            self.look(announce)
+            if self._workers or not self._stops:
+                connection.wait(self.awaited(), _LONGEST_WAIT_S)  # type: ignore[arg-type]
+
+    def look(self, announce: Callable[[ServingState], None]) -> None:
+        """Obey signals, hear the workers, and end or start those that should end or start now."""
+        self._obey()
+        for worker in list(self._workers):
+            if worker.receive():
+                _logger.info("worker %d serves %s", worker.pid, worker.state.snapshot if worker.state else "")
+            if not worker.process.is_alive():
+                self._bury(worker)
+        self._kill_overdue()
+        if not self._stops:
+            self._begin(announce)
+            if self._began:
                 self._replace_outdated()
                 self._start_missing()
-            self._tell()
-            self._wait()
+        self._tell()
 
     def kill_all(self) -> None:
         """End all workers at once, where an error ended `run`."""
@@ -91,18 +106,18 @@ class Supervisor:
             worker.reap()
         self._workers.clear()
 
-    def _wait(self) -> None:
-        """Wait until a signal, a word or the end of a worker; a second at most."""
-        if self._stops and not self._workers:
-            return
+    def awaited(self) -> list[object]:
+        """Return what tells of a signal, of a word and of the end of a worker."""
         awaited: list[object] = [self._signals.connection]
         for worker in self._workers:
-            awaited += (worker.connection, worker.process.sentinel)
-        connection.wait(awaited, _LONGEST_WAIT_S)  # type: ignore[arg-type]
+            awaited.append(worker.process.sentinel)
+            if worker.listens:  # else there is always its end to read
+                awaited.append(worker.connection)
+        return awaited
 
     def _obey(self) -> None:
         for number in self._signals.take():
-            if number == signal.SIGHUP and self._began and not self._stops:
+            if number == signal.SIGHUP and not self._stops:
                 if self._successor is not None:  # it may hang, or know the settings from before
                     self._successor.kill(Cause.SUPERSEDED)
                     self._successor = None
@@ -115,6 +130,7 @@ class Supervisor:
                     else:
                         worker.terminate()
                 self._stops = True
+                self.listening.close()  # whoever comes now is refused, and does not wait for nobody
 
     def _begin(self, announce: Callable[[ServingState], None]) -> None:
         """Start the first worker, and the others once it serves: so what they open was fetched, and does open."""
@@ -129,15 +145,24 @@ class Supervisor:
     def _start(self) -> WorkerProcess:
         taken = {worker.place for worker in self._workers}
         place = next(place for place in range(len(taken) + 1) if place not in taken)
-        worker = WorkerProcess(self._open_served, self._settings, self._listening, self._run.folder, place)
+        worker = WorkerProcess(self._open_served, self._settings, self.listening, self._run.folder, place)
         self._workers.append(worker)
         return worker
 
+    @property
+    def _active(self) -> int:
+        """Return how many workers go on, or are about to: a successor among them."""
+        return sum(worker.cause is None for worker in self._workers)
+
     def _start_missing(self) -> None:
-        there = sum(worker.cause is None and worker is not self._successor for worker in self._workers)
-        if self._began and time.monotonic() >= self._restarts.next_at:
-            for _ in range(self._settings.workers - there):
-                self._start()
+        there = self._active - (self._successor is not None)
+        if time.monotonic() >= self._restarts.next_at:
+            try:
+                for _ in range(self._settings.workers - there):
+                    self._start()
+            except OSError as error:  # of memory, of processes: those that live go on
+                pause = self._restarts.ended(Cause.CRASHED, 0.0)
+                _logger.error("a worker cannot be started, it is tried again in %g s: %s", pause, error)
 
     def _replace_outdated(self) -> None:
         """Start one successor at a time, and retire the worker that it replaces once it is ready."""
@@ -150,10 +175,13 @@ class Supervisor:
             if problem := successor.state.problem:
                 successor.kill(Cause.SUPERSEDED)
                 self._give_up_replacing(problem)
-            elif self._outdated:
-                self._outdated.pop(0).drain()
+            elif self._active > self._settings.workers:  # else it has taken the place of one that died meanwhile
+                (self._outdated.pop(0) if self._outdated else successor).drain()
         if self._outdated:
-            self._successor = self._start()
+            try:
+                self._successor = self._start()
+            except OSError as error:
+                self._give_up_replacing(str(error))
 
     def _give_up_replacing(self, reason: str) -> None:
         self._successor, self._outdated = None, []
@@ -161,7 +189,11 @@ class Supervisor:
 
     def _kill_overdue(self) -> None:
         now = time.monotonic()
+        stood_still = now - self._looked_at - _STANDS_STILL_S
+        self._looked_at = now
         for worker in self._workers:
+            if stood_still > 0:  # a terminal or a container stopped all of them, and goes on
+                worker.excuse(stood_still)
             if now >= worker.kill_at:
                 _logger.warning("worker %d did not end in time and is killed", worker.pid)
                 worker.kill(Cause.STOPPED)
@@ -181,7 +213,7 @@ class Supervisor:
             raise QuartermasterError(
                 f"the first worker {how} before it served: its log, or the system's, has the reason"
             )
-        reason = how if worker.failed is None else worker.failed.message
+        reason = how if worker.failed is None else f"cannot start: {worker.failed.message}"
         if worker is self._successor:
             self._give_up_replacing(reason)
             return
@@ -195,6 +227,13 @@ class Supervisor:
         serving = [worker for worker in self._workers if worker.cause is None]
         states = {worker.place: worker.state for worker in serving if worker.state is not None}
         fleet = Fleet(wanted=self._settings.workers, restarts=self._restarts.counts(), states=states)
-        if fleet != self._told:
+        if fleet == self._told:
+            return
+        try:
             self._run.tell(fleet)
-            self._told = fleet
+        except OSError as error:  # a full disk: metrics are late, answers are not
+            if not self._silent:
+                _logger.warning("metrics show the workers as they were: %s", error)
+            self._silent = True
+        else:
+            self._told, self._silent = fleet, False

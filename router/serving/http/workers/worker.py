@@ -55,9 +55,9 @@ def run_worker(task: WorkerTask) -> None:
     channel = Channel(task.connection, settings.stop_timeout_s + CLOSING_S)
     run = RunFolder(task.folder)
     try:
-        count_in(run.metrics, task.place)
         configure_logs(workers=True)
         try:
+            count_in(run.metrics, task.place)
             served = task.open_served()
         except QuartermasterError as error:
             channel.send(Failed.of(error))
@@ -89,7 +89,8 @@ class _WorkerServer(HttpServer):
 
     def __init__(self, app: ASGIApp, service: Service, channel: Channel) -> None:
         # One at a time: each worker that is free takes one, and none of them sixteen.
-        super().__init__(app, service.settings, Connections(service.settings), accepted_at_once=1)
+        settings = service.settings
+        super().__init__(app, settings, Connections(settings.of_one_worker()), accepted_at_once=1)
         self._service, self._channel = service, channel
         self._drains = False
 
@@ -132,5 +133,5 @@ class _WorkerServer(HttpServer):
         state.default_headers = [*state.default_headers, (b"connection", b"close")]
         loop = asyncio.get_running_loop()
         end = loop.time() + min(self._service.settings.keep_alive_s + 1, self._service.settings.stop_timeout_s)
-        while state.connections and loop.time() < end and not self.force_exit:
+        while state.connections and loop.time() < end and not self._captured_signals:
             await asyncio.sleep(_LOOK_S)

@@ -28,17 +28,8 @@ class WorkerProcess:
     def __init__(
         self, open_served: OpenServed, settings: HttpSettings, listening: socket.socket, folder: Path, place: int
     ) -> None:
-        """Start a worker in a place that no living one has."""
-        self.place = place
-        self.state: ServingState | None = None
-        self.failed: Failed | None = None
-        self.cause: Cause | None = None
-        """Why it ends; None while it goes on."""
-        self.kill_at = float("inf")
-        self.began = self.heard = time.monotonic()
-        self.served_since: float | None = None
-        self._within_s = settings.stop_timeout_s + CLOSING_S
-        self._reader = MessageReader()
+        """Start a worker in a place that no living one has. Raises OSError where the system starts no process."""
+        self._prepare(settings, place)
         self.connection, theirs = socket.socketpair()
         self.connection.setblocking(False)
         task = WorkerTask(open_served, settings, listening, theirs, folder, place)
@@ -47,27 +38,50 @@ class WorkerProcess:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
         try:
             self.process.start()
+        except OSError:
+            self.connection.close()
+            raise
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             theirs.close()
         assert self.process.pid is not None
         self.pid = self.process.pid
 
+    def _prepare(self, settings: HttpSettings, place: int) -> None:
+        self.place = place
+        self.state: ServingState | None = None
+        self.failed: Failed | None = None
+        self.cause: Cause | None = None
+        """Why it ends; None while it goes on."""
+        self.kill_at = float("inf")
+        self.began = self.heard = time.monotonic()
+        self.served_since: float | None = None
+        self._stops_within_s = settings.stop_timeout_s + CLOSING_S
+        self._drains_within_s = self._stops_within_s + settings.keep_alive_s + 1
+        self.listens = True
+        """Whether it can still tell anything: its end of the socket is open."""
+        self._reader = MessageReader()
+
     @property
     def lived_s(self) -> float:
         """Return for how many seconds it has served."""
         return 0.0 if self.served_since is None else time.monotonic() - self.served_since
 
-    def receive(self) -> None:
-        """Take what the worker has told since."""
+    def receive(self) -> bool:
+        """Take what the worker has told since, and return whether it serves since then."""
+        before = self.state
         with suppress(BlockingIOError, ConnectionError):
-            while received := self.connection.recv(_MOST):
+            while self.listens:
+                received = self.connection.recv(_MOST)
+                if not received:
+                    self.listens = False
+                    break
                 self.heard = time.monotonic()
                 try:
                     messages = self._reader.read(received)
                 except msgspec.DecodeError:  # its memory has gone wrong
                     self.kill(None)
-                    return
+                    break
                 for message in messages:
                     if isinstance(message, ServingState):
                         self.state = message
@@ -75,18 +89,24 @@ class WorkerProcess:
                     elif isinstance(message, Failed):
                         self.failed = message
                     else:
-                        self._ends(Cause.SIGNALLED)
+                        self._ends(Cause.SIGNALLED, self._stops_within_s)
+        return before is None and self.state is not None
 
     def drain(self) -> None:
         """Have it take no new connection, answer those that it has, and end: another has taken its place."""
-        self._ends(Cause.RELOADED)
+        self._ends(Cause.RELOADED, self._drains_within_s)
         with suppress(OSError):
             self.connection.send(DRAIN)
 
     def terminate(self) -> None:
         """Have it answer what is under way, and end."""
-        self._ends(Cause.STOPPED)
+        self._ends(Cause.STOPPED, self._stops_within_s)
         self.process.terminate()
+
+    def excuse(self, seconds: float) -> None:
+        """Give it so many seconds more to be heard of, and to end: the supervisor itself stood still."""
+        self.heard = min(self.heard + seconds, time.monotonic())
+        self.kill_at += seconds
 
     def kill(self, cause: Cause | None) -> None:
         """End it at once."""
@@ -101,8 +121,16 @@ class WorkerProcess:
         code = self.process.exitcode or 0
         self.connection.close()
         self.process.close()
-        return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        return how_it_ended(code)
 
-    def _ends(self, cause: Cause) -> None:
-        if self.cause is None:
-            self.cause, self.kill_at = cause, time.monotonic() + self._within_s
+    def _ends(self, cause: Cause, within_s: float) -> None:
+        self.cause = self.cause or cause
+        self.kill_at = min(self.kill_at, time.monotonic() + within_s)
+
+
+def how_it_ended(code: int) -> str:
+    """Return an exit code in words; one below 0 is a signal. Not every signal has a name: a real-time one has none."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    named = -code in set(signal.Signals)
+    return f"was killed by {signal.Signals(-code).name if named else f'signal {-code}'}"

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from types import FrameType
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.enrichment.generator import Outcome, Question
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.ledger import Ledger
 from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
@@ -99,6 +102,30 @@ def test_an_interruption_in_the_middle_of_a_commit_keeps_that_and_what_is_under_
     assert ledger_rows(tmp_path, "SELECT tool_id FROM expansions ORDER BY ALL") == [
         (name,) for name in sorted(server.asked)
     ]
+
+
+class _GivesOnce(DirectGenerator):
+    """Gives all outcomes in one group, and after an interruption none again, as a batch does."""
+
+    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
+        """Yield one group."""
+        yield [outcome for group in super().generate(questions) for outcome in group]
+
+
+def test_a_group_that_no_generator_gives_again_is_kept_after_an_interruption_before_its_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit, interruptions = ThreadPoolExecutor.submit, [KeyboardInterrupt()]
+
+    def interrupted(executor: ThreadPoolExecutor, *arguments: Any) -> Any:
+        if executor._thread_name_prefix == "ledger" and interruptions:
+            raise interruptions.pop()
+        return submit(executor, *arguments)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with ModelServer(answer) as server, pytest.raises(KeyboardInterrupt):
+        run(tmp_path, catalog("a", "b", "c"), _GivesOnce(server.settings()))
+    assert ledger_rows(tmp_path, "SELECT tool_id FROM expansions ORDER BY ALL") == [("a",), ("b",), ("c",)]
 
 
 def test_a_ledger_that_cannot_be_written_ends_the_asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,15 @@ from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
 from router.distribution import install_command
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers import VIEWS, CandidateIndex, CatalogMoments, DenseRetriever, DenseView, ToolVectors
+from router.retrieval.retrievers import (
+    VIEWS,
+    CandidateIndex,
+    CatalogMoments,
+    DenseRetriever,
+    DenseView,
+    EncodedQuery,
+    ToolVectors,
+)
 
 TOOLS, DIM = 1_500, 32
 BARE = Manifest("s", "c", "", "", {}, (), None, {}, {}, {}, "", {})
@@ -239,3 +247,25 @@ def test_an_index_of_another_layout_is_refused(tmp_path: Path) -> None:
         path.write_bytes(data[:place] + b"\x03" + data[place + 1 :])
         with pytest.raises(SnapshotInvalid):
             CandidateIndex.open(path, 500, 32)
+
+
+def test_a_step_scores_a_third_of_the_candidates_and_keeps_the_first_tools(
+    retriever: DenseRetriever, requests: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+    nearest = CandidateIndex.nearest
+
+    def counted(index: CandidateIndex, vector: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+        counts.append(count)
+        return nearest(index, vector, count)
+
+    monkeypatch.setattr(CandidateIndex, "nearest", counted)
+    kept = []
+    for request in requests:
+        whole, step = (
+            retriever.rank(EncodedQuery("", (), request, request, DenseView.MEAN, is_step), 30).ordinals[:3].tolist()
+            for is_step in (False, True)
+        )
+        kept.append(len(set(whole) & set(step)) / 3)
+    assert counts == [256, 77] * len(requests)  # of 1,500 tools; .3 × 256, rounded up
+    assert np.mean(kept) > 0.9

@@ -91,7 +91,7 @@ def test_headers_that_drip_have_no_more_time(port: int) -> None:
     with connected(port, b"GET /healthz HTTP/1.1\r\n") as client:
         client.settimeout(0.05)
         begun, said = time.monotonic(), b""
-        while not said and time.monotonic() - begun < 10:
+        while not said and time.monotonic() - begun < 120:
             client.sendall(b"X: y\r\n")
             try:
                 said = client.recv(65_536)
@@ -109,7 +109,7 @@ def test_a_body_that_drips_after_its_answer_is_not_waited_for(port: int) -> None
     with connected(port, b"POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n") as client:
         begun = time.monotonic()
         with pytest.raises(ConnectionError):
-            while time.monotonic() - begun < 10:
+            while time.monotonic() - begun < 120:
                 client.sendall(b"x")
                 time.sleep(0.05)
 

@@ -21,6 +21,8 @@ from tests.router.serving.conftest import TOKEN
         ("max_concurrent", 0, "from 1 to 10,000"),
         ("body_timeout_s", float("nan"), "from 0.1 to 3,600"),
         ("stop_timeout_s", -1, "from 0 to 3,600"),
+        ("workers", 0, "from 1 to 256"),
+        ("stale_after_s", 0, "from 1 to 31,536,000"),
         ("host", " ", "a name or an address"),
     ],
 )
@@ -77,3 +79,15 @@ def test_a_port_that_is_taken_is_an_error_that_says_the_way_out() -> None:
 def test_a_host_that_is_none_of_this_machine_is_refused() -> None:
     with pytest.raises(SettingsInvalid, match=r"cannot listen at 192\.0\.2\.1"):
         listen(HttpSettings(host="192.0.2.1", token=TOKEN))
+
+
+def test_workers_share_the_connections_of_which_each_needs_one(tmp_path: Path) -> None:
+    share = HttpSettings(workers=3, max_connections=100, max_connections_per_client=10).of_one_worker()
+    assert (share.workers, share.max_connections, share.max_connections_per_client) == (1, 33, 3)
+    with pytest.raises(SettingsInvalid, match="max_connections is 2: 3 workers share it, so it must be 3 or more"):
+        HttpSettings(workers=3, max_connections=2)
+
+
+def test_registering_tools_needs_one_process(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match=r"a tool is registered in one process alone, so serve with --workers 1"):
+        HttpSettings(overlay=tmp_path / "overlay.json", token=TOKEN, workers=2)

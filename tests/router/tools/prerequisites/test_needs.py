@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from router.record import ToolRecord
 from router.tools.definitions.parameters import parameter_rows
 from router.tools.lexicon.naming import parse_operation
-from router.tools.prerequisites.needs import Need, NeedKind, find_needs
+from router.tools.prerequisites.kinds import NeedKind
+from router.tools.prerequisites.needs import Need, find_needs
 from tests.support.factories import make_record
 
 

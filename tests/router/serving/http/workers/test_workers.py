@@ -1,0 +1,137 @@
+"""`serve http --workers 2` as it is run: two processes that answer, are killed, replaced and told to end."""
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.router.serving.http.workers.fleet import PATIENCE_S, Fleet, Load, fleet, is_alive, until
+from tests.support.command_line import started
+from tests.support.publishing import Publications
+
+pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes in /proc")
+
+
+@pytest.fixture(scope="module")
+def office(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Publications:
+    made = Publications(tmp_path_factory.mktemp("built"), snapshot)
+    for name in ("a", "b"):
+        made.add(name)
+    made.publish("a")
+    return made
+
+
+@pytest.fixture(scope="module")
+def selection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that each worker reads when it starts."""
+    file = tmp_path_factory.mktemp("settings") / "selection.toml"
+    file.write_text('block = ["linear/*"]\n')
+    return file
+
+
+@pytest.fixture(scope="module")
+def served(office: Publications, selection: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """One server for the tests below, which leave it with two workers."""
+    folder = tmp_path_factory.mktemp("served")
+    options = ("--snapshot", office.folder, "--watch", "0.1", "--requests-per-minute", "0", "--selection", selection)
+    with fleet(folder, *options) as running:
+        running.wait_for_workers(2)
+        yield running
+
+
+def test_one_line_says_what_is_served_and_where(served: Fleet) -> None:
+    assert served.said == f"8 tools of a at http://127.0.0.1:{served.port} with 2 workers\n"
+    assert served.route()["snapshot"] in ("a", "b")
+    assert len(served.living) == 2
+
+
+def test_metrics_are_the_sum_of_all_workers_also_of_killed_ones(served: Fleet) -> None:
+    requests = ("quartermaster_http_requests_total", "/v1/route", "200", "POST")
+    before = served.metrics().get(requests, 0.0)
+    for _ in range(6):
+        served.route()
+    until(lambda: served.metrics()[requests] == before + 6)  # an answer is counted once it is sent
+    for pid in served.living:
+        os.kill(pid, signal.SIGKILL)
+        until(lambda pid=pid: not is_alive(pid))  # type: ignore[misc]
+        assert served.metrics()[requests] == before + 6
+    until(lambda: served.metrics()["quartermaster_worker_restarts_total", "crashed"] == 2, served)
+    served.wait_for_workers(2)
+    assert len(list(served.temporary.glob("*/metrics/*.db"))) == 4  # as many as before: counters and histograms
+
+
+def test_no_request_is_lost_while_the_workers_are_replaced(served: Fleet) -> None:
+    before = served.living
+    with Load(served) as load:
+        served.signal(signal.SIGHUP)
+        until(lambda: not any(map(is_alive, before)), served)
+    assert load.failures == []
+    assert len(load.answers) > 0
+    until(lambda: served.metrics()["quartermaster_worker_restarts_total", "reloaded"] == 2, served)
+    served.wait_for_workers(2)
+
+
+def test_workers_go_on_with_the_settings_from_before_where_new_ones_are_wrong(served: Fleet, selection: Path) -> None:
+    before, right = served.living, selection.read_text()
+    selection.write_text("block = 7\n")
+    try:
+        served.signal(signal.SIGHUP)
+        until(lambda: "so the ones from before go on" in served.log, served)
+        assert served.living == before
+        # A worker that dies now finds no successor for a while. The other one answers.
+        os.kill(before[0], signal.SIGKILL)
+        until(lambda: "; another starts in " in served.log, served)
+        assert served.route()["tools"]
+    finally:
+        selection.write_text(right)
+    served.wait_for_workers(2)
+
+
+def test_each_answer_comes_from_one_snapshot_and_all_workers_come_to_serve_the_new_one(
+    served: Fleet, office: Publications
+) -> None:
+    with Load(served) as load:
+        office.publish("b")
+        until(lambda: served.metrics().get(("quartermaster_snapshot_workers", "b")) == 2, served)
+        seen = len(load.answers)
+        until(lambda: len(load.answers) > seen + 4, served)
+    assert load.failures == []
+    assert set(load.answers) <= {"a", "b"} and load.answers[-1] == "b"
+    # A worker knows of the other what that told within the last second.
+    until(lambda: ("quartermaster_snapshot_workers", "a") not in served.metrics(), served)
+
+
+def test_a_worker_that_hangs_is_replaced_and_all_end_where_their_supervisor_is_killed(
+    office: Publications, tmp_path: Path
+) -> None:
+    program = Path(__file__).with_name("two_workers.py")
+    with fleet(tmp_path, office.folder, "5", program=program) as running:
+        running.wait_for_workers(2)
+        hung = running.living[0]
+        os.kill(hung, signal.SIGSTOP)
+        until(lambda: not is_alive(hung), running)
+        assert re.search(rf"worker {hung} is silent for \d+ s and is killed", running.log)
+        until(lambda: running.metrics()["quartermaster_worker_restarts_total", "hung"] >= 1, running)
+        running.wait_for_workers(2)
+        workers = running.living
+        running.process.kill()
+        until(lambda: not any(map(is_alive, workers)), running)
+        until(lambda: list(running.temporary.iterdir()) == [], running)
+
+
+def test_a_server_that_cannot_start_says_why_and_does_not_try_again(tmp_path: Path) -> None:
+    done = started(tmp_path, "serve", "http", "--snapshot", tmp_path, "--port", "0", "--workers", "2")
+    assert done.returncode == 4, done.stderr
+    assert done.stderr.startswith("quartermaster: ") and done.stderr.count("\n") == 1
+
+
+def test_sigterm_ends_all_of_them_and_leaves_nothing(served: Fleet) -> None:  # the last test of this server
+    workers = served.living
+    served.signal(signal.SIGTERM)
+    assert served.process.wait(PATIENCE_S) == 0
+    assert not any(map(is_alive, workers))
+    assert list(served.temporary.iterdir()) == []
+    assert "Traceback" not in served.log
