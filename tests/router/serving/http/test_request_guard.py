@@ -100,12 +100,12 @@ def test_a_body_is_refused_by_the_length_it_says_or_has(client_of: Ask) -> None:
 
 
 def test_a_client_in_a_hurry_is_told_how_long_to_wait(client_of: Ask) -> None:
-    client = client_of(requests_per_minute=30)  # three at once
-    statuses = [client.get("/v1/snapshot").status_code for _ in range(5)]
-    assert statuses == [200, 200, 200, 429, 429]
+    client = client_of(requests_per_minute=20)  # two at once, and then one every three seconds
+    statuses = [client.get("/v1/snapshot").status_code for _ in range(4)]
+    assert statuses == [200, 200, 429, 429]
     refused = client.post("/v1/route", json=ROUTE)
     assert refused.json()["error"]["type"] == "too_many_requests"
-    assert refused.headers["Retry-After"] == "2"
+    assert 1 <= int(refused.headers["Retry-After"]) <= 3  # less by what the requests took
     assert client.get("/healthz").status_code == 200
 
 
