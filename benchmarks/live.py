@@ -29,7 +29,7 @@ from router.snapshot.snapshot import Snapshot
 from router.store import SnapshotStore
 from tests.support.places import ROOT
 from tests.support.publishing import corrupt
-from tests.support.soak import SoakResult, known_answers, routing_threads
+from simulations.soak.threads import SoakResult, known_answers, routing_threads
 
 LOOK = 0.2
 _LONGEST = 60.0  # until a publication must have been noticed

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from router import RequestInvalid, Router
 from router.encoding.encoder import Encoder
 from router.snapshot.snapshot import Snapshot
+from simulations.soak.threads import answers_equal
 from tests.support.fake_encoder import FakeEncoder
 from tests.support.publishing import Publications, live
-from tests.support.soak import answers_equal
 
 REQUESTS = [
     "give the customer their money back",

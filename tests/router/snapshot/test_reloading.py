@@ -22,9 +22,9 @@ from router.contract import FORMAT_VERSION, MANIFEST
 from router.snapshot.reloading import ReloadingSnapshot
 from router.snapshot.snapshot import Snapshot
 from router.store import open_store
+from simulations.soak.threads import known_answers, routing_threads
 from tests.support.fake_encoder import FakeEncoder
 from tests.support.publishing import Publications, corrupt, sign
-from tests.support.soak import known_answers, routing_threads
 from tests.support.threads import Own
 
 LOOK = 0.02

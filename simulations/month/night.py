@@ -1,0 +1,84 @@
+"""Runs the command line of one night at a given time, in this process; or in another, to be killed in the middle."""
+
+import argparse
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+import time_machine
+
+from tests.support.command_line import Done, called
+from tests.support.places import ROOT
+
+_COUNTED = ("open", "os.rename", "os.remove", "os.mkdir", "os.link", "socket.connect", "import")
+
+
+def at_night(folder: Path, at: datetime, *arguments: object, **variables: str) -> Done:
+    """Run `quartermaster` in a folder, with the clock at a time."""
+    with time_machine.travel(at, tick=True):
+        return called(folder, *arguments, **variables)
+
+
+def interrupted_night(
+    folder: Path,
+    at: datetime,
+    *arguments: object,
+    kill_at: int = 0,
+    max_file_bytes: int = 0,
+    variables: Mapping[str, str],
+) -> Done:
+    """Run `quartermaster` in a process of its own.
+
+    With `kill_at` the process kills itself at that operation on files and sockets, counted from the command's start.
+    `max_file_bytes` bounds every file that it writes, as a full disk would.
+    """
+    options = ["--at", at.isoformat(), "--kill-at", str(kill_at), "--max-file-bytes", str(max_file_bytes)]
+    return subprocess.run(
+        [sys.executable, "-m", "simulations.month.night", *options, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", **variables},
+    )
+
+
+def _kill_at(operation: int) -> None:
+    """Kill this process at its so many-th operation."""
+    counted = 0
+
+    def count(event: str, _: object) -> None:
+        nonlocal counted
+        counted += event in _COUNTED
+        if counted == operation:
+            counted += 1  # the kill is an event too
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--at", type=datetime.fromisoformat, required=True)
+    parser.add_argument("--kill-at", type=int, default=0)
+    parser.add_argument("--max-file-bytes", type=int, default=0)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    from flows.cli.main import main
+    from pipeline.build import build  # noqa: F401 - before the count: imports differ from machine to machine
+
+    if options.max_file_bytes:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (options.max_file_bytes, options.max_file_bytes))
+    if options.kill_at:
+        _kill_at(options.kill_at)
+    sys.argv = ["quartermaster", *options.arguments]
+    with time_machine.travel(options.at, tick=True):
+        main()
+
+
+if __name__ == "__main__":
+    _main()

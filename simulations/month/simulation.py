@@ -1,0 +1,169 @@
+"""One month: each day the world changes, an operator acts, at night a build runs, and the oracle looks at it."""
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.ledger import LEDGER_FILE
+from router.store import SnapshotStore
+from simulations.month.model import Model
+from simulations.month.night import at_night, interrupted_night
+from simulations.month.oracle import Oracle, Outcome, Serving, parse_report, read_serving
+from simulations.month.plan import Night
+from simulations.month.vendors import FORMATS, SOURCES, Vendors
+
+_DISK_FULL_BYTES = 300_000
+_CONCURRENCY = 4
+_EVENTS = "events.jsonl"
+_SETTINGS = """
+name = "month"
+
+[notify]
+command = ["/bin/sh", "-c", "cat >> {events} && echo >> {events}"]
+
+[vectors]
+encoder = "none"
+
+[enrichment]
+concurrency = {concurrency}
+max_retries = 1
+retry_delay_s = 0.01
+timeout_s = 5
+"""
+
+
+@dataclass
+class NightResult:
+    """One night of a month: what was planned, what happened, and the promises that were broken."""
+
+    night: Night
+    outcome: Outcome
+    serving: Serving | None
+    asked: int
+    violations: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        tools = len(self.serving.descriptions) if self.serving else 0
+        told = "".join(f"\n     ✗ {violation}" for violation in self.violations)
+        return f"{self.night.number:3} {self.night!s:42} {tools:3} tools, {self.asked:2} asked, {self.outcome}{told}"
+
+
+class Month:
+    """Some nights in a folder. `seed` draws how the vendors change, `settings` is added to the catalog's."""
+
+    def __init__(self, folder: Path, seed: int, nights: Sequence[Night], settings: str = "") -> None:
+        self._folder = folder
+        self._catalog = folder / "month"
+        self._catalog.mkdir(parents=True)
+        self._workspace = folder / "workspace"
+        self._nights = nights
+        self._settings = settings
+        self._vendors = Vendors(random.Random(seed), self._catalog)
+        self._model = Model()
+        self._store = SnapshotStore(self._workspace, "month")
+        self._oracle = Oracle(self._store, self._workspace)
+
+    def play(self) -> Iterator[NightResult]:
+        """Play the nights in turn, and yield each as it ends."""
+        with ExitStack() as stack:
+            stack.enter_context(self._vendors)
+            server = stack.enter_context(self._model.server())
+            self._write_catalog()
+            for night in self._nights:
+                self._vendors.faults = {night.source: night.source_fault} if night.source_fault else {}
+                self._pass_day(night)
+                yield self._play(night, server.base_url)
+
+    def _play(self, night: Night, base_url: str) -> NightResult:
+        self._vendors.write_file()
+        self._model.begin(night.model_fault)
+        before = read_serving(self._store)
+        if night.host == "ledger lost":
+            self._model.forget(before.descriptions if before else ())
+        outcome = self._run(night, base_url)
+        asked = list(self._model.tonight)
+        if outcome.killed or night.host == "disk full":
+            self._oracle.forgiven |= set(asked)
+            self._oracle.in_flight += _CONCURRENCY
+        truth = {f"{source}/{name}": text for source in SOURCES for name, text in self._vendors.tools[source].items()}
+        violations = list(
+            self._oracle.violations(night, outcome, before, truth, list(self._model.again), self._model.unanswered)
+        )
+        return NightResult(night, outcome, read_serving(self._store), len(asked), violations)
+
+    def _run(self, night: Night, base_url: str) -> Outcome:
+        variables = {"XDG_STATE_HOME": str(self._folder / "state")}  # not the user's: what is allowed here ends here
+        if night.host != "no key":
+            variables |= {"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "sk-loopback"}
+        options = ["--max-tools", "1"] if night.host == "budget" else []
+        if night.host == "lexicon alone":
+            options = ["--generator", "lexicon"]
+        if night.host == "new model":
+            variables["QUARTERMASTER_ENRICHMENT__MODEL"] = "gpt-next"
+            options = ["--max-tools", "5"]
+        self._harm_ledger(night)
+        arguments = ("build", self._catalog, "--workspace", self._workspace, "--json", "--allow-commands", *options)
+        if night.host in ("killed", "killed early"):
+            done = interrupted_night(self._folder, night.at, *arguments, kill_at=night.kill_at, variables=variables)
+        elif night.host == "disk full":
+            done = interrupted_night(
+                self._folder, night.at, *arguments, max_file_bytes=_DISK_FULL_BYTES, variables=variables
+            )
+        else:
+            done = at_night(self._folder, night.at, *arguments, **variables)
+        return Outcome(done.returncode, done.stdout, done.stderr, parse_report(done.stdout), self._heard())
+
+    def _heard(self) -> list[str]:
+        """Return the events that the hook was called for this night."""
+        file = self._catalog / _EVENTS
+        lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+        file.unlink(missing_ok=True)
+        return [event for line in lines if line for event in json.loads(line)["events"]]
+
+    def _harm_ledger(self, night: Night) -> None:
+        ledger = self._workspace / LEDGER_FILE
+        if night.host == "ledger lost":
+            ledger.unlink(missing_ok=True)
+            Path(f"{ledger}.wal").unlink(missing_ok=True)
+        elif night.host == "ledger cut" and ledger.is_file():
+            ledger.write_bytes(ledger.read_bytes()[: ledger.stat().st_size // 2])
+
+    def _pass_day(self, night: Night) -> None:
+        """Let the operator act in the morning, and the vendors change over the day."""
+        oracle = self._oracle
+        if oracle.pinned:
+            self._snapshots(night, "--unpin")
+            oracle.pinned = ""
+        if oracle.accepting:
+            held = [stored.name for stored in self._store.snapshots() if stored.held]
+            oracle.accepting = not (held and self._snapshots(night, "--use", held[0]))
+        serving = read_serving(self._store)
+        if night.operator == "rollback" and serving:
+            if self._snapshots(night, "--rollback"):
+                oracle.withheld.add(serving.content_hash)
+            return  # the vendors change nothing: the same content must not come back
+        if night.operator == "pin" and serving and self._snapshots(night, "--pin"):
+            oracle.pinned = serving.snapshot
+        if night.operator == "withdraws half":
+            self._vendors.withdraw("payments")
+            oracle.accepting = True
+        elif night.number:
+            self._vendors.change()
+
+    def _snapshots(self, night: Night, *arguments: str) -> bool:
+        done = at_night(self._folder, night.at, "snapshots", "month", *arguments, "--workspace", str(self._workspace))
+        return done.returncode == 0
+
+    def _write_catalog(self) -> None:
+        sources = [
+            f'[[source]]\nprovider = "{name}"\nformat = "{FORMATS[name]}"\ntimeout_s = 5\n'
+            + ('path = "files.json"\n' if name == "files" else f'url = "{self._vendors.url}/{name}"\n')
+            for name in SOURCES
+        ]
+        (self._catalog / "catalog.toml").write_text(
+            _SETTINGS.format(concurrency=_CONCURRENCY, events=_EVENTS) + self._settings + "\n".join(sources),
+            encoding="utf-8",
+        )
