@@ -2,9 +2,11 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -161,24 +163,28 @@ def test_a_plan_tells_nobody(folder: Path, server: Receiver) -> None:
 
 
 def test_a_build_that_is_ended_by_sigterm_is_told(folder: Path, server: Receiver, tmp_path: Path) -> None:
-    # A command source that never ends: its start says that the build is in the middle of its reading.
-    pipe = tmp_path / "began"
-    os.mkfifo(pipe)
-    command = [sys.executable, "-c", f"import time; open({str(pipe)!r}, 'w').write('1'); time.sleep(60)"]
+    # A command source that never ends: the file says that the build is in the middle of its reading.
+    began = tmp_path / "began"
+    command = ["sh", "-c", f"touch {shlex.quote(str(began))}; exec sleep 60"]
     settings = (folder / "catalog.toml").read_text(encoding="utf-8")
     source = f'[[source]]\nformat = "function"\ncommand = {json.dumps(command)}\n'
     (folder / "catalog.toml").write_text(source + settings, encoding="utf-8")
+    line = ["build", str(folder), "--json", "--allow-commands", "--workspace", str(tmp_path / "ws")]
     process = subprocess.Popen(
-        [sys.executable, "-m", "quartermaster", "build", str(folder), "--json", "--workspace", str(tmp_path / "ws")],
+        [sys.executable, "-m", "quartermaster", *line],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    with process:
-        pipe.read_text(encoding="utf-8")
+    try:
+        deadline = time.monotonic() + 30
+        while not began.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
-        output, errors = process.communicate(timeout=30)
+        output, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
     assert process.returncode == 143, errors
     said = json.loads(output)
     assert (said["outcome"], said["run"], said["error"]["kind"]) == ("failed", 1, "terminated")

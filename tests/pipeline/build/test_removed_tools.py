@@ -1,8 +1,6 @@
 """Tools that a source no longer gives: too many of them hold the snapshot back, by name, until somebody accepts it."""
 
 import json
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -117,15 +115,19 @@ def test_the_ledger_has_the_changes_of_each_run_with_names(folder: Path) -> None
 
 
 def test_the_command_line_names_what_was_added_changed_and_removed(folder: Path) -> None:
-    run: Callable[..., Done] = partial(called, folder.parent, QUARTERMASTER_VECTORS__ENCODER="none", COLUMNS="200")
-    assert "added:" not in run("build", folder).stderr  # in the first build all are new
+    def run() -> Done:
+        variables = {"QUARTERMASTER_VECTORS__ENCODER": "none", "COLUMNS": "200"}
+        return called(folder.parent, "build", folder, "--allow-commands", **variables)
+
+    first = run()
+    assert first.returncode == 0 and "added:" not in first.stderr  # in the first build all are new
     rows = json.loads(_tools("mail", 1, 11))
     rows[0]["description"] = "Does something else."
     (folder / "mail.json").write_text(json.dumps(rows), encoding="utf-8")
-    told = run("build", folder).stderr
+    told = run().stderr
     assert "added: cat/mail_10\nchanged: cat/mail_1\nremoved: cat/mail_0\n" in told
     (folder / "mail.json").write_text(_tools("mail", 4), encoding="utf-8")
-    done = run("build", folder)
+    done = run()
     assert done.returncode == 1 and "gate: the source cat lost 4 of its 10 serving tools: cat/mail_1" in done.stderr
     assert "quartermaster snapshots office --use" in done.stderr
 
