@@ -1,65 +1,47 @@
-"""What an operator decides lasts: rollbacks, pins and releases, in a folder and in a store elsewhere."""
+"""An operator's decisions and what builds make of them, in a store of each kind."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.snapshot.store.bucket.store import BucketStore
-from router.store import DecisionStore, ReadableStore, SnapshotStore, StoreState, decisions
+from router.store import DecisionStore, ReadableStore, decisions
 from tests.support.publishing import Publications, corrupt
+from tests.support.stores import put
 from tests.support.zip_store import ZipStore, zipped
 
 Stocked = Callable[..., DecisionStore]
 
 
-@pytest.fixture(params=["folder", "elsewhere", "bucket"])
-def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[SnapshotStore], DecisionStore]:
-    """Make a store of some kind that has the snapshots of a folder."""
-
-    def elsewhere(built: SnapshotStore) -> DecisionStore:
-        store = ZipStore(tmp_path / "local")
-        for stored in reversed(built.snapshots()):
-            with store.staging(stored.name) as staged:
-                shutil.copytree(built.folder / stored.name, staged, dirs_exist_ok=True)
-                store.seal(staged)
-        return store
-
-    def in_bucket(built: SnapshotStore) -> DecisionStore:
-        store = BucketStore(f"file://{tmp_path}/bucket/office", tmp_path / "cache/office")
-        for stored in reversed(built.snapshots()):
-            store.upload(built.folder / stored.name)
-        return store
-
-    return {"folder": lambda built: built, "elsewhere": elsewhere, "bucket": in_bucket}[request.param]
+@pytest.fixture(params=["folder", "zip files", "bucket"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture
-def stocked(stores: Callable[[SnapshotStore], DecisionStore], tmp_path: Path, snapshot: Path) -> Stocked:
-    """Make a store of snapshots, oldest first and named by their content; the last is current.
+def stocked(empty: DecisionStore, tmp_path: Path, thin: Path) -> Stocked:
+    """Stock a store with snapshots, oldest first and named by their content; the last is current.
 
     A fault is "held" or "damaged", by name.
     """
 
     def stock(*contents: str, **faults: str) -> DecisionStore:
-        built = Publications(tmp_path, snapshot)
+        built = Publications(tmp_path / "built", thin)
         for sequence, content in enumerate(contents, 1):
-            # The clock goes backwards: the later, the smaller the name.
-            built.add(
-                f"2026{99 - sequence}-{content}",
+            folder = built.add(
+                f"2026{99 - sequence}-{content}",  # the clock goes backwards: the later, the smaller the name
                 sequence=sequence,
                 content_hash=content[0] * 64,
                 inputs_hash=f"inputs of {content[0]}",
                 held=["too many rejected"] * (faults.get(content) == "held"),
             )
-        store = stores(SnapshotStore.at(built.folder))
+            put(empty, folder)
         for content, fault in faults.items():
             if fault == "damaged":
-                corrupt_in(store, named(store, content))
-        store.publish(named(store, contents[-1]))
-        return store
+                corrupt_in(empty, named(empty, content))
+        empty.publish(named(empty, contents[-1]))
+        return empty
 
     return stock
 
@@ -100,95 +82,12 @@ def test_rollback_passes_over_what_is_held_or_damaged_or_has_the_same_content(st
     assert serving(store) == "a"
 
 
-def test_rollback_never_goes_to_what_was_rolled_back_from(stocked: Stocked) -> None:
-    store = stocked("a", "b", "c", "d")
-    decisions.use(store, named(store, "c"))  # leaves d
-    decisions.rollback(store)  # leaves c
-    decisions.use(store, named(store, "d"))  # d may serve after all, c not
-    decisions.rollback(store)
-    assert serving(store) == "b"
-
-
-def test_content_that_was_left_is_held_until_it_is_released(stocked: Stocked) -> None:
-    store = stocked("a", "b")
-    left = named(store, "b")
-    decisions.rollback(store)
-    (reason,) = reasons(store, "b")
-    assert f"that of {left}, which was rolled back from at 20" in reason
-    assert f"quartermaster snapshots office --release {left}" in reason
-    assert reasons(store, "a") == () == reasons(store, "x")
-    decisions.release(store, left)
-    assert reasons(store, "b") == ()
-    with pytest.raises(SettingsInvalid, match="was not rolled back from; rolled back from: none"):
-        decisions.release(store, left)
-
-
-def test_the_same_inputs_are_held_though_what_was_learned_from_them_differs(stocked: Stocked) -> None:
-    store = stocked("a", "b")
-    decisions.rollback(store)
-    assert reasons(store, "x", "inputs of b")
-    assert not reasons(store, "x", "inputs of x")
-
-
-def test_an_older_snapshot_by_use_counts_as_a_rollback_and_a_newer_one_does_not(stocked: Stocked) -> None:
-    store = stocked("a", "b", "c")
-    decisions.use(store, named(store, "a"))
-    assert reasons(store, "c") and not reasons(store, "b")
-    decisions.use(store, named(store, "b"))
-    assert reasons(store, "c") and not reasons(store, "a")
-
-
-def test_using_a_snapshot_releases_its_content(stocked: Stocked) -> None:
-    store = stocked("a", "b", "c")
-    left = named(store, "b")
-    decisions.rollback(store)
-    decisions.rollback(store)
-    decisions.use(store, left)
-    assert store.current() == left and not reasons(store, "b") and reasons(store, "c")
-
-
-def test_a_damaged_snapshot_may_be_built_again_after_a_rollback(stocked: Stocked) -> None:
-    store = stocked("a", "b", "bb", bb="damaged")
-    decisions.rollback(store)
-    assert serving(store) == "b"
-    assert store.state().rolled_back == () and not reasons(store, "b")
-
-
 def test_a_held_snapshot_that_was_used_can_be_rolled_back_to(stocked: Stocked) -> None:
     store = stocked("a", "b", "c", b="held")
     decisions.use(store, named(store, "b"))
     store.publish(named(store, "c"))
     decisions.rollback(store)
     assert serving(store) == "b"
-
-
-def test_a_build_does_not_publish_over_a_pin(stocked: Stocked) -> None:
-    store = stocked("a", "b", "c")
-    assert decisions.pin(store, named(store, "b")) == store.current()
-    (reason,) = decisions.publish_build(store, named(store, "a"))
-    assert "is pinned since 20" in reason and "quartermaster snapshots office --unpin" in reason
-    assert serving(store) == "b" and not reasons(store, "b")
-    assert decisions.unpin(store) == store.current()
-    assert decisions.publish_build(store, named(store, "a")) == ()
-    assert serving(store) == "a"
-    with pytest.raises(SettingsInvalid, match="no pinned snapshot"):
-        decisions.unpin(store)
-
-
-def test_a_rollback_between_a_builds_end_and_its_publication_is_heeded(stocked: Stocked) -> None:
-    store = stocked("a", "b")
-    left = named(store, "b")
-    decisions.rollback(store)
-    (reason,) = decisions.publish_build(store, left)
-    assert "rolled back from" in reason and serving(store) == "a"
-
-
-def test_a_pin_moves_with_what_an_operator_serves(stocked: Stocked) -> None:
-    store = stocked("a", "b", "c")
-    decisions.pin(store, None)
-    decisions.rollback(store)
-    pin = store.state().pin
-    assert pin and pin.snapshot == store.current() == named(store, "b")
 
 
 def test_a_decision_that_was_killed_before_it_took_effect_changes_nothing(
@@ -209,13 +108,6 @@ def _killed(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_damaged_snapshot_cannot_be_pinned(stocked: Stocked) -> None:
-    store = stocked("a", "b", a="damaged")
-    with pytest.raises(SnapshotInvalid, match="corrupt"):
-        decisions.pin(store, named(store, "a"))
-    assert store.state().pin is None and serving(store) == "b"
-
-
 def test_retention_keeps_the_pinned_the_current_and_what_a_rollback_would_go_to(stocked: Stocked) -> None:
     store = stocked("a", "b", "c", "d", "e", "f", b="damaged", e="held")
     decisions.pin(store, named(store, "d"))
@@ -228,9 +120,55 @@ def test_retention_keeps_the_pinned_the_current_and_what_a_rollback_would_go_to(
     assert [stored.name[-1] for stored in store.snapshots()] == ["f", "e", "c", "a"]
 
 
-def test_a_state_of_an_older_version_opens_and_a_damaged_one_is_refused() -> None:
-    assert StoreState.from_json("{}", "here") == StoreState()
-    assert StoreState.from_json('{"sequence": 3, "news": 1}', "here") == StoreState(3)
-    for damaged in ("", "[]", '{"pin": 3}', '{"rolled_back": [{}]}', '{"sequence": null}'):
-        with pytest.raises(SnapshotInvalid, match=r"here is damaged: .* Restore it, or remove it"):
-            StoreState.from_json(damaged, "here")
+def test_content_that_was_left_is_held_until_it_is_released_or_used(stocked: Stocked) -> None:
+    store = stocked("a", "b")
+    left = named(store, "b")
+    decisions.rollback(store)
+    (reason,) = reasons(store, "b")
+    assert f"that of {left}, which was rolled back from at 20" in reason
+    assert f"quartermaster snapshots office --release {left}" in reason
+    assert reasons(store, "a") == reasons(store, "x") == ()
+    assert reasons(store, "x", "inputs of b"), "what else was made of the same inputs"
+    assert "rolled back from" in decisions.publish_build(store, left)[0] and serving(store) == "a"
+    decisions.release(store, left)
+    assert reasons(store, "b") == ()
+    with pytest.raises(SettingsInvalid, match="was not rolled back from; rolled back from: none"):
+        decisions.release(store, left)
+
+
+def test_an_older_snapshot_by_use_counts_as_a_rollback_and_a_newer_one_does_not(stocked: Stocked) -> None:
+    store = stocked("a", "b", "c", "d")
+    decisions.use(store, named(store, "a"))
+    assert reasons(store, "d") and not reasons(store, "b")
+    decisions.use(store, named(store, "c"))
+    assert reasons(store, "d") and not reasons(store, "a")
+    decisions.rollback(store)
+    decisions.use(store, named(store, "d"))  # may serve after all, and c not
+    assert reasons(store, "c") and not reasons(store, "d")
+    decisions.rollback(store)
+    assert serving(store) == "b"
+
+
+def test_a_damaged_snapshot_may_be_built_again_after_a_rollback_and_not_pinned(stocked: Stocked) -> None:
+    store = stocked("a", "b", "bb", bb="damaged")
+    with pytest.raises(SnapshotInvalid, match="corrupt"):
+        decisions.pin(store, named(store, "bb"))
+    assert store.state().pin is None
+    decisions.rollback(store)
+    assert serving(store) == "b" and store.state().rolled_back == ()
+    assert not reasons(store, "b")
+
+
+def test_a_build_does_not_publish_over_a_pin_which_moves_with_what_an_operator_serves(stocked: Stocked) -> None:
+    store = stocked("a", "b", "c")
+    assert decisions.pin(store, None) == store.current()
+    decisions.rollback(store)
+    pin = store.state().pin
+    assert pin and pin.snapshot == store.current() == named(store, "b")
+    (reason,) = decisions.publish_build(store, named(store, "a"))
+    assert "is pinned since 20" in reason and "quartermaster snapshots office --unpin" in reason
+    assert serving(store) == "b" and not reasons(store, "b")
+    assert decisions.unpin(store) == store.current()
+    assert decisions.publish_build(store, named(store, "a")) == () and serving(store) == "a"
+    with pytest.raises(SettingsInvalid, match="no pinned snapshot"):
+        decisions.unpin(store)
