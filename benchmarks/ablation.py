@@ -4,6 +4,8 @@ FOLDER holds judged requests and SNAPSHOT was built of it, with or without its e
 four blocks: ideas added to RRF as it was published, ideas taken from the default, other ways to fuse, and the default
 without the tools that it brings though no request names them. Full Recall@10 and nDCG@10 with 95 % intervals, and the
 difference from the first row of its block: bold where the paired randomisation test gives p < .05.
+
+With `--misses`, the steps that the first ten tools of the default leave unmet, by cause.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from rich.table import Table
 from benchmarks.support.memoized_encoder import Remembering
 from router import RECIPES, DenseView, Normalization, Recipe, Router, Signal
 from router.contract import Expanded
-from router.evaluation import ask, compared, comparison_row, judgements_of, read_judgements
+from router.evaluation import Cause, Judgement, ask, causes, compared, comparison_row, judgements_of, read_judgements
 from router.snapshot.snapshot import Snapshot
 
 METRICS = ("full@10", "ndcg@10")
@@ -70,9 +72,7 @@ def measure(snapshot: Path, folder: Path, blocks: Sequence[str] = tuple(BLOCKS))
     opened = Snapshot.open(snapshot)
     assert opened.encoder, f"{snapshot} has no encoder"
     router = Router(replace(opened, encoder=Remembering(opened.encoder, {})))
-    file = judgements_of(folder)
-    assert file, f"{folder} holds no judged requests"
-    judgements = [judgement for judgement in read_judgements(file) if judgement.kind != "none"]
+    judgements = [judgement for judgement in _judged(folder) if judgement.kind != "none"]
     rows = []
     has_expansions = opened.expanded is None or bool((opened.expanded == Expanded.YES).any())
     for block in blocks:
@@ -84,6 +84,33 @@ def measure(snapshot: Path, folder: Path, blocks: Sequence[str] = tuple(BLOCKS))
             named = {"bench": folder.resolve().name, "expansions": has_expansions, "block": block}
             rows.append({**named, **comparison_row(found), "difference": apart})
     return rows
+
+
+def _judged(folder: Path) -> list[Judgement]:
+    file = judgements_of(folder)
+    assert file, f"{folder} holds no judged requests"
+    return read_judgements(file)
+
+
+def misses(snapshot: Path, folder: Path) -> dict[str, Any]:
+    """The missed steps of a set by cause, without examples: requests may be private."""
+    router = Router.open(snapshot)
+    measured = ask(router, _judged(folder))
+    found = causes(measured)
+    for row in found["by_cause"].values():
+        for key in ("examples", "meaning", "way_out"):
+            del row[key]
+    bare = "" if router.manifest.counts["phrases"] else " bare"
+    return {"bench": folder.resolve().name + bare, "recipe": measured.recipe.name, "tools": len(router), **found}
+
+
+def table_of_misses(rows: Sequence[dict[str, Any]]) -> Table:
+    """A row for each set, a column for each cause."""
+    shown = Table("set", "steps", "missed", *(cause.label for cause in Cause), box=None)
+    for row in rows:
+        counts = [row["steps"], row["missed"], *(row["by_cause"][cause]["steps"] for cause in Cause)]
+        shown.add_row(row["bench"], *(f"{count:,}" if count else "–" for count in counts))
+    return shown
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Table:
@@ -109,13 +136,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", nargs="+", metavar="SNAPSHOT=FOLDER")
     parser.add_argument("--blocks", nargs="+", choices=BLOCKS, default=list(BLOCKS))
+    parser.add_argument("--misses", action="store_true")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
+    pairs = [(Path(snapshot), Path(folder)) for snapshot, _, folder in (pair.partition("=") for pair in asked.pairs)]
     rows = []
-    for pair in asked.pairs:
-        snapshot, _, folder = pair.partition("=")
-        rows += (found := measure(Path(snapshot), Path(folder), asked.blocks))
-        Console(width=130).print(table(found))
+    if asked.misses:
+        rows = [misses(*pair) for pair in pairs]
+        Console(width=150).print(table_of_misses(rows))
+    else:
+        for pair in pairs:
+            rows += (found := measure(*pair, asked.blocks))
+            Console(width=130).print(table(found))
     if asked.json:
         kept = [{key: value for key, value in row.items() if key != "latency_ms"} for row in rows]
         asked.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -8,7 +8,6 @@ never sleeps. `--cpu` counts the process's CPU time: on a machine that others us
 nothing of the router.
 """
 
-import argparse
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 from benchmarks.support.measuring import Clock, about, on_one_thread, percentiles, report, seconds
 from benchmarks.support.stages import watched
-from benchmarks.support.timed_requests import busy_neighbour, own_requests, read_requests, read_whole
+from benchmarks.support.timed_requests import busy_neighbour, read_whole, requests_of, timing_arguments
 from router import Router
 from router.query.steps import find_steps
 from router.retrieval.recipe import Recipe
@@ -95,21 +94,13 @@ def _those(taken: Sequence[float], several: Sequence[bool], wanted: bool) -> lis
 def main() -> None:
     """Measure, print, write."""
     on_one_thread()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("snapshot", type=Path)
-    parser.add_argument("--requests", type=Path, help="JSONL of large_catalogs; else phrases of the snapshot")
-    parser.add_argument("--most", type=int, default=1_000, help="requests to ask")
+    parser = timing_arguments(__doc__, 1000)
     parser.add_argument("--recipe", action="append", help="default and lexical, if none is named")
     parser.add_argument("--busy", action="store_true")
     parser.add_argument("--cpu", action="store_true")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     asked = parser.parse_args()
     found = about(asked.snapshot)
-    if asked.requests:
-        requests = read_requests(asked.requests, asked.most)
-    else:
-        requests = own_requests(Snapshot.open(asked.snapshot), asked.most)
+    requests = requests_of(asked)
     with busy_neighbour(asked.busy):
         clock = time.process_time if asked.cpu else time.perf_counter
         figures = measure(asked.snapshot, requests, asked.recipe or ("default", "lexical"), clock)

@@ -5,7 +5,6 @@ that scores as the fiftieth does counts as one of them: duplicates have the same
 FOLDER, as large_snapshots leaves them; without it the snapshot's own, which have been rounded.
 """
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 
 from benchmarks.support.measuring import about, on_one_thread, report
 from benchmarks.support.reference_vectors import ReferenceVectors
-from benchmarks.support.timed_requests import own_requests, read_requests
+from benchmarks.support.timed_requests import requests_of, timing_arguments
 from router import Recipe, Router, Signal
 from router.search import search
 from router.snapshot.snapshot import Snapshot
@@ -54,20 +53,12 @@ def measure(snapshot: Path, vectors: Path | None, requests: Sequence[str], recip
 def main() -> None:
     """Measure, print, write."""
     on_one_thread()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("snapshot", type=Path)
-    parser.add_argument("--requests", type=Path, help="JSONL of large_catalogs; else phrases of the snapshot")
-    parser.add_argument("--most", type=int, default=100, help="requests to ask")
+    parser = timing_arguments(__doc__, 100)
     parser.add_argument("--vectors", type=Path, help="a folder of fp32 vectors; else the snapshot's own")
     parser.add_argument("--recipe", help="the snapshot's own, if none is named")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     asked = parser.parse_args()
     found = about(asked.snapshot)
-    if asked.requests:
-        requests = read_requests(asked.requests, asked.most)
-    else:
-        requests = own_requests(Snapshot.open(asked.snapshot), asked.most)
+    requests = requests_of(asked)
     figures = measure(asked.snapshot, asked.vectors, requests, asked.recipe)
     report("dense list against every vector", found, figures, asked.json, asked.against)
 

@@ -9,7 +9,6 @@ the processes that share it, private what it alone has. Two replicas that are op
 sum of their Pss is less than twice the Rss of one. Linux only.
 """
 
-import argparse
 import json
 import os
 import resource
@@ -23,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.measuring import about, on_one_thread, report
-from benchmarks.support.timed_requests import own_requests, read_requests
-from router.snapshot.snapshot import Snapshot
+from benchmarks.support.timed_requests import requests_of, timing_arguments
 
 PROCESSES = 7
 REQUESTS = 1_000
@@ -151,19 +149,12 @@ class _Replica:
 def main() -> None:
     """Measure, print, write."""
     on_one_thread()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("snapshot", type=Path)
-    parser.add_argument("--requests", type=Path, help="JSONL of large_catalogs; else phrases of the snapshot")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
+    parser = timing_arguments(__doc__, REQUESTS)
     asked = parser.parse_args()
     found = about(asked.snapshot)
     # A start reads compiled modules; also where this process was told to write none.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    if asked.requests:
-        requests = read_requests(asked.requests, REQUESTS)
-    else:
-        requests = own_requests(Snapshot.open(asked.snapshot), REQUESTS)
+    requests = requests_of(asked)
     with tempfile.TemporaryDirectory() as compiled:
         os.environ["PYTHONPYCACHEPREFIX"] = compiled
         report("start and size", found, measure(asked.snapshot, requests), asked.json, asked.against)

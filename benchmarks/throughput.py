@@ -6,7 +6,6 @@ The ways take turns, round by round, so that what else the machine does falls on
 the median over rounds. `cores` is CPU time over wall time: two threads that get no 2 cores say little.
 """
 
-import argparse
 import asyncio
 import itertools
 import statistics
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.measuring import about, on_one_thread, report
-from benchmarks.support.timed_requests import own_requests, read_requests, read_whole
+from benchmarks.support.timed_requests import read_whole, requests_of, timing_arguments
 from router import Router
 
 MANY = 64  # requests of one route_many
@@ -133,27 +132,16 @@ def _rate(way: Way, seconds: float) -> tuple[float, float]:
 def main() -> None:
     """Measure, print, write."""
     on_one_thread()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("snapshot", type=Path)
-    parser.add_argument("--requests", type=Path, help="JSONL of large_catalogs; else phrases of the snapshot")
-    parser.add_argument("--most", type=int, default=1_000, help="requests to ask, over and over")
+    parser = timing_arguments(__doc__, 1000)
     parser.add_argument("--recipe", action="append", help="default and lexical, if none is named")
     parser.add_argument("--seconds", type=float, default=3.0, help="of each way in each round")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     asked = parser.parse_args()
     found = about(asked.snapshot)
-    requests = read_requests(asked.requests, asked.most) if asked.requests else _own(asked.snapshot, asked.most)
+    requests = requests_of(asked)
     recipes = asked.recipe or ("default", "lexical")
     figures = {name: measure(asked.snapshot, requests, name, asked.seconds, asked.rounds) for name in recipes}
     report("requests a second", found, figures, asked.json, asked.against)
-
-
-def _own(snapshot: Path, most: int) -> list[str]:
-    from router.snapshot.snapshot import Snapshot
-
-    return own_requests(Snapshot.open(snapshot), most)
 
 
 if __name__ == "__main__":

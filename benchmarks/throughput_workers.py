@@ -19,9 +19,9 @@ from typing import Any
 from benchmarks.support.load import as_fast_as_answered, at_a_rate, prepared
 from benchmarks.support.measuring import RESULTS, about, on_one_thread, percentiles, report
 from benchmarks.support.processes import cpu_seconds, held
-from simulations.soak.deployment import Server, serving
 from benchmarks.support.timed_requests import own_requests
 from router.snapshot.snapshot import Snapshot
+from simulations.soak.deployment import Server, serving
 
 _CONNECTIONS = 2  # for each worker: one is answered while the other's answer is read
 _SHARES = (0.5, 0.8)

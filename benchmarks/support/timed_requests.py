@@ -1,5 +1,6 @@
 """Requests to time a snapshot with, and a process that keeps the other core busy meanwhile."""
 
+import argparse
 import json
 import random
 import subprocess
@@ -10,6 +11,24 @@ from pathlib import Path
 
 from router import RoutedTools
 from router.snapshot.snapshot import Snapshot
+
+
+def timing_arguments(description: str | None, most: int) -> argparse.ArgumentParser:
+    """What every command takes that asks a snapshot requests."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("snapshot", type=Path)
+    parser.add_argument("--requests", type=Path, help="JSONL of large_catalogs; else phrases of the snapshot")
+    parser.add_argument("--most", type=int, default=most, help="requests to ask")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
+    return parser
+
+
+def requests_of(asked: argparse.Namespace) -> list[str]:
+    """The requests of the file that was named, or phrases of the snapshot's own."""
+    if asked.requests:
+        return read_requests(asked.requests, asked.most)
+    return own_requests(Snapshot.open(asked.snapshot), asked.most)
 
 
 def read_requests(path: Path, most: int) -> list[str]:

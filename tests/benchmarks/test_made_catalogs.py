@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.large_catalogs import body_of, requests, tool, tools
+from benchmarks.large_catalogs import requests, tools
 from benchmarks.support.measuring import compare, percentiles
-from benchmarks.support.near_vectors import NearVectors
 from benchmarks.support.reference_vectors import ReferenceVectors
 from router import DenseView
 
@@ -34,33 +33,11 @@ def test_a_larger_catalog_begins_with_the_smaller_one_and_no_id_comes_twice() ->
     assert len({made["id"] for made, _ in large}) == 60
 
 
-def test_real_tools_are_left_as_they_are_and_others_are_recombined() -> None:
-    assert [tool(REAL, number, 1) for number in range(len(REAL))] == REAL
-    made = tool(REAL, 500, 1)
-    body = REAL[body_of(REAL, 500, 1)]
-    assert made["parameters"] == body["parameters"]
-    assert made["name"].split("_")[0] == str(body["name"]).split("_")[0]
-
-
 def test_each_tool_has_eight_different_phrases_and_is_asked_for_in_other_words() -> None:
     phrases = {made["id"]: set(written["user_phrases"]) for made, written in tools(REAL, 40, seed=1)}
     assert [len(own) for own in phrases.values()] == [8] * 40
     for asked in requests(REAL, 40, seed=1, number=50):
         assert not set(asked["request"].split(", then ")[:1]) & phrases[asked["tool"]]
-
-
-def test_vectors_of_recombined_tools_are_near_those_of_real_ones() -> None:
-    draw = np.random.default_rng(1)
-    documents, phrases = (draw.standard_normal((n, 64), dtype=np.float32) for n in (30, 90))
-    documents, phrases = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (documents, phrases))
-    near = NearVectors(ReferenceVectors(documents, phrases, np.arange(0, 91, 3)), seed=1)
-    real, moved = np.repeat(np.arange(30), 2), np.tile([False, True], 30)
-    made, its = near.draw(0, real, moved, [3] * 60)
-    cosines = np.einsum("ij,ij->i", made, documents[real])
-    assert np.allclose(cosines[~moved], 1, atol=1e-5)
-    assert cosines[moved].mean() == pytest.approx(1 / np.sqrt(1 + 0.5**2 + 0.25**2), abs=0.02)
-    assert np.allclose(np.linalg.norm(its, axis=1), 1, atol=1e-5)
-    assert np.array_equal(its[:3], phrases[:3])
 
 
 def test_every_vector_scores_as_the_view_says() -> None:
