@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from benchmarks.enrichment_rate import tools
-from tests.pipeline.enrichment.limited_server import running, stats
+from benchmarks.limited_server import running, stats
 
 _RESULTS = Path(__file__).parent / "results" / "enrichment_kills.json"
 

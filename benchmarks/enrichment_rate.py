@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from tests.pipeline.enrichment.limited_server import running, stats
+from benchmarks.limited_server import running, stats
 
 _RESULTS = Path(__file__).parent / "results" / "enrichment_rate.json"
 _WARM_UP_S = 5.0

@@ -5,14 +5,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email import message_from_bytes
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import SecretStr
 
 from pipeline.settings import EnrichmentSettings
-from tests.pipeline.enrichment.model_server import Reply, Script, answer, error, tool_of
+from tests.pipeline.enrichment.model_server import Loopback, Reply, Script, answer, error, tool_of
 
 _ENDS = ("completed", "failed", "expired", "cancelled")
 _CREATED = 1_760_000_000
@@ -34,8 +33,8 @@ class Course:
 
 
 @dataclass
-class BatchServer:
-    """Serves POST and GET of /v1/files and /v1/batches for the length of a `with`.
+class BatchServer(Loopback):
+    """Serves POST and GET of /v1/files and /v1/batches.
 
     `script` answers a request, as of ModelServer; `courses` are of the batches in their order, and the default for the
     rest. `trouble` may answer instead, given the method, the path and how often they came before. `queue` is how many
@@ -78,23 +77,12 @@ class BatchServer:
             if batch["status"] not in _ENDS:
                 batch["_steps"] = list(steps)
 
-    def __enter__(self) -> "BatchServer":
-        self._lock = threading.Lock()
-        self._http = _Server(("127.0.0.1", 0), _Handler)
-        self._http.batch_server = self
-        self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.released.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+        super().__exit__()
 
-    def reply(self, method: str, target: str, headers: Mapping[str, str], data: bytes) -> Reply | bytes:
-        """Return the answer to a call; bytes are the content of a file."""
+    def respond(self, method: str, target: str, headers: Mapping[str, str], data: bytes) -> Reply:
+        """Return the answer to a call."""
         url = urlsplit(target)
         path = url.path.removeprefix("/v1")
         with self._lock:
@@ -109,7 +97,7 @@ class BatchServer:
                 case "POST", ["files"]:
                     return self._upload(headers["content-type"], data)
                 case "GET", ["files", file_id, "content"] if file_id in self.files:
-                    return self.files[file_id]
+                    return Reply(self.files[file_id].decode(), content_type="application/octet-stream")
                 case "POST", ["batches"]:
                     made = self._create(json.loads(data))
                 case "GET", ["batches"]:
@@ -253,40 +241,3 @@ class BatchServer:
 
 def _shown(batch: Mapping[str, Any]) -> Reply:
     return Reply({key: value for key, value in batch.items() if not key.startswith("_")})
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = False
-    request_queue_size = 64
-    batch_server: BatchServer
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
-    def do_POST(self) -> None:
-        self._answer(self.rfile.read(int(self.headers["content-length"])))
-
-    def do_GET(self) -> None:
-        self._answer(b"")
-
-    def _answer(self, body: bytes) -> None:
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        reply = self.server.batch_server.reply(self.command, self.path, headers, body)
-        if isinstance(reply, bytes):
-            reply = Reply(reply.decode(), content_type="application/octet-stream")
-        if reply.drop:
-            return
-        data = (reply.body if isinstance(reply.body, str) else json.dumps(reply.body)).encode()
-        try:
-            self.send_response(reply.status)
-            self.send_header("content-type", reply.content_type)
-            self.send_header("content-length", str(len(data)))
-            self.send_header("retry-after-ms", "1")
-            self.end_headers()
-            self.wfile.write(data[: reply.reset_after])
-        except ConnectionError:
-            self.close_connection = True  # the client is gone
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import pytest
 from pydantic import SecretStr
@@ -139,13 +139,37 @@ def replies(generator: Generator, records: Sequence[ToolRecord]) -> Iterator[Out
         yield from group
 
 
+class Loopback:
+    """Serves HTTP on loopback for the length of a `with`, each request by `respond`, in threads."""
+
+    def respond(self, method: str, target: str, headers: Mapping[str, str], data: bytes) -> Reply:
+        """Return the reply to a request; the names of `headers` are in lower case."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self._lock, self._stopping = threading.Lock(), threading.Event()
+        self._http = _Server(("127.0.0.1", 0), _Handler)
+        self._http.loopback = self
+        self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()  # joins the threads of the requests
+
+
 @dataclass
-class ModelServer:
-    """Serves POST /v1/chat/completions for the length of a `with`; `script` gets the body and the count so far."""
+class ModelServer(Loopback):
+    """Serves POST /v1/chat/completions; `script` gets the body and the count so far."""
 
     script: Script = answer
     requests: list[Request] = field(default_factory=list)
     most_at_once: int = 0
+    _now: int = 0
 
     def settings(self, **fields: Any) -> EnrichmentSettings:
         """Return settings that reach this server, one question at a time, without retries."""
@@ -163,23 +187,11 @@ class ModelServer:
         """The names of the tools asked about, in order."""
         return [request.tool["name"] for request in self.requests]
 
-    def __enter__(self) -> "ModelServer":
-        self._lock, self._stopping, self._now = threading.Lock(), threading.Event(), 0
-        self._http = _Server(("127.0.0.1", 0), _Handler)
-        self._http.model = self
-        self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()  # joins the threads of the requests
-
-    def reply(self, request: Request) -> Reply:
+    def respond(self, method: str, target: str, headers: Mapping[str, str], data: bytes) -> Reply:
         """Keep a request and answer it by the script."""
+        if target != "/v1/chat/completions":
+            return error(404, f"Invalid URL ({method} {target})")
+        request = Request(target, headers, json.loads(data))
         with self._lock:
             self.requests.append(request)
             count = len(self.requests)
@@ -195,22 +207,22 @@ class ModelServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = False
     request_queue_size = 64
-    model: ModelServer
+    loopback: Loopback
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
+    def do_GET(self) -> None:
+        self.do_POST()
+
     def do_POST(self) -> None:
-        length = int(self.headers["content-length"])
+        length = int(self.headers.get("content-length", 0))
         sent = self.rfile.read(length)
         if len(sent) < length:
             return None  # the client has given up before it had asked
-        body = json.loads(sent)
-        if self.path != "/v1/chat/completions":
-            reply = error(404, f"Invalid URL (POST {self.path})")
-        else:
-            reply = self.server.model.reply(Request(self.path, dict(self.headers), body))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        reply = self.server.loopback.respond(self.command, self.path, headers, sent)
         if reply.drop:
             return None
         if reply.reset_after is not None and reply.reset_after < 0:

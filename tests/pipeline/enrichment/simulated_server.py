@@ -21,7 +21,7 @@ from pipeline.enrichment.openai.faults import Fault, retry_after
 from pipeline.enrichment.openai.limiter import Limiter
 from pipeline.enrichment.openai.requests import RequestBuilder
 from pipeline.settings import EnrichmentSettings
-from tests.pipeline.enrichment.limited_server import Limit
+from tests.pipeline.enrichment.limits import Limit
 from tests.support.factories import make_record
 
 _START = 1_000.0  # 40 s into a fixed window of a minute

@@ -26,7 +26,7 @@ def _catalog(versions: dict[str, int]) -> Catalog:
     return catalog_records(make_raw(name, description=f"It does {name}, {n}.") for name, n in versions.items())
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 7))])
 def test_no_question_is_paid_for_twice_and_no_tool_loses_its_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -63,7 +63,11 @@ def test_no_question_is_paid_for_twice_and_no_tool_loses_its_words(
     assert len(written) > 1
 
 
-def test_the_newest_answer_that_passes_the_checks_serves(tmp_path: Path) -> None:
+def _down(server: ModelServer, **settings: Any) -> list[Generator]:
+    return only_recorded([DirectGenerator(server.settings(**settings))], "unasked", "it is down")
+
+
+def test_the_newest_answer_that_passes_the_checks_serves_in_its_own_catalog(tmp_path: Path) -> None:
     def refuses(record: ToolRecord, answer: Expansion) -> tuple[Expansion, tuple[TextVerdict, ...]]:
         return (Expansion("", ()) if "2" in answer.user_phrases[0] else answer), ()
 
@@ -73,18 +77,35 @@ def test_the_newest_answer_that_passes_the_checks_serves(tmp_path: Path) -> None
     with ModelServer(numbered) as server:
         for version in (0, 1):
             run(tmp_path, _catalog({"a": version}), DirectGenerator(server.settings()))
-    chain = only_recorded([DirectGenerator(server.settings())], "unasked", "it is down")
-    result = run(tmp_path, _catalog({"a": 2}), *chain, screen=refuses)
+        result = run(tmp_path, _catalog({"a": 2}), *_down(server), screen=refuses)
+        assert run(tmp_path, _catalog({"a": 2}), *_down(server), name="elsewhere").written == {}
     assert result.written["a"].expansion.user_phrases == ("number 1",)
     assert result.stale["a"].run == 1
 
 
-def test_an_answer_about_another_catalog_s_tool_of_the_same_id_does_not_serve(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "settings", "prompt_version", "reasons"),
+    [
+        (1, {}, prompt.PROMPT_VERSION, ("record",)),
+        (0, {"model": "m2"}, prompt.PROMPT_VERSION, ("model",)),
+        (0, {}, prompt.PROMPT_VERSION + 1, ("prompt",)),
+        (0, {"parameters": {"temperature": 1}}, prompt.PROMPT_VERSION, ("parameters",)),
+        (1, {"model": "m2"}, prompt.PROMPT_VERSION + 1, ("record", "prompt", "model")),
+    ],
+)
+def test_an_earlier_answer_tells_what_it_was_asked_with(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: int,
+    settings: dict[str, Any],
+    prompt_version: int,
+    reasons: tuple[str, ...],
+) -> None:
     with ModelServer() as server:
-        run(tmp_path, _catalog({"a": 0}), DirectGenerator(server.settings()), name="elsewhere")
-        chain = only_recorded([DirectGenerator(server.settings())], "unasked", "it is down")
-        assert run(tmp_path, _catalog({"a": 1}), *chain).written == {}
-        assert list(run(tmp_path, _catalog({"a": 1}), *chain, name="elsewhere").written) == ["a"]
+        run(tmp_path, _catalog({"a": 0}), DirectGenerator(server.settings()))
+        monkeypatch.setattr(prompt, "PROMPT_VERSION", prompt_version)
+        result = run(tmp_path, _catalog({"a": version}), *_down(server, **settings))
+    assert result.stale["a"].reasons == reasons
 
 
 def test_a_second_answer_serves_on_where_its_siblings_cannot_be_asked_about(tmp_path: Path) -> None:
@@ -92,8 +113,7 @@ def test_a_second_answer_serves_on_where_its_siblings_cannot_be_asked_about(tmp_
     with ModelServer() as server:
         model = DirectGenerator(server.settings())
         second = run(tmp_path, catalog, model, siblings={"a": ["b"]}).written["a"]
-        chain = only_recorded([model], "unasked", "it is down")
-        beside_others = run(tmp_path, catalog, *chain, siblings={"a": ["c"], "b": ["a"]})
+        beside_others = run(tmp_path, catalog, *_down(server), siblings={"a": ["c"], "b": ["a"]})
     assert beside_others.written["a"].key == second.key
     assert {tool_id: stale.reasons for tool_id, stale in beside_others.stale.items()} == {"a": ("siblings",)}
     assert beside_others.generators == {"openai": 4}

@@ -14,11 +14,20 @@ from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.errors import RunAborted
-from pipeline.records import catalog_records
 from router.record import ToolRecord
 from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
-from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, but, completion, error, spent
-from tests.support.factories import make_raw
+from tests.pipeline.enrichment.model_server import (
+    COST,
+    ModelServer,
+    Reply,
+    answer,
+    but,
+    completion,
+    error,
+    row,
+    spent,
+    tool_of,
+)
 
 _BROKEN = Reply(completion("broken"))
 _NO_KEY = error(401, "Incorrect API key provided.", code="invalid_api_key")
@@ -44,55 +53,27 @@ def test_each_tool_goes_down_the_chain_until_a_generator_has_an_answer(
     assert result.usage == spent(4_000, 1_600, 800, 4 * COST)  # the failure was paid for too, twice
 
 
-def test_without_a_fallback_a_failed_tool_has_no_expansion(tmp_path: Path) -> None:
+def test_a_second_run_asks_only_what_failed_and_a_third_nothing(tmp_path: Path) -> None:
     with ModelServer(but("b", _BROKEN)) as server:
-        result = run(tmp_path, catalog("a", "b"), DirectGenerator(server.settings()))
-    assert _by(result) == {"a": "openai"}
-
-
-def test_a_second_run_asks_nothing_and_says_the_same(tmp_path: Path) -> None:
-    with ModelServer() as server:
-        first = run(tmp_path, catalog(*"abc"), DirectGenerator(server.settings()), LexiconGenerator())
-        second = run(tmp_path, catalog(*"abc"), DirectGenerator(server.settings()), LexiconGenerator())
-    assert len(server.requests) == 3
-    assert second.written == first.written
-    assert (second.reused, second.asked, second.usage) == (3, {}, TokenUsage(0, 0, 0, 0.0))
-
-
-def test_only_what_failed_is_asked_again_and_the_model_wins_over_its_fallback(tmp_path: Path) -> None:
-    with ModelServer(but("b", _BROKEN)) as server:
-        first = run(tmp_path, catalog(*"abc"), DirectGenerator(server.settings()), LexiconGenerator())
+        chain = DirectGenerator(server.settings()), LexiconGenerator()
+        first = run(tmp_path, catalog(*"abc"), *chain)
         server.script = answer
-        second = run(tmp_path, catalog(*"abc"), DirectGenerator(server.settings()), LexiconGenerator())
+        second, third = (run(tmp_path, catalog(*"abc"), *chain) for _ in range(2))
+        moved = run(tmp_path, catalog("a", id="office/a"), *chain)
     assert server.asked == ["a", "b", "b", "c", "b"]
     assert (_by(first)["b"], _by(second)["b"]) == ("lexicon", "openai")
     assert (second.reused, second.asked) == (2, {"openai": 1})
+    assert third.written == second.written
+    assert (third.reused, third.asked, third.usage) == (3, {}, TokenUsage(0, 0, 0, 0.0))
+    assert list(moved.written) == ["office/a"]  # an id is no part of the question
 
 
-def test_a_changed_record_asks_only_for_itself(tmp_path: Path) -> None:
-    changed = catalog_records([make_raw("a", description="It does a."), make_raw("b", description="It does more.")])
-    with ModelServer() as server:
-        run(tmp_path, catalog("a", "b"), DirectGenerator(server.settings()))
-        run(tmp_path, changed, DirectGenerator(server.settings()))
-    assert server.asked == ["a", "b", "b"]
-
-
-def test_a_tool_that_moved_to_another_id_is_not_asked_about_again(tmp_path: Path) -> None:
-    with ModelServer() as server:
-        run(tmp_path, catalog("a"), DirectGenerator(server.settings()))
-        result = run(tmp_path, catalog("a", id="office/a"), DirectGenerator(server.settings()))
-    assert server.asked == ["a"]
-    assert list(result.written) == ["office/a"]
-
-
-@pytest.mark.parametrize(
-    "changed", [{"model": "another"}, {"parameters": {"temperature": 1}}], ids=["model", "sampling"]
-)
+@pytest.mark.parametrize("changed", [{"model": "other"}, {"parameters": {"temperature": 1}}], ids=["model", "sampling"])
 def test_another_model_or_sampling_asks_again(tmp_path: Path, changed: dict[str, Any]) -> None:
     with ModelServer() as server:
-        first = run(tmp_path, catalog("a"), DirectGenerator(server.settings()))
-        second = run(tmp_path, catalog("a"), DirectGenerator(server.settings(**changed)))
-        again = run(tmp_path, catalog("a"), DirectGenerator(server.settings()))
+        first, second, again = (
+            run(tmp_path, catalog("a"), DirectGenerator(server.settings(**fields))) for fields in ({}, changed, {})
+        )
     assert server.asked == ["a", "a"]
     assert first.written["a"].key == again.written["a"].key != second.written["a"].key
 
@@ -161,16 +142,25 @@ def test_answers_failures_and_their_costs_are_in_the_ledger(tmp_path: Path) -> N
     assert phrases == [("a", "openai", "please do a")]
 
 
-def test_a_model_without_price_leaves_the_cost_unknown_in_the_ledger(tmp_path: Path) -> None:
-    with ModelServer() as server:
-        result = run(tmp_path, catalog("a"), DirectGenerator(server.settings(model="llama3")), LexiconGenerator())
-    assert result.usage == TokenUsage(1_000, 400, 200, None)
+def test_a_model_without_price_leaves_the_cost_unknown_and_odd_texts_come_back_as_they_were_written(
+    tmp_path: Path,
+) -> None:
+    said = {"when_to_use": "w " * 400, "user_phrases": ["p" * 199 + " q", "顧客 \u2028 \x00"], "synonyms": ["a"] * 30}
+    with ModelServer(lambda *_: Reply(completion(json.dumps(said)))) as server:
+        first, second = (run(tmp_path, catalog("a"), DirectGenerator(server.settings(model="l"))) for _ in range(2))
+    assert first.usage == TokenUsage(1_000, 400, 200, None)
     assert ledger_rows(tmp_path, "SELECT prompt_tokens, cost_usd FROM expansions") == [(1_000, None)]
+    assert second.reused == 1 and second.written == first.written
 
 
-def test_what_the_ledger_gives_back_is_what_was_written(tmp_path: Path) -> None:
-    row = {"when_to_use": "w " * 400, "user_phrases": ["p" * 199 + " q", "顧客 \u2028 \x00"], "synonyms": ["a"] * 30}
-    with ModelServer(lambda *_: Reply(completion(json.dumps(row)))) as server:
-        first, second = (run(tmp_path, catalog("a"), DirectGenerator(server.settings())) for _ in range(2))
-    assert (first.reused, second.reused) == (0, 1)
-    assert second.written == first.written
+@pytest.mark.parametrize(("phrases", "kept"), [(2, 5), (3, 3)])
+def test_a_second_answer_with_less_than_half_of_the_phrases_does_not_replace_the_first(
+    tmp_path: Path, phrases: int, kept: int
+) -> None:
+    def fewer(body: dict[str, Any], _: int) -> Reply:
+        count = phrases if "siblings" in json.loads(body["messages"][1]["content"]) else 5
+        return Reply(completion(json.dumps({**row("a"), "user_phrases": [f"phrase {n}" for n in range(count)]})))
+
+    with ModelServer(lambda body, n: fewer(body, n) if tool_of(body)["name"] == "a" else answer(body)) as server:
+        result = run(tmp_path, catalog("a", "b"), DirectGenerator(server.settings()), siblings={"a": ["b"]})
+    assert len(result.written["a"].expansion.user_phrases) == kept

@@ -1,4 +1,4 @@
-"""Expansions from generators' answers."""
+"""Expansions from generators' answers, their translations included."""
 
 import json
 from typing import Any
@@ -19,52 +19,62 @@ _ROWS = st.fixed_dictionaries(
 )
 
 
-def _row(**fields: Any) -> dict[str, Any]:
-    return {"when_to_use": "Use it.", "user_phrases": ["do it"], **fields}
+def _read(**fields: Any) -> Expansion:
+    return Expansion.from_json({"when_to_use": "Use it.", "user_phrases": ["do it"], **fields})
 
 
-def test_every_text_becomes_one_trimmed_line() -> None:
-    expansion = Expansion.from_json(_row(when_to_use=" When\n\nit  rains. ", user_phrases=["  will it\train\n"]))
-    assert expansion == Expansion("When it rains.", ("will it rain",))
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (["  will it\train\n"], ("will it rain",)),
+        (["Open Tickets", "open  tickets", "bugs"], ("Open Tickets", "bugs")),
+        (["Straße", "STRASSE"], ("Straße",)),
+        (["", " \n", "do it"], ("do it",)),
+        (["p" * 5_000], ("p" * 200,)),
+        (["p" * 199 + " then"], ("p" * 199,)),
+        (["smile \ud83d now"], ("smile ? now",)),  # half of a surrogate pair cannot be stored
+        ([str(number) for number in range(100)], tuple(str(number) for number in range(12))),
+    ],
+    ids="one-line repeat casefold blank long cut-at-a-space surrogate many".split(),
+)
+def test_phrases_are_cleaned_and_bounded(said: list[str], kept: tuple[str, ...]) -> None:
+    assert _read(user_phrases=said).user_phrases == kept
+    assert _read(translations={"de": said}).translations["de"] == kept
 
 
-def test_repeats_are_dropped_whatever_their_case_and_the_first_is_kept() -> None:
-    row = _row(user_phrases=["Open Tickets", "open  tickets", "bugs"], synonyms=["Straße", "STRASSE"])
-    expansion = Expansion.from_json(row)
-    assert expansion.user_phrases == ("Open Tickets", "bugs")
-    assert expansion.synonyms == ("Straße",)
+def test_when_to_use_has_600_characters_and_the_other_lists_24_texts() -> None:
+    assert _read(when_to_use=" When\n\nit  rains. ").when_to_use == "When it rains."
+    assert _read(when_to_use="w" * 599 + " then").when_to_use == "w" * 599
+    for field in _LISTS[1:]:
+        assert getattr(_read(**{field: [str(number) for number in range(100)]}), field)[-1] == "23"
 
 
-def test_blank_texts_are_dropped() -> None:
-    assert Expansion.from_json(_row(user_phrases=["", " \n", "do it"])).user_phrases == ("do it",)
+def test_a_field_other_than_the_phrases_may_be_missing_null_or_unknown() -> None:
+    nothing = dict.fromkeys(("when_to_use", "translations", *_LISTS[1:]))
+    bare = Expansion.from_json({"user_phrases": ["do it"], "confidence": 0.9, "id": "a/b"})
+    assert bare == _read(**nothing) == _read(when_to_use="", translations={"de": ["  "]}) == Expansion("", ("do it",))
+    assert "translations" not in bare.to_json()
 
 
-@pytest.mark.parametrize(("field", "limit"), [("user_phrases", 12), *((field, 24) for field in _LISTS[1:])])
-def test_a_list_is_bounded_and_keeps_its_first_texts(field: str, limit: int) -> None:
-    texts = [f"text {number}" for number in range(100)]
-    assert getattr(Expansion.from_json(_row(**{field: texts})), field) == tuple(texts[:limit])
+_NO_LISTS = ["a phrase", {"a": "phrase"}, 7, ["a phrase", 7], [["a phrase"]], [None]]
 
 
-def test_a_text_is_cut_at_200_characters_and_when_to_use_at_600() -> None:
-    expansion = Expansion.from_json(_row(when_to_use="w" * 5_000, user_phrases=["p" * 5_000]))
-    assert expansion == Expansion("w" * 600, ("p" * 200,))
-
-
-def test_a_cut_between_two_words_leaves_no_space_at_the_end() -> None:
-    expansion = Expansion.from_json(_row(when_to_use="w" * 599 + " then", user_phrases=["p" * 199 + " then"]))
-    assert expansion == Expansion("w" * 599, ("p" * 199,))
-
-
-@pytest.mark.parametrize("field", ["when_to_use", *_LISTS[1:]])
-def test_a_field_other_than_the_phrases_may_be_missing_or_null(field: str) -> None:
-    missing, null = _row(), _row(**{field: None})
-    missing.pop(field, None)
-    assert not getattr(Expansion.from_json(missing), field)
-    assert not getattr(Expansion.from_json(null), field)
-
-
-def test_fields_that_nobody_asked_for_are_ignored() -> None:
-    assert Expansion.from_json(_row(confidence=0.9, id="a/b")) == Expansion("Use it.", ("do it",))
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        *(({field: value}, f"{field} is not a list of texts") for field in _LISTS for value in _NO_LISTS),
+        *(({"when_to_use": value}, "when_to_use is not a text") for value in (["When it rains."], {"when": 1}, 7)),
+        *(({"user_phrases": value}, "user_phrases holds no phrase") for value in ([], None, ["", "  "])),
+        *(({"translations": value}, "translations is not an object of languages") for value in (["mach es"], "tu es")),
+        *(({"translations": {"de": value}}, "translations.de is not a list of texts") for value in ("tu es", [None])),
+        *(({"translations": {code: ["x"]}}, f"{code!r} is not one of the languages ar") for code in ("tlh", "German")),
+        ({"translations": {7: ["mach es"]}}, "7 is not one of the languages ar"),
+        ({"translations": {"en": ["do it"]}}, r"translations\.en is not a translation"),
+    ],
+)
+def test_a_field_of_the_wrong_shape_is_refused_by_name(fields: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        _read(**fields)
 
 
 @pytest.mark.parametrize("row", [None, "a phrase", 3, ["a phrase"], [{"user_phrases": ["a"]}]])
@@ -73,32 +83,13 @@ def test_what_is_no_object_is_refused(row: object) -> None:
         Expansion.from_json(row)
 
 
-@pytest.mark.parametrize("field", _LISTS)
-@pytest.mark.parametrize("value", ["a phrase", {"a": "phrase"}, 7, ["a phrase", 7], [["a phrase"]], [None]])
-def test_a_list_of_the_wrong_shape_is_refused_by_name(field: str, value: object) -> None:
-    with pytest.raises(ValueError, match=f"{field} is not a list of texts"):
-        Expansion.from_json(_row(**{field: value}))
-
-
-@pytest.mark.parametrize("value", [["When it rains."], {"when": "it rains"}, 7])
-def test_a_when_to_use_of_the_wrong_shape_is_refused_by_name(value: object) -> None:
-    with pytest.raises(ValueError, match="when_to_use is not a text"):
-        Expansion.from_json(_row(when_to_use=value))
-
-
-@pytest.mark.parametrize("phrases", [[], None, ["", "  "]])
-def test_an_expansion_without_a_phrase_is_refused(phrases: object) -> None:
-    with pytest.raises(ValueError, match="user_phrases holds no phrase"):
-        Expansion.from_json(_row(user_phrases=phrases))
-
-
-def test_half_of_a_surrogate_pair_is_replaced_for_it_cannot_be_stored() -> None:
-    assert Expansion.from_json(_row(user_phrases=["smile \ud83d now"])).user_phrases == ("smile ? now",)
-
-
-def test_an_expansion_survives_json() -> None:
-    expansion = make_expansion("pull payments", "顧客情報", synonyms=("a", "b"), task_categories=("finance",))
-    assert Expansion.from_json(json.loads(json.dumps(expansion.to_json()))) == expansion
+def test_an_expansion_survives_json_with_its_translations_in_the_order_of_their_codes() -> None:
+    expansion = make_expansion(
+        "顧客情報", synonyms=("a",), translations={"ja": ("やって",), "de": ("mach es", "tu es")}
+    )
+    row = json.loads(json.dumps(expansion.to_json()))
+    assert Expansion.from_json(row) == expansion
+    assert list(Expansion.from_json(row).translations) == ["de", "ja"]
 
 
 @given(_ROWS)

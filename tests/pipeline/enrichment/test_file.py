@@ -14,26 +14,22 @@ from tests.pipeline.enrichment.model_server import replies
 from tests.support.factories import make_record
 
 Write = Callable[[str, list[Any]], Path]
+_LIST, _REFUND = make_record(), make_record("create_refund")
 
 
 def _line(tool_id: str = "stripe/list_charges", *phrases: str) -> dict[str, Any]:
     return {"id": tool_id, "when_to_use": "Use it.", "user_phrases": list(phrases or ("pull payments",))}
 
 
-def test_a_line_is_replayed_for_its_tool_at_no_cost(write_lines: Write) -> None:
-    generator = FileGenerator(write_lines("expansions.jsonl", [_line(), _line("stripe/create_refund", "undo it")]))
-    outcomes = list(replies(generator, [make_record("create_refund"), make_record()]))
-    assert outcomes == [
+def test_a_line_is_replayed_for_its_tool_at_no_cost_and_a_tool_without_one_is_left(write_lines: Write) -> None:
+    wrong = {"id": "stripe/get", "user_phrases": "pull payments"}
+    generator = FileGenerator(write_lines("e.jsonl", [_line(), _line("stripe/create_refund", "undo it"), wrong]))
+    assert list(replies(generator, [_REFUND, make_record("get"), _LIST])) == [
         GeneratedExpansion("stripe/create_refund", Expansion("Use it.", ("undo it",)), TokenUsage(0, 0, 0, 0.0)),
+        GenerationFailure("stripe/get", "shape", "user_phrases is not a list of texts"),
         GeneratedExpansion("stripe/list_charges", Expansion("Use it.", ("pull payments",)), TokenUsage(0, 0, 0, 0.0)),
     ]
-    assert generator.rejected == []
-
-
-def test_a_tool_without_a_line_is_left_to_the_next_generator(write_lines: Write) -> None:
-    generator = FileGenerator(write_lines("expansions.jsonl", [_line()]))
-    assert generator.key(make_record("create_refund")) is None
-    assert generator.key(make_record()) is not None
+    assert generator.rejected == [] and generator.key(make_record("cancel")) is None
 
 
 @pytest.mark.parametrize(
@@ -54,7 +50,7 @@ def test_a_bad_line_is_rejected_with_its_number_and_the_rest_are_read(
     (rejected,) = generator.rejected
     assert (rejected.origin.file, rejected.origin.pointer) == ("e.jsonl", "line 3")
     assert reason in rejected.reason
-    first, second = replies(generator, [make_record(), make_record("create_refund")])
+    first, second = replies(generator, [_LIST, _REFUND])
     assert isinstance(first, GeneratedExpansion) and first.expansion.user_phrases == ("pull payments",)
     assert isinstance(second, GeneratedExpansion)
 
@@ -65,33 +61,18 @@ def test_expansions_of_unknown_tools_are_listed(write_lines: Write) -> None:
     assert (unknown.origin.file, unknown.origin.pointer) == ("e.jsonl", "gone/tool")
 
 
-def test_an_edited_line_has_another_key_and_its_neighbour_has_not(write_lines: Write) -> None:
-    before = FileGenerator(write_lines("e.jsonl", [_line(), _line("stripe/create_refund")]))
-    after = FileGenerator(write_lines("e.jsonl", [_line("stripe/list_charges", "edit"), _line("stripe/create_refund")]))
-    assert before.key(make_record()) != after.key(make_record())
-    assert before.key(make_record("create_refund")) == after.key(make_record("create_refund"))
+def test_an_edited_line_has_another_key_and_its_neighbour_and_a_reordered_one_have_not(write_lines: Write) -> None:
+    before, edited, reordered = (
+        FileGenerator(write_lines("e.jsonl", [line, _line("stripe/create_refund")]))
+        for line in (_line(), _line("stripe/list_charges", "edit"), dict(reversed(_line().items())))
+    )
+    assert before.key(_LIST) == reordered.key(_LIST) != edited.key(_LIST)
+    assert before.key(_REFUND) == edited.key(_REFUND)
 
 
-def test_the_order_of_a_lines_fields_does_not_change_its_key(write_lines: Write) -> None:
-    before = FileGenerator(write_lines("e.jsonl", [_line()]))
-    after = FileGenerator(write_lines("e.jsonl", [dict(reversed(_line().items()))]))
-    assert before.key(make_record()) == after.key(make_record())
-
-
-def test_a_line_of_the_wrong_shape_is_a_failure_and_the_rest_go_on(write_lines: Write) -> None:
-    wrong = {"id": "stripe/list_charges", "user_phrases": "pull payments"}
-    generator = FileGenerator(write_lines("e.jsonl", [wrong, _line("stripe/create_refund")]))
-    first, second = replies(generator, [make_record(), make_record("create_refund")])
-    assert first == GenerationFailure("stripe/list_charges", "shape", "user_phrases is not a list of texts")
-    assert isinstance(second, GeneratedExpansion)
-
-
-def test_a_missing_file_aborts_with_its_path(tmp_path: Path) -> None:
-    with pytest.raises(RunAborted, match=r"nowhere\.jsonl does not exist"):
-        FileGenerator(tmp_path / "nowhere.jsonl")
-
-
-def test_a_file_that_is_not_utf_8_aborts(tmp_path: Path) -> None:
-    (tmp_path / "e.jsonl").write_bytes(b'{"id": "a", "user_phrases": ["caf\xe9"]}\n')
-    with pytest.raises(RunAborted, match="not UTF-8"):
+@pytest.mark.parametrize(("content", "reason"), [(None, r"e\.jsonl does not exist"), (b'"caf\xe9"', "not UTF-8")])
+def test_a_file_that_cannot_be_read_aborts(tmp_path: Path, content: bytes | None, reason: str) -> None:
+    if content is not None:
+        (tmp_path / "e.jsonl").write_bytes(content)
+    with pytest.raises(RunAborted, match=reason):
         FileGenerator(tmp_path / "e.jsonl")

@@ -1,5 +1,7 @@
 """Expansions from the lexicon."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,10 @@ def _expand(record: ToolRecord) -> Expansion:
     (answer,) = replies(LexiconGenerator(), [record])
     assert isinstance(answer, GeneratedExpansion) and answer.tool_id == record.tool_id
     return answer.expansion
+
+
+def _phrases(name: str, provider: str | None = None, **fields: Any) -> tuple[str, ...]:
+    return _expand(make_record(name, provider, **{"description": "", **fields})).user_phrases
 
 
 def test_the_whole_expansion_of_one_small_tool() -> None:
@@ -57,46 +63,21 @@ def test_two_generators_write_the_same_under_the_same_model_name() -> None:
 
 @pytest.mark.parametrize("name", ["list_charges", "charges_list", "listCharges", "Charges-List", "CHARGES.LIST"])
 def test_a_verb_is_found_at_either_end_of_a_name_in_any_case(name: str) -> None:
-    phrases = _expand(make_record(name, None, description="")).user_phrases
-    assert phrases[:4] == ("list charges", "show me all charges", "what are my charges", "give me a list of charges")
+    said = ("list charges", "show me all charges", "what are my charges", "give me a list of charges")
+    assert _phrases(name)[:4] == said
 
 
-def test_a_verb_is_found_inside_a_name() -> None:
-    assert "make a team issue" in _expand(make_record("team_create_issue", None, description="")).user_phrases
-
-
-@pytest.mark.parametrize(
-    ("name", "phrase"),
-    [
-        ("delete_repository", "remove the repo"),
-        ("delete_repositories", "remove the repos"),
-        ("delete_expense", "remove the cost"),
-        ("list_messages", "show me all text messages"),
-        ("list_companies", "show me all businesses"),
-        ("delete_attachments", "remove the attached files"),
-    ],
-)
-def test_nouns_are_swapped_for_everyday_words(name: str, phrase: str) -> None:
-    assert phrase in _expand(make_record(name, None, description="")).user_phrases
-
-
-def test_a_name_without_a_known_verb_stands_for_itself() -> None:
-    assert _expand(make_record("timeport", None, description="")).user_phrases == ("timeport",)
-    assert _expand(make_record("timeport", "acme", description="")).user_phrases == ("acme timeport", "timeport")
-
-
-def test_a_thing_that_the_lexicon_knows_is_asked_for() -> None:
-    assert _expand(make_record("users", None, description="")).user_phrases == ("show me the users", "users")
-    phrases = _expand(make_record("weather", None, description="")).user_phrases
-    assert phrases == ("show me the weather", "what is the weather", "weather")
+def test_a_name_without_a_known_verb_stands_for_itself_or_asks_for_the_thing() -> None:
+    assert _phrases("timeport") == ("timeport",)
+    assert _phrases("timeport", "acme") == ("acme timeport", "timeport")
+    assert _phrases("users") == ("show me the users", "users")
+    assert _phrases("weather") == ("show me the weather", "what is the weather", "weather")
 
 
 @pytest.mark.parametrize("name", ["顧客情報", "получить_счёт", "---", "🙂", "123", "_", "a"])
 @pytest.mark.parametrize("provider", [None, "mcp-server", "io.github.acme/acme-mcp"])
 def test_a_name_of_any_script_or_without_letters_still_has_a_phrase(name: str, provider: str | None) -> None:
-    phrases = _expand(make_record(name, provider, description="")).user_phrases
-    assert phrases
-    assert name.replace("_", " ").strip() in " ".join(phrases)
+    assert name.replace("_", " ").strip() in " ".join(_phrases(name, provider))
 
 
 def test_without_description_the_operation_says_when_to_use_it() -> None:
@@ -146,6 +127,13 @@ def test_ten_thousand_parameters_give_eight_concepts() -> None:
         ("hotel_search", {"search for hotels", "find hotels"}),
         ("sales_report", {"show me the sale report"}),
         ("weather_query", {"query the weather", "what is the weather"}),
+        ("team_create_issue", {"make a team issue"}),
+        # Everyday words for nouns.
+        ("delete_repositories", {"remove the repos"}),
+        ("delete_expense", {"remove the cost"}),
+        ("list_messages", {"show me all text messages"}),
+        ("list_companies", {"show me all businesses"}),
+        ("delete_attachments", {"remove the attached files"}),
         # A namespace, of one thing and of many.
         ("issues/create", {"create an issue", "make an issue"}),
         ("issues/list-comments", {"list issue comments", "show me all issue comments"}),
@@ -181,7 +169,7 @@ def test_ten_thousand_parameters_give_eight_concepts() -> None:
     ],
 )
 def test_phrases_read_as_somebody_would_say_them(name: str, said: set[str]) -> None:
-    assert said - set(_expand(make_record(name, None, description="")).user_phrases) == set()
+    assert said - set(_phrases(name)) == set()
 
 
 @pytest.mark.parametrize(
@@ -200,18 +188,13 @@ def test_phrases_read_as_somebody_would_say_them(name: str, said: set[str]) -> N
     ],
 )
 def test_what_nobody_would_say_is_left_out(name: str, nonsense: str) -> None:
-    assert nonsense not in _expand(make_record(name, None, description="")).user_phrases
+    assert nonsense not in _phrases(name)
 
 
-def test_the_method_of_an_operation_is_no_verb_of_people() -> None:
-    record = make_record("PostAccountsVerify", None, description="", annotations={"method": "POST"})
-    assert _expand(record).user_phrases[0] == "verify the accounts"
-    record = make_record("postAuthConfigs", None, description="", annotations={"method": "POST"})
-    assert "make auth configs" in _expand(record).user_phrases
-
-
-def test_without_a_noun_the_tag_is_the_thing() -> None:
-    assert _expand(make_record("list", None, description="", categories=("repos",))).user_phrases[0] == "list repos"
+def test_the_method_of_an_operation_is_no_verb_of_people_and_a_tag_stands_in_for_a_noun() -> None:
+    assert _phrases("PostAccountsVerify", annotations={"method": "POST"})[0] == "verify the accounts"
+    assert "make auth configs" in _phrases("postAuthConfigs", annotations={"method": "POST"})
+    assert _phrases("list", categories=("repos",))[0] == "list repos"
 
 
 @pytest.mark.parametrize("description", ["", "Does it."])
@@ -219,7 +202,7 @@ def test_a_verb_alone_has_phrases(description: str) -> None:
     """Without a noun, and without one where the provider's name is taken out of the tool's."""
     for verb in load_lexicon()["verbs"]:
         for name, provider in ((verb, None), (f"{verb}_acme", "acme")):
-            assert _expand(make_record(name, provider, description=description)).user_phrases
+            assert _phrases(name, provider, description=description)
 
 
 @given(st.text(max_size=40), st.sampled_from([None, "acme"]))

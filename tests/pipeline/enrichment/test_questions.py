@@ -28,61 +28,50 @@ def _settings(folder: Path, enrichment: EnrichmentSettings) -> CatalogSettings:
 
 def _enriched(ledger: Ledger, catalog: Catalog, *chain: Generator) -> Enrichment:
     """Enrich a catalog with an open ledger."""
-    run_id = ledger.start_run("office")
     result = Enrichment()
-    context = EnrichmentContext(catalog, ledger, run_id, SilentProgress(), lambda _, expansion: (expansion, ()))
+    context = EnrichmentContext(catalog, ledger, ledger.start_run("office"), SilentProgress(), lambda _, e: (e, ()))
     enrich(context, chain, batch=catalog.records, into=result)
     return result
 
 
 def _catalog(**changed: Any) -> Catalog:
     """Three tools, of which the first has these keys in the schema of its parameter `city`, or these fields."""
-    fields: dict[str, Any] = {
-        str(name): changed.pop(name) for name in ("origin", "annotations", "description") if name in changed
-    }
+    fields = {name: changed.pop(name) for name in ("origin", "annotations", "description") if name in changed}
     more = {f"p{n:02}": {"type": "string"} for n in range(changed.pop("others", 0))}
-    tools = [
-        make_raw(name, description=f"It does {name}.", input_schema=_schema({"type": "string"}), provider="office")
-        for name in _NAMES[1:]
-    ]
-    schema = _schema({"type": "string", **changed}, more)
-    first: dict[str, Any] = {"description": "It does a.", "input_schema": schema, "provider": "office", **fields}
-    return catalog_records([make_raw("a", **first), *tools])
-
-
-def _schema(city: dict[str, Any], more: dict[str, Any] | None = None) -> dict[str, Any]:
-    return {"type": "object", "properties": {"city": city, **(more or {})}}
+    schemas = [{"city": {"type": "string", **changed}, **more}, *[{"city": {"type": "string"}}] * 2]
+    return catalog_records(
+        make_raw(
+            name,
+            provider="office",
+            input_schema={"type": "object", "properties": schema},
+            **{"description": f"It does {name}.", **(fields if name == "a" else {})},
+        )
+        for name, schema in zip(_NAMES, schemas, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("before", "after", "again"),
     [
-        ({}, {"default": "Rome"}),
-        ({}, {"minLength": 3}),
-        ({"others": 39}, {"others": 40}),  # the 41st parameter
-        ({}, {"origin": Origin("elsewhere.json", "/9")}),
-        ({}, {"annotations": {"readOnlyHint": True}}),
+        ({}, {"default": "Rome"}, []),
+        ({}, {"minLength": 3}, []),
+        ({"others": 39}, {"others": 40}, []),  # the 41st parameter
+        ({}, {"origin": Origin("elsewhere.json", "/9")}, []),
+        ({}, {"annotations": {"readOnlyHint": True}}, []),
+        ({}, {"description": "It does more."}, ["a"]),
+        ({}, {"enum": ["Rome", "Oslo"]}, ["a"]),
+        ({}, {"others": 1}, ["a"]),
     ],
-    ids=["default", "minimum", "parameter 41", "origin", "annotation"],
+    ids=["default", "minimum", "parameter 41", "origin", "annotation", "text", "enum", "name"],
 )
-def test_a_change_that_the_prompt_does_not_show_asks_nothing(
-    tmp_path: Path, before: dict[str, Any], after: dict[str, Any]
+def test_only_a_change_that_the_prompt_shows_asks_again_and_about_this_tool_alone(
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], again: list[str]
 ) -> None:
     with ModelServer() as server:
         run(tmp_path, _catalog(**before), DirectGenerator(server.settings()))
         result = run(tmp_path, _catalog(**after), DirectGenerator(server.settings()))
-    assert server.asked == [*_NAMES]
-    assert (result.reused, result.stale, result.generators) == (3, {}, {"openai": 3})
-
-
-@pytest.mark.parametrize(
-    "after", [{"description": "It does more."}, {"enum": ["Rome", "Oslo"]}, {"others": 1}], ids=["text", "enum", "name"]
-)
-def test_a_change_that_the_prompt_shows_asks_about_this_tool_alone(tmp_path: Path, after: dict[str, Any]) -> None:
-    with ModelServer() as server:
-        run(tmp_path, _catalog(), DirectGenerator(server.settings()))
-        run(tmp_path, _catalog(**after), DirectGenerator(server.settings()))
-    assert server.asked == [*_NAMES, "a"]
+    assert server.asked == [*_NAMES, *again]
+    assert (result.reused, result.stale, result.generators) == (3 - len(again), {}, {"openai": 3})
 
 
 @pytest.mark.parametrize(
@@ -102,7 +91,7 @@ def test_a_second_question_is_asked_by_what_it_shows_of_the_siblings(
 
 def test_tools_that_a_model_cannot_tell_apart_are_one_question(tmp_path: Path) -> None:
     alike = catalog_records(
-        make_raw("a", id=f"a{n}", description="It does a.", input_schema=_schema({"type": "string", "default": n}))
+        make_raw("a", id=f"a{n}", description="It does a.", input_schema={"properties": {"c": {"default": n}}})
         for n in range(3)
     )
     with ModelServer() as server:
@@ -117,16 +106,14 @@ def test_tools_that_a_model_cannot_tell_apart_are_one_question(tmp_path: Path) -
 
 
 def test_a_question_in_an_open_batch_is_not_asked_directly_too(tmp_path: Path) -> None:
-    with BatchServer(courses=[Course(["in_progress"])]) as batches:
-        settings = _settings(tmp_path, batches.settings(wait_s=0))
-        with Ledger.open(tmp_path) as ledger:
-            _enriched(ledger, _catalog(), *generators(settings, ledger, print))
-    with ModelServer() as server:
+    with BatchServer(courses=[Course(["in_progress"])]) as batches, Ledger.open(tmp_path) as ledger:
+        _enriched(ledger, _catalog(), *generators(_settings(tmp_path, batches.settings(wait_s=0)), ledger, print))
+    with ModelServer() as server, Ledger.open(tmp_path) as ledger:
         direct = _settings(tmp_path, server.settings())
-        with Ledger.open(tmp_path) as ledger:
-            chain = generators(direct, ledger, print)
-            foreseen = estimate(_catalog(), chain, direct.enrichment, ledger, assessed=False)
-            result = _enriched(ledger, _catalog(), *chain)
+        chain = generators(direct, ledger, print)
+        foreseen = estimate(_catalog(), chain, direct.enrichment, ledger, assessed=False)
+        result = _enriched(ledger, _catalog(), *chain)
     assert server.asked == []
     assert (foreseen.awaited, foreseen.questions) == (3, 0)
     assert {failure.kind for failure in result.failures} == {"waiting"}
+    assert all(failure.postponed and "--batch" in failure.message for failure in result.failures)

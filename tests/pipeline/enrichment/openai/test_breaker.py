@@ -13,10 +13,9 @@ from tests.pipeline.enrichment.batch_server import BatchServer
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, replies, row
 from tests.support.factories import make_record
 
-_RECORDS = [make_record(f"tool_{number}") for number in range(200)]
+_RECORDS = [make_record(f"tool_{number}") for number in range(120)]
 _USELESS = {
     "prose": Reply(completion("I would love to help you with that!")),
-    "nothing": Reply(completion("")),
     "another tool": Reply(completion('{"tool": "other", "user_phrases": ["do it"]}')),
     "refusal": Reply(completion(None, message={"refusal": "I cannot help with that."})),
     "cut answer": Reply(completion('{"tool": "to', finish_reason="length")),
@@ -24,22 +23,11 @@ _USELESS = {
 
 
 def _entry(number: int, kind: str) -> LedgerEntry:
-    return LedgerEntry(
-        expansion_key=f"k{number}",
-        record_hash=f"h{number}",
-        tool_id=f"t{number}",
-        generator="openai",
-        model="gpt-5-mini",
-        prompt_version=1,
-        prompt_tokens=1,
-        cached_tokens=0,
-        completion_tokens=1,
-        cost_usd=0.0,
-        completion="",
-        expansion=None if kind else row("t"),
-        kind=kind,
-        message="",
-    )
+    names = dict.fromkeys(("completion", "message"), "") | {"generator": "openai", "model": "gpt-5-mini"}
+    keys = {"expansion_key": f"k{number}", "record_hash": f"h{number}", "tool_id": f"t{number}"}
+    counts = dict.fromkeys(("prompt_version", "prompt_tokens", "cached_tokens", "completion_tokens", "cost_usd"), 0)
+    fields: dict[str, Any] = {**names, **keys, **counts}
+    return LedgerEntry(**fields, expansion=None if kind else row("t"), kind=kind)
 
 
 def _unasked(outcomes: list[Any]) -> list[GenerationFailure]:
@@ -62,12 +50,12 @@ def test_after_25_unusable_answers_in_a_row_the_rest_is_not_asked(reply: Reply) 
 def test_a_later_stage_of_the_build_is_not_asked_either() -> None:
     with ModelServer(lambda *_: _USELESS["prose"]) as server:
         generator = DirectGenerator(server.settings())
-        list(replies(generator, _RECORDS[:100]))
+        list(replies(generator, _RECORDS[:60]))
         paid = len(server.requests)
-        second = [Question(f"again {record.tool_id}", record, (_RECORDS[0],)) for record in _RECORDS[100:]]
+        second = [Question(f"again {record.tool_id}", record, (_RECORDS[0],)) for record in _RECORDS[60:]]
         outcomes = [outcome for group in generator.generate(second) for outcome in group]
     assert len(server.requests) == paid
-    assert len(_unasked(outcomes)) == 100
+    assert len(_unasked(outcomes)) == 60
 
 
 def test_a_model_that_fails_on_every_third_tool_is_asked_about_all() -> None:
@@ -77,7 +65,7 @@ def test_a_model_that_fails_on_every_third_tool_is_asked_about_all() -> None:
     with ModelServer(script) as server:
         outcomes = list(replies(DirectGenerator(server.settings(concurrency=8)), _RECORDS))
     assert not _unasked(outcomes)
-    assert sum(isinstance(o, GeneratedExpansion) for o in outcomes) == 134
+    assert sum(isinstance(o, GeneratedExpansion) for o in outcomes) == 80
 
 
 def test_a_batch_without_a_usable_answer_is_the_last_of_its_build(tmp_path: Path) -> None:
@@ -86,7 +74,7 @@ def test_a_batch_without_a_usable_answer_is_the_last_of_its_build(tmp_path: Path
         list(replies(generator, _RECORDS[:40]))
         outcomes = list(replies(generator, _RECORDS[40:]))
     assert len(server.paid) == 40
-    assert len(_unasked(outcomes)) == 160
+    assert len(_unasked(outcomes)) == 80
 
 
 @pytest.mark.parametrize("recovered", [False, True])
@@ -100,5 +88,5 @@ def test_the_next_build_submits_25_questions_to_a_model_whose_latest_answers_wer
         ledger.put_entries(run, entries[:29])
         ledger.put_entries(ledger.start_run("demo"), entries[29:])
         outcomes = list(replies(BatchGenerator(server.settings(), ledger), _RECORDS))
-    assert len(server.paid) == (200 if recovered else MAX_UNUSABLE)
-    assert len(_unasked(outcomes)) == (0 if recovered else 200 - MAX_UNUSABLE)
+    assert len(server.paid) == (120 if recovered else MAX_UNUSABLE)
+    assert len(_unasked(outcomes)) == (0 if recovered else 120 - MAX_UNUSABLE)

@@ -15,7 +15,17 @@ from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.errors import RunAborted
 from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
-from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, error, replies, row, tool_of
+from tests.pipeline.enrichment.model_server import (
+    ModelServer,
+    Reply,
+    answer,
+    but,
+    completion,
+    error,
+    replies,
+    row,
+    tool_of,
+)
 
 _ROW = json.dumps(row("b"))
 _QUOTA = error(429, "You exceeded your current quota", "insufficient_quota", "insufficient_quota", {})
@@ -48,34 +58,33 @@ class Case:
     @property
     def timeout_s(self) -> float:
         """Short where time-outs are tested; else long, for a busy machine."""
-        return 0.3 if self.end == "timeout" else 10.0
+        return 0.2 if self.end == "timeout" else 10.0
 
 
 # With two retries: three requests in all.
 _CASES = [
-    Case("no answer in time", Reply("", delay_s=30.0), "timeout", 3, says="no answer within 0.3 s"),
-    Case("an answer that drips", Reply(completion(_ROW), drip_s=0.05), "timeout", 3, says="no answer within 0.3 s"),
+    Case("no answer in time", Reply("", delay_s=30.0), "timeout", 3, says="no answer within 0.2 s"),
+    Case("an answer that drips", Reply(completion(_ROW), drip_s=0.05), "timeout", 3, says="no answer within 0.2 s"),
     Case("hung up before the answer", Reply("", drop=True), "connection", 3),
     Case("reset before the answer", Reply("", reset_after=-1), "connection", 3),
     Case("reset in the middle of the body", Reply(completion(_ROW), reset_after=200), "connection", 3),
     Case("429, retry-after in seconds", _busy(429, {"retry-after": "0.02"}), "rate", 9, says="busy"),
-    Case("429, retry-after in ms", _busy(429, {"retry-after-ms": "20"}), "rate", 9),
+    Case("429, retry-after in ms", _busy(429, {"retry-after-ms": "20"}), "rate", None),
     Case("429, retry-after as a date", _date, "rate", None),  # whole seconds: too long a wait to meet nine times
     Case("429 without retry-after", _busy(429), "rate", 9),
     Case("429, come back tomorrow", _busy(429, {"retry-after": "86400"}), "rate", 1, once=None),
     Case("500", _busy(500), "server", 3, says="busy"),
     Case("503 with retry-after", _busy(503, {"retry-after": "0.05"}), "server", 3),
-    Case("408", _busy(408), "server", 3),
-    Case("truncated", Reply(completion(_ROW, finish_reason="length")), "truncated", 1, once=None, paid=1),
+    Case("408", _busy(408), "server", None),
+    Case(
+        "truncated", Reply(completion(_ROW, finish_reason="length")), "truncated", 1, None, 1, "max_completion_tokens"
+    ),
     Case("refusal", Reply(completion(None, message={"refusal": "No."})), "refusal", 1, None, paid=1, says="No."),
     Case("content filter", Reply(completion("", finish_reason="content_filter")), "refusal", 1, None, paid=1),
     Case("broken JSON", Reply(completion(_ROW[:-1])), "shape", 2, paid=2, says="holds no JSON object that can be read"),
-    Case("wrong shape", Reply(completion('{"user_phrases": {"a": 1}}')), "shape", 2, paid=2),
     Case("another tool's answer", Reply(completion(json.dumps(row("a")))), "mismatch", 2, paid=2, says="about 'a'"),
-    Case("empty answer", Reply(completion("")), "empty", 2, paid=2),
     Case("no phrases", Reply(completion(json.dumps({**row("b"), "user_phrases": []}))), "empty", 2, paid=2),
     Case("empty body", Reply(""), "shape", 2),
-    Case("HTML", Reply("<html>Welcome</html>", content_type="text/html"), "shape", 2, says="<html>"),
     Case("context too long", error(400, "maximum context length is 8192 tokens"), "refused", 1, once=None),
 ]
 
@@ -107,7 +116,7 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.fault) for case in _CASES if case.requests])
 def test_every_fault_has_its_end_and_the_next_run_asks_only_what_failed(tmp_path: Path, case: Case) -> None:
-    with ModelServer(lambda body, _: _said(case) if tool_of(body)["name"] == "b" else answer(body)) as server:
+    with ModelServer(but("b", _said(case))) as server:
         first = run(tmp_path, catalog(*"abc"), DirectGenerator(_settings(server, timeout_s=case.timeout_s)))
         assert server.asked.count("b") == case.requests
         assert [(failure.tool_id, failure.kind) for failure in first.failures][:1] == [("b", case.end)]
@@ -129,35 +138,17 @@ def test_every_fault_has_its_end_and_the_next_run_asks_only_what_failed(tmp_path
 def test_a_fault_that_passes_is_made_good_in_the_same_run(case: Case) -> None:
     with ModelServer(lambda body, n: _said(case) if n == 2 else answer(body)) as server:
         # Long enough that only what is held back is late, on a busy machine too.
-        settings = _settings(server, timeout_s=max(3.0, case.timeout_s))
+        settings = _settings(server, timeout_s=max(1.5, case.timeout_s))
         outcomes = list(replies(DirectGenerator(settings), catalog(*"abc").records))
     assert all(isinstance(outcome, GeneratedExpansion) for outcome in outcomes)
     assert server.asked == ["a", *"b" * (case.once or 0), "c"]
 
 
-def test_fenced_json_is_read_at_once(tmp_path: Path) -> None:
-    with ModelServer(lambda body, _: Reply(completion(f"```json\n{json.dumps(row(tool_of(body)['name']))}\n```"))) as s:
-        result = run(tmp_path, catalog(*"abc"), DirectGenerator(_settings(s)))
-    assert sorted(result.written) == s.asked == list("abc")
-
-
-@pytest.mark.parametrize(
-    ("reply", "requests"),
-    [
-        (error(401, "Incorrect API key provided", code="invalid_api_key"), 1),
-        (error(404, "The model `gpt-nope` does not exist", code="model_not_found"), 1),
-        (_QUOTA, 1),
-    ],
-    ids=["invalid key", "unknown model", "quota spent before the first answer"],
-)
-def test_what_every_request_would_meet_stops_the_run_at_once_with_the_way_out(
-    tmp_path: Path, reply: Reply, requests: int
-) -> None:
-    with ModelServer(lambda *_: reply) as server:
-        with pytest.raises(RunAborted, match=r"Check OPENAI_API_KEY, its quota and enrichment\.model.*lexicon"):
+def test_a_quota_spent_before_the_first_answer_stops_the_run_and_leaves_the_ledger_empty(tmp_path: Path) -> None:
+    with ModelServer(lambda *_: _QUOTA) as server:
+        with pytest.raises(RunAborted, match="exceeded your current quota"):
             run(tmp_path, catalog(*"abc"), DirectGenerator(_settings(server)))
-        assert len(server.requests) == requests
-        assert _ledger(tmp_path) == ([], [])
+        assert len(server.requests) == 1 and _ledger(tmp_path) == ([], [])
         server.script = answer
         assert sorted(run(tmp_path, catalog(*"abc"), DirectGenerator(_settings(server))).written) == list("abc")
 
@@ -180,13 +171,13 @@ def test_a_quota_spent_in_the_middle_ends_the_asking_and_keeps_what_was_answered
 
 @pytest.mark.parametrize(
     ("reply", "kind", "timeout_s"),
-    [(_busy(503), "server", 5.0), (Reply("", drop=True), "connection", 5.0), (Reply("", delay_s=9.0), "timeout", 0.2)],
+    [(_busy(503), "server", 5.0), (Reply("", drop=True), "connection", 5.0), (Reply("", delay_s=9.0), "timeout", 0.1)],
     ids=["503", "hung up", "silent"],
 )
 def test_a_server_that_dies_for_good_is_given_up_after_25_requests_in_a_row(
     reply: Reply, kind: str, timeout_s: float
 ) -> None:
-    records = catalog(*(f"t{n:03}" for n in range(200))).records
+    records = catalog(*(f"t{n:03}" for n in range(100))).records
     with ModelServer(lambda body, n: answer(body) if n <= 10 else reply) as server:
         settings = _settings(server, concurrency=5, max_retries=1, timeout_s=timeout_s)
         outcomes = list(replies(DirectGenerator(settings), records))
@@ -197,7 +188,7 @@ def test_a_server_that_dies_for_good_is_given_up_after_25_requests_in_a_row(
     in_a_row = [o for o in outcomes[last + 1 :] if isinstance(o, GenerationFailure) and o.kind == kind]
     assert 25 <= len(in_a_row) <= 25 + 5
     never = [failure for failure in failures if failure.kind == "unasked"]
-    assert len(server.requests) <= 2 * (200 - len(never))
+    assert len(server.requests) <= 2 * (100 - len(never))
     assert "requests in a row were not answered" in never[0].message
 
 

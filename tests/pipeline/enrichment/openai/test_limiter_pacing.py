@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from pipeline.enrichment.openai.limiter import Limiter
-from tests.pipeline.enrichment.limited_server import Limit
+from tests.pipeline.enrichment.limits import Limit
 
 _WARM_UP_S = 5.0
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.enrichment.limited_server import Limit
+from tests.pipeline.enrichment.limits import Limit
 from tests.pipeline.enrichment.simulated_server import SimulatedServer, ask, failures, refused_after, share
 
 _TOOLS = 800

@@ -4,16 +4,21 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pipeline.enrichment import Enrichment, interleaved_by_provider
-from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Question, TokenUsage
+import pytest
+
+from pipeline.enrichment import interleaved_by_provider
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, TokenUsage
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.openai import DirectGenerator
-from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
+from router.record import ToolRecord
+from tests.pipeline.enrichment.catalog_run import catalog, run
 from tests.pipeline.enrichment.model_server import (
     COST,
     ModelServer,
     Reply,
+    Script,
     answer,
+    but,
     completion,
     error,
     replies,
@@ -30,128 +35,89 @@ def _names(server: ModelServer) -> list[list[str]]:
     return [[tool["name"] for tool in tools_of(request.body)] for request in server.requests]
 
 
-def _all_but(*left_out: str) -> Any:
-    """Return the script of a server that answers a pack without some of its tools, and any tool alone."""
+def _packed(
+    size: int, records: list[ToolRecord], script: Script = answer, **settings: Any
+) -> tuple[ModelServer, list[Outcome], dict[str, tuple[str, ...]]]:
+    """Ask in packs; return the server, the outcomes and the phrases of each tool that was answered."""
+    with ModelServer(script) as server:
+        outcomes = list(replies(DirectGenerator(server.settings(tools_per_request=size, **settings)), records))
+    said = {o.tool_id: o.expansion.user_phrases for o in outcomes if isinstance(o, GeneratedExpansion)}
+    return server, outcomes, said
 
-    def script(body: dict[str, Any], _: int) -> Reply:
+
+def test_tools_are_packed_as_many_as_the_settings_say_and_their_usage_is_shared_out() -> None:
+    server, outcomes, said = _packed(3, _FIVE)
+    assert _names(server) == [list("abc"), list("de")]
+    assert said == {f"stripe/{name}": (f"please do {name}",) for name in "abcde"}
+    schema = server.requests[0].body["response_format"]["json_schema"]["schema"]
+    assert set(schema["properties"]) == {"answers"} and schema["additionalProperties"] is False
+    assert [outcome.usage.prompt_tokens for outcome in outcomes] == [334, 333, 333, 500, 500]
+    assert sum((outcome.usage for outcome in outcomes[:3]), TokenUsage()) == spent(1_000, 400, 200, COST)
+    with ModelServer() as server:  # the packing is in the key
+        keys = [DirectGenerator(server.settings(tools_per_request=n)).key(_FIVE[0]) for n in (1, 2, 4)]
+    assert keys == [{}, {"tools_per_request": 2}, {"tools_per_request": 4}]
+
+
+def test_answers_of_a_pack_are_told_apart_by_name_and_one_that_is_missing_is_asked_for_alone() -> None:
+    def shuffled(body: dict[str, Any], _: int) -> Reply:
         names = [tool["name"] for tool in tools_of(body)]
         if len(names) == 1:
             return answer(body)
-        return Reply(completion(json.dumps({"answers": [row(name) for name in names if name not in left_out]})))
+        rows = [row(name) for name in reversed(names) if name != "b"]
+        return Reply(completion(json.dumps({"answers": [*rows, row("stranger"), 7, {"tool": None}]})))
 
-    return script
-
-
-def test_tools_are_packed_as_many_as_the_settings_say() -> None:
-    with ModelServer() as server:
-        outcomes = list(replies(DirectGenerator(server.settings(tools_per_request=4)), _FIVE))
-    assert _names(server) == [list("abcd"), ["e"]]
-    assert [outcome.tool_id for outcome in outcomes if isinstance(outcome, GeneratedExpansion)] == [
-        r.tool_id for r in _FIVE
-    ]
-    assert outcomes[1].expansion.user_phrases == ("please do b",)  # type: ignore[union-attr]
-    schema = server.requests[0].body["response_format"]["json_schema"]["schema"]
-    assert set(schema["properties"]) == {"answers"} and schema["additionalProperties"] is False
-
-
-def test_a_packs_usage_is_shared_out_and_adds_up() -> None:
-    with ModelServer() as server:
-        outcomes = list(replies(DirectGenerator(server.settings(tools_per_request=3)), _FIVE[:3]))
-    assert [outcome.usage.prompt_tokens for outcome in outcomes] == [334, 333, 333]
-    assert sum((outcome.usage for outcome in outcomes), TokenUsage()) == spent(1_000, 400, 200, COST)
-
-
-def test_an_answer_that_a_pack_misses_is_asked_for_alone() -> None:
-    with ModelServer(_all_but("b")) as server:
-        outcomes = list(replies(DirectGenerator(server.settings(tools_per_request=4)), _FIVE[:4]))
+    server, outcomes, said = _packed(4, _FIVE[:4], shuffled)
     assert _names(server) == [list("abcd"), ["b"]]
-    assert all(isinstance(outcome, GeneratedExpansion) for outcome in outcomes)
+    assert said == {f"stripe/{name}": (f"please do {name}",) for name in "abcd"}
     assert outcomes[1].usage == spent(250 + 1_000, 100 + 400, 50 + 200, COST / 4 + COST)
     assert sum((outcome.usage for outcome in outcomes), TokenUsage()).prompt_tokens == 2_000
 
 
-def test_the_answers_of_a_pack_are_told_apart_by_their_names_and_not_by_their_order() -> None:
-    def shuffled(body: dict[str, Any], _: int) -> Reply:
-        rows = [row(tool["name"]) for tool in reversed(tools_of(body))]
-        return Reply(completion(json.dumps({"answers": [*rows, row("stranger"), 7, {"tool": None}]})))
-
-    with ModelServer(shuffled) as server:
-        outcomes = list(replies(DirectGenerator(server.settings(tools_per_request=4)), _FIVE[:4]))
-    said = {o.tool_id: o.expansion.user_phrases for o in outcomes if isinstance(o, GeneratedExpansion)}
-    assert said == {f"stripe/{name}": (f"please do {name}",) for name in "abcd"}
-
-
 def test_tools_of_one_name_are_not_packed_together() -> None:
     records = [make_record("a"), make_record("b"), make_record("a", "linear"), make_record("c")]
-    with ModelServer() as server:
-        outcomes = list(replies(DirectGenerator(server.settings(tools_per_request=4)), records))
+    server, _, said = _packed(4, records)
     assert _names(server) == [["a", "b"], ["a", "c"]]
-    assert len({outcome.tool_id for outcome in outcomes if isinstance(outcome, GeneratedExpansion)}) == 4
+    assert len(said) == 4
 
 
 def test_a_pack_that_is_refused_fails_all_of_its_tools_and_no_other() -> None:
-    with ModelServer(lambda body, n: error(400, "context is too long") if n == 1 else answer(body)) as server:
-        outcomes = list(replies(DirectGenerator(server.settings(tools_per_request=3)), _FIVE))
+    _, outcomes, _ = _packed(3, _FIVE, lambda body, n: error(400, "too long") if n == 1 else answer(body))
     assert [isinstance(outcome, GenerationFailure) for outcome in outcomes] == [True] * 3 + [False] * 2
 
 
 def test_as_many_packs_are_under_way_as_single_questions_would_be() -> None:
     records = [make_record(f"t{n}") for n in range(24)]
-    with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.1)) as server:
-        list(replies(DirectGenerator(server.settings(tools_per_request=4, concurrency=3)), records))
-    assert len(server.requests) == 6
-    assert server.most_at_once == 3
-
-
-def test_the_packing_is_in_the_key() -> None:
-    with ModelServer() as server:
-        keys = [DirectGenerator(server.settings(tools_per_request=n)).key(_FIVE[0]) for n in (1, 2, 4)]
-    assert keys == [{}, {"tools_per_request": 2}, {"tools_per_request": 4}]
+    server, _, _ = _packed(4, records, lambda body, _: Reply(answer(body).body, delay_s=0.1), concurrency=3)
+    assert (len(server.requests), server.most_at_once) == (6, 3)
 
 
 def test_where_the_budget_ends_early_each_provider_has_had_its_turn() -> None:
     records = [make_record(f"{p}{n}", p) for p, count in (("x", 10), ("y", 2), ("z", 2)) for n in range(count)]
-    with ModelServer() as server:
-        list(replies(DirectGenerator(server.settings(max_tools=4)), interleaved_by_provider(records)))
-    assert server.asked == ["x0", "y0", "z0", "x1"]
+    turns = interleaved_by_provider(records)
+    assert _packed(1, turns, max_tools=4)[0].asked == ["x0", "y0", "z0", "x1"]
+    assert sorted(r.tool_id for r in turns) == sorted(r.tool_id for r in records)
+    assert [r.name for r in turns if r.provider == "x"] == [f"x{n}" for n in range(10)]
 
 
-def test_turns_keep_the_order_within_a_provider_and_lose_nobody() -> None:
-    records = [make_record(f"{p}{n}", p) for n in range(3) for p in ("x", None, "y")]
-    assert sorted(r.tool_id for r in interleaved_by_provider(records)) == sorted(r.tool_id for r in records)
-    assert [r.name for r in interleaved_by_provider(records) if r.provider == "x"] == ["x0", "x1", "x2"]
-
-
-def test_a_tool_is_asked_about_beside_its_siblings_as_data_and_its_better_answer_replaces_the_first(
-    tmp_path: Path,
-) -> None:
+def test_a_tool_is_asked_about_beside_its_siblings_and_its_better_answer_replaces_the_first(tmp_path: Path) -> None:
     def told_apart(body: dict[str, Any], _: int) -> Reply:
         message = json.loads(body["messages"][1]["content"])
-        name = message["tool"]["name"]
-        phrases = [f"{name}, unlike {len(message['siblings'])} others"] if "siblings" in message else ["do it"]
-        return Reply(completion(json.dumps({**row(name), "user_phrases": phrases})))
+        if "siblings" not in message:
+            return answer(body)
+        name, others = message["tool"]["name"], len(message["siblings"])
+        return Reply(completion(json.dumps({**row(name), "user_phrases": [f"{name}, unlike {others} others"]})))
 
     with ModelServer(told_apart) as server:
-        office = catalog(*"abc")
-        result = run(tmp_path, office, DirectGenerator(server.settings()), siblings={"a": ["b", "c"]})
-    message = json.loads(server.requests[3].body["messages"][1]["content"])
+        siblings = {"a": ["b", "c"], "b": ["a"]}
+        model = DirectGenerator(server.settings(tools_per_request=4))
+        result = run(tmp_path, catalog(*"abc"), model, siblings=siblings)
+        again = run(tmp_path, catalog(*"abc"), model, siblings=siblings)
+    assert _names(server) == [list("abc"), ["a"], ["b"]]  # questions with siblings are not packed
+    message = json.loads(server.requests[1].body["messages"][1]["content"])
     assert message["siblings"] == [{"name": name, "description": f"It does {name}."} for name in "bc"]
-    assert message["tool"]["name"] == "a"
-    assert result.written["a"].expansion.user_phrases == ("a, unlike 2 others",)
-    assert result.written["b"].expansion.user_phrases == ("do it",)
-    assert result.asked == {"openai": 4}
-
-
-def test_the_same_siblings_are_never_paid_for_twice_and_changed_ones_are_another_question(tmp_path: Path) -> None:
-    with ModelServer() as server:
-        for _ in range(2):
-            result = run(tmp_path, catalog(*"abc"), DirectGenerator(server.settings()), siblings={"a": ["b"]})
-        assert server.asked == ["a", "b", "c", "a"]
-        assert result.reused == 4
-        run(tmp_path, catalog(*"abc"), DirectGenerator(server.settings()), siblings={"a": ["c"]})
-        assert server.asked[4:] == ["a"]
-    keys = ledger_rows(tmp_path, "SELECT count(DISTINCT expansion_key) FROM expansions WHERE tool_id = 'a'")
-    assert keys == [(3,)]
+    phrases = {tool_id: written.expansion.user_phrases for tool_id, written in result.written.items()}
+    assert phrases == {"a": ("a, unlike 2 others",), "b": ("b, unlike 1 others",), "c": ("please do c",)}
+    assert (result.asked, again.reused) == ({"openai": 5}, 5)
 
 
 def test_a_second_question_that_fails_keeps_the_first_answer(tmp_path: Path) -> None:
@@ -162,29 +128,11 @@ def test_a_second_question_that_fails_keeps_the_first_answer(tmp_path: Path) -> 
     assert result.failures == []
 
 
-def test_only_what_a_model_wrote_is_asked_about_again(tmp_path: Path) -> None:
-    with ModelServer(lambda body, n: error(400, "no") if n == 2 else answer(body)) as server:
+@pytest.mark.parametrize("refused", ["list_a", "list_b"])
+def test_only_what_a_model_wrote_is_asked_about_again(tmp_path: Path, refused: str) -> None:
+    names = ["list_a", "list_b", "list_c"]
+    with ModelServer(but(refused, error(400, "no"))) as server:
         generators = DirectGenerator(server.settings()), LexiconGenerator()
-        office = catalog("list_a", "list_b", "list_c")
-        result = run(tmp_path, office, *generators, siblings={name: ["list_c"] for name in ("list_a", "list_b")})
-    assert result.written["list_b"].generator == "lexicon"
-    assert server.asked == ["list_a", "list_b", "list_c", "list_a"]
-
-
-def test_questions_with_siblings_are_not_packed(tmp_path: Path) -> None:
-    siblings = {"a": ["b"], "b": ["a"], "c": ["a"]}
-    with ModelServer() as server:
-        settings = server.settings(tools_per_request=4)
-        run(tmp_path, catalog(*"abc"), DirectGenerator(settings), siblings=siblings, into=Enrichment())
-    assert _names(server) == [list("abc"), ["a"], ["b"], ["c"]]
-
-
-def test_what_a_batch_holds_is_not_asked_one_by_one(tmp_path: Path) -> None:
-    with ModelServer() as server:
-        generator = DirectGenerator(server.settings(), awaited={"key of b"})
-        questions = [Question(f"key of {name}", make_record(name)) for name in "abc"]
-        outcomes = [outcome for group in generator.generate(questions) for outcome in group]
-        assert server.asked == ["a", "c"]
-    (waiting,) = [outcome for outcome in outcomes if isinstance(outcome, GenerationFailure)]
-    assert (waiting.tool_id, waiting.kind, waiting.postponed) == ("stripe/b", "waiting", True)
-    assert "--batch" in waiting.message
+        result = run(tmp_path, catalog(*names), *generators, siblings={name: ["list_c"] for name in names[:2]})
+    assert result.written[refused].generator == "lexicon"
+    assert server.asked == [*names, *(name for name in names[:2] if name != refused)]
