@@ -21,18 +21,24 @@ def asked(shop: Shop, statement: str) -> list[tuple[Any, ...]]:
         return connection.execute(statement).fetchall()
 
 
-def test_a_phrase_leads_to_the_question_and_to_the_text_that_the_model_wrote(shop: Shop) -> None:
-    with ModelServer() as server:
-        shop.build(tool("pay/list", "Lists charges."), server=server)
+def test_a_phrase_leads_to_its_question_and_answer_and_a_failure_keeps_what_the_model_wrote(shop: Shop) -> None:
+    with ModelServer(but("list", Reply(completion(_BROKEN)))) as server:
+        for _ in range(2):  # the failed question is asked again
+            shop.build(tool("pay/list"), tool("pay/refund"), server=server, force=True)
+        messages = [[message["content"] for message in request.body["messages"]] for request in server.requests]
     ((question, instructions, parameters, written, cost, version),) = asked(
         shop,
         "SELECT question, instructions, parameters, completion, cost_usd, prompt_version FROM phrase_sources "
-        "JOIN ledger.answers USING (expansion_key) WHERE phrase = 'please do list'",
+        "JOIN ledger.answers USING (expansion_key) WHERE phrase = 'please do refund'",
     )
-    assert [message["content"] for message in server.requests[0].body["messages"]] == [instructions, question]
+    assert [instructions, question] in messages
     assert (instructions, version) == (INSTRUCTIONS, PROMPT_VERSION)
-    assert json.loads(written)["user_phrases"] == ["please do list"]
+    assert json.loads(written)["user_phrases"] == ["please do refund"]
     assert (json.loads(parameters), cost) == ({}, pytest.approx(COST))
+    failed = "SELECT DISTINCT kind, completion, question IS NOT NULL FROM ledger.answers WHERE kind IS NOT NULL"
+    assert asked(shop, failed) == [("shape", _BROKEN, True)]
+    counts = "SELECT (SELECT count(*) FROM ledger.questions), (SELECT count(*) FROM ledger.instructions)"
+    assert asked(shop, counts) == [(2, 1)], "each is stored once"
 
 
 def test_each_phrase_has_the_part_of_the_answer_that_it_stands_in(shop: Shop) -> None:
@@ -47,21 +53,6 @@ def test_each_phrase_has_the_part_of_the_answer_that_it_stands_in(shop: Shop) ->
         "SELECT DISTINCT question, completion, kind FROM phrase_sources JOIN ledger.answers USING (expansion_key)"
     )
     assert asked(shop, no_model) == [(None, None, None)]
-
-
-def test_an_answer_that_could_not_be_read_is_kept_as_the_model_wrote_it(shop: Shop) -> None:
-    with ModelServer(but("list", Reply(completion(_BROKEN)))) as server:
-        shop.build(tool("pay/list"), tool("pay/refund"), server=server)
-    failed = "SELECT kind, completion, question IS NOT NULL FROM ledger.answers WHERE kind IS NOT NULL"
-    assert asked(shop, failed) == [("shape", _BROKEN, True)]
-
-
-def test_a_question_and_its_instructions_are_stored_once(shop: Shop) -> None:
-    with ModelServer(but("list", Reply(completion(_BROKEN)))) as server:
-        for _ in range(2):  # the failed question is asked again
-            shop.build(tool("pay/list"), tool("pay/refund"), server=server, force=True)
-    counts = "SELECT (SELECT count(*) FROM ledger.questions), (SELECT count(*) FROM ledger.instructions)"
-    assert asked(shop, counts) == [(2, 1)]
 
 
 def test_tools_of_one_request_share_its_answer_and_have_questions_of_their_own(shop: Shop) -> None:

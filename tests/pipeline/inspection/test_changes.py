@@ -26,9 +26,10 @@ _CHANGED: tuple[tuple[str, str, list[str], list[str], list[str]], ...] = (
 )
 
 
-@pytest.fixture
-def two(shop: Shop) -> tuple[Path, Path]:
-    """Two snapshots, in which every kind of change happened and one tool stayed as it was."""
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two snapshots, in which every kind of change happened and one tool stayed as it was. To be read, or copied."""
+    shop = Shop(tmp_path_factory.mktemp("two"))
     same, worded, said = words("pay/same"), words("pay/worded"), words("pay/said", "pay it back")
     before = [tool(f"pay/{name}") for name in ("gone", "same", "said", "shaped", "worded")]
     first = shop.build(*before, expansions=[same, worded, words("pay/said"), words("pay/gone")])
@@ -50,35 +51,50 @@ def two(shop: Shop) -> tuple[Path, Path]:
     return first, shop.build(*after, expansions=[same, worded, said, new])
 
 
-def test_a_snapshot_says_what_changed_since_the_one_that_served(two: tuple[Path, Path]) -> None:
+@pytest.fixture
+def copied(two: tuple[Path, Path], tmp_path: Path) -> tuple[Shop, Path, Path]:
+    """A copy of their shop, with its two snapshots."""
+    shop = Shop(tmp_path / "copied")
+    shutil.copytree(two[0].parents[2], shop.workspace)
+    first, second = (shop.workspace / "snapshots" / "shop" / folder.name for folder in two)
+    return shop, first, second
+
+
+def test_a_snapshot_says_what_changed_since_the_one_that_served(two: tuple[Path, Path], snapshot: Path) -> None:
     with Inspection.open(two[1]) as inspection:
         assert inspection.table("changes").rows == _CHANGED
         assert inspection.table("snapshot").column("previous") == (two[0].name,)
+    with Inspection.open(snapshot) as first:
+        assert (first.table("changes").rows, first.table("snapshot").column("previous")) == ((), (None,))
 
 
-def test_any_two_snapshots_can_be_compared_either_way(two: tuple[Path, Path]) -> None:
-    with Inspection.open(two[1]) as inspection:
-        assert inspection.changes(two[0]).rows == _CHANGED
+def test_any_two_snapshots_can_be_compared_either_way_wherever_they_lie(two: tuple[Path, Path], tmp_path: Path) -> None:
+    moved = shutil.copytree(two[0], tmp_path / "it's; DROP TABLE tools; --" / two[0].name)
+    with Inspection.open(two[1].parent) as inspection:  # the catalog's folder stands for what serves
+        assert inspection.folder == snapshot_folder(two[1].parent)
+        for other in (two[0], moved):
+            assert inspection.changes(other).rows == _CHANGED
         assert inspection.changes(two[1]).rows == ()
         assert (len(inspection.changes(two[0], limit=2)), inspection.changes(two[0], limit=2).more) == (2, 3)
-    with Inspection.open(two[0]) as inspection:
+        with pytest.raises(SnapshotInvalid, match="nowhere"):
+            inspection.changes(tmp_path / "nowhere")
+    with Inspection.open(moved) as inspection:
         changes = {tool_id: change for tool_id, change, *_ in inspection.changes(two[1]).rows}
     assert changes["pay/gone"] == "added" and changes["pay/new"] == "removed"
 
 
 def test_an_old_snapshot_whose_database_is_a_delta_is_inspected_and_compared(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
+    copied: tuple[Shop, Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shop, first, second = copied
     monkeypatch.setattr(databases, "LEAST_SIZE", 0)
-    first, second = shop.build(tool("pay/list")), shop.build(tool("pay/list"), tool("pay/refund"))
-    assert not (first / "catalog.duckdb").exists()
-    with Inspection.open(second) as inspection:
-        assert inspection.table("changes").column("tool_id") == ("pay/refund",)
-        assert inspection.changes(first).column("tool_id") == ("pay/refund",)
-    with Inspection.open(first) as inspection:
-        assert inspection.table("tools").column("tool_id") == ("pay/list",)
-    third = shop.build(tool("pay/list"))
+    third = shop.build(tool("pay/same"), publish={"max_removed_share": 1.0})
     assert [path.parent for path in third.parent.glob("*/catalog.duckdb")] == [third]
+    with Inspection.open(third) as inspection:
+        assert {change for _, change, *_ in inspection.table("changes").rows} == {"removed", "changed"}
+        assert "pay/gone" in inspection.changes(first).column("tool_id")
+    with Inspection.open(second) as inspection:
+        assert inspection.changes(first).rows == _CHANGED
 
 
 def test_every_part_of_a_record_is_compared(two: tuple[Path, Path]) -> None:
@@ -88,55 +104,36 @@ def test_every_part_of_a_record_is_compared(two: tuple[Path, Path]) -> None:
     assert columns - derived - {"ordinal", "tool_id", "origin_file", "origin_pointer"} == set(PARTS.values())
 
 
-def test_a_snapshot_of_a_version_that_knew_no_outputs_is_read_and_compared(two: tuple[Path, Path]) -> None:
-    database = two[0] / "catalog.duckdb"
-    with duckdb.connect(str(database)) as connection:
+def test_a_snapshot_of_a_version_that_knew_no_outputs_is_read_and_compared(copied: tuple[Shop, Path, Path]) -> None:
+    _, first, second = copied
+    with duckdb.connect(str(first / "catalog.duckdb")) as connection:
         for column in ("outputs", "links", "kind", "instructions"):
             connection.execute(f"ALTER TABLE tools DROP COLUMN {column}")
         for column in ("requires", "provides"):
             connection.execute(f"ALTER TABLE expansions DROP COLUMN {column}")
-    assert served_expansions(two[0], ["pay/said"])["pay/said"][-1].requires == ()
-    with Inspection.open(two[1]) as inspection:
-        assert inspection.changes(two[0]).rows == _CHANGED
+    assert served_expansions(first, ["pay/said"])["pay/said"][-1].requires == ()
+    with Inspection.open(second) as inspection:
+        assert inspection.changes(first).rows == _CHANGED
         assert inspection.tool("pay/shaped").record.outputs == (Parameter("day", "string"),)
-    with Inspection.open(two[0]) as inspection:
+    with Inspection.open(first) as inspection:
         assert inspection.tool("pay/shaped").record.outputs == ()
 
 
-def test_a_first_snapshot_has_no_changes(shop: Shop) -> None:
+@pytest.mark.parametrize(
+    "content", [b"damaged", pytest.param(None, marks=pytest.mark.nightly)], ids=["damaged", "missing"]
+)
+def test_a_predecessor_that_cannot_be_opened_stops_no_build(
+    copied: tuple[Shop, Path, Path], content: bytes | None
+) -> None:
+    shop, _, second = copied
+    (second / "catalog.duckdb").unlink()
+    if content is not None:
+        (second / "catalog.duckdb").write_bytes(content)
     with Inspection.open(shop.build(tool("pay/list"))) as inspection:
         assert inspection.table("changes").rows == ()
         assert inspection.table("snapshot").column("previous") == (None,)
 
 
-@pytest.mark.parametrize("content", [b"damaged", None], ids=["damaged", "missing"])
-def test_a_predecessor_that_cannot_be_opened_stops_no_build(shop: Shop, content: bytes | None) -> None:
-    database = shop.build(tool("pay/list")) / "catalog.duckdb"
-    database.unlink()
-    if content is not None:
-        database.write_bytes(content)
-    with Inspection.open(shop.build(tool("pay/list"), tool("pay/refund"))) as inspection:
+def test_an_evaluation_is_compared_with_evaluations_alone(copied: tuple[Shop, Path, Path]) -> None:
+    with Inspection.open(copied[0].build(tool("pay/refund"), area="evaluations")) as inspection:
         assert inspection.table("changes").rows == ()
-        assert inspection.table("snapshot").column("previous") == (None,)
-
-
-def test_an_evaluation_is_compared_with_evaluations_alone(shop: Shop) -> None:
-    shop.build(tool("pay/list"))
-    with Inspection.open(shop.build(tool("pay/refund"), area="evaluations")) as inspection:
-        assert inspection.table("changes").rows == ()
-
-
-def test_a_snapshot_of_another_place_with_a_quote_in_its_path_can_be_compared(shop: Shop, tmp_path: Path) -> None:
-    first = shop.build(tool("pay/list"))
-    moved = shutil.copytree(first, tmp_path / "it's; DROP TABLE tools; --" / first.name)
-    shop.build(tool("pay/refund"))
-    with Inspection.open(shop.workspace / "snapshots" / "shop") as inspection:
-        assert inspection.folder == snapshot_folder(shop.workspace / "snapshots" / "shop")
-        assert inspection.changes(moved).column("change") == ("removed", "added")
-    with Inspection.open(moved) as inspection:
-        assert inspection.table("tools").column("tool_id") == ("pay/list",)
-
-
-def test_what_is_no_snapshot_cannot_be_compared_with(shop: Shop, tmp_path: Path) -> None:
-    with Inspection.open(shop.build(tool("pay/list"))) as inspection, pytest.raises(SnapshotInvalid, match="nowhere"):
-        inspection.changes(tmp_path / "nowhere")

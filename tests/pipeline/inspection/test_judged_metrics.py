@@ -2,11 +2,15 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from pipeline.inspection import snapshot_tables
+from router.contract import Manifest
+from router.snapshot.snapshot import Snapshot
 from tests.pipeline.inspection.conftest import Shop, tool, words
 
 _TOOLS = (tool("pay/list", "Lists charges."), tool("pay/refund", "Returns money to a customer."))
@@ -27,51 +31,40 @@ def judge(shop: Shop) -> None:
     (shop.folder / "judgements.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def test_a_snapshot_knows_its_own_metrics_as_its_manifest_does(shop: Shop) -> None:
-    judge(shop)
-    snapshot = shop.build(*_TOOLS)
-    evaluation = json.loads((snapshot / "manifest.json").read_text("utf-8"))["evaluation"]
-    assert judged(snapshot, "SELECT DISTINCT snapshot, recipe, requests, held FROM judged_metrics") == [
-        (snapshot.name, "default", 2, False)
-    ]
-    values = judged(snapshot, "SELECT metric, value FROM judged_metrics")
-    assert dict(values) == evaluation["metrics"] and values == sorted(values)
-    assert judged(snapshot, "SELECT count(*) FROM judged_metrics WHERE NOT low <= value OR NOT value <= high") == [(0,)]
-
-
-def test_a_trend_outlives_the_snapshots_that_it_tells_of(shop: Shop) -> None:
+def test_a_snapshot_knows_its_metrics_as_its_manifest_does_and_a_trend_outlives_the_snapshots(shop: Shop) -> None:
     judge(shop)
     first = shop.build(*_TOOLS, publish={"keep": 1})
-    shop.build(*_TOOLS, expansions=[words("pay/list", "what came in")], publish={"keep": 1})
+    evaluation = json.loads((first / "manifest.json").read_text("utf-8"))["evaluation"]
+    own = "SELECT DISTINCT snapshot, recipe, requests, held FROM judged_metrics"
+    assert judged(first, own) == [(first.name, "default", 2, False)]
+    values = judged(first, "SELECT metric, value FROM judged_metrics")
+    assert dict(values) == evaluation["metrics"] and values == sorted(values)
+    assert judged(first, "SELECT count(*) FROM judged_metrics WHERE NOT low <= value OR NOT value <= high") == [(0,)]
+    second = shop.build(*_TOOLS, expansions=[words("pay/list", "what came in")], publish={"keep": 1})
     last = shop.build(*_TOOLS, expansions=[words("pay/list", "what was paid")], publish={"keep": 1})
     assert not first.exists()
-    names = judged(last, "SELECT snapshot FROM judged_metrics GROUP BY snapshot ORDER BY min(built_at), snapshot")
-    assert len(names) == 3 and {first.name, last.name} < {name for (name,) in names}
+    names = judged(last, "SELECT snapshot FROM judged_metrics GROUP BY snapshot, sequence ORDER BY sequence")
+    assert names == [(first.name,), (second.name,), (last.name,)]
 
 
-def test_metrics_of_snapshots_that_have_no_such_table_come_from_their_manifests(shop: Shop) -> None:
-    judge(shop)
-    first = shop.build(*_TOOLS)
-    with duckdb.connect(str(first / "catalog.duckdb")) as connection:
-        connection.execute("DROP TABLE judged_metrics")
-    last = shop.build(*_TOOLS, expansions=[words("pay/list")])
-    assert set(judged(last, "SELECT DISTINCT snapshot FROM judged_metrics")) == {(first.name,), (last.name,)}
-    assert judged(last, "SELECT previous FROM snapshot") == [(first.name,)]
+def test_manifests_give_the_metrics_oldest_first_and_nothing_where_nothing_was_judged(snapshot: Path) -> None:
+    assert judged(snapshot, "FROM judged_metrics") == []
+    manifest = Manifest.read(snapshot)
+    evaluation = {"metrics": {"b": 0.5, "a": 1.0}, "intervals": {"b": [0.25, 0.75]}, "recipe": "default", "requests": 4}
+    later, earlier = (
+        replace(manifest, snapshot=name, sequence=sequence, held=held, evaluation=evaluation)
+        for name, sequence, held in (("later", 2, ("a gate",)), ("earlier", 1, ()))
+    )
+    columns = ("snapshot", "held", "requests", "metric", "value", "low", "high")
+    found = snapshot_tables.judged_metrics([later, manifest, earlier]).select(columns).to_pylist()
+    assert [tuple(row.values()) for row in found] == [
+        ("earlier", False, 4, "a", 1.0, None, None),
+        ("earlier", False, 4, "b", 0.5, 0.25, 0.75),
+        ("later", True, 4, "a", 1.0, None, None),
+        ("later", True, 4, "b", 0.5, 0.25, 0.75),
+    ]
 
 
-def test_a_catalog_without_judged_requests_has_no_metrics(shop: Shop) -> None:
-    assert judged(shop.build(*_TOOLS), "FROM judged_metrics") == []
-
-
-def test_a_snapshot_that_a_gate_held_back_says_why(shop: Shop) -> None:
-    shop.build(*_TOOLS)
-    held = shop.build(*_TOOLS, tool("pay/void"), {"name": 7}, publish={"max_rejected_share": 0.1})
-    ((reasons,),) = judged(held, "SELECT held FROM snapshot")
-    assert reasons == json.loads((held / "manifest.json").read_text("utf-8"))["held"] != []
-
-
-def test_the_inspection_database_is_verified_with_the_whole_snapshot(shop: Shop, tmp_path: Path) -> None:
-    from router.snapshot.snapshot import Snapshot
-
-    copied = shutil.copytree(shop.build(*_TOOLS), tmp_path / "copied")
+def test_the_inspection_database_is_verified_with_the_whole_snapshot(snapshot: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(snapshot, tmp_path / "copied")
     assert Snapshot.open(copied, whole=True).manifest.files["catalog.duckdb"]

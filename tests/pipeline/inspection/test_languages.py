@@ -16,12 +16,8 @@ _EXPANSIONS = [
 _GERMAN = {"languages": ["de"]}
 
 
-@pytest.fixture
-def snapshot(shop: Shop) -> Path:
-    return shop.build(*_TOOLS, expansions=_EXPANSIONS, enrichment=_GERMAN)
-
-
-def test_phrases_are_stored_with_their_language_after_the_english_ones(snapshot: Path) -> None:
+def test_phrases_keep_their_language_and_another_language_or_translation_is_another_snapshot(shop: Shop) -> None:
+    snapshot = shop.build(*_TOOLS, expansions=_EXPANSIONS, enrichment=_GERMAN)
     with Inspection.open(snapshot) as inspection:
         assert inspection.table("phrases").rows == (
             ("pay/list", 0, "show the bills", "en"),
@@ -30,36 +26,28 @@ def test_phrases_are_stored_with_their_language_after_the_english_ones(snapshot:
             ("pay/refund", 0, "money back", "en"),
             ("pay/refund", 1, "Geld zurückgeben", "de"),
         )
-
-
-def test_an_expansion_keeps_all_that_was_written_the_languages_not_asked_for_too(snapshot: Path) -> None:
-    with Inspection.open(snapshot) as inspection:
         written = inspection.tool("pay/refund").expansion
+    # All that was written is kept, the languages not asked for too.
     assert written is not None
     assert written["translations"] == {"de": ["Geld zurückgeben"], "es": ["devolver el dinero"]}
-
-
-def test_a_german_request_finds_the_tool_of_its_german_phrase(snapshot: Path) -> None:
     router = Router.open(snapshot)
     assert router.manifest.languages == ("en", "de")
     assert router.route("Wo ist die Rechnung?").ids == ("pay/list",)
     assert len(router.route("dinero")) == 0  # Spanish was not asked for
-
-
-def test_another_language_is_another_snapshot_and_asks_nobody_again(shop: Shop, snapshot: Path) -> None:
     assert shop.build(*_TOOLS, expansions=_EXPANSIONS, enrichment=_GERMAN) == snapshot
-    spanish = shop.build(*_TOOLS, expansions=_EXPANSIONS, enrichment={"languages": ["de", "es"]})
+    # A language more is another snapshot, though nobody wrote in it.
+    assert shop.build(*_TOOLS, expansions=_EXPANSIONS, enrichment={"languages": ["de", "fr"]}) != snapshot
+    changed = [{**_EXPANSIONS[0], "translations": {"de": ["Belege"]}}, _EXPANSIONS[1]]
+    spanish = shop.build(*_TOOLS, expansions=changed, enrichment={"languages": ["de", "es"]})
     assert Router.open(spanish).route("dinero").ids == ("pay/refund",)
-
-
-def test_a_changed_translation_is_a_changed_expansion(shop: Shop, snapshot: Path) -> None:
-    changed = {**_EXPANSIONS[0], "translations": {"de": ["Belege"]}}
-    with Inspection.open(shop.build(*_TOOLS, expansions=[changed, _EXPANSIONS[1]], enrichment=_GERMAN)) as inspection:
+    with Inspection.open(spanish) as inspection:
         assert inspection.table("changes").rows == (
             ("pay/list", "changed", ["expansion"], ["Belege"], ["offene Rechnungen", "Zahlungen zeigen"]),
+            ("pay/refund", "changed", ["expansion"], ["devolver el dinero"], []),
         )
 
 
+@pytest.mark.nightly  # with an encoder
 def test_the_nearest_phrase_is_one_with_a_vector(shop: Shop, encoder_folder: Path) -> None:
     vectors = {"encoder": str(encoder_folder)}
     snapshot = shop.build(*_TOOLS, expansions=_EXPANSIONS, enrichment=_GERMAN, vectors=vectors)

@@ -1,5 +1,6 @@
 """Which tools must run first, as the file of a snapshot tells it: the edges, the chains, a tool's page."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,16 @@ import pytest
 
 from pipeline.inspection import Inspection
 from tests.pipeline.inspection.conftest import Shop
-from tests.support.film_tools import CHAIN, FILM_TOOLS, tool
+from tests.support.film_tools import CHAIN, FILM_TOOLS
+from tests.support.places import ROOT
 
 _SEARCH_FILM, _LIST_CASTS, _LIST_IMAGES, _IMAGE_SIZE = (row["id"] for row in CHAIN)
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The snapshot of the film tools."""
+    return Shop(tmp_path_factory.mktemp("films")).build(*FILM_TOOLS)
 
 
 def edges(snapshot: Path, name: str = "prerequisites") -> list[dict[str, Any]]:
@@ -18,8 +26,8 @@ def edges(snapshot: Path, name: str = "prerequisites") -> list[dict[str, Any]]:
         return list(inspection.table(name, 100).to_json()["rows"])
 
 
-def test_each_edge_has_its_parameter_its_confidence_and_what_shows_it(shop: Shop) -> None:
-    (person,) = (row for row in edges(shop.build(*FILM_TOOLS)) if row["tool_id"] == "films/get_person_credits")
+def test_each_edge_has_its_parameter_its_confidence_and_what_shows_it(films: Path) -> None:
+    (person,) = (row for row in edges(films) if row["tool_id"] == "films/get_person_credits")
     assert person.pop("because").startswith("search_person finds")
     assert person == {
         "tool_id": "films/get_person_credits",
@@ -33,28 +41,25 @@ def test_each_edge_has_its_parameter_its_confidence_and_what_shows_it(shop: Shop
     }
 
 
-def test_chains_follow_what_a_resolver_itself_needs_for_three_steps(shop: Shop) -> None:
-    chains = {row["chain"]: row for row in edges(shop.build(*CHAIN), "prerequisite_chains")}
+def test_chains_follow_what_a_resolver_needs_for_three_steps_at_the_product_of_confidences(shop: Shop) -> None:
+    snapshot = shop.build(*CHAIN)
+    chains = {row["chain"]: row for row in edges(snapshot, "prerequisite_chains")}
     longest = next(iter(chains.values()))
     assert longest["chain"] == (
         f"{_IMAGE_SIZE} → image_id → {_LIST_IMAGES} → cast_id → {_LIST_CASTS} → film_id → {_SEARCH_FILM}"
     )
     assert (longest["steps"], longest["tool_ids"]) == (3, [_IMAGE_SIZE, _LIST_IMAGES, _LIST_CASTS, _SEARCH_FILM])
     assert sorted(row["steps"] for row in chains.values()) == [1, 1, 1, 2, 2, 3]
-
-
-def test_the_confidence_of_a_chain_is_the_product_of_its_edges(shop: Shop) -> None:
-    snapshot = shop.build(*CHAIN)
     sure = {(row["tool_id"], row["resolver"]): row["confidence"] for row in edges(snapshot)}
-    for chain in edges(snapshot, "prerequisite_chains"):
+    for chain in chains.values():
         product = 1.0
         for pair in zip(chain["tool_ids"], chain["tool_ids"][1:], strict=False):
             product *= sure[pair]
         assert chain["confidence"] == pytest.approx(product, abs=0.001)
 
 
-def test_no_chain_comes_back_to_a_tool_that_it_has(tmp_path: Path) -> None:
-    sql = Path("pipeline/inspection/views.sql").read_text(encoding="utf-8")
+def test_no_chain_comes_back_to_a_tool_that_it_has() -> None:
+    sql = (ROOT / "pipeline/inspection/views.sql").read_text(encoding="utf-8")
     (view,) = (part for part in sql.split("CREATE VIEW ") if part.startswith("prerequisite_chains"))
     with duckdb.connect() as connection:
         connection.execute(
@@ -62,20 +67,12 @@ def test_no_chain_comes_back_to_a_tool_that_it_has(tmp_path: Path) -> None:
         )
         connection.execute("INSERT INTO prerequisites VALUES ('a', 'b_id', 'b', 1), ('b', 'a_id', 'a', 0.5)")
         connection.execute(f"CREATE VIEW {view.partition(';')[0]}")
-        assert connection.execute("SELECT chain FROM prerequisite_chains").fetchall() == [
-            ("a → b_id → b",),
-            ("b → a_id → a",),
-        ]
+        found = connection.execute("SELECT chain FROM prerequisite_chains").fetchall()
+    assert found == [("a → b_id → b",), ("b → a_id → a",)]
 
 
-def test_functions_without_a_provider_have_no_edge(shop: Shop) -> None:
-    rows = [{**row, "id": row["name"], "provider": None} for row in FILM_TOOLS]
-    snapshot = shop.build(*rows)
-    assert edges(snapshot) == edges(snapshot, "prerequisite_chains") == []
-
-
-def test_a_tool_page_has_what_it_needs_and_what_needs_it(shop: Shop) -> None:
-    with Inspection.open(shop.build(*FILM_TOOLS)) as inspection:
+def test_a_tool_page_has_what_it_needs_and_what_needs_it(films: Path) -> None:
+    with Inspection.open(films) as inspection:
         needing, needed = inspection.tool("films/get_person_credits"), inspection.tool("films/search_person")
     assert [row["resolver"] for row in needing.to_json()["prerequisites"]] == ["films/search_person"]
     assert needed.to_json()["needed_by"] == [
@@ -84,8 +81,8 @@ def test_a_tool_page_has_what_it_needs_and_what_needs_it(shop: Shop) -> None:
     assert not needing.needed_by and not needed.prerequisites
 
 
-def test_a_tool_page_opens_in_a_snapshot_of_a_version_without_the_table(shop: Shop) -> None:
-    snapshot = shop.build(tool("films/search_film", "Search for films.", "query"))
+def test_a_tool_page_opens_in_a_snapshot_of_a_version_without_the_table(films: Path, tmp_path: Path) -> None:
+    snapshot = shutil.copytree(films, tmp_path / films.name)
     with duckdb.connect(str(snapshot / "catalog.duckdb")) as connection:
         connection.execute("DROP VIEW prerequisite_chains; DROP TABLE prerequisites")
     with Inspection.open(snapshot) as inspection:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import duckdb
 import pytest
 
 from pipeline.inspection import Inspection
+from pipeline.inspection.served_tools import served_expansions, served_texts
 from router import Router
 from router.errors import SettingsInvalid, SnapshotInvalid
 from tests.pipeline.inspection.conftest import Shop, tool, words
@@ -171,8 +173,8 @@ def test_another_connection_of_the_process_and_its_settings_are_left_alone(snaps
         mine.execute("SET threads = 1")
 
 
-def test_a_damaged_missing_or_older_database_is_an_invalid_snapshot(shop: Shop, snapshot: Path) -> None:
-    folder = shop.build(tool("pay/list"))
+def test_a_damaged_missing_or_older_database_is_an_invalid_snapshot(snapshot: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(snapshot, tmp_path / snapshot.name)
     database = folder / "catalog.duckdb"
     database.unlink()
     with pytest.raises(SnapshotInvalid, match=r"catalog\.duckdb cannot be opened"):
@@ -187,6 +189,11 @@ def test_a_damaged_missing_or_older_database_is_an_invalid_snapshot(shop: Shop, 
         Inspection.open(folder)
     with Inspection.open(snapshot) as inspection, pytest.raises(SnapshotInvalid, match="cannot be compared"):
         inspection.changes(folder)
+    with duckdb.connect(str(database)) as connection:  # what a build reads of the snapshot that serves
+        connection.execute("CREATE TABLE snapshot AS SELECT 1 AS run_id")
+    for read in (served_texts, lambda folder: served_expansions(folder, ["a/b"])):
+        with pytest.raises(SnapshotInvalid, match=r"catalog\.duckdb cannot be read: Catalog Error|Binder Error"):
+            read(folder)
 
 
 def test_inspecting_needs_nothing_but_duckdb_and_the_router(snapshot: Path) -> None:
@@ -195,6 +202,7 @@ import sys
 sys.modules.update(dict.fromkeys({_LIGHT!r}))  # as if they were not installed
 from pathlib import Path
 from pipeline.inspection import Inspection
+from pipeline.inspection.served_tools import served_expansions, served_texts
 with Inspection.open(Path({str(snapshot)!r})) as inspection:
     print(len(inspection.tool("stripe/create_refund").neighbours), inspection.table("providers").more)
 """

@@ -1,6 +1,8 @@
 """The questions that a snapshot answers by itself, in any DuckDB client."""
 
+import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,92 +48,161 @@ def test_every_table_view_macro_and_column_has_a_comment(ask: Any, snapshot: Pat
         assert [table.name for table in inspection.tables() if not table.comment] == []
 
 
-def test_thin_is_a_description_of_fewer_than_six_words_in_any_script(shop: Shop) -> None:
-    thin = [tool(tool_id, description) for tool_id, (description, _) in _THIN.items()]
-    snapshot = shop.build(*thin, *(tool(tool_id, description) for tool_id, description in _FULL.items()))
-    with Inspection.open(snapshot) as inspection:
-        found = inspection.table("thin_descriptions")
-        assert dict(zip(found.column("tool_id"), found.column("words"), strict=True)) == {
-            tool_id: count for tool_id, (_, count) in _THIN.items()
-        }
-        assert list(found.column("words")) == sorted(found.column("words"))
-        said = "SELECT provider, tools, thin FROM providers"
-        assert inspection.sql(said).rows == (("a", 4, 3), ("b", 2, 1), ("c", 1, 0))
+@pytest.fixture
+def asked_of(snapshot: Path, tmp_path: Path) -> Iterator[Any]:
+    """Asks the views of a copy of the snapshot in which these rows of `_Row` stand in place of its own."""
+    copy = shutil.copyfile(snapshot / "catalog.duckdb", tmp_path / "catalog.duckdb")
+    with duckdb.connect(str(copy)) as connection:
+
+        def ask(statement: str, *rows: "_Row") -> list[tuple[Any, ...]]:
+            for table in ("tools", "expansions", "phrases", "verdicts", "siblings", "failures"):
+                connection.execute(f"DELETE FROM {table}")
+            for row in rows:
+                schema = '{"type":"object"}' if row.plain else '{"properties":{}}'
+                values = [row.tool_id, row.tool_id.rpartition("/")[0] or None, row.description, schema]
+                connection.execute(
+                    "INSERT INTO tools (tool_id, provider, description, input_schema) VALUES (?, ?, ?, ?)", values
+                )
+                if row.writer:
+                    connection.execute(
+                        "INSERT INTO expansions (tool_id, generator) VALUES (?, ?)", [row.tool_id, row.writer]
+                    )
+                for position, phrase in enumerate(row.phrases):
+                    connection.execute("INSERT INTO phrases VALUES (?, ?, ?, 'en')", [row.tool_id, position, phrase])
+                for check in row.dropped:
+                    verdict = [row.tool_id, "user_phrases", check, check, "dropped", ""]
+                    connection.execute("INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?)", verdict)
+            return connection.execute(statement).fetchall()
+
+        yield ask
 
 
-def test_tools_in_another_language_are_listed_with_their_english_phrases(shop: Shop) -> None:
+@dataclass(frozen=True)
+class _Row:
+    """A tool and what was written for it."""
+
+    tool_id: str
+    description: str = "Sends a message to the whole team."
+    writer: str = ""
+    phrases: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    plain: bool = True
+
+
+def test_thin_is_a_description_of_fewer_than_six_words_in_any_script(asked_of: Any) -> None:
+    rows = [_Row(tool_id, description) for tool_id, (description, _) in _THIN.items()]
+    rows += [_Row(tool_id, description) for tool_id, description in _FULL.items()]
+    found = asked_of("SELECT tool_id, words FROM thin_descriptions", *rows)
+    assert dict(found) == {tool_id: count for tool_id, (_, count) in _THIN.items()}
+    assert [count for _, count in found] == sorted(count for _, count in found)
+    providers = asked_of("SELECT provider, tools, thin FROM providers", *rows)
+    assert providers == [("a", 4, 3), ("b", 2, 1), ("c", 1, 0)]
+
+
+def test_tools_in_another_language_sources_not_read_whole_and_a_catalog_without_vectors_are_told(shop: Shop) -> None:
+    schema = {"type": "object", "properties": {"day": {"type": "string"}}}
     tools = [tool(tool_id, description) for tool_id, description in _FULL.items()]
-    snapshot = shop.build(*tools, expansions=[words("b/chinese", "find a client", "查找客户")])
+    more = [
+        tool("d/x", parameters=schema),
+        tool("d/y", args="--day DAY"),
+        tool("d/z", "", usage="at night"),
+        {"name": 7},
+    ]
+    written = [words("b/chinese", "find a client", "查找客户")]
+    snapshot = shop.build(*tools, *more, expansions=written, publish={"max_rejected_share": 1})
     assert Manifest.read(snapshot).counts["unread"] == 2
+    marks = Snapshot.open(snapshot).unread
+    assert marks is not None and marks.tolist() == [False, True, True, False, False, False]
     with Inspection.open(snapshot) as inspection:
         found = inspection.table("unread_descriptions").only("tool_id", "english_phrases")
         assert found.rows == (("c/hindi", 0), ("b/chinese", 1))
-        assert inspection.sql("SELECT tool_id FROM tools WHERE NOT unread").rows == (("a/six",),)
-    marks = Snapshot.open(snapshot).unread
-    assert marks is not None and marks.tolist() == [False, True, True]
+        counts = "source, records, tools, described, with_parameters, lost_parameters, rejected"
+        assert inspection.sql(f"SELECT {counts} FROM coverage").rows == (("tools.jsonl", 7, 6, 5, 1, 1, 1),)
+        reasons = inspection.sql("SELECT reasons, shapes FROM coverage").rows
+        assert reasons == (({"name is a number, not a text": 1}, {"parameters: JSON Schema": 1}),)
+        assert inspection.sql("FROM unread_keys").rows == (
+            ("tools.jsonl", "args", 1, "--day DAY"),
+            ("tools.jsonl", "usage", 1, "at night"),
+        )
+        assert inspection.table("unread_sources").column("problem") == (
+            "1 of 6 tools declare parameters under `args` that could not be read",
+            "1 of 7 records were rejected: 1 because name is a number, not a text",
+            "keys that were not read: usage (1: at night)",
+        )
+        for source in ("vectors", "tool_vectors", "phrase_vectors", "neighbours('d/x')", "phrase_neighbours('d/x')"):
+            assert inspection.sql(f"FROM {source}").rows == ()
+        assert inspection.sql("SELECT encoder FROM snapshot").rows == ((None,),)
 
 
-def test_providers_count_phrases_and_writers_and_tools_without_a_provider(shop: Shop) -> None:
-    expansions = [words("pay/list", "one", "two", "three"), words("lone", "four")]
-    with Inspection.open(shop.build(tool("pay/list"), tool("pay/void"), tool("lone"), expansions=expansions)) as shown:
-        said = "SELECT provider, tools, phrases_a_tool, written_by, failed FROM providers"
-        assert shown.sql(said).rows == (("pay", 2, 1.5, "file 1, nobody 1", 0), (None, 1, 1.0, "file 1", 0))
+def test_where_all_was_read_there_is_no_problem(ask: Any) -> None:
+    assert ask("SELECT (SELECT count(*) FROM unread_sources), (SELECT count(*) FROM unread_keys)") == [(0, 0)]
 
 
-def worst(snapshot: Path) -> dict[Any, str]:
-    with Inspection.open(snapshot) as inspection:
-        found = inspection.table("worst_tools")
-        return dict(zip(found.column("tool_id"), found.column("problems"), strict=True))
+def test_providers_count_phrases_and_writers_and_tools_without_a_provider(asked_of: Any) -> None:
+    rows = (
+        _Row("pay/list", writer="file", phrases=("a", "b", "c")),
+        _Row("pay/void"),
+        _Row("lone", "", "file", ("d",)),
+    )
+    said = "SELECT provider, tools, phrases_a_tool, written_by, failed FROM providers"
+    assert asked_of(said, *rows) == [("pay", 2, 1.5, "file 1, nobody 1", 0), (None, 1, 1.0, "file 1", 0)]
 
 
-def test_no_tool_of_a_catalog_stands_out_for_what_all_of_them_share(shop: Shop) -> None:
-    tools = [tool(f"a/{name}", "Short.") for name in "stuvwxyz"]
-    assert worst(shop.build(*tools)) == {}  # nobody wrote for any of them
-    assert worst(shop.build(*tools, enrichment={"generator": "lexicon"})) == {}
-    assert worst(shop.build(*tools, expansions=[words(f"a/{name}") for name in "stuvwxyz"])) == {}
+_EIGHT = [_Row(f"a/{name}", writer="file" if name < "y" else "", phrases=(name,)) for name in "stuvwxyz"]
+_FIVE = [_Row(f"a/{name}", writer="lexicon") for name in "vwxyz"]
+_TOLD = [_Row(f"a/{name}", writer="file", phrases=("send it", "write it")) for name in "vwxy"]
 
 
-def test_tools_without_the_words_that_most_have_are_the_worst(shop: Shop) -> None:
-    tools = [tool(f"a/{name}", "Short." if name == "z" else "Sends a message to the team.") for name in "stuvwxyz"]
-    written = [words(f"a/{name}", f"phrase of {name}") for name in "stuvwx"]
-    assert worst(shop.build(*tools, expansions=written)) == {
-        "a/y": "no expansion",
-        "a/z": "no expansion, thin description",
-    }
-    by_lexicon = shop.build(*tools, expansions=written, enrichment={"generator": "lexicon"})
-    assert worst(by_lexicon) == {"a/y": "only the lexicon's words", "a/z": "only the lexicon's words, thin description"}
-    assert list(worst(by_lexicon)) == ["a/z", "a/y"]  # most problems first
+@pytest.mark.parametrize(
+    ("rows", "worst"),
+    [
+        ([replace(row, writer="") for row in _EIGHT], []),
+        ([replace(row, writer="lexicon", description="Short.") for row in _EIGHT], []),
+        ([replace(row, writer="file", description="Short.") for row in _EIGHT], []),
+        (
+            [*_EIGHT[:7], replace(_EIGHT[7], description="Short.")],
+            [("a/z", "no expansion, thin description"), ("a/y", "no expansion")],  # most problems first
+        ),
+        (
+            [*_EIGHT[:6], *(replace(row, writer="lexicon") for row in _EIGHT[6:])],
+            [("a/y", "only the lexicon's words"), ("a/z", "only the lexicon's words")],
+        ),
+        ([*_FIVE, _Row("a/u", "Pays.", "lexicon")], [("a/u", "thin description")]),
+        ([*_FIVE[:3], _Row("a/u", "Pays.", "lexicon"), _Row("a/t", "Buys.", "lexicon")], []),
+        ([*_FIVE, _Row("a/u", "Pays.", "file")], []),
+        (
+            [*_TOLD, _Row("a/z", writer="file", phrases=("x",), dropped=("url", "markup"))],
+            [("a/z", "2 of 3 phrases dropped")],
+        ),
+        ([*_TOLD, _Row("a/z", writer="file", phrases=("x",), dropped=("repeat", "repeat"))], []),
+    ],
+    ids=[
+        "nobody wrote for any",
+        "all are thin and the lexicon's",
+        "all are thin and filled up",
+        "two lack the words that most have",
+        "two have the lexicon's words",
+        "one is thin",
+        "two of five are thin",
+        "a thin one is filled up",
+        "half of its phrases dropped",
+        "near-repeats dropped",
+    ],
+)
+def test_the_worst_tools_are_those_that_stand_out_in_their_catalog(
+    asked_of: Any, rows: list[_Row], worst: list[tuple[str, str]]
+) -> None:
+    assert asked_of("SELECT tool_id, problems FROM worst_tools", *rows) == worst
 
 
-def test_a_thin_description_stands_out_where_few_tools_have_one_and_no_model_filled_it_up(shop: Shop) -> None:
-    full = [tool(f"a/{name}", "Sends a long message to the team.") for name in "vwxyz"]
-    lexicon = {"generator": "lexicon"}
-    assert worst(shop.build(*full, tool("a/u", "Pays."), enrichment=lexicon)) == {"a/u": "thin description"}
-    assert worst(shop.build(*full[:3], tool("a/u", "Pays."), tool("a/t", "Buys."), enrichment=lexicon)) == {}
-    phrases = [words(f"a/{name}") for name in "uvwxyz"]
-    assert worst(shop.build(*full, tool("a/u", "Pays."), expansions=phrases)) == {}
-
-
-def test_a_tool_that_lost_half_of_its_phrases_to_the_checks_is_among_the_worst(shop: Shop) -> None:
-    tools = [tool(f"a/{name}", f"Sends message {name} to the team.") for name in "vwxyz"]
-    told = [words(f"a/{name}", f"send {name} to the team", f"write {name} down") for name in "vwxy"]
-    bad = words("a/z", "see https://evil.example now", "read <b>this</b> aloud", "send it to the team")
-    assert worst(shop.build(*tools, expansions=[*told, bad])) == {"a/z": "2 of 3 phrases dropped"}
-
-
-def test_duplicates_say_the_same_under_different_ids(shop: Shop) -> None:
-    schema = {"type": "object", "properties": {"day": {"type": "string"}}}
-    alike = [tool(tool_id, "Returns charges.") for tool_id in ("a/list", "b/list", "c/fetch")]
-    others = [tool("a/day", "Returns charges.", parameters=schema), tool("a/empty", ""), tool("b/empty", "")]
-    with Inspection.open(shop.build(*alike, *others)) as inspection:
-        assert inspection.table("duplicates").rows == ((3, ["a/list", "b/list", "c/fetch"], "Returns charges."),)
-
-
-def test_a_phrase_that_several_tools_have_is_shared_case_aside(shop: Shop) -> None:
-    expansions = [words("a/x", "Undo IT", "mine"), words("a/y", "undo it"), words("b/z", "UNDO it", "yours")]
-    with Inspection.open(shop.build(tool("a/x"), tool("a/y"), tool("b/z"), expansions=expansions)) as inspection:
-        assert inspection.table("shared_phrases").rows == (("undo it", 3, ["a/x", "a/y", "b/z"]),)
-        assert inspection.tool("a/x").phrases.rows == (("Undo IT", ["a/y", "b/z"]), ("mine", None))
+def test_duplicates_say_the_same_and_shared_phrases_are_of_several_tools_case_aside(asked_of: Any) -> None:
+    alike = [_Row(tool_id, "Returns charges.") for tool_id in ("a/list", "b/list", "c/fetch")]
+    others = [_Row("a/day", "Returns charges.", plain=False), _Row("a/empty", ""), _Row("b/empty", "")]
+    found = asked_of("FROM duplicates", *alike, *others)
+    assert found == [(3, ["a/list", "b/list", "c/fetch"], "Returns charges.")]
+    sharing = {"a/x": ("Undo IT", "mine"), "a/y": ("undo it",), "b/z": ("UNDO it", "yours")}
+    rows = [_Row(tool_id, phrases=phrases) for tool_id, phrases in sharing.items()]
+    assert asked_of("FROM shared_phrases", *rows) == [("undo it", 3, ["a/x", "a/y", "b/z"])]
 
 
 def test_neighbours_are_by_exact_cosine_of_the_document_vectors(ask: Any) -> None:
@@ -206,14 +277,6 @@ def test_schemas_and_annotations_are_json(ask: Any) -> None:
 def test_a_collision_names_the_phrase_and_the_tool_that_it_fits_as_well(ask: Any) -> None:
     said = "SELECT tool_id, text, detail FROM verdicts WHERE check_name = 'collision' ORDER BY ALL"
     assert ask("SELECT tool_id, phrase, other_id FROM collisions ORDER BY ALL") == ask(said)
-
-
-def test_without_an_encoder_there_are_no_vectors_and_no_neighbours(shop: Shop) -> None:
-    snapshot = shop.build(tool("a/x"), tool("a/y"), expansions=[words("a/x"), words("a/y")])
-    with duckdb.connect(str(snapshot / "catalog.duckdb"), read_only=True) as connection:
-        for source in ("vectors", "tool_vectors", "phrase_vectors", "neighbours('a/x')", "phrase_neighbours('a/x')"):
-            assert connection.execute(f"FROM {source}").fetchall() == []
-        assert connection.execute("SELECT encoder FROM snapshot").fetchall() == [(None,)]
 
 
 def test_the_oldest_duckdb_that_is_allowed_can_read_the_file(snapshot: Path) -> None:
