@@ -19,14 +19,18 @@ from tests.support.factories import TOOLS, expansion_row
 from tests.support.object_storage import Bucket, ObjectStorage, object_storage_server
 from tests.support.once import made_once
 
-# The gate tries the same inputs each time; `make fuzz` tries new ones. No deadline: a busy machine is no failure.
-settings.register_profile("gate", derandomize=True, deadline=None)
-settings.register_profile("fuzz", derandomize=False, deadline=None, max_examples=1_000, print_blob=True)
+pytest_plugins = ("tests.plugins.tiers", "tests.plugins.costs", "tests.plugins.changed")
+
+# The gate tries the same inputs each time, `make nightly` new and more of them. No deadline: a busy machine is no failure.
+settings.register_profile("gate", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("nightly", derandomize=False, deadline=None, max_examples=1_000, print_blob=True)
 settings.load_profile("gate")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """No key, no setting and no hub of the machine reaches a test, or a process that it starts."""
+    if config.getoption("--nightly") and not config.getoption("--hypothesis-profile"):
+        settings.load_profile("nightly")
     is_worker = hasattr(config, "workerinput")
     for variable in list(os.environ):
         if variable.startswith(("QUARTERMASTER_", "OPENAI_", "PREFECT_")) and not (
@@ -60,46 +64,6 @@ def pytest_report_header() -> str:
 
     names = ("tantivy", "duckdb", "onnxruntime", "sentence-transformers", "torch", "openai", "mcp")
     return ", ".join(f"{name} {version(name)}" for name in names)
-
-
-# Tests that start processes or servers, build catalogs or export encoders. `--fast` leaves them out.
-SLOW = (
-    "tests/catalogs/",
-    "tests/cluster_month/",
-    "tests/docs/",
-    "tests/examples/",
-    "tests/flows/",
-    "tests/fuzz/",
-    "tests/month/",
-    "tests/pipeline/build/",
-    "tests/pipeline/enrichment/",
-    "tests/pipeline/inspection/",
-    "tests/pipeline/learning/",
-    "tests/pipeline/publish/",
-    "tests/pipeline/settings/test_problems.py",
-    "tests/pipeline/sources/transport/",
-    "tests/pipeline/vectors/",
-    "tests/router/adapters/",
-    "tests/router/answer/test_cross_encoder.py",
-    "tests/router/encoding/",
-    "tests/router/serving/",
-    "tests/router/snapshot/",
-    "tests/test_attacks.py",
-    "tests/test_package.py",
-)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--fast`, for a check in seconds."""
-    parser.addoption("--fast", action="store_true", help="leave out the tests that take seconds each")
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Return True for slow tests if only fast ones are wanted."""
-    if not config.getoption("--fast"):
-        return None
-    place = collection_path.relative_to(config.rootpath).as_posix()
-    return True if place in SLOW or f"{place}/".startswith(SLOW) else None
 
 
 # Tests of a group share a worker, and with it what takes seconds to start: torch, and a Prefect server.

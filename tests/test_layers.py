@@ -1,16 +1,14 @@
 """Data flows one way, and the router is light: shown by the imports themselves."""
 
-import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from tests.support.imports import PACKAGES, imported, imports, modules, room
 from tests.support.places import ROOT
 
 # Rooms in the order of the data. A room imports rooms of lower levels, never one of its own level.
@@ -64,37 +62,6 @@ GROUND = LEVELS["router"][0]  # its modules may import each other
 # What the build may use of the router: all that answers are made of, its public face, and the evaluation.
 FOR_THE_BUILD = {room for level in LEVELS["router"][:6] for room in level} | {"router", "__init__", "evaluation"}
 HEAVY = ("torch", "prefect", "openai", "sentence_transformers", "transformers", "pydantic", "duckdb", "pyarrow")
-MODULES = {
-    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-    for package in LEVELS
-    for path in sorted((ROOT / package).rglob("*.py"))
-}
-
-
-@cache
-def imported(path: Path) -> frozenset[str]:
-    """Full names of what a file imports, anywhere in it."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return frozenset(names)
-
-
-def imports() -> Iterator[tuple[str, str]]:
-    """Pairs of modules of the project, the first of which imports the second."""
-    for module, path in MODULES.items():
-        for name in imported(path):
-            other = name if name in MODULES else name.rpartition(".")[0]
-            if other in MODULES and other != module:
-                yield module, other
-
-
-def room(module: str) -> str:
-    """The room of a module: the second part of its name, or `__init__` for a package's own file."""
-    return [*module.split("."), "__init__"][1]
 
 
 def level(package: str, name: str) -> int:
@@ -121,23 +88,22 @@ def test_modules_do_not_import_each_other_in_a_circle() -> None:
 
 
 def test_nothing_lies_loose_beside_the_rooms() -> None:
-    found = {package: {room(module) for module in MODULES if module.split(".")[0] == package} for package in LEVELS}
+    found = {package: {room(module) for module in modules() if module.split(".")[0] == package} for package in LEVELS}
     assert found == {package: {name for rooms in levels for name in rooms} for package, levels in LEVELS.items()}
 
 
 def test_packages_build_on_each_other_in_one_direction() -> None:
-    order = ("router", "pipeline", "flows")
     assert [
         f"{importer} imports {other}"
         for importer, other in imports()
-        if order.index(importer.split(".")[0]) < order.index(other.split(".")[0])
+        if PACKAGES.index(importer.split(".")[0]) < PACKAGES.index(other.split(".")[0])
     ] == []
     assert {room(b) for a, b in imports() if a.split(".")[0] == "pipeline" and b.startswith("router")} <= FOR_THE_BUILD
 
 
 def test_the_router_imports_nothing_heavy() -> None:
     extras = ("serving", "adapters")  # they come with an extra of their own
-    for module, path in MODULES.items():
+    for module, path in modules().items():
         if module.split(".")[0] == "router":
             tops = {name.partition(".")[0] for name in imported(path)}
             heavy = {*HEAVY} - {"openai", "pydantic", "duckdb", "pyarrow"} if room(module) in extras else {*HEAVY}
