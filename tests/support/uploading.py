@@ -23,12 +23,15 @@ class BucketCatalog:
         self.url = f"{bucket.url}/catalogs/{CATALOG}"
         self.store: S3Store = bucket.store(f"catalogs/{CATALOG}")
         self.head = Head()
+        self._sent: set[str] = set()
 
     def upload(self, folder: Path) -> str:
-        """Put a snapshot's files, then its signature and its manifest; return its name."""
+        """Put a snapshot's files that are not there yet, then its signature and its manifest; return its name."""
         manifest = Manifest.read(folder)
         for path, sha256 in manifest.files.items():
-            obstore.put(self.store, file_object(sha256), (folder / path).read_bytes())
+            if sha256 not in self._sent:
+                obstore.put(self.store, file_object(sha256), (folder / path).read_bytes())
+                self._sent.add(sha256)
         if (folder / SIGNATURE).exists():
             obstore.put(self.store, signature_object(folder.name), (folder / SIGNATURE).read_bytes())
         obstore.put(self.store, manifest_object(folder.name), (folder / "manifest.json").read_bytes())
@@ -41,10 +44,12 @@ class BucketCatalog:
 
     def remove(self, name: str, files: Mapping[str, str]) -> None:
         """Remove a snapshot, and files by their sha256."""
+        self._sent -= {*files.values()}
         obstore.delete(self.store, [manifest_object(name), *map(file_object, files.values())])
 
     def overwrite(self, sha256: str, content: bytes) -> None:
         """Put a wrong content in the place of a file."""
+        self._sent.discard(sha256)
         obstore.put(self.store, file_object(sha256), content)
 
     def content(self, sha256: str) -> bytes:

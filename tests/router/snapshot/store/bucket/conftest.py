@@ -6,16 +6,23 @@ from pathlib import Path
 
 import pytest
 
+from router import Router
+from router.snapshot.store.bucket import reader
+from router.snapshot.store.bucket.place import cache_place
 from router.snapshot.store.bucket.store import GRACE, BucketStore
 from tests.support.faulty_proxy import FaultyProxy, faulty_proxy
 from tests.support.object_storage import Bucket
+from tests.support.publishing import Publications
+from tests.support.uploading import BucketCatalog
 
 Stores = Callable[..., BucketStore]
 
 
 @pytest.fixture
 def proxy(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyProxy]:
-    """A proxy before the bucket, which the environment names."""
+    """A proxy before the bucket, which the environment names. Readers wait for it for fractions of a second."""
+    for name, seconds in {"_LOOK_PATIENCE_S": 0.1, "_LOOK_REQUEST_S": 0.5, "_FILE_PATIENCE_S": 0.2}.items():
+        monkeypatch.setattr(reader, name, seconds)
     with faulty_proxy(bucket.port) as made:
         for variable, value in bucket.through(made.port).environment.items():
             monkeypatch.setenv(variable, value)
@@ -31,3 +38,34 @@ def stores(bucket: Bucket, proxy: FaultyProxy, tmp_path: Path) -> Stores:
         return BucketStore(f"{bucket.url}/catalogs/office", cache, grace=grace, patience_s=patience_s)
 
     return make
+
+
+@pytest.fixture
+def office(tmp_path: Path, thin: Path) -> Publications:
+    """Three snapshots, `a`, `b` and `c`, which differ in their recipe alone."""
+    made = Publications(tmp_path / "built", thin)
+    for name in "abc":
+        made.add(name)
+    return made
+
+
+@pytest.fixture
+def catalog(bucket: Bucket, office: Publications) -> BucketCatalog:
+    """The catalog in the bucket with `a` and `b`; `a` is current."""
+    made = BucketCatalog(bucket)
+    for name in "ab":
+        made.upload(office.folder / name)
+    made.publish("a")
+    return made
+
+
+@pytest.fixture
+def opened(catalog: BucketCatalog, proxy: FaultyProxy, tmp_path: Path) -> Callable[[], Router]:
+    """Opens a router over the catalog with one and the same cache."""
+    return lambda: Router.open(catalog.url, cache_dir=tmp_path / "cache")
+
+
+@pytest.fixture
+def cache(catalog: BucketCatalog, tmp_path: Path) -> Path:
+    """The folder of that cache."""
+    return cache_place(catalog.url, tmp_path / "cache")

@@ -1,17 +1,21 @@
-"""Where credentials come from, and that they go nowhere."""
+"""Where credentials come from, that they go nowhere, and answers that break off."""
 
+import socket
 import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import obstore
 import pytest
 
 from router.errors import SettingsInvalid
 from router.snapshot.store.bucket import connecting
 from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
 from router.snapshot.store.bucket.url import checked_url
+from tests.support.faults import Fault
+from tests.support.faulty_proxy import FaultyProxy
 from tests.support.object_storage import Bucket
 
 _SECRET = "very-secret-word"
@@ -37,6 +41,8 @@ def test_variables_come_before_profiles(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert connecting._aws_options()["region"] == "eu-north-1"
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "three")
     assert connecting._aws_options() == {"checksum_algorithm": "SHA256"}
+    monkeypatch.setenv("AWS_CHECKSUM_ALGORITHM", "CRC64NVME")
+    assert connecting._aws_options() == {}
 
 
 def test_a_profile_without_boto3_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,11 +51,6 @@ def test_a_profile_without_boto3_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("AWS_PROFILE", "night")
     with pytest.raises(SettingsInvalid, match="AWS_PROFILE needs boto3"):
         Objects("s3://bucket/catalogs/office")
-
-
-def test_a_checksum_that_the_environment_chooses_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_CHECKSUM_ALGORITHM", "CRC64NVME")
-    assert connecting._aws_options() == {}
 
 
 def test_no_error_repeats_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,26 +65,14 @@ def test_no_error_repeats_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
         cause = cause.__cause__
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        f"s3://someone:{_SECRET}@bucket/office",
-        f"s3://bucket/office?key={_SECRET}",
-        f"s3://bucket/office#{_SECRET}",
-    ],
-)
-def test_an_address_with_a_secret_is_refused_without_repeating_it(url: str) -> None:
-    with pytest.raises(SettingsInvalid, match="must hold no credentials") as failure:
-        checked_url(url)
-    assert _SECRET not in str(failure.value)
-
-
-@pytest.mark.parametrize(
-    "url", ["s3://bucket", "s3:///office", "s3://bucket//office", "s3://bucket/../office", "file://"]
-)
-def test_an_address_that_names_no_catalog_is_refused(url: str) -> None:
-    with pytest.raises(SettingsInvalid, match="names no catalog"):
-        checked_url(url)
+def test_an_address_with_a_secret_or_without_a_catalog_is_refused_and_no_secret_repeated() -> None:
+    for place in (f"someone:{_SECRET}@bucket/office", f"bucket/office?key={_SECRET}", f"bucket/office#{_SECRET}"):
+        with pytest.raises(SettingsInvalid, match="must hold no credentials") as failure:
+            checked_url(f"s3://{place}")
+        assert _SECRET not in str(failure.value)
+    for url in ("s3://bucket", "s3:///office", "s3://bucket//office", "s3://bucket/../office", "file://"):
+        with pytest.raises(SettingsInvalid, match="names no catalog"):
+            checked_url(url)
 
 
 def test_a_bucket_that_does_not_exist_is_told_from_an_empty_one(
@@ -120,3 +109,37 @@ def test_an_emulator_without_tls_is_asked(scheme: str, variable: str, monkeypatc
         with pytest.raises(FileNotFoundError):
             Objects(f"{scheme}://bucket/office", patience_s=0.1).read("CURRENT", 10)
     assert asked.is_set()
+
+
+def test_an_object_that_changes_while_it_is_read_is_read_anew(bucket: Bucket, proxy: FaultyProxy) -> None:
+    store = bucket.store("catalogs/demo")
+    obstore.put(store, "CURRENT", b"before" * 10)
+    overwrite = Fault("cut answer", "GET", times=1, act=lambda: obstore.put(store, "CURRENT", b"after" * 10))
+    proxy.plan.set(overwrite)
+    assert Objects(f"{bucket.url}/catalogs/demo").read("CURRENT", 100)[0] == b"after" * 10
+    assert proxy.plan.counts == {"cut answer": 1}
+
+
+def test_an_answer_that_never_ends_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[socket.socket] = []
+
+    def answer_half(server: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:  # closed
+                return
+            taken.append(connection)
+            connection.recv(65_536)
+            modified = "Last-Modified: Wed, 21 Oct 2026 07:28:00 GMT"
+            connection.sendall(f'HTTP/1.1 200 OK\r\nContent-Length: 9\r\nETag: "a"\r\n{modified}\r\n\r\nhalf'.encode())
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=answer_half, args=(server,), daemon=True).start()
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "testing")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(ObjectUnavailable):
+            Objects("s3://bucket/catalogs/demo", patience_s=0.1, request_s=0.3).read("CURRENT", 100)
+    assert len(taken) == 1
+    taken[0].close()

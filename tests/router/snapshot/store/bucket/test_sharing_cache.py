@@ -1,13 +1,12 @@
 """Processes that share a cache fetch a file once, never see half a snapshot, and outlive each other's deaths."""
 
 import os
-import random
 import signal
 import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,8 @@ from router.snapshot.store.bucket import known_files, pulling, reader
 from router.snapshot.store.bucket.objects import ObjectUnavailable
 from router.snapshot.store.bucket.reader import BucketReader
 from tests.support.faults import Fault
-from tests.support.faulty_proxy import FaultyProxy, faulty_proxy
-from tests.support.object_storage import Bucket
+from tests.support.faulty_proxy import FaultyProxy
 from tests.support.places import ROOT
-from tests.support.publishing import Publications
 from tests.support.uploading import BucketCatalog
 
 OPEN = """
@@ -36,28 +33,7 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def proxy(bucket: Bucket) -> Iterator[FaultyProxy]:
-    with faulty_proxy(bucket.port) as made:
-        yield made
-
-
-@pytest.fixture
-def catalog(bucket: Bucket, tmp_path: Path, snapshot: Path) -> BucketCatalog:
-    made = BucketCatalog(bucket)
-    office = Publications(tmp_path / "built", snapshot)
-    made.publish(made.upload(office.add("a")))
-    return made
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    return tmp_path / "cache" / "snapshots" / "office"
-
-
-@pytest.fixture
-def store(catalog: BucketCatalog, proxy: FaultyProxy, cache: Path, monkeypatch: pytest.MonkeyPatch) -> BucketReader:
-    for name, value in catalog.bucket.through(proxy.port).environment.items():
-        monkeypatch.setenv(name, value)
+def store(catalog: BucketCatalog, proxy: FaultyProxy, cache: Path) -> BucketReader:
     return BucketReader(catalog.url, cache)
 
 
@@ -67,22 +43,27 @@ def start(store: BucketReader) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def test_of_processes_that_start_at_once_one_fetches(store: BucketReader, proxy: FaultyProxy) -> None:
-    processes = [start(store) for _ in range(3)]
-    folders = {process.communicate(timeout=60)[0].strip() for process in processes}
-    assert folders == {str(store.cache.folder / "a")}
+def test_of_processes_that_start_at_once_one_fetches_and_what_one_serves_is_not_removed(
+    store: BucketReader, proxy: FaultyProxy
+) -> None:
+    ending, serving = start(store), start(store)
+    folder = str(store.cache.folder / "a")
+    assert ending.communicate(timeout=60)[0].strip() == folder
+    assert serving.stdout is not None and serving.stdout.readline().strip() == folder
     asked = Counter(e.key for e in proxy.plan.log if e.method == "GET" and "/files/" in e.key)
     assert set(asked.values()) == {1}
+    assert store.cache.remove_all_but(["b", "c"]) == []
+    serving.kill()
+    serving.communicate()
+    assert store.cache.remove_all_but(["b", "c"]) == ["a"] and not Path(folder).exists()
 
 
-def test_a_killed_pull_is_finished_by_the_next(store: BucketReader, proxy: FaultyProxy) -> None:
-    draw = random.Random(1)
-    for _ in range(4):
-        process = start(store)
-        proxy.plan.set(Fault("delay", "GET", "*", skip=draw.randrange(20), times=1, act=process.kill))
-        process.communicate(timeout=60)
-        assert process.returncode == -signal.SIGKILL
-        assert not (store.cache.folder / "a").exists()
+@pytest.mark.parametrize("skip", [10, *(pytest.param(skip, marks=pytest.mark.nightly) for skip in (0, 3, 15, 19))])
+def test_a_killed_pull_is_finished_by_the_next(store: BucketReader, proxy: FaultyProxy, skip: int) -> None:
+    process = start(store)
+    proxy.plan.set(Fault("delay", "*", "*", skip=skip, times=1, act=process.kill))
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL and not (store.cache.folder / "a").exists()
     proxy.plan.set()
     Snapshot.open(store.local_folder("a"), whole=True)
     assert {path.name for path in store.cache.folder.iterdir()} == {"a", "bucket", ".pulling.lock"}
@@ -98,10 +79,8 @@ def test_a_pull_that_ends_at_any_step_leaves_nothing_or_a_whole_snapshot(
     steps: list[tuple[Any, str]] = [(pulling, name) for name in ("link_or_copy", "make_read_only", "sync_tree", "sync")]
     steps += [(known_files, "link_or_copy"), (Path, "unlink"), (Path, "rename"), (Path, "write_bytes"), (Path, "mkdir")]
     folder = store.cache.folder / "a"
-    number = 0
-    while number < 400:
+    for number in range(400):
         left = number
-        number = number + 1 if number < 12 else number + 11
 
         def counted(original: Any) -> Any:
             def step(*arguments: Any, **options: Any) -> Any:
@@ -141,25 +120,13 @@ def test_whoever_waits_too_long_for_another_process_does_without(
             store.local_folder("a")
 
 
-def test_what_another_process_serves_is_not_removed(store: BucketReader) -> None:
-    process = start(store)
-    assert process.stdout is not None and process.stdout.readline()
-    assert store.cache.remove_all_but(["b", "c"]) == []
-    process.kill()
-    process.communicate()
-    assert store.cache.remove_all_but(["b", "c"]) == ["a"]
-    assert not (store.cache.folder / "a").exists()
-
-
-def test_readers_of_a_snapshot_that_is_removed_again_and_again_get_it_whole_or_not_at_all(
-    store: BucketReader, tmp_path: Path
-) -> None:
+def test_a_reader_of_a_snapshot_that_is_removed_again_and_again_gets_it_whole(store: BucketReader) -> None:
     ended = threading.Event()
     problems: list[BaseException] = []
 
     def read() -> None:
         mine = BucketReader(store.label, store.cache.folder)
-        while not ended.wait(0.01):
+        while not ended.wait(0.01) and not problems:
             try:
                 folder = mine.local_folder("a")
                 assert sorted(Manifest.read(folder).files)[0]
@@ -167,11 +134,9 @@ def test_readers_of_a_snapshot_that_is_removed_again_and_again_get_it_whole_or_n
                 mine.cache.hold_only(())
             except BaseException as error:  # noqa: BLE001 - told by the test
                 problems.append(error)
-                return
 
-    threads = [threading.Thread(target=read) for _ in range(1)]
-    for thread in threads:
-        thread.start()
+    reading = threading.Thread(target=read)
+    reading.start()
     removed = 0
     while removed < 2 and not problems:
         try:
@@ -179,8 +144,7 @@ def test_readers_of_a_snapshot_that_is_removed_again_and_again_get_it_whole_or_n
         except BlockingIOError:
             continue
     ended.set()
-    for thread in threads:
-        thread.join()
+    reading.join()
     assert problems == []
 
 

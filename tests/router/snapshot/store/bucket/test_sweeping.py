@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from router.snapshot.store.bucket.layout import manifest_object, reservation_obj
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.store import BucketStore
 from router.snapshot.store.protocol import StoreUnavailable
+from router.snapshot.store.state import Pin
 from tests.support.bare_snapshots import write_bare_snapshot
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy
@@ -68,17 +70,6 @@ def test_what_is_removed_stays_for_readers_until_the_grace_period_is_over(stocke
     with pytest.raises(SnapshotInvalid, match="has no snapshot 'a'"):
         stores("three").local_folder("a")
     assert RemoteCatalog(stocked.objects).head()[0].removed == {}
-
-
-def test_a_snapshot_that_is_pushed_again_is_back_for_good(
-    stocked: BucketStore, stores: Stores, built: list[Path]
-) -> None:
-    stocked.retain(1)
-    stocked.upload(built[0])
-    assert names(stocked) == ["c", "a"]
-    collector = stores("two", grace=NOW)
-    collector.retain(2)
-    assert names(stocked) == ["c", "a"] and stores("three").local_folder("a").is_dir()
 
 
 def test_a_snapshot_whose_manifest_is_being_removed_comes_back_only_after_that(
@@ -137,20 +128,6 @@ def test_a_removal_that_was_broken_off_is_finished_by_the_next(
     assert stocked.retain(1) == [] and set(RemoteCatalog(stocked.objects).head()[0].going) == {"a", "b"}
     stores("three", grace=NOW).retain(1)
     assert not RemoteCatalog(stocked.objects).head()[0].going and files(stocked) == 2
-
-
-def test_a_snapshot_that_is_gone_is_not_published_from_memory(stocked: BucketStore, stores: Stores) -> None:
-    stores("two", grace=NOW).retain(1)
-    stores("two", grace=NOW).retain(1)
-    with pytest.raises(SnapshotInvalid, match="has no snapshot 'a'"):
-        stocked.publish("a")
-    assert stocked.current() == "c"
-
-
-def test_a_pinned_snapshot_and_the_one_to_go_back_to_stay(stocked: BucketStore, stores: Stores) -> None:
-    stocked.publish("a")  # as after a rollback: the newer ones are what is kept
-    assert stores("two", grace=NOW).retain(1) == ["b"]
-    assert names(stocked) == ["c", "a"]
 
 
 def test_files_that_no_manifest_names_go_when_they_are_old(stocked: BucketStore, stores: Stores) -> None:
@@ -232,8 +209,26 @@ def test_a_clock_that_is_wrong_removes_nothing_too_early(
     assert files(stocked) == 4
 
 
-def test_the_cache_keeps_as_many_as_the_bucket(stocked: BucketStore) -> None:
+def test_what_is_pushed_again_is_back_for_good_and_what_is_pinned_or_gone_back_to_stays(
+    stocked: BucketStore, stores: Stores, built: list[Path]
+) -> None:
+    collector = stores("two", grace=NOW)
+    assert stocked.retain(1) == ["a", "b"]
+    stocked.upload(built[0])
+    stocked.write_state(replace(stocked.state(), pin=Pin("b", "2026-01-01")))
+    collector.retain(2)
+    assert names(stocked) == ["c", "a"]
+    for name in "ab":
+        assert stores("three").local_folder(name).is_dir()
+
+
+def test_a_snapshot_that_is_gone_is_not_published_from_memory(stocked: BucketStore, stores: Stores) -> None:
     for name in "abc":
         stocked.local_folder(name)
+    for _ in range(2):
+        stores("two", grace=NOW).retain(1)
+    with pytest.raises(SnapshotInvalid, match="has no snapshot 'a'"):
+        stocked.publish("a")
+    assert stocked.current() == "c"
     stocked.retain(1)
-    assert [stored.name for stored in stocked.cache.snapshots()] == ["c"]
+    assert [stored.name for stored in stocked.cache.snapshots()] == ["c"], "the cache keeps as many as the bucket"
