@@ -73,6 +73,7 @@ def test_a_process_killed_before_it_heard_of_its_batch_leaves_it_to_the_next(tmp
     assert len(server.batches) == 1
 
 
+@pytest.mark.nightly
 def test_a_process_killed_while_its_batch_is_computed_leaves_it_to_the_next(tmp_path: Path) -> None:
     with BatchServer(courses=[Course(["in_progress"])]) as server:
         with _build(tmp_path, server) as build:
@@ -101,7 +102,7 @@ def test_a_build_that_ended_before_its_batch_was_made_hands_it_in_anew(
             patch.setattr(f"pipeline.enrichment.openai.batch.client.BatchClient.{step}", killed)
             _answers(tmp_path, server)
         # The server might be at it for as long as the build would have waited: after that it is asked anew.
-        assert _answers(tmp_path, server, timeout_s=0.3) == _NAMES
+        assert _answers(tmp_path, server, timeout_s=0.2) == _NAMES
     assert server.paid == _NAMES
     outcomes = _rows(tmp_path, "SELECT outcome FROM batches ORDER BY created_at")
     assert outcomes == [("not sent",), ("completed",)]
@@ -112,14 +113,6 @@ def test_a_batch_whose_making_was_never_confirmed_is_found_and_not_asked_for_aga
         assert _answers(tmp_path, server, max_retries=1) == _NAMES
     assert len(server.batches) == 1
     assert server.paid == _NAMES
-
-
-def test_a_server_that_confirms_nothing_ends_the_build_and_the_next_finds_the_batch(tmp_path: Path) -> None:
-    with BatchServer(courses=[Course(loses=True)]) as server:
-        with pytest.raises(Unavailable):
-            _answers(tmp_path, server, max_retries=0)
-        assert _answers(tmp_path, server) == _NAMES
-    assert len(server.batches) == 1
 
 
 def test_a_batch_that_the_server_was_still_making_is_waited_for(tmp_path: Path) -> None:
@@ -146,22 +139,19 @@ def test_a_batch_is_found_behind_many_others(tmp_path: Path) -> None:
     assert len(server.batches) == 4
 
 
-def test_a_batch_that_the_server_has_lost_is_asked_for_anew(tmp_path: Path) -> None:
+def test_a_batch_that_the_server_has_lost_is_asked_for_anew_unless_it_is_in_the_list(tmp_path: Path) -> None:
+    def trouble(_: str, path: str, count: int) -> Reply | None:
+        return error(404, "No batch found") if path == "/batches/batch_0000" and count == 0 else None
+
+    with BatchServer(trouble=trouble) as server:
+        assert _answers(tmp_path / "found", server) == _NAMES
+    assert len(server.batches) == 1
     with BatchServer(courses=[Course(["in_progress"])]) as server:
         with Ledger.open(tmp_path) as ledger:
             list(replies(BatchGenerator(server.settings(wait_s=0), ledger), _RECORDS))
         server.batches["batch_other"] = server.batches.pop("batch_0000") | {"metadata": {}, "input_file_id": "other"}
         assert _answers(tmp_path, server) == _NAMES
     assert _rows(tmp_path, "SELECT outcome FROM batches ORDER BY created_at") == [("lost",), ("completed",)]
-
-
-def test_a_batch_that_is_not_found_once_but_is_in_the_list_is_not_lost(tmp_path: Path) -> None:
-    def trouble(_: str, path: str, count: int) -> Reply | None:
-        return error(404, "No batch found") if path == "/batches/batch_0000" and count == 0 else None
-
-    with BatchServer(trouble=trouble) as server:
-        assert _answers(tmp_path, server) == _NAMES
-    assert len(server.batches) == 1
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, TimeoutError])
@@ -179,16 +169,11 @@ def test_an_interruption_is_heard_at_once_and_loses_nothing(
     assert len(server.batches) == 1
 
 
-def _context(ledger: Ledger, records: list[Any]) -> EnrichmentContext:
-    catalog = Catalog(tuple(records), {r.tool_id: record_hash(r) for r in records}, ())
-    run = ledger.start_run("c")
-    return EnrichmentContext(catalog, ledger, run, SilentProgress(), lambda _, expansion: (expansion, ()))
-
-
 def _enriched(workspace: Path, server: BatchServer, records: list[Any], **settings: Any) -> Enrichment:
-    into = Enrichment()
+    into, catalog = Enrichment(), Catalog(tuple(records), {r.tool_id: record_hash(r) for r in records}, ())
     with Ledger.open(workspace) as ledger:
-        context = _context(ledger, records)
+        run = ledger.start_run("c")
+        context = EnrichmentContext(catalog, ledger, run, SilentProgress(), lambda _, expansion: (expansion, ()))
         enrich(context, [BatchGenerator(server.settings(**settings), ledger)], batch=records, into=into)
     return into
 

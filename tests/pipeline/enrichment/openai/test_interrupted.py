@@ -1,6 +1,7 @@
-"""Ctrl-C and other interruptions of a build: requests in flight are paid for, and their answers are kept."""
+"""Ctrl-C, a kill, a full disk: requests in flight are paid for, and what can be kept of their answers is kept."""
 
 import dis
+import re
 import signal
 import subprocess
 import sys
@@ -13,41 +14,64 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import duckdb
 import pytest
 
 from pipeline.enrichment.generator import Outcome, Question
 from pipeline.enrichment.openai import DirectGenerator
+from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
 from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
-from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, replies
+from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, replies
+from tests.support.places import ROOT
 
 _NAMES = [f"t{n:03}" for n in range(100)]
+_LOST = re.compile(r"because the disk is full .*, (\d+) could not be stored .*\(for ([\d.]+) US")
+# Enriches in a process of its own. No file may grow beyond so many bytes: the system's answer is that of a full disk.
 _ENRICH = """
-import sys
+import resource, sys
 from pathlib import Path
-from types import FrameType
-from typing import Any
 from pipeline.enrichment.openai import DirectGenerator
+from pipeline.errors import RunAborted
+from pipeline.ledger import Ledger
 from tests.pipeline.enrichment.catalog_run import catalog, run
 from tests.pipeline.enrichment.model_server import ModelServer
+workspace, url, most, *names = sys.argv[1:]
+with Ledger.open(Path(workspace)):
+    pass
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), resource.RLIM_INFINITY))
 server = ModelServer()
-server.base_url = sys.argv[2]
-print("begun", flush=True)
-run(Path(sys.argv[1]), catalog(*sys.argv[3:]), DirectGenerator(server.settings(concurrency=8)))
+server.base_url = url
+try:
+    run(Path(workspace), catalog(*names), DirectGenerator(server.settings(concurrency=8)))
+except RunAborted as error:
+    print(error)
 """
 
 
-def _stopped(workspace: Path, server: ModelServer, by: signal.Signals) -> str:
-    """Return the error output of a process stopped amid a hundred questions, eight at a time."""
-    command = [sys.executable, "-c", _ENRICH, str(workspace), server.base_url, *_NAMES]
-    with subprocess.Popen(
-        command,
+def _slow(delay_s: float) -> ModelServer:
+    return ModelServer(lambda body, _: Reply(answer(body).body, delay_s=delay_s))
+
+
+def _kept(workspace: Path) -> list[str]:
+    return [name for (name,) in ledger_rows(workspace, "SELECT tool_id FROM expansions ORDER BY ALL")]
+
+
+def _process(workspace: Path, server: ModelServer, most: int = 1 << 40) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", _ENRICH, str(workspace), server.base_url, str(most), *_NAMES],
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         # What a shell started in the background ignores SIGINT, and hands that on.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    ) as process:
+    )
+
+
+def _stopped(workspace: Path, server: ModelServer, by: signal.Signals) -> str:
+    """Return the error output of a process stopped amid a hundred questions, eight at a time."""
+    with _process(workspace, server) as process:
         until = time.monotonic() + 30
         while len(server.requests) < 30 and time.monotonic() < until:
             time.sleep(0.01)
@@ -58,24 +82,62 @@ def _stopped(workspace: Path, server: ModelServer, by: signal.Signals) -> str:
 
 
 def test_ctrl_c_in_the_middle_keeps_the_answers_under_way(tmp_path: Path) -> None:
-    with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.1)) as server:
+    with _slow(0.1) as server:
         assert "KeyboardInterrupt" in _stopped(tmp_path, server, signal.SIGINT)
     assert 30 <= len(server.requests) <= 60  # nobody was asked after it
-    assert ledger_rows(tmp_path, "SELECT tool_id FROM expansions ORDER BY ALL") == [
-        (name,) for name in sorted(server.asked)
-    ]
+    assert _kept(tmp_path) == sorted(server.asked)
 
 
+@pytest.mark.nightly
 def test_a_kill_loses_what_was_under_way_and_nothing_else_is_asked_again(tmp_path: Path) -> None:
-    with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.05)) as server:
+    with _slow(0.05) as server:
         _stopped(tmp_path, server, signal.SIGKILL)
         time.sleep(0.2)  # what was sent has arrived
-        asked = set(server.asked)
-        kept = {name for (name,) in ledger_rows(tmp_path, "SELECT tool_id FROM expansions")}
+        asked, kept = set(server.asked), set(_kept(tmp_path))
         assert kept <= asked and len(asked - kept) <= 8
         result = run(tmp_path, catalog(*_NAMES), DirectGenerator(server.settings(concurrency=8)))
     assert len(result.written) == 100
     assert len(server.requests) - 100 == len(asked - kept)
+
+
+@pytest.mark.nightly
+def test_on_a_full_disk_the_answers_that_could_not_be_stored_are_counted_and_the_others_are_kept(
+    tmp_path: Path,
+) -> None:
+    with _slow(0.02) as server:
+        with _process(tmp_path, server, most=70_000) as process:
+            said, errors = process.communicate(timeout=50)
+        asked, kept = len(server.requests), _kept(tmp_path)
+        told = _LOST.search(said)
+        assert told is not None, (said, errors)
+        assert 0 < int(told[1]) <= 16
+        assert float(told[2]) == round(int(told[1]) * COST, 6)
+        assert 0 < len(kept) == asked - int(told[1]) < len(_NAMES)
+        result = run(tmp_path, catalog(*_NAMES), DirectGenerator(server.settings(concurrency=4)))
+    assert result.reused == len(kept)
+    assert len(server.requests) - asked == len(_NAMES) - len(kept)
+
+
+@pytest.mark.parametrize("stored", [0, 3])
+def test_a_ledger_that_can_no_longer_be_written_ends_the_asking_and_counts_what_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: int
+) -> None:
+    keep, times = Ledger.put_entries, iter(range(1_000))
+
+    def full(ledger: Ledger, number: int, entries: Any) -> None:
+        if next(times) >= stored:
+            raise duckdb.IOException('Could not write file "ledger.duckdb.wal": No space left on device')
+        keep(ledger, number, entries)
+
+    with monkeypatch.context() as patch, _slow(0.02) as server:
+        patch.setattr(Ledger, "put_entries", full)
+        with pytest.raises(RunAborted, match=_LOST) as aborted:
+            run(tmp_path, catalog(*_NAMES), DirectGenerator(server.settings(concurrency=4)))
+        asked = len(server.requests)
+    told = _LOST.search(str(aborted.value))
+    assert told is not None and float(told[2]) == round(int(told[1]) * COST, 6)
+    assert len(_kept(tmp_path)) == asked - int(told[1]) >= stored
+    assert asked <= 4 * (stored + 2)
 
 
 def test_an_interruption_in_the_middle_of_a_commit_keeps_that_and_what_is_under_way(
@@ -83,7 +145,7 @@ def test_an_interruption_in_the_middle_of_a_commit_keeps_that_and_what_is_under_
 ) -> None:
     keep, kept = Ledger.put_entries, threading.Event()
 
-    def interrupted(ledger: Ledger, number: int, entries: list) -> None:  # type: ignore[type-arg]
+    def interrupted(ledger: Ledger, number: int, entries: Any) -> None:
         if entries and not kept.is_set():
             kept.set()
             signal.raise_signal(signal.SIGINT)  # Python raises KeyboardInterrupt in the main thread
@@ -93,15 +155,10 @@ def test_an_interruption_in_the_middle_of_a_commit_keeps_that_and_what_is_under_
     monkeypatch.setattr(Ledger, "put_entries", interrupted)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
-    with (
-        ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.05)) as server,
-        pytest.raises(KeyboardInterrupt),
-    ):
+    with _slow(0.05) as server, pytest.raises(KeyboardInterrupt):
         run(tmp_path, catalog(*_NAMES), DirectGenerator(server.settings(concurrency=8)))
     assert 1 <= len(server.requests) < 30
-    assert ledger_rows(tmp_path, "SELECT tool_id FROM expansions ORDER BY ALL") == [
-        (name,) for name in sorted(server.asked)
-    ]
+    assert _kept(tmp_path) == sorted(server.asked)
 
 
 class _GivesOnce(DirectGenerator):
@@ -125,35 +182,22 @@ def test_a_group_that_no_generator_gives_again_is_kept_after_an_interruption_bef
     monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
     with ModelServer(answer) as server, pytest.raises(KeyboardInterrupt):
         run(tmp_path, catalog("a", "b", "c"), _GivesOnce(server.settings()))
-    assert ledger_rows(tmp_path, "SELECT tool_id FROM expansions ORDER BY ALL") == [("a",), ("b",), ("c",)]
-
-
-def test_a_ledger_that_cannot_be_written_ends_the_asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(Ledger, "put_entries", full)
-    with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.02)) as server:
-        with pytest.raises(OSError, match="no space left"):
-            run(tmp_path, catalog(*_NAMES), DirectGenerator(server.settings(concurrency=4)))
-        time.sleep(0.2)
-        asked = len(server.requests)
-        time.sleep(0.2)
-        assert len(server.requests) == asked < 20
+    assert _kept(tmp_path) == ["a", "b", "c"]
 
 
 def test_whoever_takes_no_more_outcomes_is_asked_for_no_more() -> None:
-    with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.02)) as server:
+    with _slow(0.02) as server:
         generator = DirectGenerator(server.settings(concurrency=4))
         with closing(replies(generator, catalog(*_NAMES).records)) as outcomes:  # type: ignore[type-var]
             next(outcomes)
-        time.sleep(0.2)
-        asked = len(server.requests)
-        time.sleep(0.2)
-        assert len(server.requests) == asked < 20
+    # The server has ended, and with it every request.
+    assert len(server.requests) < 20
 
 
-@pytest.mark.parametrize("step", range(1, 240, 8))
+_STEPS = [pytest.param(step, marks=[] if step % 40 == 1 else pytest.mark.nightly) for step in range(1, 240, 8)]
+
+
+@pytest.mark.parametrize("step", _STEPS)
 def test_an_interruption_at_any_step_of_the_build_loses_no_answer(tmp_path: Path, step: int) -> None:
     """Raise where Python itself does so: after a call or a jump, in the modules that hand outcomes over."""
     places = ("enrichment/commit.py", "direct/session.py", "direct/generator.py")
@@ -177,13 +221,11 @@ def test_an_interruption_at_any_step_of_the_build_loses_no_answer(tmp_path: Path
                     raise KeyboardInterrupt
         return trace
 
-    with ModelServer(lambda body, _: Reply(answer(body).body, delay_s=0.01)) as server:
+    with _slow(0.01) as server:
         sys.settrace(trace)
         try:
             with pytest.raises(KeyboardInterrupt):
                 run(tmp_path, catalog(*_NAMES[:40]), DirectGenerator(server.settings(concurrency=4)))
         finally:
             sys.settrace(None)
-    assert ledger_rows(tmp_path, "SELECT tool_id FROM expansions ORDER BY ALL") == [
-        (name,) for name in sorted(server.asked)
-    ]
+    assert _kept(tmp_path) == sorted(server.asked)

@@ -40,17 +40,25 @@ def _server(kind: str, allowed: float, counted: str = "requests", **fields: Any)
     return SimulatedServer({counted: Limit(allowed, style, 60.0, burst_s or 1.0)}, **fields)
 
 
+def _nightly(*values: Any) -> Any:
+    return pytest.param(*values, marks=pytest.mark.nightly)
+
+
 @pytest.mark.parametrize(
-    ("wait", "kind"),
+    ("configured", "allowed", "wait", "kind"),
     [
-        *((wait, kind) for wait in ("Retry-After", "no Retry-After") for kind in _KINDS),
-        ("Retry-After in whole seconds", "sliding second"),  # where it is furthest from the true wait
-        ("Retry-After of 0", "bucket of a minute"),
+        *((None, 600, "Retry-After", kind) for kind in _KINDS),
+        *((600, 300, "no Retry-After", kind) for kind in _KINDS),
+        (600, 300, "Retry-After in whole seconds", "sliding second"),  # where it is furthest from the true wait
+        (None, 600, "Retry-After of 0", "bucket of a minute"),
+        *(_nightly(600, 300, "Retry-After", kind) for kind in _KINDS),
+        *(_nightly(None, 600, "no Retry-After", kind) for kind in _KINDS),
+        _nightly(None, 600, "Retry-After in whole seconds", "sliding second"),
+        _nightly(600, 300, "Retry-After of 0", "bucket of a minute"),
     ],
 )
-@pytest.mark.parametrize(("configured", "allowed"), [(None, 600), (600, 300)])
 def test_nine_tenths_of_the_servers_rate_are_used_and_a_hundredth_is_refused_after_a_minute(
-    configured: float | None, allowed: float, kind: str, wait: str
+    configured: float | None, allowed: float, wait: str, kind: str
 ) -> None:
     server = _server(kind, allowed, wait_told=_WAITS[wait])
     outcomes = ask(server, _TOOLS, requests_per_minute=configured)
@@ -60,7 +68,15 @@ def test_nine_tenths_of_the_servers_rate_are_used_and_a_hundredth_is_refused_aft
     assert refused_after(server, 60) <= 0.01 * _TOOLS
 
 
-@pytest.mark.parametrize("kind", ["sliding minute", "bucket of a second"])
+@pytest.mark.parametrize("kind", ["sliding minute", "fixed minute", "bucket of a second"])
+def test_a_limit_that_the_settings_know_is_used_and_nothing_is_refused(kind: str) -> None:
+    server = _server(kind, 600)
+    ask(server, _TOOLS, requests_per_minute=600)
+    assert 0.95 <= share(server, 600) <= 1.0
+    assert refused_after(server, 5) == 0
+
+
+@pytest.mark.parametrize("kind", [_nightly("sliding minute"), "bucket of a second"])
 def test_limits_of_tokens_are_found_as_those_of_requests_are(kind: str) -> None:
     server = _server(kind, 360_000, "tokens", wait_told=_WAITS["no Retry-After"])
     ask(server, _TOOLS, tokens_per_minute=720_000)
@@ -76,7 +92,7 @@ def test_a_servers_headers_are_believed(configured: float | None, allowed: float
     assert refused_after(server, 0) <= 1
 
 
-@pytest.mark.parametrize("factor", [2.0, 10.0])
+@pytest.mark.parametrize("factor", [2.0, _nightly(10.0)])
 def test_headers_that_promise_too_much_cost_no_more_than_none(factor: float) -> None:
     server = _server("sliding minute", 300, headers=partial(_openai_headers, factor=factor))
     ask(server, _TOOLS)
@@ -84,19 +100,18 @@ def test_headers_that_promise_too_much_cost_no_more_than_none(factor: float) -> 
     assert refused_after(server, 60) <= 0.01 * _TOOLS
 
 
-@pytest.mark.parametrize("latency", [(0.2, 20.0), (20.0, 20.0)])
-@pytest.mark.parametrize(("configured", "allowed"), [(600, 600), (600, 300)])
-def test_long_answers_do_not_slow_a_build_whose_limit_is_known(
-    configured: float, allowed: float, latency: tuple[float, float]
-) -> None:
+@pytest.mark.parametrize(
+    ("allowed", "latency"),
+    [(600, (20.0, 20.0)), (300, (0.2, 20.0)), _nightly(600, (0.2, 20.0)), _nightly(300, (20.0, 20.0))],
+)
+def test_long_answers_do_not_slow_a_build_whose_limit_is_known(allowed: float, latency: tuple[float, float]) -> None:
     server = _server("sliding minute", allowed, latency=latency)
-    ask(server, _TOOLS, requests_per_minute=configured)
+    ask(server, _TOOLS, requests_per_minute=600)
     assert share(server, allowed, after_s=latency[0]) >= 0.9
-    assert server.most_in_flight <= 1.5 * configured / 60 * latency[1] + 8
+    assert server.most_in_flight <= 1.5 * 600 / 60 * latency[1] + 8
 
 
-@pytest.mark.parametrize("told", [True, False])
-@pytest.mark.parametrize("factor", [0.5, 2.0])
+@pytest.mark.parametrize(("told", "factor"), [(False, 0.5), (False, 2.0), _nightly(True, 0.5), _nightly(True, 2.0)])
 def test_a_limit_that_changes_is_found_within_a_minute(factor: float, told: bool) -> None:
     def change(server: SimulatedServer) -> None:
         server.limits["requests"].per_minute *= factor
