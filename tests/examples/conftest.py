@@ -4,13 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.pipeline.enrichment.model_server import ModelServer
-from tests.router.adapters.agent_model import call_the_first_tool
 from tests.support.places import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -63,15 +61,3 @@ def run(folder: Path, copied: Callable[[str], Path], tmp_path: Path) -> Run:
         return done.stdout or done.stderr
 
     return run
-
-
-@pytest.fixture
-def chat_model() -> Iterator[ModelServer]:
-    """A chat model on loopback that calls the first tool that it is offered, and then answers."""
-    with ModelServer(call_the_first_tool) as server:
-        yield server
-
-
-def reaching(model: ModelServer) -> dict[str, str]:
-    """Return the variables that lead a program to a model's server."""
-    return {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-loopback"}

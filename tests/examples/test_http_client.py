@@ -11,6 +11,7 @@ from tests.support.factories import TOOLS
 TOKEN = "a-token-of-twenty-letters"
 
 
+@pytest.mark.nightly
 def test_the_client_shows_tools_filters_and_mistakes(
     run: Run, snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,9 +14,6 @@ from tests.examples.conftest import EXAMPLES
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, row, tool_of
 from tests.support.factories import TOOLS
 
-pytest.importorskip("nbclient", reason="nbclient is not installed")
-pytest.importorskip("ipykernel", reason="ipykernel is not installed")
-
 NAME = "inspect_catalog.ipynb"
 JUPYTER_EXECUTE = "from nbclient.cli import main; main()"
 
@@ -52,9 +49,12 @@ def workspace(tmp_path: Path, encoder_folder: Path) -> Path:
     return tmp_path / "workspace"
 
 
+@pytest.mark.nightly
 def test_the_notebook_shows_overview_faults_cost_and_a_plot(
     workspace: Path, copied: Callable[[str], Path], tmp_path: Path
 ) -> None:
+    pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
     notebook = copied(NAME)
     homes = {name: str(tmp_path / name) for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "MPLCONFIGDIR")}
     done = subprocess.run(
