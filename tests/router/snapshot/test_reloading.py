@@ -1,44 +1,58 @@
 """Serving a catalog while it is published anew: whole answers, nothing left behind, nothing bad let in."""
 
+import asyncio
 import gc
 import logging
 import os
+import random
 import shutil
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import accumulate, islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from router import Router, SettingsInvalid, SnapshotInvalid
+from router import RequestInvalid, Router, SettingsInvalid, SnapshotInvalid
 from router.contract import FORMAT_VERSION, MANIFEST
-from router.snapshot.reloading import ReloadingSnapshot
+from router.fingerprint import file_sha256
+from router.snapshot.reloading import ReloadingSnapshot, pauses_between_looks
 from router.snapshot.snapshot import Snapshot
-from router.store import open_store
+from router.store import SnapshotStore, open_store
 from simulations.soak.threads import known_answers, routing_threads
 from tests.support.fake_encoder import FakeEncoder
-from tests.support.publishing import Publications, corrupt, sign
+from tests.support.publishing import Publications, corrupt, look, sign
 from tests.support.threads import Own
+from tests.support.waiting import until
 
 LOOK = 0.02
 REQUEST = "give the customer their money back"
 
 
-@pytest.fixture
-def office(tmp_path: Path, snapshot: Path) -> Publications:
-    """A catalog of two snapshots, `first` and `second`; the first is published."""
+def _published(tmp_path: Path, snapshot: Path, weights: dict[str, float] | None) -> Publications:
     publications = Publications(tmp_path, snapshot)
     publications.add("first")
-    publications.add("second", weights={"description": 1})
+    publications.add("second", weights=weights)
+    publications.add("third")
     publications.publish("first")
     return publications
+
+
+@pytest.fixture
+def office(tmp_path: Path, thin: Path) -> Publications:
+    """A catalog of three snapshots that open quickly; the first is published."""
+    return _published(tmp_path, thin, None)
+
+
+@pytest.fixture
+def whole(tmp_path: Path, snapshot: Path) -> Publications:
+    """A catalog of three snapshots with vectors, of which the second ranks by descriptions alone."""
+    return _published(tmp_path, snapshot, {"description": 1})
 
 
 @pytest.fixture
@@ -48,14 +62,6 @@ def counted() -> Iterator[None]:
     gc.disable()
     yield
     gc.enable()
-
-
-def until(happens: Callable[[], object], seconds: float = 20) -> bool:
-    """Wait until something happens; return False where it does not happen in time."""
-    end = time.monotonic() + seconds
-    while not happens() and time.monotonic() < end:
-        time.sleep(0.005)
-    return bool(happens())
 
 
 @pytest.fixture(autouse=True)
@@ -68,9 +74,18 @@ def watchers(own: Own) -> list[str]:
     return own.names("quartermaster")
 
 
-def test_a_reload_serves_what_was_published_and_answers_name_it(office: Publications) -> None:
-    router = Router.open(office.folder)
-    office.publish("second")
+def mend(office: Publications, broken: Path) -> None:
+    """Put a damaged file of the second snapshot right."""
+    broken.unlink()
+    shutil.copyfile(office.folder / "first" / broken.relative_to(office.folder / "second"), broken)
+
+
+def test_a_reload_serves_what_was_published_and_answers_name_it(whole: Publications) -> None:
+    router = Router.open(whole.folder)
+    before = router._live.snapshot
+    whole.publish("first")
+    assert router.reload() is False and router._live.snapshot is before, "what serves already is not opened"
+    whole.publish("second")
     assert router.route(REQUEST).snapshot == "first"
     assert router.reload() is True
     routed = router.route("refunds a charge", explain=True)
@@ -78,42 +93,25 @@ def test_a_reload_serves_what_was_published_and_answers_name_it(office: Publicat
     assert set(routed[0].ranks) == {"description"}
 
 
-def test_a_reload_of_what_serves_already_opens_nothing(office: Publications) -> None:
-    router = Router.open(office.folder)
-    before = router._live.snapshot
-    office.publish("first")
-    assert router.reload() is False
-    assert router._live.snapshot is before
-
-
-def test_a_router_over_a_snapshots_own_folder_stays_with_it(
-    office: Publications, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    router = Router.open(office.folder / "first")
-    office.publish("second")
-    assert router.reload() is False
-    monkeypatch.chdir(office.folder)
-    assert Router(Snapshot.open(Path("first"))).reload() is False
-
-
-def test_a_link_to_a_snapshot_is_followed_when_it_is_set_anew(office: Publications, tmp_path: Path) -> None:
-    link = tmp_path / "serving"
-    link.symlink_to(office.folder / "first")
-    router = Router.open(link)
-    link.unlink()
-    link.symlink_to(office.folder / "second")
-    assert router.reload() is True
-    assert router.route(REQUEST).snapshot == "second"
-
-
-def test_a_relative_path_is_that_of_the_folder_it_was_opened_in(
+def test_a_router_stays_with_a_snapshots_own_folder_and_follows_a_link_and_a_relative_path(
     office: Publications, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    link = tmp_path / "serving"
+    link.symlink_to(office.folder / "first")
     monkeypatch.chdir(office.folder.parent)
-    router = Router.open(office.folder.name)
+    linked, own, relative = Router.open(link), Router.open(office.folder / "first"), Router.open(office.folder.name)
     monkeypatch.chdir(tmp_path)
     office.publish("second")
-    assert router.reload() is True
+    link.unlink()
+    link.symlink_to(office.folder / "second")
+    assert (linked.reload(), own.reload(), relative.reload()) == (True, False, True)
+    assert linked.route(REQUEST).snapshot == "second"
+    link.unlink()
+    link.symlink_to(office.folder / "third")
+    look(linked)
+    assert linked.manifest.snapshot == "third"
+    monkeypatch.chdir(office.folder)
+    assert Router(Snapshot.open(Path("first"))).reload() is False
 
 
 BAD: dict[str, Callable[[Publications], object]] = {
@@ -123,7 +121,7 @@ BAD: dict[str, Callable[[Publications], object]] = {
     ),
     "half published": lambda office: (office.folder / "second" / MANIFEST).unlink(),
     "cut short": lambda office: shutil.rmtree(office.folder / "second" / "name"),
-    "of no snapshot": lambda office: office.point("third\n"),
+    "of no snapshot": lambda office: office.point("fourth\n"),
     "leading elsewhere": lambda office: office.point("../elsewhere\n"),
 }
 
@@ -137,8 +135,7 @@ def test_what_cannot_be_opened_is_refused_and_the_old_one_serves_on(office: Publ
     with pytest.raises(SnapshotInvalid):
         router.reload()
     assert router.route(REQUEST) == before
-    office.add("mended")
-    office.publish("mended")
+    office.publish("third")
     assert router.reload() is True
 
 
@@ -164,115 +161,132 @@ def mapped(folder: Path) -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.usefixtures("counted")
-def test_a_request_under_way_is_answered_by_the_old_snapshot_which_goes_with_it(office: Publications) -> None:
-    encoder = Gated()
-    reloading = ReloadingSnapshot(
-        replace(Snapshot.open(office.folder / "first"), encoder=encoder), open_store(office.folder)
-    )
+def test_a_request_under_way_is_answered_by_the_old_snapshot_which_goes_with_it(whole: Publications) -> None:
+    encoder, answers = Gated(), []
+    gated = replace(Snapshot.open(whole.folder / "first"), encoder=encoder)
+    reloading = ReloadingSnapshot(gated, open_store(whole.folder))
     router, old = Router(reloading), weakref.ref(reloading.snapshot)
-    answers = []
-    routing_threads = threading.Thread(target=lambda: answers.append(router.route(REQUEST, explain=True)))
-    routing_threads.start()
+    del gated
+    asking = threading.Thread(target=lambda: answers.append(router.route(REQUEST, explain=True)))
+    asking.start()
     assert encoder.entered.wait(20)
-    office.publish("second")
-    sign(office.folder / "second", lambda manifest: manifest["encoder"].update(revision="another"))
+    whole.publish("second")
+    sign(whole.folder / "second", lambda manifest: manifest["encoder"].update(revision="another"))
     assert router.reload() is True
     assert router.route(REQUEST).snapshot == "second"
-    assert old() is not None and mapped(office.folder / "first")
+    assert old() is not None and mapped(whole.folder / "first")
     encoder.go.set()
-    routing_threads.join()
+    asking.join()
     assert answers[0].snapshot == answers[0].recipe == "first"
     assert old() is None
-    assert until(lambda: not mapped(office.folder / "first"))
-    assert mapped(office.folder / "second")
+    assert until(lambda: not mapped(whole.folder / "first"))
+    assert mapped(whole.folder / "second")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.usefixtures("counted")
-def test_reloads_leave_neither_threads_nor_mappings_nor_files_behind(office: Publications) -> None:
-    router = Router.open(office.folder)
+def test_reloads_leave_neither_threads_nor_mappings_nor_files_behind(whole: Publications) -> None:
+    router = Router.open(whole.folder)
 
     def held() -> tuple[int, int]:
-        return len(list(Path("/proc/self/task").iterdir())), mapped(office.folder)
+        return len(list(Path("/proc/self/task").iterdir())), mapped(whole.folder)
 
     before = held()
     for name in ("second", "first") * 2:
-        office.publish(name)
+        whole.publish(name)
         assert router.reload() is True
         router.route(REQUEST)
     # Tantivy's own threads notice that their index went when they next wake, within half a second.
     assert until(lambda: held() <= before), (before, held())
 
 
-def test_a_new_snapshot_of_the_same_encoder_shares_it_and_its_cache(office: Publications) -> None:
-    router = Router.open(office.folder, request_cache=7)
+def test_a_new_snapshot_shares_the_encoder_and_its_cache_where_that_is_the_same(whole: Publications) -> None:
+    router = Router.open(whole.folder, request_cache=7)
     router.route(REQUEST)
     encoder = router._live.snapshot.encoder
-    office.publish("second")
+    whole.publish("second")
     router.reload()
     router.route(REQUEST, recipe="published")
     assert router._live.snapshot.encoder is encoder
     assert (router.cache.hits, router.cache.misses) == (1, 1)
-
-
-def test_a_new_snapshot_of_another_encoder_begins_with_an_empty_cache(office: Publications) -> None:
-    router = Router.open(office.folder, request_cache=7)
-    router.route(REQUEST)
-    sign(office.folder / "second", lambda manifest: manifest["encoder"].update(query_prefix="query: "))
-    office.publish("second")
+    sign(whole.folder / "third", lambda manifest: manifest["encoder"].update(query_prefix="query: "))
+    whole.publish("third")
     router.reload()
     assert (router.cache.size, router.cache.capacity) == (0, 7)
 
 
 def test_watching_picks_up_what_is_published_and_close_ends_it(office: Publications, own: Own) -> None:
-    def serves(name: str) -> bool:
-        return router.route(REQUEST).snapshot == name
-
     with Router.open(office.folder, watch=LOOK) as router:
         assert len(watchers(own)) == 1
         for name in ("second", "first", "second"):
             office.publish(name)
-            assert until(partial(serves, name))
+            assert until(lambda name=name: router.route(REQUEST).snapshot == name)  # type: ignore[misc]
     assert watchers(own) == []
     office.publish("first")
-    time.sleep(3 * LOOK)
     assert router.route(REQUEST).snapshot == "second"
     assert router.reload() is True
 
 
-def test_watching_warns_once_of_a_bad_snapshot_and_takes_the_next(
+def test_a_bad_snapshot_is_warned_of_once_and_the_next_one_taken(
     office: Publications, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken = corrupt(office.add("broken"))
-    with caplog.at_level(logging.INFO, "router"), Router.open(office.folder, watch=LOOK) as router:
-        office.publish("broken")
-        assert until(lambda: caplog.records)
-        time.sleep(5 * LOOK)
-        assert router.route(REQUEST).snapshot == "first"
-        office.publish("second")
-        assert until(lambda: router.manifest.snapshot == "second")
-        assert until(lambda: len(caplog.records) == 2)
-    refused, served = caplog.records
-    assert (refused.name, refused.levelname) == ("router", "WARNING")
-    assert str(broken) in refused.message and "first goes on serving" in refused.message
-    assert served.levelname == "INFO" and "second serves, after first" in served.message
-
-
-def test_a_snapshot_that_was_mended_serves_when_it_is_published_again(office: Publications) -> None:
+    router = Router.open(office.folder)
     broken = corrupt(office.folder / "second")
-    with Router.open(office.folder, watch=LOOK) as router:
+    with caplog.at_level(logging.INFO, "router"):
         office.publish("second")
-        time.sleep(5 * LOOK)
-        shutil.copyfile(office.folder / "first" / broken.relative_to(office.folder / "second"), broken)
-        office.publish("second")
-        assert until(lambda: router.manifest.snapshot == "second")
+        for _ in range(5):
+            look(router)
+        office.publish("third")
+        look(router)
+    refused, served = caplog.records
+    assert (refused.name, refused.levelname, served.levelname) == ("router", "WARNING", "INFO")
+    assert str(broken) in refused.message and "first goes on serving" in refused.message
+    assert "third serves, after first" in served.message
 
 
-def test_without_watch_there_is_no_thread(office: Publications, own: Own) -> None:
+@pytest.mark.parametrize("looks", [4, 400])
+def test_a_snapshot_that_was_mended_is_taken_at_the_latest_after_64_looks(office: Publications, looks: int) -> None:
+    router = Router.open(office.folder)
+    broken = corrupt(office.folder / "second")
+    office.publish("second")
+    for _ in range(looks):
+        look(router)
+    mend(office, broken)
+    for _ in range(65):
+        look(router)
+    assert router.manifest.snapshot == "second"
+
+
+def test_a_snapshot_that_was_mended_serves_at_once_when_it_is_published_again(office: Publications) -> None:
+    router = Router.open(office.folder)
+    broken = corrupt(office.folder / "second")
+    office.publish("second")
+    for _ in range(100):
+        look(router)
+    mend(office, broken)
+    office.publish("second")
+    look(router)
+    assert router.manifest.snapshot == "second"
+
+
+def test_without_watch_there_is_no_thread_and_a_closed_router_answers(office: Publications, own: Own) -> None:
     router = Router.open(office.folder)
     assert watchers(own) == []
     router.close()
     assert router.route(REQUEST).snapshot == "first"
+
+
+def test_a_request_that_waits_when_the_router_closes_is_told_so(whole: Publications) -> None:
+    async def ask() -> list[object]:
+        router = Router.open(whole.folder)
+        waiting = [asyncio.ensure_future(router.route_async("undo a payment")) for _ in range(40)]
+        await asyncio.sleep(0)
+        await router.aclose()
+        return list(await asyncio.gather(*waiting, return_exceptions=True))
+
+    refused = [answer for answer in asyncio.run(ask()) if isinstance(answer, BaseException)]
+    assert refused
+    assert all(isinstance(answer, RequestInvalid) and "closed" in str(answer) for answer in refused)
 
 
 @pytest.mark.usefixtures("counted")
@@ -296,36 +310,100 @@ def test_a_forked_child_watches_on(office: Publications) -> None:
         assert until(lambda: router.manifest.snapshot == "second")
 
 
-@pytest.mark.parametrize("watch", [0, -1, float("nan"), float("inf"), True])
-def test_an_interval_out_of_its_range_is_refused_by_name(office: Publications, watch: float) -> None:
-    with pytest.raises(SettingsInvalid, match=r"watch is .*above 0"):
-        Router.open(office.folder, watch=watch)
+@pytest.mark.parametrize("watch", ["5", True, 0, -1, float("nan"), float("inf"), 1e10])
+def test_watch_out_of_its_range_is_refused_with_the_range(office: Publications, watch: object) -> None:
+    with pytest.raises(SettingsInvalid, match=r"watch is .* above 0, up to 86,400"):
+        Router.open(office.folder, watch=watch)  # type: ignore[arg-type]
 
 
-def test_no_answer_is_wrong_while_snapshots_come_and_go(office: Publications, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_answer_is_wrong_while_snapshots_come_and_go(whole: Publications, caplog: pytest.LogCaptureFixture) -> None:
     requests = [REQUEST, "which cards were declined", "open an issue, then tell the team in slack", "will it rain"]
-    known = known_answers([office.folder / "first", office.folder / "second"], requests)
+    known = known_answers([whole.folder / "first", whole.folder / "second"], requests)
     assert not {first.ids for first in known["first"].values()} & {second.ids for second in known["second"].values()}
-    corrupt(office.add("broken"))
+    corrupt(whole.folder / "third")
 
-    def noticed(name: str) -> bool:
-        return name in (router.manifest.snapshot, *_refused(caplog))
-
-    def answered_since(answered: int) -> bool:
-        return soak.answers.total() > answered + 12
+    def refused() -> int:
+        return sum(record.levelname == "WARNING" for record in caplog.records)
 
     with (
-        Router.open(office.folder, watch=LOOK, request_cache=2) as router,
+        Router.open(whole.folder, watch=LOOK, request_cache=2) as router,
         routing_threads(router, known, threads=4) as soak,
     ):
-        for name in ("second", "broken", "first", "second"):
-            office.publish(name)
-            assert until(partial(noticed, name))
-            assert until(partial(answered_since, soak.answers.total()))
+        for name in ("second", "third", "first", "second"):
+            whole.publish(name)
+            assert until(lambda name=name: refused() if name == "third" else router.manifest.snapshot == name)  # type: ignore[misc]
+            enough = soak.answers.total() + 8
+            assert until(lambda enough=enough: soak.answers.total() > enough)  # type: ignore[misc]
     assert (soak.errors, soak.wrong) == ([], [])
-    assert set(soak.answers) == {"first", "second"}
-    assert len(_refused(caplog)) == 1
+    assert set(soak.answers) == {"first", "second"} and refused() == 1
 
 
-def _refused(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return ["broken" for record in caplog.records if record.levelname == "WARNING"]
+def panicking(folder: Path) -> None:
+    """Overwrite numbers of an index, which make Tantivy panic when it is opened."""
+    path = next((folder / "name").glob("*.fast"))
+    data = bytearray(path.read_bytes())
+    data[50:58] = b"\xff" * 8
+    path.unlink()  # a link
+    path.write_bytes(data)
+    sign(folder, lambda manifest: manifest["files"].update({f"name/{path.name}": file_sha256(path)}))
+
+
+def test_a_snapshot_that_panics_does_not_end_the_watching(
+    office: Publications, caplog: pytest.LogCaptureFixture
+) -> None:
+    panicking(office.folder / "second")
+    with Router.open(office.folder, watch=LOOK) as router:
+        office.publish("second")
+        assert until(lambda: "PanicException" in caplog.text)
+        assert router.route("refund").snapshot == "first"
+        office.publish("third")
+        assert until(lambda: router.manifest.snapshot == "third")
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RecursionError("deep"), OSError("gone"), SystemExit(1)])
+def test_no_error_ends_the_watching(
+    office: Publications, error: BaseException, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: object, **__: object) -> Snapshot:
+        raise error
+
+    with Router.open(office.folder, watch=LOOK) as router, monkeypatch.context() as patched:
+        patched.setattr(Snapshot, "open", fails)
+        office.publish("second")
+        assert until(lambda: caplog.records)
+        patched.undo()
+        office.publish("third")
+        assert until(lambda: router.manifest.snapshot == "third")
+
+
+def test_a_store_that_fails_does_not_end_the_watching(office: Publications, caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(SnapshotStore):
+        failures = 0
+
+        def publication(self) -> tuple[str, int] | None:
+            if self.failures:
+                self.failures -= 1
+                raise BaseException("the client of a bucket")
+            return super().publication()
+
+    store = Failing.at(office.folder)
+    assert isinstance(store, Failing)
+    with Router.open(store, watch=LOOK) as router:
+        store.failures = 2
+        assert until(lambda: not store.failures)
+        office.publish("second")
+        assert until(lambda: router.manifest.snapshot == "second")
+    assert "looking for a new snapshot failed" in caplog.text
+
+
+def test_watchers_that_start_together_look_all_through_the_interval_and_an_interval_apart() -> None:
+    looks = [[*accumulate(islice(pauses_between_looks(5.0, random.Random(seed)), 40))] for seed in range(1_000)]
+    for begin in (0, 10, 100):
+        by_tenth = [
+            sum(begin + tenth / 2 <= at < begin + (tenth + 1) / 2 for row in looks for at in row) for tenth in range(10)
+        ]
+        assert sum(by_tenth) == pytest.approx(1_000, rel=0.05)  # one look each in five seconds
+        assert max(by_tenth) < 150  # all 1,000 without the spread
+    first, *others = islice(pauses_between_looks(5.0, random.Random(1)), 1_000)
+    assert 0 <= first <= 5
+    assert 4.5 <= min(others) < 4.55 < 5.45 < max(others) <= 5.5

@@ -33,11 +33,6 @@ def recount(folder: Path, counts: np.ndarray, formats: tuple[str, ...], details:
     replace(manifest, files=files, token_formats=formats, token_details=details).write(folder)
 
 
-def test_a_build_names_the_formats_and_details_of_its_counts(snapshot: Path) -> None:
-    manifest = Manifest.read(snapshot)
-    assert (manifest.token_formats, manifest.token_details) == (FORMATS, DETAILS)
-
-
 def test_counts_without_names_are_those_of_the_first_formats(
     snapshot: Path, copied: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -74,13 +69,12 @@ def test_counts_of_a_format_that_are_not_there_are_estimated_with_a_warning(
     assert len(routed) and routed.tokens is not None and routed.tokens <= 2 * tokens["openai"]["full"]
 
 
-def test_a_snapshot_that_lacks_a_detail_has_all_of_them_estimated(copied: Path) -> None:
+def test_a_snapshot_that_lacks_a_detail_has_all_estimated_and_one_whose_counts_do_not_fit_is_refused(
+    copied: Path,
+) -> None:
     counts = np.load(copied / TOKEN_COUNTS)
     recount(copied, counts[:, :, :2], FORMATS, DETAILS[:2])
     assert (Snapshot.open(copied).token_counts > 0).all()
-
-
-def test_counts_that_do_not_fit_their_names_are_refused(copied: Path) -> None:
-    recount(copied, np.load(copied / TOKEN_COUNTS), FORMATS[1:], DETAILS)
+    recount(copied, counts, FORMATS[1:], DETAILS)
     with pytest.raises(SnapshotInvalid, match=f"in {len(FORMATS) - 1} forms and 3 details"):
         Router.open(copied)

@@ -1,29 +1,51 @@
-"""A router with trusted keys opens what they signed, and nothing else."""
+"""A router with trusted keys opens what they signed and nothing older, unless an operator signs that it shall."""
 
 import json
+import logging
 import os
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from router import Router, SettingsInvalid, SnapshotInvalid, SnapshotUntrusted
-from router.contract import CATALOG_DB, MANIFEST, SIGNATURE
+from router.contract import CATALOG_DB, MANIFEST, POINTER_SIGNATURE, SIGNATURE, Manifest
+from router.serving.http.metrics import Metrics
+from router.serving.page.comparing import SnapshotCache
 from router.signing.private_keys import generate
+from router.signing.statement import Statement
 from router.store import Signing as By
-from router.store import SnapshotStore, decisions, sign_manifest
-from tests.support.publishing import sign
+from router.store import SnapshotStore, decisions, sign_manifest, sign_snapshot
+from tests.support.publishing import corrupt, look, sign
 from tests.support.signing import SignedOffice
+from tests.support.stores import put
 from tests.support.zip_store import ZipStore
+
+REFUSED = b"quartermaster_publication_refused 1.0"
 
 
 @pytest.fixture
-def office(tmp_path: Path, snapshot: Path) -> SignedOffice:
-    made = SignedOffice(tmp_path, snapshot)
-    made.signed("first")
-    made.publish("first")
+def office(tmp_path: Path, thin: Path) -> SignedOffice:
+    """Three signed snapshots, numbered 1 to 3, of which the second serves."""
+    made = SignedOffice(tmp_path, thin)
+    for name in ("first", "second", "third"):
+        made.signed(name)
+    made.publish("second")
     return made
+
+
+@pytest.fixture
+def store(office: SignedOffice, tmp_path: Path) -> SnapshotStore:
+    return SnapshotStore(tmp_path, "office")
+
+
+@pytest.fixture
+def opened(office: SignedOffice) -> Callable[..., Router]:
+    """Opens a router that trusts the office's key."""
+    return lambda **options: Router.open(office.folder, trusted_keys=office.keys, **options)
 
 
 def replaced(path: Path, data: bytes) -> None:
@@ -32,30 +54,40 @@ def replaced(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def test_a_signed_snapshot_opens_and_an_unsigned_one_does_not(office: SignedOffice) -> None:
-    assert Router.open(office.folder, trusted_keys=office.keys).manifest.snapshot == "first"
-    (office.folder / "first" / SIGNATURE).unlink()
+def test_a_signed_snapshot_opens_and_an_unsigned_one_does_not(
+    office: SignedOffice, opened: Callable[..., Router]
+) -> None:
+    router = opened()
+    assert router.manifest.snapshot == "second"
+    for name in ("second", "third"):
+        (office.folder / name / SIGNATURE).unlink()
     with pytest.raises(SnapshotUntrusted, match=r"not signed by a trusted key: it has no manifest\.sig\.json"):
-        Router.open(office.folder, trusted_keys=office.keys)
-    assert Router.open(office.folder).manifest.snapshot == "first"
+        opened()
+    assert Router.open(office.folder).manifest.snapshot == "second"
+    office.publish("third")
+    with pytest.raises(SnapshotUntrusted):
+        router.reload()
+    assert router.manifest.snapshot == "second"
 
 
-def test_a_change_of_any_file_is_refused(office: SignedOffice) -> None:
-    folder = office.folder / "first"
+def test_a_change_of_any_file_is_refused(office: SignedOffice, opened: Callable[..., Router]) -> None:
+    folder = office.folder / "second"
     names = [*json.loads((folder / MANIFEST).read_bytes())["files"], MANIFEST, SIGNATURE]
-    assert CATALOG_DB in names and len(names) > 15
+    assert CATALOG_DB in names and len(names) > 10
     for name in names:
         data = (folder / name).read_bytes()
         place = data.index(b'"sig": ') + 12 if name == SIGNATURE else len(data) // 2
         replaced(folder / name, data[:place] + bytes((data[place] ^ 1,)) + data[place + 1 :])
         with pytest.raises(SnapshotInvalid):
-            Router.open(office.folder, trusted_keys=office.keys)
+            opened()
         replaced(folder / name, data)
-    assert Router.open(office.folder, trusted_keys=office.keys)
+    assert opened()
 
 
-def test_a_change_of_any_field_is_refused_though_every_checksum_is_right(office: SignedOffice) -> None:
-    folder = office.folder / "first"
+def test_a_change_of_any_field_is_refused_though_every_checksum_is_right(
+    office: SignedOffice, opened: Callable[..., Router]
+) -> None:
+    folder = office.folder / "second"
     before = (folder / MANIFEST).read_bytes()
     fields = json.loads(before)
     assert len(fields) > 20
@@ -67,79 +99,80 @@ def test_a_change_of_any_field_is_refused_though_every_checksum_is_right(office:
 
         sign(folder, change)
         with pytest.raises(SnapshotUntrusted if isinstance(fields[name], str | int) else SnapshotInvalid):
-            Router.open(office.folder, trusted_keys=office.keys)
+            opened()
         replaced(folder / MANIFEST, before)
     sign(folder, lambda manifest: manifest.update(held=["a reason"]))
     with pytest.raises(SnapshotUntrusted, match=r"manifest\.json was changed after it was signed"):
-        Router.open(office.folder, trusted_keys=office.keys)
+        opened()
     replaced(folder / MANIFEST, before)
-    assert Router.open(office.folder, trusted_keys=office.keys)
+    assert opened()
 
 
-def test_the_signature_of_another_snapshot_is_refused(office: SignedOffice) -> None:
-    second = office.signed("second")
-    shutil.copyfile(office.folder / "first" / SIGNATURE, second / SIGNATURE)
+def test_a_statement_about_another_snapshot_or_of_another_catalog_is_refused(
+    office: SignedOffice, opened: Callable[..., Router]
+) -> None:
+    signature, data = office.folder / "second" / SIGNATURE, (office.folder / "second" / MANIFEST).read_bytes()
+    shutil.copyfile(office.folder / "first" / SIGNATURE, signature)
     with pytest.raises(SnapshotUntrusted, match="that of 'first'"):
-        Router.open(second, trusted_keys=office.keys)
+        opened()
+    statement = Statement.of(data, Manifest.read(office.folder / "second"))
+    for fields, told in (({"catalog": "crm"}, "'second' of the catalog 'crm'"), ({"snapshot": "x"}, "signs 'x'")):
+        signature.write_text(replace(statement, **fields).envelope().signed_by(office.signer).to_json())
+        with pytest.raises(SnapshotUntrusted, match=told):
+            opened()
 
 
-def test_another_catalog_of_the_same_key_does_not_serve_in_its_place(office: SignedOffice) -> None:
+def test_a_catalog_serves_in_no_others_place_and_is_named_where_it_lies_elsewhere(
+    office: SignedOffice, opened: Callable[..., Router], tmp_path: Path
+) -> None:
+    (tmp_path / "crm").symlink_to(office.folder)  # a link does not choose the catalog
+    copy = shutil.copytree(office.folder / "second", tmp_path / "elsewhere" / "second")
+    os.unlink(copy / CATALOG_DB)  # no router needs it
+    for place, expected in ((tmp_path / "crm", "crm"), (copy, "elsewhere")):
+        with pytest.raises(SnapshotUntrusted, match=f"'{expected}' is expected"):
+            Router.open(place, trusted_keys=office.keys)
+    assert Router.open(copy, trusted_keys=office.keys, catalog="office")
     office.signed("foreign", catalog="crm")
     office.publish("foreign")
     with pytest.raises(SnapshotUntrusted, match="of the catalog 'crm', and 'office' is expected"):
-        Router.open(office.folder, trusted_keys=office.keys)
-    assert Router.open(office.folder, trusted_keys=office.keys, catalog="crm").manifest.catalog == "crm"
+        opened()
+    assert opened(catalog="crm").manifest.catalog == "crm"
 
 
-def test_a_link_does_not_choose_the_catalog(office: SignedOffice, tmp_path: Path) -> None:
-    link = tmp_path / "crm"
-    link.symlink_to(office.folder)
-    with pytest.raises(SnapshotUntrusted, match="'crm' is expected"):
-        Router.open(link, trusted_keys=office.keys)
-
-
-def test_a_copy_elsewhere_is_opened_where_its_catalog_is_named(office: SignedOffice, tmp_path: Path) -> None:
-    copy = shutil.copytree(office.folder / "first", tmp_path / "elsewhere" / "first")
-    os.unlink(copy / CATALOG_DB)  # no router needs it
-    with pytest.raises(SnapshotUntrusted, match="'elsewhere' is expected"):
-        Router.open(copy, trusted_keys=office.keys)
-    assert Router.open(copy, trusted_keys=office.keys, catalog="office")
-
-
-def test_a_store_elsewhere_needs_the_catalogs_name(office: SignedOffice, tmp_path: Path) -> None:
+def test_a_store_without_a_name_needs_the_catalogs_and_keeps_no_signed_pointer(
+    office: SignedOffice, tmp_path: Path
+) -> None:
     store = ZipStore(tmp_path / "local")
-    with store.staging("0" * 64) as staged:
-        shutil.copytree(office.folder / "first", staged, dirs_exist_ok=True)
-        store.seal(staged)
-    store.publish("first")
+    for name in ("first", "second"):
+        put(store, office.folder / name)
+        store.publish(name)
     with pytest.raises(SettingsInvalid, match="zip://office does not tell its catalog's name"):
         Router.open(store, trusted_keys=office.keys)
-    assert Router.open(store, trusted_keys=office.keys, catalog="office").manifest.snapshot == "first"
+    assert Router.open(store, trusted_keys=office.keys, catalog="office").manifest.snapshot == "second"
     with pytest.raises(SettingsInvalid, match="cannot keep a signed pointer"):
-        store.publish("first")
-        with store.staging("1" * 64) as staged:
-            shutil.copytree(office.signed("second"), staged, dirs_exist_ok=True)
-            store.seal(staged)
-        store.publish("second")
         decisions.use(store, "first", By(office.signer))
 
 
 def test_keys_are_rotated_without_a_pause(office: SignedOffice, tmp_path: Path) -> None:
-    new = generate(tmp_path / "new.pem")
-    sign_manifest(office.folder / "first", new)
+    new, other = generate(tmp_path / "new.pem"), generate(tmp_path / "other.pem")
+    sign_manifest(office.folder / "second", new)
     for keys in (office.keys, [*office.keys, new.public.text], [new.public.text]):
         assert Router.open(office.folder, trusted_keys=keys)
-    other = generate(tmp_path / "other.pem")
     with pytest.raises(SnapshotUntrusted, match="is not trusted"):
         Router.open(office.folder, trusted_keys=[other.public.text])
 
 
-def test_signing_again_signs_nothing_that_somebody_else_wrote(office: SignedOffice) -> None:
-    folder = office.folder / "first"
-    row = json.loads((folder / SIGNATURE).read_text())
-    replaced(folder / SIGNATURE, json.dumps({**row, "payload": "e30="}).encode())
-    sign_manifest(folder, office.signer)
-    assert json.loads((folder / SIGNATURE).read_text()) == row
+def test_signing_signs_nothing_that_somebody_else_wrote_or_damaged(office: SignedOffice) -> None:
+    signature = office.folder / "first" / SIGNATURE
+    row = json.loads(signature.read_text())
+    signature.write_text(json.dumps({**row, "payload": "e30="}))
+    sign_manifest(office.folder / "first", office.signer)
+    assert json.loads(signature.read_text()) == row
+    (office.folder / "third" / SIGNATURE).unlink()
+    replaced(office.folder / "third" / CATALOG_DB, b"x")
+    with pytest.raises(SnapshotInvalid, match="corrupt"):
+        sign_snapshot(office.folder / "third", office.signer)
+    assert not (office.folder / "third" / SIGNATURE).exists()
 
 
 def test_catalog_and_state_without_keys_are_refused(office: SignedOffice, tmp_path: Path) -> None:
@@ -148,9 +181,140 @@ def test_catalog_and_state_without_keys_are_refused(office: SignedOffice, tmp_pa
             Router.open(office.folder, **options)
 
 
-def test_a_store_of_unsigned_snapshots_rolls_back_as_before(tmp_path: Path, snapshot: Path) -> None:
-    made = SignedOffice(tmp_path, snapshot)
-    for number, name in enumerate(("first", "second"), 1):
-        made.add(name, sequence=number, content_hash=name, inputs_hash=name)
-    made.publish("second")
-    assert SnapshotStore(tmp_path, "office").rollback() == "first"
+def test_a_newer_snapshot_serves_and_an_older_one_is_refused_and_told(
+    office: SignedOffice, opened: Callable[..., Router], caplog: pytest.LogCaptureFixture
+) -> None:
+    router = opened()
+    office.publish("first")
+    with caplog.at_level(logging.WARNING, "router"):
+        look(router)
+        look(router)
+    assert router.manifest.snapshot == "second"
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "has number 1, and second with number 2 has served" in caplog.text
+    assert "has number 1" in router.refusal and REFUSED in Metrics(router).exposition()
+    office.signed("twin", sequence=2)
+    office.publish("twin")
+    with pytest.raises(SnapshotUntrusted, match="has number 2, and second with number 2 has served"):
+        router.reload()
+    office.publish("third")
+    look(router)
+    assert (router.manifest.snapshot, router.refusal) == ("third", "")
+    assert REFUSED not in Metrics(router).exposition()
+
+
+def test_an_operator_goes_back_by_a_signature_of_a_later_number(
+    office: SignedOffice, store: SnapshotStore, opened: Callable[..., Router], tmp_path: Path
+) -> None:
+    state = tmp_path / "trust.json"
+    router = opened(trust_state=state)
+    before = (office.folder / "first" / MANIFEST).read_bytes()
+    assert decisions.rollback(store, By(office.signer)) == "first"
+    look(router)
+    assert router.manifest.snapshot == "first"
+    assert json.loads(state.read_text())["office"]["counter"] == 4
+    assert (office.folder / "first" / MANIFEST).read_bytes() == before
+    replayed = (office.folder / POINTER_SIGNATURE).read_bytes()
+    # The snapshot that was left is older now, also for a router that starts again.
+    office.publish("second")
+    for again in (router.reload, lambda: opened(trust_state=state)):
+        with pytest.raises(SnapshotUntrusted, match="has number 2, and first with number 4 has served"):
+            again()
+    decisions.use(store, "second", By(office.signer))
+    look(router)
+    assert router.manifest.snapshot == "second"
+    # An old pointer that is put back makes nothing serve.
+    (office.folder / POINTER_SIGNATURE).write_bytes(replayed)
+    office.publish("first")
+    with pytest.raises(SnapshotUntrusted, match="number 4, and second with number 5"):
+        router.reload()
+
+
+def test_builds_after_a_rollback_are_newer_and_one_that_it_overtook_is_signed_as_the_newest(
+    office: SignedOffice, store: SnapshotStore, opened: Callable[..., Router]
+) -> None:
+    decisions.rollback(store, By(office.signer))
+    router = opened()
+    store.publish("third")  # a build that took number 3 before the rollback took 4
+    with pytest.raises(SnapshotUntrusted):
+        router.reload()
+    decisions.sign_published(store, "third", office.signer)
+    assert router.reload() and router.manifest.snapshot == "third"
+    number = decisions.next_sequence(store)
+    assert number == 6
+    office.signed("fourth", sequence=number)
+    office.publish("fourth")
+    assert router.reload() and router.manifest.snapshot == "fourth"
+
+
+def test_without_a_key_a_rollback_is_refused_unless_it_is_wanted_or_nothing_is_signed(
+    office: SignedOffice, store: SnapshotStore
+) -> None:
+    with pytest.raises(SettingsInvalid, match="give --sign-key FILE, or --unsigned"):
+        decisions.rollback(store)
+    assert store.current() == "second"
+    assert decisions.rollback(store, By(optional=True)) == "first"
+    store.publish("second")
+    for name in ("first", "second", "third"):
+        (office.folder / name / SIGNATURE).unlink()
+    (office.folder / POINTER_SIGNATURE).unlink(missing_ok=True)
+    decisions.release(store, "second")
+    assert store.rollback() == "first"
+
+
+def test_a_held_snapshot_serves_once_it_is_signed(
+    office: SignedOffice, store: SnapshotStore, opened: Callable[..., Router]
+) -> None:
+    held = office.signed("held", held=["too few tools"])
+    (held / SIGNATURE).unlink()  # as a build leaves it
+    before = (held / MANIFEST).read_bytes()
+    router = opened()
+    with pytest.raises(SettingsInvalid, match="not signed"):
+        decisions.use(store, "held")
+    decisions.use(store, "held", By(office.signer))
+    assert router.reload() and router.manifest.snapshot == "held"
+    assert (held / MANIFEST).read_bytes() == before
+
+
+def test_a_state_outlasts_a_restart_and_is_shared_by_catalogs(
+    office: SignedOffice, opened: Callable[..., Router], tmp_path: Path
+) -> None:
+    state = tmp_path / "state" / "trust.json"
+    with pytest.raises(SnapshotUntrusted, match="Its folder must be writable"):
+        opened(trust_state=state)
+    state.parent.mkdir()
+    for _ in range(2):  # the same snapshot again
+        opened(trust_state=state)
+    office.signed("foreign", catalog="crm", sequence=1)
+    Router.open(office.folder / "foreign", trusted_keys=office.keys, catalog="crm", trust_state=state)
+    office.publish("first")
+    with pytest.raises(SnapshotUntrusted, match="second with number 2 has served"):
+        opened(trust_state=state)
+    assert json.loads(state.read_text()).keys() == {"crm", "office"}
+    for text in ("", "[]", '{"office": {"counter": 0}}', "{" * 90_000):
+        state.write_text(text)
+        with pytest.raises(SettingsInvalid, match=r"trust\.json cannot be read"):
+            opened(trust_state=state)
+
+
+def test_a_snapshot_that_does_not_open_is_not_counted_as_served(
+    office: SignedOffice, opened: Callable[..., Router]
+) -> None:
+    router = opened()
+    corrupt(office.folder / "third")
+    office.publish("third")
+    with pytest.raises(SnapshotInvalid, match="corrupt"):
+        router.reload()
+    office.signed("twin", sequence=3)
+    office.publish("twin")
+    assert router.reload()
+
+
+def test_pages_compare_older_signed_snapshots_and_no_others(
+    office: SignedOffice, opened: Callable[..., Router]
+) -> None:
+    cache = SnapshotCache(office.folder, opened().trust)
+    assert cache.opened("first").manifest.snapshot == "first"
+    (office.folder / "third" / SIGNATURE).unlink()
+    with pytest.raises(SnapshotUntrusted):
+        cache.opened("third")
