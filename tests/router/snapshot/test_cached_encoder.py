@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -32,7 +32,6 @@ class Counting(FakeEncoder):
         return np.array([[len(text), ord(text[0])] for text in texts], np.float32).reshape(len(texts), 2)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(TEXTS), max_size=6)), st.integers(1, 4), st.integers(1, 3))
 def test_vectors_are_those_of_the_encoder_whatever_was_asked_before(
     calls: list[list[str]], capacity: int, batch: int
@@ -48,15 +47,12 @@ def test_vectors_are_those_of_the_encoder_whatever_was_asked_before(
 def test_the_longest_unused_goes_first() -> None:
     inner = Counting()
     encoder = CachedEncoder(inner, 2)
+    assert encoder.statistics.hit_rate == 0
     for request in ("a", "b", "a", "c", "a", "b"):
         encoder.encode_request(request)
     assert inner.batches == [["a"], ["b"], ["c"], ["b"]]
     assert encoder.statistics == CacheStatistics(hits=2, misses=4, size=2, capacity=2)
     assert encoder.statistics.hit_rate == pytest.approx(1 / 3)
-
-
-def test_before_the_first_request_the_hit_rate_is_zero() -> None:
-    assert CacheStatistics().hit_rate == 0
 
 
 def test_what_is_lacking_is_encoded_in_batches_of_like_length_each_text_once() -> None:
@@ -65,28 +61,27 @@ def test_what_is_lacking_is_encoded_in_batches_of_like_length_each_text_once() -
     encoder.encode_request("eee")
     encoder.encode_requests(["bb", "a", "eee", "cccc", "a", "ddddd"])
     assert inner.batches == [["eee"], ["a", "bb"], ["cccc", "ddddd"]]
-
-
-def test_long_texts_share_no_batch_for_its_memory_stays_taken() -> None:
-    inner = Counting()
+    # Long texts share no batch, for its memory stays taken.
     CachedEncoder(inner, 10, batch=16).encode_requests(["a" * 3000, "b" * 3001, "c" * 10, "d" * 11])
-    assert [len(batch) for batch in inner.batches] == [2, 1, 1]
+    assert [len(batch) for batch in inner.batches[3:]] == [2, 1, 1]
 
 
-def test_a_request_with_its_parts_is_kept_as_one_and_apart_from_the_request_alone() -> None:
+def test_a_request_with_its_parts_is_kept_as_one_and_taken_for_no_other_request() -> None:
     class Parted(Counting):
         def encode_parts(self, request: str, parts: Sequence[Spans]) -> NDArray[np.float32] | None:
             return self.encode([request, *(request[spans[0][0] : spans[0][1]] for spans in parts)]) if parts else None
 
-    encoder = CachedEncoder(Parted(), 4)
-    for _ in range(2):
-        found = encoder.encode_parts("ab then c", [[(0, 2)], [(8, 9)]])
-        assert found is not None
-        assert found.tolist() == [[9, 97], [2, 97], [1, 99]]
-    encoder.encode_requests(["ab then c"])
-    assert (encoder.statistics.hits, encoder.statistics.misses, encoder.statistics.size) == (1, 2, 2)
-    assert encoder.encode_parts("ab", []) is None
-    assert encoder.statistics.size == 2
+    inner, request, parts = Parted(), "ab then c", [[(0, 2)], [(8, 9)]]
+    encoder = CachedEncoder(inner, 4)
+    encoder.encode_requests([f"{request}\0{parts}"])
+    first = encoder.encode_parts(request, parts)
+    assert first is not None and first.tolist() == [[9, 97], [2, 97], [1, 99]]
+    assert encoder.encode_parts(request, parts) is first and len(inner.batches) == 2
+    encoder.encode_requests([request])
+    assert (encoder.statistics.hits, encoder.statistics.misses, encoder.statistics.size) == (1, 3, 3)
+    assert encoder.encode_parts("ab", []) is None and encoder.statistics.size == 3
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 1
 
 
 def test_two_threads_encode_at_once() -> None:
@@ -128,54 +123,16 @@ def test_many_threads_get_the_right_vectors_and_every_look_up_is_counted() -> No
     assert encoder.statistics.size <= 8
 
 
-def test_a_router_keeps_requests_and_says_how_often_it_had_them(snapshot: Path) -> None:
-    router = Router.open(snapshot, request_cache=9)
-    first, again = router.route(REQUEST), router.route(REQUEST)
-    assert first == again
-    assert router.cache == CacheStatistics(hits=1, misses=1, size=1, capacity=9)
-    router.route(REQUEST, recipe="lexical")
-    assert router.cache.hits == 1
-
-
-def test_unless_asked_for_nothing_is_kept_and_answers_are_the_same(snapshot: Path) -> None:
-    router = Router.open(snapshot)
-    keeping = Router.open(snapshot, request_cache=1)
-    assert router.route(REQUEST, explain=True) == keeping.route(REQUEST, explain=True)
-    assert router.cache == CacheStatistics()
-
-
-@pytest.mark.parametrize("size", [-1, 1.5, True, None])
-def test_a_size_out_of_its_range_is_refused_by_name(snapshot: Path, size: int) -> None:
-    with pytest.raises(SettingsInvalid, match="request_cache is"):
-        Router.open(snapshot, request_cache=size)
-
-
-class Telling(Counting):
-    """An encoder that tells parts: a row for the request and one a part."""
-
-    def encode_parts(self, request: str, parts: Sequence[Spans]) -> NDArray[np.float32]:
-        self.batches.append([request])
-        return np.stack([np.full(4, row, np.float32) for row in range(1 + len(parts))])
-
-
-def test_a_request_and_its_parts_are_kept_as_one() -> None:
-    inner = Telling()
-    encoder = CachedEncoder(inner, 4)
-    first = encoder.encode_parts("a, then b", [[(0, 1)], [(8, 9)]])
-    assert first is not None and first.shape == (3, 4)
-    assert encoder.encode_parts("a, then b", [[(0, 1)], [(8, 9)]]) is first
-    assert len(inner.batches) == 1
-    assert encoder.statistics == CacheStatistics(hits=1, misses=1, size=1, capacity=4)
-    with pytest.raises(ValueError, match="read-only"):
-        first[0] = 1
-
-
-def test_no_request_is_taken_for_the_parts_of_another() -> None:
-    encoder = CachedEncoder(Telling(), 4)
-    parts = [[(0, 1)], [(8, 9)]]
-    encoder.encode_requests([f"a, then b\0{parts}"])
-    told = encoder.encode_parts("a, then b", parts)
-    assert told is not None and told.shape == (3, 4)
+def test_a_router_keeps_requests_where_it_is_asked_to_and_answers_the_same(snapshot: Path) -> None:
+    keeping, plain = Router.open(snapshot, request_cache=9), Router.open(snapshot)
+    assert keeping.route(REQUEST) == keeping.route(REQUEST) == plain.route(REQUEST)
+    assert keeping.cache == CacheStatistics(hits=1, misses=1, size=1, capacity=9)
+    keeping.route(REQUEST, recipe="lexical")
+    assert keeping.cache.hits == 1
+    assert plain.cache == CacheStatistics()
+    for size in (-1, 1.5, True, None):
+        with pytest.raises(SettingsInvalid, match="request_cache is"):
+            Router.open(snapshot, request_cache=size)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -1,3 +1,5 @@
+"""Globs match what `fnmatch` matches, in linear time."""
+
 import fnmatch
 import re
 import time

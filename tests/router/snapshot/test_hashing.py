@@ -30,16 +30,36 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int
         os.close(descriptor)
 
 
-@pytest.mark.parametrize("threads", [0, 1, 2, 9])
-def test_every_file_has_its_sha256_whoever_hashes_it(opened: list[int], threads: int) -> None:
-    expected = [hashlib.sha256(content).hexdigest() for content in CONTENTS]
-    hashed = hash_opened(opened, threads, lambda: None)
-    assert [hashed[descriptor] for descriptor in opened] == expected
-    assert "quartermaster-hash" not in " ".join(thread.name for thread in threading.enumerate())
+def running() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("quartermaster-hash")]
 
 
-def test_no_file_is_a_result_too() -> None:
-    assert hash_opened([], 2, lambda: None) == {}
+@pytest.mark.parametrize("threads", [0, 1, 2, 9, "no thread more"])
+def test_every_file_has_its_sha256_or_its_error_whoever_hashes_it(
+    opened: list[int], threads: int | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha256 = hashing._sha256
+
+    def failing(descriptor: int, buffer: memoryview) -> str:
+        if descriptor == opened[2]:
+            raise OSError(errno.EIO, "the disk fails")
+        return sha256(descriptor, buffer)
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    if isinstance(threads, str):
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        threads = 2
+    assert hash_opened([], threads, lambda: None) == {}
+    expected = {one: hashlib.sha256(content).hexdigest() for one, content in zip(opened, CONTENTS, strict=True)}
+    assert hash_opened(opened, threads, lambda: None) == expected
+    for descriptor in opened:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    monkeypatch.setattr(hashing, "_sha256", failing)
+    hashed = dict(hash_opened(opened, threads, lambda: None))
+    assert isinstance(hashed.pop(opened[2]), OSError) and hashed.items() <= expected.items()
+    assert running() == []
 
 
 def test_the_caller_goes_on_beside_the_threads(opened: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,44 +81,6 @@ def test_the_caller_goes_on_beside_the_threads(opened: list[int], monkeypatch: p
     monkeypatch.setattr(hashing, "_sha256", waiting)
     assert len(hash_opened(opened, 1, meanwhile)) == len(CONTENTS)
     assert callers == [threading.main_thread()]
-
-
-@pytest.mark.parametrize("threads", [0, 2])
-def test_a_file_that_cannot_be_read_has_its_error(
-    opened: list[int], threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sha256 = hashing._sha256
-
-    def failing(descriptor: int, buffer: memoryview) -> str:
-        if descriptor == opened[2]:
-            raise OSError(errno.EIO, "the disk fails")
-        return sha256(descriptor, buffer)
-
-    monkeypatch.setattr(hashing, "_sha256", failing)
-    hashed = hash_opened(opened, threads, lambda: None)
-    assert [isinstance(hashed[descriptor], OSError) for descriptor in opened] == [False, False, True, False, False]
-
-
-def test_what_the_caller_raises_is_raised_after_the_threads_have_ended(opened: list[int]) -> None:
-    def interrupted() -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        hash_opened(opened, 2, interrupted)
-    assert "quartermaster-hash" not in " ".join(thread.name for thread in threading.enumerate())
-
-
-def test_files_are_hashed_where_the_system_gives_no_thread_more(
-    opened: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    hashed = hash_opened(opened, 2, lambda: None)
-    assert [hashed[descriptor] for descriptor in opened] == [
-        hashlib.sha256(content).hexdigest() for content in CONTENTS
-    ]
 
 
 def test_no_thread_reads_on_after_the_wait_for_it_was_interrupted_twice(
@@ -124,4 +106,4 @@ def test_no_thread_reads_on_after_the_wait_for_it_was_interrupted_twice(
     monkeypatch.setattr(threading.Thread, "join", interrupted)
     with pytest.raises(KeyboardInterrupt):
         hash_opened(opened, 1, lambda: began.wait(30))
-    assert "quartermaster-hash" not in " ".join(thread.name for thread in threading.enumerate())
+    assert running() == []

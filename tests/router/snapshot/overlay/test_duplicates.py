@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from router.record import ToolRecord
@@ -58,7 +58,6 @@ def as_a_build_would(records: list[ToolRecord]) -> set[frozenset[str]]:
 
 
 @given(st.lists(DRAWN, unique_by=lambda drawn: drawn[:2], max_size=8))
-@settings(max_examples=60, deadline=None)
 def test_a_build_and_a_registration_agree_on_duplicates(base: Snapshot, drawn: list[tuple[str, str, str]]) -> None:
     registered = [record(f"{provider}/query{suffix}", text) for provider, suffix, text in drawn]
     overlaid = apply_overlay(base, Overlay().registered(registered))

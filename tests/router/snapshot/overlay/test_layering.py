@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -22,7 +22,7 @@ from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.overlay.records import OverlaidRecords
 from router.snapshot.snapshot import Snapshot
 from router.tools.definitions import records_of
-from tests.router.snapshot.overlay.small_catalogs import built, record
+from tests.router.snapshot.overlay.small_catalogs import record
 from tests.support.factories import TOOLS
 from tests.support.fake_encoder import FakeEncoder
 
@@ -206,8 +206,8 @@ def test_what_was_encoded_before_is_not_encoded_again(base: Snapshot) -> None:
     assert isinstance(second.records, OverlaidRecords) and len(second.records.registered) == 3
 
 
-def test_a_snapshot_without_vectors_takes_an_overlay_too(tmp_path: Path) -> None:
-    base = Snapshot.open(built(tmp_path))
+def test_a_snapshot_without_vectors_takes_an_overlay_too(thin: Path) -> None:
+    base = Snapshot.open(thin)
     assert ids(apply_overlay(base, Overlay().registered([MEETING])), REQUEST)[0] == MEETING.tool_id
 
 
@@ -230,7 +230,6 @@ SCHEMAS = st.recursive(
 @given(TEXTS, TEXTS, SCHEMAS)
 @example("\x00", "\ud800", {"properties": {"\udfff": {"$ref": "#/properties/\udfff"}}})
 @example("a" * 300_000, "b " * 300_000, {"properties": {"c" * 300_000: {"enum": ["d" * 9_000] * 30}}})
-@settings(max_examples=60, deadline=None)
 def test_whatever_a_server_sends_is_refused_or_served(base: Snapshot, name: str, said: str, schema: Any) -> None:
     try:
         tools = records_of([{"name": name, "description": said, "inputSchema": schema}], said)

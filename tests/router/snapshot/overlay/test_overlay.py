@@ -2,11 +2,12 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from router.errors import SettingsInvalid, SnapshotInvalid
@@ -18,77 +19,30 @@ from tests.router.snapshot.overlay.small_catalogs import record
 START, STOP = record("start_meeting"), record("stop_meeting")
 
 
-def test_a_method_gives_another_overlay_and_leaves_the_first_as_it_was() -> None:
+def test_what_is_said_last_of_a_tool_holds_and_each_method_gives_another_overlay() -> None:
     empty = Overlay()
     one = empty.registered([START])
     two = one.removed([START.tool_id])
-    assert not empty
-    assert list(one.tools) == ["zoom/start_meeting"]
+    assert not empty and list(one.tools) == ["zoom/start_meeting"]
     assert not two.tools and two.gone == {"zoom/start_meeting"}
+    again = two.registered([START])
+    assert list(again.tools) == [START.tool_id] and not again.gone
 
 
-def test_what_is_said_last_of_a_tool_holds() -> None:
-    overlay = Overlay().registered([START]).removed([START.tool_id]).registered([START])
-    assert list(overlay.tools) == [START.tool_id] and not overlay.gone
-
-
-def test_a_list_drops_what_its_source_had_registered_and_nothing_of_others() -> None:
+def test_a_list_drops_what_its_source_had_registered_and_takes_what_is_registered_later() -> None:
     other = record("start_meeting", "teams")
     overlay = Overlay().registered([START, other], source="zoom").registered([record("mail", None)], source="mail")
     # Of the source "zoom" or of its provider: the tool of "teams" came from "zoom" as well.
-    assert sorted(overlay.replaced("zoom", [STOP]).tools) == ["mail", "zoom/stop_meeting"]
+    listed = overlay.replaced("zoom", [STOP])
+    assert sorted(listed.tools) == ["mail", "zoom/stop_meeting"]
+    assert listed.registered([START]).lists == {"zoom": {START.tool_id, STOP.tool_id}}
 
 
-def test_a_tool_registered_after_its_source_was_listed_is_on_the_list() -> None:
-    overlay = Overlay().replaced("zoom", [START]).registered([STOP])
-    assert overlay.lists == {"zoom": {START.tool_id, STOP.tool_id}}
-
-
-def test_phrases_stay_with_a_tool_that_is_registered_again_without() -> None:
-    phrases = {START.tool_id: ["  call the\nteam ", "", "call the team", "dial in"]}
-    overlay = Overlay().registered([START], phrases=phrases).registered([record("start_meeting", description="New.")])
-    assert overlay.tools[START.tool_id].phrases == ("call the team", "dial in")
-
-
-@pytest.mark.parametrize(
-    ("phrases", "said"),
-    [
-        ({"zoom/none": ["x"]}, "phrases for 'zoom/none', which is not among the tools"),
-        ({START.tool_id: "call"}, "must be a list of texts"),
-        ({START.tool_id: [3]}, "must be a list of texts"),
-        ({START.tool_id: None}, "must be a list of texts"),
-        ({START.tool_id: 5}, "must be a list of texts"),
-        (["call"], r"phrases are \['call'\], they must be lists of texts by tool id"),
-        ({START.tool_id: [str(number) for number in range(33)]}, "33 phrases, it may have 32"),
-    ],
-)
-def test_phrases_that_are_none_are_refused_by_name(phrases: Any, said: str) -> None:
-    with pytest.raises(SettingsInvalid, match=said):
-        Overlay().registered([START], phrases=phrases)
-
-
-def test_a_source_without_a_name_and_one_id_for_a_list_of_them_are_refused() -> None:
-    with pytest.raises(SettingsInvalid, match="the source is ' ', it must be a name"):
-        Overlay().replaced(" ", [START])
-    with pytest.raises(SettingsInvalid, match="the source is ' ', it must be a name"):
-        Overlay().registered([START], " ")
-    with pytest.raises(SettingsInvalid, match="the ids are 'zoom/start_meeting', they must be a list"):
-        Overlay().removed("zoom/start_meeting")
-    with pytest.raises(SettingsInvalid, match="the ids are None, they must be a list"):
-        Overlay().removed(None)  # type: ignore[arg-type]
-
-
-def test_phrases_of_a_generator_are_kept() -> None:
-    texts: Any = (text for text in ("call the team", "dial in"))
+def test_phrases_are_cleaned_and_stay_with_a_tool_that_is_registered_again_without() -> None:
+    texts: Any = (text for text in ("  call the\nteam ", "", "call the team", "dial in"))
     overlay = Overlay().registered([START], phrases={START.tool_id: texts})
+    overlay = overlay.registered([record("start_meeting", description="New.")])
     assert overlay.tools[START.tool_id].phrases == ("call the team", "dial in")
-    with pytest.raises(SettingsInvalid, match="the id 3 is not a text"):
-        Overlay().removed([3])  # type: ignore[list-item]
-
-
-def test_two_tools_of_one_id_are_refused() -> None:
-    with pytest.raises(SettingsInvalid, match="two tools have the id 'zoom/start_meeting'"):
-        Overlay().registered([START, START])
 
 
 def test_equal_overlays_have_one_revision_and_an_empty_one_has_none() -> None:
@@ -97,11 +51,38 @@ def test_equal_overlays_have_one_revision_and_an_empty_one_has_none() -> None:
     assert Overlay().revision == ""
 
 
+NOT_TEXTS = "must be a list of texts"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        *(
+            (lambda overlay, phrases=phrases: overlay.registered([START], phrases=phrases), said)
+            for phrases, said in (
+                ({"zoom/none": ["x"]}, "phrases for 'zoom/none', which is not among the tools"),
+                *(({START.tool_id: texts}, NOT_TEXTS) for texts in ("call", [3], None, 5)),
+                (["call"], r"phrases are \['call'\], they must be lists of texts by tool id"),
+                ({START.tool_id: [*map(str, range(33))]}, "33 phrases, it may have 32"),
+            )
+        ),
+        (lambda overlay: overlay.replaced(" ", [START]), "the source is ' ', it must be a name"),
+        (lambda overlay: overlay.registered([START], " "), "the source is ' ', it must be a name"),
+        (lambda overlay: overlay.removed("zoom/x"), "the ids are 'zoom/x', they must be a list"),
+        (lambda overlay: overlay.removed(None), "the ids are None, they must be a list"),
+        (lambda overlay: overlay.removed([3]), "the id 3 is not a text"),
+        (lambda overlay: overlay.registered([START, START]), "two tools have the id 'zoom/start_meeting'"),
+    ],
+)
+def test_what_is_no_change_is_refused_by_name(change: Callable[[Overlay], Overlay], said: str) -> None:
+    with pytest.raises(SettingsInvalid, match=said):
+        change(Overlay())
+
+
 # Anything that JSON can say, half surrogate pairs and NUL aside: `record_of` lets none in.
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(texts.filter(str.strip), max_size=4, unique=True), st.lists(texts, max_size=3), st.lists(texts, max_size=2)
 )

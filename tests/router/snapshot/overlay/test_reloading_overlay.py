@@ -137,7 +137,7 @@ def test_whatever_is_changed_each_id_serves_once_as_it_was_said_last(
     }
     run_state_machine_as_test(
         Model,
-        settings=settings(max_examples=12, stateful_step_count=12, deadline=None, derandomize=True),
+        settings=settings(max_examples=settings().max_examples // 2, stateful_step_count=12),
     )
 
 
@@ -156,25 +156,12 @@ def test_a_reload_lays_the_overlay_over_the_new_snapshot_and_leaves_out_what_tha
     )
 
 
-def test_a_change_that_fails_changes_nothing(office: Publications) -> None:
+def test_a_change_or_a_publication_that_fails_changes_nothing(office: Publications) -> None:
     reloading = ReloadingSnapshot.open(office.folder)
     reloading.change(lambda overlay: overlay.registered([tool("alpha")]))
     before = reloading.snapshot
     with pytest.raises(SettingsInvalid):
         reloading.change(lambda overlay: overlay.registered([tool("beta"), tool("beta")]))
-
-    def breaks(overlay: Overlay) -> Overlay:
-        raise RuntimeError("half way")
-
-    with pytest.raises(RuntimeError):
-        reloading.change(breaks)
-    assert reloading.snapshot is before
-
-
-def test_a_corrupt_publication_leaves_snapshot_and_overlay_serving(office: Publications) -> None:
-    reloading = ReloadingSnapshot.open(office.folder)
-    reloading.change(lambda overlay: overlay.registered([tool("alpha")]))
-    before = reloading.snapshot
     corrupt(office.folder / "second")
     office.publish("second")
     with pytest.raises(SnapshotInvalid):
@@ -197,13 +184,13 @@ def test_a_saved_overlay_serves_again_after_a_restart(office: Publications, tmp_
 
 
 def test_each_answer_is_wholly_before_or_wholly_after_a_change(office: Publications) -> None:
-    """Eight threads ask while two tools come and go together, in one of two versions, and snapshots are published."""
+    """Four threads ask while two tools come and go together, in one of two versions, and snapshots are published."""
     reloading = ReloadingSnapshot.open(office.folder)
     router = Router(reloading)
     pairs = [[tool("alpha", version), tool("beta", version)] for version in (1, 2)]
     allowed = {()} | {tuple(sorted(record.description for record in pair)) for pair in pairs}
     wrong: list[object] = []
-    asked = [0] * 8
+    asked = [0] * 4
     ended = threading.Event()
 
     def ask(which: int) -> None:
@@ -217,15 +204,15 @@ def test_each_answer_is_wholly_before_or_wholly_after_a_change(office: Publicati
         except Exception as error:  # noqa: BLE001 - the test says which
             wrong.append(error)
 
-    threads = [threading.Thread(target=ask, args=(which,)) for which in range(8)]
+    threads = [threading.Thread(target=ask, args=(which,)) for which in range(4)]
     for thread in threads:
         thread.start()
-    for turn in range(20):
+    for turn in range(10):
         pair = pairs[turn % 2]
         reloading.change(partial(Overlay.registered, records=pair))
         if turn % 3 == 2:
             reloading.change(partial(Overlay.removed, tool_ids=[record.tool_id for record in pair]))
-        if turn % 10 == 9:
+        if turn % 5 == 4:
             office.add(f"later{turn}")  # of the first: it has neither
             office.publish(f"later{turn}")
             reloading.reload()

@@ -6,6 +6,7 @@ import shutil
 import stat
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from router.fingerprint import file_sha256
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import downloading, pulling
 from router.snapshot.store.bucket.daemons import Stopped
+from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
 from router.snapshot.store.bucket.place import cache_place
 from router.snapshot.store.bucket.reader import BucketReader
 from router.store import SnapshotStore
@@ -194,6 +196,20 @@ def test_large_files_come_in_ranges(store: BucketReader, proxy: FaultyProxy, mon
     proxy.plan.set(Fault("cut answer", "GET", FILES, share=0.3, times=5))
     Snapshot.open(store.local_folder("a"), whole=True)
     assert max(fetched(proxy).values()) > 3
+
+
+def test_a_line_that_breaks_off_often_and_brings_some_bytes_each_time_brings_the_file(
+    store: BucketReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Objects.stream_range
+
+    def broken_off(objects: Objects, name: str, start: int, length: int) -> Iterator[bytes]:
+        yield from whole(objects, name, start, min(length, 1_000))
+        if length > 1_000:
+            raise ObjectUnavailable("the line broke off")
+
+    monkeypatch.setattr(Objects, "stream_range", broken_off)
+    Snapshot.open(store.local_folder("a"), whole=True)
 
 
 def test_a_bucket_that_sends_more_than_it_said_is_not_read_further(
