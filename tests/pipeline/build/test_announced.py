@@ -20,6 +20,7 @@ from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.failure import attached
 from pipeline.ledger import Ledger
 from pipeline.settings import load
+from router.store import SnapshotStore
 from tests.pipeline.monitoring.receiver import Receiver, receiver
 from tests.support.command_line import called
 from tests.support.places import ROOT
@@ -89,32 +90,45 @@ def test_each_bad_night_is_told_and_the_first_good_one_after_it(folder: Path, se
             if name in names:
                 file.write_text("{" + file.read_text(encoding="utf-8"), encoding="utf-8")
 
+    def succeeded() -> float:
+        return metrics(folder)["last_success_timestamp_seconds"]
+
     assert (night(), night()) == ([], [])
     assert metrics(folder)["is_unchanged"] == 1 and metrics(folder)["snapshot_bytes"] > 10_000
-    success = metrics(folder)["last_success_timestamp_seconds"]
+    success = succeeded()
     broken("mail")
     assert night() == [["stale", "degraded"]]
-    assert server.posted[0].json()["stale_sources"] == ["mail.json"]
+    assert server.posted[0].json()["stale_sources"] == ["mail.json"] and succeeded() > success
+    success = succeeded()
     broken("mail", "chat", "files")
     assert night() == [["held", "stale", "degraded"]]
+    assert succeeded() <= success  # held is no success; the ledger knows the end of the run, just before
     broken(*NAMES)
-    assert night() == [["failed"]]
-    told = server.posted[0].json()
-    assert (told["exit_code"], told["previous"], told["catalog"]) == (3, "held", "office")
-    assert metrics(folder)["is_failed"] == 1 and metrics(folder)["last_success_timestamp_seconds"] >= success
+    with pytest.raises(RunAborted) as stopped, failures_announced(folder):
+        server.posted.clear()
+        run(folder)
+    run_of_error = attached(stopped.value)  # so that it is told once
+    assert run_of_error is not None and run_of_error.identity() == {"catalog": "office", "run": 5}
+    (posted,) = server.posted
+    told = posted.json()
+    assert (told["event"], told["exit_code"], told["previous"], told["catalog"]) == ("failed", 3, "held", "office")
+    assert metrics(folder)["is_failed"] == metrics(folder)["exit_code"] - 2 == 1 and succeeded() <= success
     broken()
     assert (night(), night()) == ([["recovered"]], [])
 
 
-def test_an_error_knows_its_run_and_is_told_once(folder: Path, server: Receiver) -> None:
-    (folder / "metrics.prom").write_text("old", encoding="utf-8")
-    for name in NAMES:
-        (folder / f"{name}.json").unlink()
-    with pytest.raises(RunAborted) as stopped, failures_announced(folder):
-        run(folder)
-    run_of_error = attached(stopped.value)
-    assert run_of_error is not None and run_of_error.identity() == {"catalog": "office", "run": 1}
-    assert len(server.posted) == 1 and metrics(folder)["exit_code"] == 3
+def test_an_unchanged_night_that_a_gate_would_hold_is_told_and_is_no_success(folder: Path, server: Receiver) -> None:
+    run(folder)
+    success = metrics(folder)["last_success_timestamp_seconds"]
+    (folder / "mail.json").write_text('[{"name": 7}, {"name": 8}]', encoding="utf-8")
+    with (folder / "catalog.toml").open("a", encoding="utf-8") as settings:
+        settings.write("[publish]\nmax_rejected_share = 0.1\n")
+    for _ in range(2):
+        report = run(folder)
+        SnapshotStore(folder.parent / "ws", "office").publish(report.snapshot.name)  # an operator lets it serve
+    assert (report.outcome, len(report.held)) == ("unchanged", 1)
+    assert server.posted[-1].json()["event"] == "held"
+    assert metrics(folder)["last_success_timestamp_seconds"] <= success
 
 
 def test_a_ledger_that_another_build_holds_is_told(folder: Path, server: Receiver) -> None:
@@ -151,15 +165,12 @@ def test_an_experiment_is_not_told(folder: Path, server: Receiver) -> None:
 def test_a_hook_that_fails_leaves_outcome_and_exit_code_as_they_are(folder: Path, server: Receiver) -> None:
     server.status = 500
     (folder / "mail.json").write_text("{bad", encoding="utf-8")
+    assert called(folder.parent, "build", folder, "--plan").returncode == 0
+    assert server.posted == []  # a plan tells nobody
     done = called(folder.parent, "build", folder, "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["outcome"] == "published"
     assert "WARNING the hook failed: notify.url at 127.0.0.1 answered 500" in done.stderr
     assert "WARNING degraded: 1 source could not be read: mail.json" in done.stderr
-
-
-def test_a_plan_tells_nobody(folder: Path, server: Receiver) -> None:
-    assert called(folder.parent, "build", folder, "--plan").returncode == 0
-    assert server.posted == []
 
 
 def test_a_build_that_is_ended_by_sigterm_is_told(folder: Path, server: Receiver, tmp_path: Path) -> None:
@@ -193,16 +204,6 @@ def test_a_build_that_is_ended_by_sigterm_is_told(folder: Path, server: Receiver
     assert metrics(folder)["exit_code"] == 143
 
 
-def test_a_ledger_of_before_without_these_figures_tells_the_run_before(
-    folder: Path, server: Receiver, tmp_path: Path
-) -> None:
-    run(folder)
-    with Ledger.open(tmp_path / "ws") as ledger:
-        ledger._connection.execute("UPDATE runs SET counts = NULL, area = NULL, outcome = 'failed'")
-    run(folder)
-    assert [posted.json()["event"] for posted in server.posted] == ["recovered"]
-
-
 def test_the_command_line_prints_one_json_object_for_a_build_that_failed(folder: Path) -> None:
     for name in NAMES:
         (folder / f"{name}.json").unlink()
@@ -213,13 +214,18 @@ def test_the_command_line_prints_one_json_object_for_a_build_that_failed(folder:
     assert "mail.json" in said["error"]["message"]
 
 
-def test_what_was_lost_of_a_restored_ledger_is_told_though_the_build_fails(folder: Path, server: Receiver) -> None:
+def test_a_run_of_a_version_before_and_what_was_lost_of_a_restored_ledger_are_told(
+    folder: Path, server: Receiver
+) -> None:
     run(folder)
+    with Ledger.open(folder.parent / "ws") as ledger:
+        ledger._connection.execute("UPDATE runs SET counts = NULL, area = NULL, outcome = 'failed'")
+    run(folder)
+    assert [posted.json()["event"] for posted in server.posted] == ["recovered"]
     (folder.parent / "ws" / "ledger.duckdb").unlink()
     for name in NAMES:
         (folder / f"{name}.json").unlink()
     with pytest.raises(RunAborted):
         run(folder)
-    (posted,) = server.posted
-    assert posted.json()["events"] == ["failed", "degraded"]
-    assert "was missing; it was restored" in posted.json()["reasons"][1]
+    told = server.posted[-1].json()
+    assert told["events"] == ["failed", "degraded"] and "was missing; it was restored" in told["reasons"][1]

@@ -59,7 +59,7 @@ def build_into(catalog_folder: Path, tmp_path: Path, address: str) -> Callable[.
 
 
 def test_a_build_publishes_into_the_bucket_and_finds_it_unchanged_from_another_machine(
-    build_into: Callable[..., BuildReport], tmp_path: Path, address: str
+    build_into: Callable[..., BuildReport], catalog_folder: Path, tmp_path: Path, address: str
 ) -> None:
     first = build_into("one")
     assert first.outcome == "published"
@@ -68,8 +68,12 @@ def test_a_build_publishes_into_the_bucket_and_finds_it_unchanged_from_another_m
     assert (again.outcome, again.snapshot.name) == ("unchanged", first.snapshot.name)
     assert Router.open(tmp_path / "two/snapshots/office").route(REQUEST).ids
     assert SnapshotStore(tmp_path / "two", "office").current() == first.snapshot.name
+    settings = load(catalog_folder, QUICK | {"publish": {"to": address}}, environment={})
+    planned = plan(settings, workspace=tmp_path / "three")
+    assert (planned.serving, planned.new) == (first.snapshot.name, 0)
 
 
+@pytest.mark.nightly
 def test_the_second_snapshot_sends_only_what_is_new(build_into: Callable[..., BuildReport], proxy: FaultyProxy) -> None:
     build_into()
     assert build_into(more="lend_a_bicycle").outcome == "published"
@@ -77,10 +81,13 @@ def test_the_second_snapshot_sends_only_what_is_new(build_into: Callable[..., Bu
     assert len(sent) > 20 and set(sent.values()) == {1}
 
 
-def test_a_bucket_that_cannot_be_reached_stops_the_build_before_anything_is_read(
+def test_a_bucket_that_cannot_be_reached_or_written_stops_the_build_before_anything_is_read(
     build_into: Callable[..., BuildReport], tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BucketStore, "__init__", partialmethod(BucketStore.__init__, patience_s=0.1))
+    proxy.plan.set(Fault("error", "PUT"))
+    with pytest.raises(RunAborted, match="clock"):
+        build_into()
     proxy.refuse()
     with pytest.raises(RunAborted, match="does not answer"):
         build_into()
@@ -88,15 +95,7 @@ def test_a_bucket_that_cannot_be_reached_stops_the_build_before_anything_is_read
         assert ledger.last_end("office", "snapshots", ("failed", "published")) is None
 
 
-def test_a_bucket_that_refuses_writes_stops_the_build(
-    build_into: Callable[..., BuildReport], address: str, monkeypatch: pytest.MonkeyPatch, proxy: FaultyProxy
-) -> None:
-    monkeypatch.setattr(BucketStore, "__init__", partialmethod(BucketStore.__init__, patience_s=0.1))
-    proxy.plan.set(Fault("error", "PUT"))
-    with pytest.raises(RunAborted, match="clock"):
-        build_into()
-
-
+@pytest.mark.nightly
 def test_an_upload_that_fails_leaves_the_snapshot_in_the_workspace(
     build_into: Callable[..., BuildReport], tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +135,7 @@ def test_a_build_does_not_publish_over_what_another_has_published_since_it_began
     assert build_into("one", more="water_the_plants").outcome == "published"
 
 
+@pytest.mark.nightly
 def test_a_build_that_waited_for_another_compares_with_what_that_one_published(
     build_into: Callable[..., BuildReport],
 ) -> None:
@@ -152,6 +152,7 @@ def test_a_build_that_waited_for_another_compares_with_what_that_one_published(
     assert build_into("one", more="lend_a_bicycle").outcome == "published"
 
 
+@pytest.mark.nightly
 def test_a_rollback_in_the_bucket_is_heeded_by_a_build_on_another_machine(
     build_into: Callable[..., BuildReport], tmp_path: Path, address: str
 ) -> None:
@@ -161,15 +162,6 @@ def test_a_rollback_in_the_bucket_is_heeded_by_a_build_on_another_machine(
     held = build_into("two", more="lend_a_bicycle")
     assert held.outcome == "held" and "rolled back from" in held.held[0]
     assert BucketStore(address, tmp_path / "reader/snapshots/office").current() == first.snapshot.name
-
-
-def test_a_plan_compares_with_what_the_bucket_serves(
-    build_into: Callable[..., BuildReport], catalog_folder: Path, tmp_path: Path, address: str
-) -> None:
-    first = build_into("one")
-    settings = load(catalog_folder, QUICK | {"publish": {"to": address}}, environment={})
-    planned = plan(settings, workspace=tmp_path / "three")
-    assert (planned.serving, planned.new) == (first.snapshot.name, 0)
 
 
 def test_an_experiment_never_leaves_the_workspace(

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,16 @@ from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
-from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from router import Router, Signal
 from router.contract import DOCUMENT_SIGNALS, VECTOR_OFFSETS, VECTOR_SCALES, VECTORS
 from router.retrieval.retrievers import ToolVectors
+from tests.support.notes import Notes
 from tests.support.places import ROOT
+from tests.support.quick import QUICK
+from tests.support.rows import edit
+
+Run = Callable[..., BuildReport]
 
 
 @pytest.fixture
@@ -31,206 +36,144 @@ def catalog(catalog_folder: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(encoder_folder: Path, tmp_path: Path) -> Any:
-    """Build a catalog in the test's own workspace."""
+def first(workspace: Path, snapshot: Path, tmp_path: Path) -> Path:
+    """The snapshot of the catalog in a copy of the session's workspace."""
+    shutil.copytree(workspace, tmp_path / "ws")
+    return tmp_path / "ws" / "snapshots" / "office" / snapshot.name
 
-    def _run(path: Path, encoder: str | None = None, **sections: dict[str, Any]) -> BuildReport:
-        overrides = {"vectors": {"encoder": encoder or str(encoder_folder)}, **sections}
-        return build(load(path, overrides, environment={}), workspace=tmp_path / "ws")
+
+@pytest.fixture
+def run(catalog: Path, encoder_folder: Path, tmp_path: Path) -> Run:
+    """Build the catalog in that workspace."""
+
+    def _run(force: bool = False, **sections: dict[str, Any]) -> BuildReport:
+        settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}, **sections}, environment={})
+        return build(settings, workspace=tmp_path / "ws", force=force)
 
     return _run
 
 
-def edit(path: Path, position: int, **fields: Any) -> None:
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    rows[position].update(fields)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
-def test_a_build_publishes_a_snapshot_that_the_router_opens(run: Any, catalog: Path, tmp_path: Path) -> None:
-    report = run(catalog)
-    assert report.outcome == "published"
+def test_a_second_build_asks_nothing_embeds_nothing_and_keeps_the_snapshot(run: Run, first: Path) -> None:
+    report = run()
+    assert (report.outcome, report.snapshot) == ("unchanged", first)
+    assert (report.asked, report.embedded, report.reused) == ({}, 0, 8)
     assert report.counts["tools"] == report.generators["file"] == 8
-    router = Router.open(tmp_path / "ws" / "snapshots" / "office")
-    assert router.manifest.snapshot == report.snapshot.name
-    assert router.manifest.signals == DOCUMENT_SIGNALS
+    assert (report.written_bytes, report.freed_bytes) == (0, 0)
+    assert str(report.difference) == f"0 new, 0 changed, 0 removed since {first.name}"
+    router = Router.open(first.parent)
+    assert (router.manifest.snapshot, router.manifest.signals) == (first.name, DOCUMENT_SIGNALS)
 
 
-def test_a_second_build_asks_nothing_embeds_nothing_and_keeps_the_snapshot(run: Any, catalog: Path) -> None:
-    first = run(catalog)
-    second = run(catalog)
-    assert (second.outcome, second.snapshot) == ("unchanged", first.snapshot)
-    assert (second.asked, second.embedded, second.reused) == ({}, 0, 8)
+def test_the_order_of_a_file_does_not_matter(run: Run, first: Path, catalog: Path) -> None:
+    lines = (catalog / "tools.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (catalog / "tools.jsonl").write_text("".join(reversed(lines)), encoding="utf-8")
+    assert run().snapshot == first
 
 
-def test_a_forced_build_gives_equal_rankings(run: Any, catalog: Path, encoder_folder: Path, tmp_path: Path) -> None:
-    first = run(catalog)
-    settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
-    second = build(settings, workspace=tmp_path / "ws", force=True)
-    assert second.snapshot != first.snapshot and second.embedded == 0
-    old, new = Router.open(first.snapshot), Router.open(second.snapshot)
+def test_a_forced_build_gives_equal_rankings(run: Run, first: Path) -> None:
+    second = run(force=True)
+    assert second.snapshot != first and second.embedded == 0
+    old, new = Router.open(first), Router.open(second.snapshot)
     for request in ("refund the customer", "open a ticket", "what is new"):
         assert old.route(request, explain=True).tools == new.route(request, explain=True).tools
 
 
-def test_a_changed_tool_costs_one_tool(run: Any, catalog: Path) -> None:
-    run(catalog)
+def test_a_changed_tool_costs_one_tool_and_what_is_new_changed_removed_and_given_back_is_told(
+    run: Run, first: Path, catalog: Path, tmp_path: Path
+) -> None:
     edit(catalog / "tools.jsonl", 0, description="Returns charges, oldest first.")
-    report = run(catalog)
-    assert report.outcome == "published"
-    assert (report.asked, report.reused) == ({"file": 1}, 7)
-    assert report.embedded == 2  # its document, and its own words for the assessment; its phrases stay
-
-
-def test_a_build_says_what_it_wrote_and_what_old_snapshots_gave_back(run: Any, catalog: Path) -> None:
-    first = run(catalog)
-    assert first.written_bytes > 0 and first.freed_bytes == 0
-    unchanged = run(catalog)
-    assert (unchanged.written_bytes, unchanged.freed_bytes) == (0, 0)
-    edit(catalog / "tools.jsonl", 0, description="Returns charges, oldest first.")
-    edit(catalog / "tools.jsonl", 1, description="Gives the money back.")
-    run(catalog, publish={"keep": 1})
+    second = run(publish={"keep": 1})
+    assert second.outcome == "published" and (second.asked, second.reused) == ({"file": 1}, 7)
+    assert second.embedded == 2  # its document, and its own words for the assessment; its phrases stay
+    assert second.written_bytes > 0 and second.removed == ()
     edit(catalog / "tools.jsonl", 0, description="Returns charges, newest first.")
-    told = run(catalog, publish={"keep": 1}).to_json()
-    assert told["removed"] == [first.snapshot.name]
-    assert told["written_bytes"] > 0 and told["freed_bytes"] > 0
-
-
-def test_a_build_says_which_tools_are_new_changed_and_removed(run: Any, catalog: Path) -> None:
-    first = run(catalog)
-    ids = sorted(json.loads(line)["id"] for line in (catalog / "tools.jsonl").read_text("utf-8").splitlines())
-    assert (first.difference.snapshot, list(first.added), first.changed, first.removed_tools) == (None, ids, (), ())
-    assert str(first.difference) == "8 new, 0 changed, 0 removed: no snapshot served before"
-    assert str(run(catalog).difference) == f"0 new, 0 changed, 0 removed since {first.snapshot.name}"
-    edit(catalog / "tools.jsonl", 0, description="Returns charges, oldest first.")
     edit(catalog / "tools.jsonl", 1, id="stripe/give_back", name="give_back")
     edit(catalog / "tools.jsonl", 2, origin="elsewhere")  # not of the record
-    told = run(catalog).to_json()
+    told = run(publish={"keep": 1}).to_json()
     assert (told["before"], told["added"], told["changed"], told["removed_tools"]) == (
-        first.snapshot.name,
+        second.snapshot.name,
         ["stripe/give_back"],
         ["stripe/list_charges"],
         ["stripe/create_refund"],
     )
-
-
-def test_a_snapshot_that_cannot_be_opened_counts_as_none_before(run: Any, catalog: Path) -> None:
-    first = run(catalog)
-    (first.snapshot / "catalog.duckdb").write_bytes(b"broken")
-    edit(catalog / "tools.jsonl", 0, description="Returns charges, oldest first.")
-    assert str(run(catalog).difference) == "8 new, 0 changed, 0 removed: no snapshot served before"
-
-
-def test_a_removed_tool_goes_and_its_answer_stays_in_the_ledger(run: Any, catalog: Path, tmp_path: Path) -> None:
-    run(catalog)
-    lines = (catalog / "tools.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (catalog / "tools.jsonl").write_text("".join(lines[1:]), encoding="utf-8")
-    report = run(catalog)
-    assert Router.open(report.snapshot).record("stripe/list_charges") is None
+    assert told["removed"] == [first.name] and told["written_bytes"] > 0 and told["freed_bytes"] > 0
+    assert Router.open(first.parent).record("stripe/create_refund") is None
     with duckdb.connect(str(tmp_path / "ws" / "ledger.duckdb"), read_only=True) as ledger:
-        found = ledger.execute("SELECT count(*) FROM expansions WHERE tool_id = 'stripe/list_charges'").fetchall()
-    assert found == [(1,)]
+        found = ledger.execute("SELECT count(*) FROM expansions WHERE tool_id = 'stripe/create_refund'").fetchall()
+    assert found == [(1,)], "its answer stays"
 
 
-def test_rejected_records_are_reported_and_stored_and_the_rest_go_on(run: Any, catalog: Path) -> None:
+def test_too_many_rejected_records_hold_the_snapshot_back_which_is_written_once(
+    run: Run, first: Path, catalog: Path
+) -> None:
     with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
-        stream.write('{"name": 7}\n')
-    report = run(catalog, publish={"max_rejected_share": 0.5})
-    assert report.outcome == "published" and report.counts["rejected"] == 1
-    with duckdb.connect(str(report.snapshot / "catalog.duckdb"), read_only=True) as connection:
-        rows = connection.execute("SELECT file, pointer, reason FROM rejections").fetchall()
-    assert rows == [("tools.jsonl", "line 9", "name is a number, not a text")]
-
-
-def test_too_many_rejected_records_hold_the_snapshot_back(run: Any, catalog: Path, tmp_path: Path) -> None:
-    first = run(catalog)
+        stream.write("not json\n" * 2 + '{"name": 7}\n')
+    unchanged = run()
+    assert unchanged.outcome == "unchanged" and unchanged.held  # the good records are the same; the gate is still heard
     with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
-        stream.write("not json\n" * 3)
-    assert run(catalog).outcome == "unchanged"  # the good records are the same; the gate is still heard
-    assert run(catalog).held
-    tool = json.loads((catalog / "tools.jsonl").read_text(encoding="utf-8").splitlines()[0])
-    with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps({**tool, "id": "stripe/list_more", "name": "list_more"}) + "\n")
-    report = run(catalog)
-    assert report.outcome == "held" and "25.0%" in report.held[0]
-    assert report.snapshot.is_dir()
-    assert Router.open(tmp_path / "ws" / "snapshots" / "office").manifest.snapshot == first.snapshot.name
+        stream.write('{"id": "stripe/more", "name": "more", "provider": "stripe", "description": "Lists more."}\n')
+    held, again = run(), run()
+    assert held.outcome == again.outcome == "held" and held.snapshot == again.snapshot
+    assert "25.0%" in held.held[0] and held.counts["rejected"] == 3
+    assert Router.open(first.parent).manifest.snapshot == first.name
+    with duckdb.connect(str(held.snapshot / "catalog.duckdb"), read_only=True) as connection:
+        rejections = connection.execute("SELECT file, pointer, reason FROM rejections").fetchall()
+        assert connection.execute("SELECT held FROM snapshot").fetchall() == [(list(held.held),)]
+    assert rejections[-1] == ("tools.jsonl", "line 11", "name is a number, not a text") and len(rejections) == 3
+    assert run(publish={"max_rejected_share": 0.5}).outcome == "published"
 
 
-def test_a_catalog_held_twice_is_written_once(run: Any, catalog: Path) -> None:
-    with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
-        stream.write("not json\n" * 3)
-    first, second = run(catalog), run(catalog)
-    assert (first.outcome, second.outcome) == ("held", "held")
-    assert first.snapshot == second.snapshot
-
-
-def test_a_second_build_in_the_same_process_waits_its_turn(run: Any, catalog: Path, tmp_path: Path) -> None:
+def test_a_failed_build_leaves_the_old_snapshot_serving_and_two_builds_do_not_run_at_once(
+    run: Run, first: Path, catalog: Path, tmp_path: Path
+) -> None:
     with Ledger.open(tmp_path / "ws"), pytest.raises(RunAborted, match="in use by another build"):
-        run(catalog)
-
-
-def test_a_failed_build_leaves_the_old_snapshot_serving(run: Any, catalog: Path, tmp_path: Path) -> None:
-    first = run(catalog)
+        run()
     (catalog / "tools.jsonl").write_text("", encoding="utf-8")
     with pytest.raises(RunAborted, match="no tool"):
-        run(catalog)
-    assert Router.open(tmp_path / "ws" / "snapshots" / "office").manifest.snapshot == first.snapshot.name
+        run()
+    assert Router.open(first.parent).manifest.snapshot == first.name
     with duckdb.connect(str(tmp_path / "ws" / "ledger.duckdb"), read_only=True) as ledger:
         outcomes = ledger.execute("SELECT outcome FROM runs ORDER BY run_id").fetchall()
     assert outcomes == [("published",), ("failed",)]
 
 
-def test_a_corrupt_current_snapshot_is_built_anew(run: Any, catalog: Path) -> None:
-    first = run(catalog)
-    (first.snapshot / "records.jsonl").write_text("damaged", encoding="utf-8")
-    second = run(catalog)
-    assert second.outcome == "published" and second.snapshot != first.snapshot
+def test_a_corrupt_current_snapshot_is_built_anew(run: Run, first: Path) -> None:
+    (first / "records.jsonl").write_text("damaged", encoding="utf-8")
+    second = run()
+    assert second.outcome == "published" and second.snapshot != first
 
 
-def test_a_catalog_without_vectors_routes_by_words(run: Any, catalog: Path) -> None:
-    router = Router.open(run(catalog, encoder="none").snapshot)
+def test_a_catalog_without_vectors_or_expansions_routes_by_what_it_has(catalog: Path, tmp_path: Path) -> None:
+    def built(**enrichment: Any) -> Router:
+        settings = load(catalog, {**QUICK, "enrichment": enrichment}, environment={})
+        return Router.open(build(settings, workspace=tmp_path / "own").snapshot)
+
+    router = built()
     assert Signal.DENSE not in router.manifest.signals and router.manifest.encoder is None
     tool = router.route("undo a payment", explain=True)[0]
     assert tool.tool_id == "stripe/create_refund" and tool.phrase is None
-
-
-def test_a_catalog_without_expansions_routes_by_what_it_has(run: Any, catalog: Path) -> None:
     (catalog / "expansions.jsonl").unlink()
-    router = Router.open(run(catalog, enrichment={"generator": "none"}).snapshot)
-    assert router.manifest.signals == (Signal.NAME, Signal.DESCRIPTION, Signal.DENSE)
+    router = built(generator="none")
+    assert router.manifest.signals == (Signal.NAME, Signal.DESCRIPTION)
     assert router.route("create a refund").ids[0] == "stripe/create_refund"
 
 
-def test_the_lexicon_writes_where_there_is_no_file_and_no_model(run: Any, catalog: Path) -> None:
-    (catalog / "expansions.jsonl").unlink()
-    assert run(catalog).generators == {"lexicon": 8}
-
-
-def test_the_snapshots_database_holds_what_the_router_serves(run: Any, catalog: Path) -> None:
-    folder = run(catalog).snapshot
-    with duckdb.connect(str(folder / "catalog.duckdb"), read_only=True) as connection:
+def test_the_snapshots_database_holds_what_the_router_serves(snapshot: Path) -> None:
+    with duckdb.connect(str(snapshot / "catalog.duckdb"), read_only=True) as connection:
         ids = [row[0] for row in connection.execute("SELECT tool_id FROM tools ORDER BY ordinal").fetchall()]
         kind = connection.execute("SELECT typeof(vector) FROM vectors LIMIT 1").fetchall()
-        first = connection.execute(
+        vectors = connection.execute(
             "SELECT vector FROM vectors JOIN tools USING (tool_id) WHERE position IS NULL ORDER BY ordinal"
         ).fetchall()
-    router = Router.open(folder)
+    router = Router.open(snapshot)
     assert ids == [router.tool_id(ordinal) for ordinal in range(8)] == sorted(ids)
     assert kind == [("FLOAT[32]",)]
     # The database has the vectors as they were made, the router a byte for each component.
-    served = ToolVectors(*(np.load(folder / name) for name in (VECTORS, VECTOR_SCALES, VECTOR_OFFSETS)))
-    assert np.array([row[0] for row in first]) == pytest.approx(served.documents(), abs=0.5 / 127)
+    served = ToolVectors(*(np.load(snapshot / name) for name in (VECTORS, VECTOR_SCALES, VECTOR_OFFSETS)))
+    assert np.array([row[0] for row in vectors]) == pytest.approx(served.documents(), abs=0.5 / 127)
 
 
-def test_the_order_of_a_file_does_not_matter(run: Any, catalog: Path) -> None:
-    first = Router.open(run(catalog).snapshot).route("open an issue", explain=True).tools
-    lines = (catalog / "tools.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (catalog / "tools.jsonl").write_text("".join(reversed(lines)), encoding="utf-8")
-    second = Router.open(run(catalog).snapshot).route("open an issue", explain=True).tools
-    assert [(t.tool_id, t.score, t.ranks) for t in first] == [(t.tool_id, t.score, t.ranks) for t in second]
-
-
+@pytest.mark.nightly  # a process that exports an encoder
 def test_a_build_of_a_bert_needs_no_torch(catalog: Path, encoder_folder: Path, tmp_path: Path) -> None:
     code = f"""
 import sys
@@ -249,35 +192,19 @@ print(build(settings, workspace=Path({str(tmp_path / "ws")!r})).outcome)
     assert not (tmp_path / "ws" / "encoders").exists()
 
 
+@pytest.mark.nightly  # exports an encoder
 def test_without_a_writable_cache_the_workspace_keeps_the_encoder_and_it_is_told(
     catalog: Path, encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    notes: list[str] = []
-
-    class Heard(SilentProgress):
-        def note(self, message: str) -> None:
-            notes.append(message)
-
+    notes = Notes()
     (tmp_path / "file").touch()
     monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "file" / "cache"))
     settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
-    assert build(settings, workspace=tmp_path / "ws", progress=Heard()).outcome == "published"
+    assert build(settings, workspace=tmp_path / "ws", progress=notes).outcome == "published"
     assert len(list((tmp_path / "ws" / "encoders").glob("[!.]*"))) == 2
-    told = [note for note in notes if "cannot be written" in note]
-    assert len(told) == 1 and str(tmp_path / "ws") in told[0]
+    (told,) = [note for note in notes.said if "cannot be written" in note]
+    assert str(tmp_path / "ws") in told
 
 
-def test_a_build_without_faiss_says_what_each_request_will_be_held_against(
-    catalog: Path, encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    notes: list[str] = []
-
-    class Heard(SilentProgress):
-        def note(self, message: str) -> None:
-            notes.append(message)
-
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    monkeypatch.setattr("pipeline.publish.served_files.MOST_COPIED", 30)  # of the catalog's 40 vectors
-    settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
-    assert build(settings, workspace=tmp_path / "ws", progress=Heard()).outcome == "published"
-    assert [note for note in notes if note.startswith("without faiss") and "[large]" in note]
+def test_the_report_of_a_build_is_json(run: Run, first: Path) -> None:
+    assert json.loads(json.dumps(run().to_json()))["snapshot"] == str(first)

@@ -14,6 +14,8 @@ from router import Router
 from router.contract import Manifest
 from tests.support.small_delta import save_small_delta
 
+pytestmark = pytest.mark.nightly  # builds with several encoders
+
 
 def run(catalog: Path, encoder: Path, workspace: Path) -> BuildReport:
     vectors = {"encoder": str(encoder), "precision": "fp32"}

@@ -7,20 +7,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.build.disk_space import remove_unused_caches
-from pipeline.progress import SilentProgress
+from tests.support.notes import Notes
 
 _MONTHS = 60 * 86_400
-
-
-class Notes(SilentProgress):
-    """Keeps what a build says."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def note(self, message: str) -> None:
-        """Keep it."""
-        self.said.append(message)
 
 
 def _aged(path: Path) -> Path:
@@ -43,6 +32,5 @@ def test_caches_of_catalogs_without_a_snapshot_are_removed_and_named(
     remove_unused_caches(workspace, notes)
     assert all(path.exists() for path in (*kept, workspace / "screened" / "new.json"))
     assert not any(path.exists() for path in gone)
-    assert notes.said == [
-        "cached checks of catalogs without a snapshot were removed: compared/.old.npz, screened/old.json"
-    ]
+    told = "cached checks of catalogs without a snapshot were removed: compared/.old.npz, screened/old.json"
+    assert notes.said == [told]

@@ -15,25 +15,15 @@ from pipeline.build.report import BuildReport
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings, load
 from router import Router
-from router.contract import ADAPTER, BACKGROUND_SCORES, CATALOG_DB, MANIFEST, Manifest
+from router.contract import ADAPTER, BACKGROUND_SCORES, CATALOG_DB, Manifest
 from router.encoding.export import describe_model
 from router.encoding.export.cache import CACHE_VARIABLE
-from router.fingerprint import fingerprint
+from tests.support.notes import Notes
 from tests.support.once import made_once
+from tests.support.publishing import sign
 from tests.support.small_encoder import save
 
 _TOOLS, _PHRASES = 20, 6
-
-
-class Notes(SilentProgress):
-    """Keeps what a build says."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def note(self, message: str) -> None:
-        """Keep a note."""
-        self.said.append(message)
 
 
 def shop(folder: Path) -> Path:
@@ -105,6 +95,7 @@ def test_nothing_that_was_learned_on_the_old_encoder_is_in_the_new_snapshot(told
     assert "taken_over" not in json.dumps(dict(after.tuning))
 
 
+@pytest.mark.nightly
 def test_with_the_same_encoder_it_would_have_been_reused(place: Path, tmp_path: Path) -> None:
     for name in ("shop", "ws", "second"):
         shutil.copytree(place / name, tmp_path / name)
@@ -121,9 +112,6 @@ def test_the_report_says_that_the_encoder_changed_and_from_what(told: Any) -> No
     assert after["encoder_before"] == before["snapshot_encoder"] and after["encoder_before"]["model"] == "first"
     assert after["snapshot_encoder"]["model"] == after["encoder"] == "second"
     assert after["embedded"] == alone["embedded"] > 0
-
-
-def test_the_change_is_told_before_texts_are_embedded(told: Any) -> None:
     (said,) = [line for line in told["said"] if line.startswith("the encoder changes")]
     revisions = [told[name]["snapshot_encoder"]["revision"] for name in ("before", "after")]
     assert f"from first (revision {revisions[0]}) to second (revision {revisions[1]})" in said
@@ -138,6 +126,7 @@ def test_the_old_snapshot_opens_and_answers_where_its_encoder_is_gone(moved: Pat
     assert vectors[0].shape == vectors[1].shape and not np.array_equal(*vectors)
 
 
+@pytest.mark.nightly
 def test_a_build_replaces_a_snapshot_whose_encoder_this_machine_does_not_have(moved: Path, told: Any) -> None:
     store = moved / "ws" / "snapshots" / "shop"
     shutil.rmtree(store / Path(told["after"]["snapshot"]).name)
@@ -150,10 +139,7 @@ def test_a_build_replaces_a_snapshot_whose_encoder_this_machine_does_not_have(mo
 
 def test_a_snapshot_that_does_not_say_how_its_encoder_was_chosen_opens(moved: Path, told: Any) -> None:
     folder = moved / "ws" / "snapshots" / "shop" / Path(told["before"]["snapshot"]).name
-    raw = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    del raw["preferred_encoder"], raw["checksum"]
-    (folder / MANIFEST).unlink()
-    (folder / MANIFEST).write_text(json.dumps({**raw, "checksum": fingerprint(raw)}), encoding="utf-8")
+    sign(folder, lambda raw: raw.pop("preferred_encoder"))
     router = Router.open(folder)
     assert router.manifest.preferred_encoder is None and router.route("thing 3 please").tools
 

@@ -15,7 +15,6 @@ from pipeline.learning.encoder import adoption
 from pipeline.learning.encoder.adoption import EncoderEvidence, compared
 from pipeline.learning.encoder.batches import BatchSize
 from pipeline.settings import load
-from pipeline.settings.snapshot import TuningSettings
 from router import Router
 from router.contract import Manifest
 from router.encoding.delta import DELTA_FILE
@@ -61,18 +60,6 @@ def run(catalog: Path, encoder: Path, **tuning: Any) -> BuildReport:
     return build(load(catalog, values, environment={}), workspace=catalog.parent / "ws")
 
 
-def test_too_few_phrases_are_told_and_the_encoder_serves_as_it_is(
-    catalog_folder: Path, encoder_folder: Path, tmp_path: Path
-) -> None:
-    values: dict[str, dict[str, Any]] = {"vectors": {"encoder": str(encoder_folder)}, "tuning": {"encoder": "finetune"}}
-    settings = load(catalog_folder, values, environment={})
-    report = build(settings, workspace=tmp_path / "ws")
-    assert "fine-tuning takes 200" in report.tuning["encoder"]["skipped"]
-    manifest = Manifest.read(report.snapshot)
-    assert manifest.encoder is not None and manifest.encoder.model == "small-random"
-    assert build(settings, workspace=tmp_path / "ws").outcome == "unchanged"
-
-
 @pytest.mark.nightly  # trains with torch
 def test_a_tuned_encoder_serves_is_reused_and_is_trained_again_once_enough_has_changed(
     catalog: Path, encoder_folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -102,8 +89,3 @@ def test_a_tuned_encoder_serves_is_reused_and_is_trained_again_once_enough_has_c
     assert Manifest.read(second.snapshot).encoder == manifest.encoder
     with pytest.raises(TypeError):  # it would be trained
         run(catalog, encoder_folder, max_stale_share=0.001)
-
-
-def test_the_default_leaves_content_hashes_as_they_were() -> None:
-    assert "encoder" not in TuningSettings().content()
-    assert TuningSettings(encoder="finetune").content()["encoder"] == "finetune"

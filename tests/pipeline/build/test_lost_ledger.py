@@ -115,6 +115,9 @@ def test_a_lost_ledger_comes_back_from_the_snapshots_with_answers_costs_runs_and
     run: Any, shop: Path, workspace: Path
 ) -> None:
     before, records = rows(workspace, _ANSWERS), rows(workspace, "FROM records ORDER BY ALL")
+    (folder,) = workspace.glob("snapshots/*/*/")
+    damaged = shutil.copytree(folder, folder.with_name("20990101T000000Z-00000000"))
+    (damaged / CATALOG_DB).write_bytes(b"garbage")
     forget(workspace)
     report, asked = run(shop, workspace)
     assert (report.outcome, asked, report.embedded, report.reused) == ("unchanged", 0, 0, 12)
@@ -124,9 +127,11 @@ def test_a_lost_ledger_comes_back_from_the_snapshots_with_answers_costs_runs_and
     assert rows(workspace, "SELECT run_id, outcome FROM runs ORDER BY ALL") == [(1, "published"), (2, "unchanged")]
     assert "was missing; it was restored from 1 snapshot (12 answers, " in report.degraded[0]
     assert "Questions, the models' own texts and open batches are lost" in report.degraded[0]
+    assert "1 snapshots could not be read" in report.degraded[0]
     assert check(workspace).problems == ()
 
 
+@pytest.mark.nightly
 def test_after_that_a_changed_tool_alone_is_asked_about_and_embedded(
     run: Any, shop: Path, workspace: Path, tmp_path: Path
 ) -> None:
@@ -151,6 +156,7 @@ def test_a_lost_ledger_comes_back_from_the_copy_and_what_it_lacks_from_the_snaps
     assert (workspace / f"{LEDGER_FILE}.damaged-1").read_bytes() == b"garbage"
 
 
+@pytest.mark.nightly
 def test_a_snapshot_of_an_earlier_version_gives_its_answers_as_the_checks_left_them(
     run: Any, shop: Path, tmp_path: Path
 ) -> None:
@@ -162,16 +168,6 @@ def test_a_snapshot_of_an_earlier_version_gives_its_answers_as_the_checks_left_t
     report, asked = run(shop, tmp_path, contrast=False)
     assert (asked, report.reused) == (0, 6)
     assert "6 answers are there only as the checks left them" in report.degraded[0]
-
-
-def test_an_unreadable_snapshot_is_passed_over_and_told(run: Any, shop: Path, workspace: Path) -> None:
-    (folder,) = workspace.glob("snapshots/*/*/")
-    damaged = shutil.copytree(folder, folder.with_name("20990101T000000Z-00000000"))
-    (damaged / CATALOG_DB).write_bytes(b"garbage")
-    forget(workspace)
-    report, asked = run(shop, workspace)
-    assert asked == 0
-    assert "1 snapshots could not be read" in report.degraded[0]
 
 
 def test_the_command_fills_a_ledger_and_keeps_the_one_before(workspace: Path) -> None:
@@ -194,15 +190,18 @@ def test_a_rewritten_ledger_leaves_out_vectors_that_no_snapshot_has_and_nothing_
     assert (report.outcome, asked, report.embedded) == ("unchanged", 0, 0)
 
 
-def test_after_a_kill_in_any_stage_the_next_build_starts_and_closes_the_run(shop: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stages", [pytest.param(_STAGES, marks=pytest.mark.nightly), ("publish",)])
+def test_after_a_kill_in_any_stage_the_next_build_starts_and_closes_the_run(
+    shop: Path, tmp_path: Path, stages: tuple[str, ...]
+) -> None:
     killed = subprocess.run(
-        [sys.executable, "-c", _KILLED, str(shop), str(tmp_path), *_STAGES, ""],
+        [sys.executable, "-c", _KILLED, str(shop), str(tmp_path), *stages, ""],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert killed.stdout.split() == [str(int(signal.SIGKILL))] * len(_STAGES) + ["0"]
+    assert killed.stdout.split() == [str(int(signal.SIGKILL))] * len(stages) + ["0"]
     outcomes = [outcome for (outcome,) in rows(tmp_path, "SELECT outcome FROM runs ORDER BY run_id")]
-    assert outcomes == ["killed"] * len(_STAGES) + ["published"]
+    assert outcomes == ["killed"] * len(stages) + ["published"]
     assert check(tmp_path).problems == ()

@@ -1,6 +1,5 @@
 """What a build would ask and cost, before it does."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,16 @@ from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings, load
 from tests.pipeline.enrichment.model_server import USAGE, ModelServer
 from tests.support.quick import QUICK
+from tests.support.rows import write_rows
 
 _PRICE = {"gpt-5-mini": {"input": 0.25, "cached": 0.025, "output": 2.0}}
+_TWO = (("a", "Does a."), ("b", "Does b."))
 
 
 def _write(folder: Path, *tools: tuple[str, str]) -> Path:
     folder.mkdir(exist_ok=True)
     rows = [{"id": f"shop/{n}", "name": n, "provider": "shop", "description": text} for n, text in tools]
-    (folder / "tools.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(folder / "tools.jsonl", rows)
     return folder
 
 
@@ -32,81 +33,42 @@ def _counts(planned: Plan) -> tuple[int, int, int, int]:
     return planned.new, planned.changed, planned.unchanged, planned.removed
 
 
-def test_a_plan_counts_tools_against_what_serves_and_asks_nothing(tmp_path: Path) -> None:
-    folder = _write(tmp_path / "shop", ("a", "Does a."), ("b", "Does b."), ("c", "Does c."))
+def test_a_plan_counts_tools_against_what_serves_asks_nothing_and_estimates_by_what_came_before(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "shop", *_TWO, ("c", "Does c."))
     with ModelServer() as server:
         first = plan(_settings(folder, server), workspace=tmp_path / "ws")
         assert (_counts(first), first.serving, first.estimate.questions) == ((3, 0, 0, 0), None, 3)
         assert server.requests == []
         built = build(_settings(folder, server), workspace=tmp_path / "ws")
         _write(folder, ("a", "Does a."), ("b", "Does b and more."), ("d", "Does d."))
-        second = plan(_settings(folder, server), workspace=tmp_path / "ws")
+        second = plan(_settings(folder, server, prices=_PRICE), workspace=tmp_path / "ws")
     assert (_counts(second), second.serving) == ((1, 1, 1, 1), built.snapshot.name)
-    assert (second.estimate.known, second.estimate.questions) == (1, 2)
-    assert len(server.requests) == 3
-
-
-def test_a_plan_leaves_no_run_in_the_ledger(tmp_path: Path) -> None:
-    folder = _write(tmp_path / "shop", ("a", "Does a."))
-    with ModelServer() as server:
-        plan(_settings(folder, server), workspace=tmp_path / "ws")
-    with Ledger.open(tmp_path / "ws") as ledger:
-        assert ledger.runs("shop").num_rows == 0
-
-
-def test_answers_are_estimated_by_those_that_came_before_and_prompts_by_their_cached_share(tmp_path: Path) -> None:
-    folder = _write(tmp_path / "shop", ("a", "Does a."))
-    with ModelServer() as server:
-        build(_settings(folder, server), workspace=tmp_path / "ws")
-        _write(folder, ("a", "Does a."), ("b", "Does b."), ("c", "Does c."))
-        expected = plan(_settings(folder, server, prices=_PRICE), workspace=tmp_path / "ws").estimate
+    expected = second.estimate
+    assert (expected.known, expected.questions, len(server.requests)) == (1, 2, 3)
     assert expected.completion_tokens == 2 * USAGE["completion_tokens"]
     prompt, cached = expected.prompt_tokens, round(0.4 * expected.prompt_tokens)  # 400 of 1,000 were cached
     assert expected.cost_usd == pytest.approx(((prompt - cached) * 0.25 + cached * 0.025 + 400 * 2.0) / 1e6)
-
-
-def test_the_batch_api_is_planned_at_its_share_of_the_price(tmp_path: Path) -> None:
-    folder = _write(tmp_path / "shop", ("a", "Does a."), ("b", "Does b."))
-    with ModelServer() as server:
-        direct, batch = (
-            plan(_settings(folder, server, mode=mode), workspace=tmp_path / "ws").estimate
-            for mode in ("direct", "batch")
-        )
-    assert direct.cost_usd and batch.cost_usd == pytest.approx(direct.cost_usd / 2)
-
-
-@pytest.mark.parametrize(
-    ("limits", "seconds"),
-    [({}, None), ({"requests_per_minute": 60}, 2 / 0.98), ({"requests_per_minute": 60, "tokens_per_minute": 1}, ...)],
-    ids=["none", "requests", "tokens"],
-)
-def test_the_time_is_that_of_the_narrower_limit(tmp_path: Path, limits: dict[str, int], seconds: Any) -> None:
-    folder = _write(tmp_path / "shop", ("a", "Does a."), ("b", "Does b."))
-    with ModelServer() as server:
-        expected = plan(_settings(folder, server, **limits), workspace=tmp_path / "ws").estimate
-    if seconds is ...:
-        seconds = 60 * (expected.prompt_tokens + expected.completion_tokens) / 0.98
-    assert expected.seconds == (None if seconds is None else pytest.approx(seconds))
-
-
-def test_a_model_without_price_has_a_plan_without_cost(tmp_path: Path) -> None:
-    folder = _write(tmp_path / "shop", ("a", "Does a."))
-    with ModelServer() as server:
-        expected = plan(_settings(folder, server, model="llama3"), workspace=tmp_path / "ws").estimate
-    assert (expected.questions, expected.cost_usd) == (1, None)
-
-
-def test_no_more_is_planned_than_the_budget_of_tools_allows(tmp_path: Path) -> None:
-    folder = _write(tmp_path / "shop", *((f"t{n}", "Does it.") for n in range(5)))
-    with ModelServer() as server:
-        assert plan(_settings(folder, server, max_tools=2), workspace=tmp_path / "ws").estimate.questions == 2
-
-
-def test_a_build_keeps_its_estimate_beside_what_it_took(tmp_path: Path) -> None:
-    folder = _write(tmp_path / "shop", ("a", "Does a."), ("b", "Does b."))
-    with ModelServer() as server:
-        report = build(_settings(folder, server), workspace=tmp_path / "ws")
-    with Ledger.open(tmp_path / "ws") as ledger:
+    with Ledger.open(
+        tmp_path / "ws"
+    ) as ledger:  # a plan leaves no run; the build's estimate stands beside what it took
         (run,) = ledger.runs("shop").to_pylist()
-    assert run["cost_usd"] == pytest.approx(report.usage.cost_usd) and run["cost_usd"] > 0
-    assert run["estimated_usd"] == pytest.approx(report.estimate.cost_usd) and run["estimated_usd"] > 0
+    assert run["cost_usd"] == pytest.approx(built.usage.cost_usd) and run["cost_usd"] > 0
+    assert run["estimated_usd"] == pytest.approx(built.estimate.cost_usd) and run["estimated_usd"] > 0
+
+
+def test_a_plan_knows_the_modes_the_limits_the_prices_and_the_budget(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "shop", *_TWO)
+    with ModelServer() as server:
+
+        def planned(**fields: Any) -> Any:
+            return plan(_settings(folder, server, **fields), workspace=tmp_path / "ws").estimate
+
+        direct, batch = planned(), planned(mode="batch")
+        assert direct.cost_usd and batch.cost_usd == pytest.approx(direct.cost_usd / 2)
+        assert direct.seconds is None  # no limit
+        assert planned(requests_per_minute=60).seconds == pytest.approx(2 / 0.98)
+        narrow = planned(requests_per_minute=60, tokens_per_minute=1)
+        assert narrow.seconds == pytest.approx(60 * (narrow.prompt_tokens + narrow.completion_tokens) / 0.98)
+        unpriced = planned(model="llama3")
+        assert (unpriced.questions, unpriced.cost_usd) == (2, None)
+        assert planned(max_tools=1).questions == 1

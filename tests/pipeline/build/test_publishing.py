@@ -1,48 +1,23 @@
 """Once a snapshot serves, nothing that follows makes its build a failure."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import duckdb
 import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.errors import RunAborted
+from pipeline.build.run import _is_of
 from pipeline.ledger import Ledger
-from pipeline.progress import SilentProgress
+from pipeline.publish.served_files import slow_search_note
 from pipeline.settings import load
-
-Run = Callable[[], BuildReport]
-
-
-class Notes(SilentProgress):
-    """Keeps what a build says."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def note(self, message: str) -> None:
-        """Keep it."""
-        self.said.append(message)
-
-
-@pytest.fixture
-def notes() -> Notes:
-    """What the builds say."""
-    return Notes()
-
-
-@pytest.fixture
-def run(tmp_path: Path, notes: Notes) -> Run:
-    """Build a catalog of two tools."""
-    file = tmp_path / "tools.jsonl"
-    tools = [{"name": name, "description": f"Does {name}."} for name in ("mail", "chat")]
-    file.write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
-    overrides = {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"}}
-    settings = load(file, overrides, environment={})
-    return lambda: build(settings, workspace=tmp_path / "ws", progress=notes)
+from router.contract import CANDIDATES
+from tests.support.notes import Notes
+from tests.support.quick import QUICK
+from tests.support.rows import write_rows
 
 
 def _raising(error: Exception) -> Callable[..., None]:
@@ -52,41 +27,53 @@ def _raising(error: Exception) -> Callable[..., None]:
     return _raise
 
 
-def test_a_ledger_that_cannot_be_written_once_the_snapshot_serves_fails_no_build(
-    run: Run, notes: Notes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_what_fails_once_the_snapshot_serves_is_told_and_fails_no_build(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    full = duckdb.IOException("IO Error: no space left on device")
+    write_rows(tmp_path / "tools.jsonl", [{"name": n, "description": f"Does {n}."} for n in ("mail", "chat")])
+    settings = load(tmp_path / "tools.jsonl", {**QUICK, "enrichment": {"generator": "lexicon"}}, environment={})
+    notes = Notes()
+
+    def run() -> BuildReport:
+        return build(settings, workspace=tmp_path / "ws", progress=notes)
+
+    refused = PermissionError(13, "Permission denied", "/srv/somebody")
     with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "accept_readings", _raising(full))
+        patch.setattr(Ledger, "accept_readings", _raising(duckdb.IOException("IO Error: no space left on device")))
+        for stage in ("remove_unused_caches", "save_space"):
+            patch.setattr(f"pipeline.build.publishing.{stage}", _raising(refused))
         report = run()
     assert report.outcome == "published"
     assert any("does not know yet that the snapshot serves: IO Error" in said for said in notes.said)
+    for what in ("old snapshots", "caches that nothing uses"):
+        assert f"{what} could not be removed: [Errno 13] Permission denied: '/srv/somebody'" in notes.said
     (tmp_path / "tools.jsonl").unlink()
     assert run().stale_sources[0].tools == 2, "what serves counts as good"
 
 
-@pytest.mark.parametrize("stage", ["remove_unused_caches", "save_space", "stored_bytes"])
-def test_what_cannot_be_tidied_up_is_told_and_fails_no_build(
-    run: Run, notes: Notes, stage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refused = PermissionError(13, "Permission denied", "/srv/somebody")
-    monkeypatch.setattr(f"pipeline.build.publishing.{stage}", _raising(refused))
-    assert run().outcome == "published"
-    assert any(
-        said.endswith("could not be removed: [Errno 13] Permission denied: '/srv/somebody'") for said in notes.said
-    )
-
-
+@pytest.mark.parametrize(
+    ("error", "is_of_it"),
+    [
+        (OSError(28, "No space left on device"), True),
+        (PermissionError(13, "denied", "/srv/ws/x"), True),
+        (OSError(5, "Input/output error", "/elsewhere"), True),
+        (FileNotFoundError(2, "No such file", "/catalog/usage.jsonl"), False),
+        (PermissionError(13, "denied", "/srv/wsx"), False),
+    ],
+)
 def test_only_an_error_of_the_disk_or_of_a_file_there_is_blamed_on_the_workspace(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    error: OSError, is_of_it: bool
 ) -> None:
-    def fail_with(error: OSError) -> None:
-        monkeypatch.setattr("pipeline.build.run.run_stages", _raising(error))
+    assert _is_of(Path("/srv/ws"), error) is is_of_it
 
-    for error in (OSError(28, "No space left on device"), PermissionError(13, "denied", str(tmp_path / "ws" / "x"))):
-        fail_with(error)
-        with pytest.raises(RunAborted, match=r"the workspace .* could not be written"):
-            run()
-    fail_with(FileNotFoundError(2, "No such file", "/catalog/usage.jsonl"))
-    with pytest.raises(FileNotFoundError):
-        run()
+
+def test_a_build_without_faiss_says_what_each_request_will_be_held_against(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.publish.served_files.MOST_COPIED", 30)
+    vectors: Any = SimpleNamespace(documents=range(8), phrases=range(23))
+    note = slow_search_note(tmp_path, vectors)
+    assert note is not None and note.startswith("without faiss") and "31" in note and "[large]" in note
+    assert slow_search_note(tmp_path, SimpleNamespace(documents=range(8), phrases=range(22))) is None  # type: ignore[arg-type]
+    (tmp_path / CANDIDATES).touch()
+    assert slow_search_note(tmp_path, vectors) is None

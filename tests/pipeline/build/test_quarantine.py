@@ -92,24 +92,49 @@ _NEW = ({"id": "z/moon", "name": "moon", "provider": "z", "description": "Tells 
 _HONEST = ({"id": "y/sail", "name": "sail", "provider": "y", "description": "Sails."}, ["hoist mainsails 77"])
 
 
-def test_a_new_tool_that_takes_requests_is_left_out_and_the_rest_is_published(catalog: Catalog) -> None:
-    report = catalog.night(_NEW, (_tool(4), [*_phrases(4), "another way"]), quarantine_distance=0.3)
-    assert [one.tool_id for one in report.quarantined] == ["z/moon"]
-    assert (report.outcome, report.held, report.exit_code) == ("published", (), 1)
-    router = Router.open(report.snapshot)
+def test_a_new_tool_that_takes_requests_is_left_out_and_told_once_until_it_is_released_or_changes(
+    catalog: Catalog,
+) -> None:
+    first = catalog.night(_NEW, (_tool(4), [*_phrases(4), "another way"]), quarantine_distance=0.3)
+    assert [one.tool_id for one in first.quarantined] == ["z/moon"]
+    assert (first.outcome, first.held, first.exit_code) == ("published", (), 1)
+    router = Router.open(first.snapshot)
     assert router.record("z/moon") is None
     assert "another way" in router.phrases("t4/task4")
+    (told,) = Manifest.read(first.snapshot).quarantined
+    assert (told["tool_id"], told["kind"]) == ("z/moon", "new") and told["examples"][0]["served"]
+    with Inspection.open(first.snapshot) as inspection:
+        assert inspection.table("quarantine").column("tool_id") == ("z/moon",)
+    with duckdb.connect(str(catalog.workspace / "ledger.duckdb"), read_only=True) as connection:
+        assert connection.execute("SELECT tool_id, kind FROM quarantined").fetchall() == [("z/moon", "new")]
+    # The next night measures nothing, changes nothing, and is not told again.
+    second = catalog.night(_NEW, (_tool(4), [*_phrases(4), "another way"]), quarantine_distance=0.3)
+    assert (second.outcome, second.snapshot) == ("unchanged", first.snapshot)
+    assert "quarantine" in first.seconds and "quarantine" not in second.seconds
+    assert [one.tool_id for one in second.quarantined] == ["z/moon"]
+    assert (second.exit_code, second.newly_quarantined) == (0, ())
+    with catalog.ledger() as ledger:
+        ledger.release_quarantine("office", "snapshots", ["z/moon"])
+    released = catalog.night(_NEW, (_tool(4), [*_phrases(4), "another way"]))
+    assert (released.outcome, released.quarantined, released.exit_code) == ("published", (), 0)
+    assert Manifest.read(released.snapshot).content_hash != Manifest.read(first.snapshot).content_hash
+    assert Router.open(released.snapshot).record("z/moon") is not None
 
 
-def test_a_changed_tool_keeps_the_record_and_the_phrases_that_serve(catalog: Catalog) -> None:
-    changed = _tool(3, "Tells the phase of the moon.")
-    report = catalog.night((changed, [_phrases(number)[0] for number in range(12) if number != 3]))
+def test_a_changed_tool_keeps_what_serves_and_leaves_the_quarantine_once_it_takes_no_requests(
+    catalog: Catalog,
+) -> None:
+    changed = (_tool(3, "Tells the phase of the moon."), [_phrases(n)[0] for n in range(12) if n != 3])
+    report = catalog.night(changed)
     assert [(one.tool_id, one.kind) for one in report.quarantined] == [(_GREEDY, "changed")]
     router = Router.open(report.snapshot)
     record = router.record(_GREEDY)
-    assert record is not None
-    assert record.description == "Does task 3."
+    assert record is not None and record.description == "Does task 3."
     assert set(router.phrases(_GREEDY)) == set(_phrases(3))
+    report = catalog.night(changed, quarantine_distance=1.0)
+    assert (report.outcome, report.quarantined) == ("published", ())
+    with catalog.ledger() as ledger:
+        assert ledger.quarantine("office", "snapshots") == []
 
 
 def test_a_record_that_is_not_indexed_whole_stays_so_while_its_change_is_held_back(published: Path) -> None:
@@ -121,68 +146,18 @@ def test_a_record_that_is_not_indexed_whole_stays_so_while_its_change_is_held_ba
     assert (document.description, document.dense) == ("Reduced.", before.texts[3])
 
 
-def test_the_next_night_measures_nothing_changes_nothing_and_still_tells(catalog: Catalog) -> None:
-    first = catalog.night(_NEW)
-    second = catalog.night(_NEW)
-    assert (second.outcome, second.snapshot) == ("unchanged", first.snapshot)
-    assert "quarantine" in first.seconds
-    assert "quarantine" not in second.seconds
-    assert [one.tool_id for one in second.quarantined] == ["z/moon"]
-    assert (second.exit_code, second.newly_quarantined) == (0, ())
-
-
-def test_a_released_tool_serves_until_it_changes(catalog: Catalog) -> None:
-    held = catalog.night(_NEW)
-    with catalog.ledger() as ledger:
-        ledger.release_quarantine("office", "snapshots", ["z/moon"])
-    released = catalog.night(_NEW)
-    assert (released.outcome, released.quarantined, released.exit_code) == ("published", (), 0)
-    assert Manifest.read(released.snapshot).content_hash != Manifest.read(held.snapshot).content_hash
-    assert Router.open(released.snapshot).record("z/moon") is not None
-    changed = catalog.night((_NEW[0], _phrases(6)))
-    assert [(one.tool_id, one.kind) for one in changed.quarantined] == [("z/moon", "changed")]
-
-
-def test_a_tool_that_no_longer_takes_requests_leaves_the_quarantine(catalog: Catalog) -> None:
-    catalog.night(_NEW)
-    report = catalog.night(_NEW, quarantine_distance=1.0)
-    assert (report.outcome, report.quarantined) == ("published", ())
-    with catalog.ledger() as ledger:
-        assert ledger.quarantine("office", "snapshots") == []
-
-
-def test_manifest_and_database_tell_of_it(catalog: Catalog) -> None:
-    snapshot = catalog.night(_NEW).snapshot
-    (told,) = Manifest.read(snapshot).quarantined
-    assert (told["tool_id"], told["kind"]) == ("z/moon", "new")
-    assert told["examples"][0]["served"]
-    with Inspection.open(snapshot) as inspection:
-        assert inspection.table("quarantine").column("tool_id") == ("z/moon",)
-
-
-def test_a_manifest_without_the_field_opens(catalog: Catalog) -> None:
-    from tests.support.publishing import sign
-
-    snapshot = catalog.night(_HONEST, quarantine_distance=1.0).snapshot
-    (snapshot / "manifest.json").chmod(0o644)
-    sign(snapshot, lambda manifest: manifest.pop("quarantined"))
-    assert Manifest.read(snapshot).quarantined == ()
-
-
+@pytest.mark.nightly
 def test_new_words_for_most_tools_hold_nothing_back(catalog: Catalog) -> None:
     rewritten = [(_tool(number), _phrases((number + 1) % 12)) for number in range(12)]
     report = catalog.night(*rewritten)
     assert (report.outcome, report.quarantined) == ("published", ())
 
 
-@pytest.mark.parametrize("settings", [{"quarantine": False}, {"vectors": False}, {"max_probes": 50}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"quarantine": False}, pytest.param({"vectors": False}, marks=pytest.mark.nightly), {"max_probes": 50}],
+)
 def test_without_the_setting_vectors_or_enough_requests_nothing_is_tried(
     catalog: Catalog, settings: dict[str, Any]
 ) -> None:
     assert catalog.night(_NEW, **settings).quarantined == ()
-
-
-def test_the_view_of_the_ledger_lists_what_is_held(catalog: Catalog) -> None:
-    catalog.night(_NEW)
-    with duckdb.connect(str(catalog.workspace / "ledger.duckdb"), read_only=True) as connection:
-        assert connection.execute("SELECT tool_id, kind FROM quarantined").fetchall() == [("z/moon", "new")]

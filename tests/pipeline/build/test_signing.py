@@ -10,12 +10,12 @@ import pytest
 from pipeline.build import build
 from pipeline.build.plan import plan
 from pipeline.errors import SettingsInvalid
-from pipeline.progress import SilentProgress
 from pipeline.settings import CatalogSettings, load
 from router import Router, SnapshotUntrusted
 from router.contract import SIGNATURE
 from router.signing.private_keys import generate
 from router.store import SnapshotStore, signing_keys
+from tests.support.notes import Notes
 from tests.support.quick import QUICK
 
 
@@ -29,40 +29,33 @@ def settings(catalog: Path, key: str = "../build.pem", **publish: Any) -> Catalo
     return load(catalog, {**QUICK, "publish": {"sign_key": key, **publish}}, environment={})
 
 
-def test_a_build_signs_its_snapshot_and_nothing_holds_the_key(catalog: Path, tmp_path: Path) -> None:
+def test_a_build_signs_its_snapshot_unless_a_gate_held_it_and_nothing_holds_the_key(
+    catalog: Path, tmp_path: Path
+) -> None:
     workspace, keys = tmp_path / "ws", tmp_path / "build.pem.pub"
     report = build(settings(catalog), workspace=workspace)
     assert Router.open(workspace / "snapshots" / "office", trusted_keys=keys)
+    with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write('{"id": "more", "name": "more", "description": "Does more."}\n' + "{}\n" * 4)
+    held = build(settings(catalog, max_rejected_share=0.0), workspace=workspace)
+    assert held.outcome == "held" and not (held.snapshot / SIGNATURE).exists()
+    with pytest.raises(SnapshotUntrusted):
+        Router.open(held.snapshot, trusted_keys=keys)
     secret = (tmp_path / "build.pem").read_bytes().splitlines()[1]
     assert not [path for path in workspace.rglob("*") if path.is_file() and secret in path.read_bytes()]
     assert secret.decode() not in json.dumps(report.to_json(), default=str)
 
 
-def test_a_held_snapshot_is_not_signed(catalog: Path, tmp_path: Path) -> None:
-    with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
-        stream.write("{}\n" * 4)
-    report = build(settings(catalog, max_rejected_share=0.0), workspace=tmp_path / "ws")
-    assert report.held and not (report.snapshot / SIGNATURE).exists()
-    with pytest.raises(SnapshotUntrusted):
-        Router.open(report.snapshot, trusted_keys=tmp_path / "build.pem.pub")
-
-
-class Notes(SilentProgress):
-    """Keeps what a build notes."""
-
-    def __init__(self) -> None:
-        self.kept: list[str] = []
-
-    def note(self, message: str) -> None:
-        self.kept.append(message)
-
-
-def test_an_unsigned_snapshot_that_goes_on_serving_is_told(catalog: Path, tmp_path: Path) -> None:
-    first = build(load(catalog, QUICK, environment={}), workspace=tmp_path / "ws")
+def test_an_unsigned_snapshot_that_goes_on_serving_is_told(
+    catalog: Path, encoder_folder: Path, workspace: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(workspace, tmp_path / "ws")
+    sections: dict[str, dict[str, Any]] = {"vectors": {"encoder": str(encoder_folder)}}
+    keyed = load(catalog, {**sections, "publish": {"sign_key": "../build.pem"}}, environment={})
     notes = Notes()
-    again = build(settings(catalog), workspace=tmp_path / "ws", progress=notes)
-    assert again.snapshot == first.snapshot and signing_keys(first.snapshot) == ()
-    assert any("serves without a signature of the key" in note for note in notes.kept)
+    again = build(keyed, workspace=tmp_path / "ws", progress=notes)
+    assert again.outcome == "unchanged" and signing_keys(again.snapshot) == ()
+    assert any("serves without a signature of the key" in note for note in notes.said)
 
 
 @pytest.mark.parametrize("key", ["../missing.pem", "${NO_SUCH_VARIABLE}", "tools.jsonl"])

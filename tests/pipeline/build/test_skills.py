@@ -97,31 +97,34 @@ def test_every_form_and_detail_has_a_token_count_that_includes_the_lead(router: 
         assert tool["description"].count("Skill, call it to read how") == 1
 
 
-def test_no_skill_is_needed_first_or_needs_another(tmp_path: Path) -> None:
-    folder = tmp_path / "office"
-    folder.mkdir()
-    write_catalog(folder, skills="billing")  # of the provider whose tools need a customer
-    skill = folder / "skills" / "find" / "SKILL.md"
-    skill.parent.mkdir()
+def test_no_skill_is_needed_first_or_needs_another_and_what_changed_of_one_is_told_by_name(
+    folder: Path, snapshot: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(folder, tmp_path / "office")
+    shutil.copytree(folder.parent / "ws", tmp_path / "ws")
+    file = copy / "skills" / "minutes" / "SKILL.md"
+    file.write_text(file.read_text(encoding="utf-8").replace("Find who spoke.", "Find who paid."), encoding="utf-8")
+    skill = copy / "billing" / "find" / "SKILL.md"  # of the provider whose tools need a customer
+    skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: search_customers\ndescription: Search customers by name.\n---\nAsk.\n")
-    router = Router.open(built(folder))
+    settings = (copy / "catalog.toml").read_text(encoding="utf-8")
+    more = '[[source]]\npath = "billing"\nprovider = "billing"\n'
+    (copy / "catalog.toml").write_text(more + settings, encoding="utf-8")
+    second = built(copy)
+    with Inspection.open(second) as inspection:
+        rows = inspection.sql("SELECT tool_id, change, what FROM changes").rows
+    assert rows == (
+        ("billing/search_customers", "added", []),
+        ("skills/meeting-minutes", "changed", ["instructions"]),
+    )
+    router = Router.open(second)
+    (change,) = router.difference(Router.open(snapshot)).changed
+    assert (change.tool_id, change.parts) == ("skills/meeting-minutes", ("instructions",))
     (need,) = router.prerequisites("billing/create_invoice")
     assert [resolver.tool_id for resolver in need.resolvers] == ["billing/list_customers"]
 
 
-def test_what_changed_of_a_skill_is_told_by_name(folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(folder, tmp_path / "office")
-    first = built(copy)
-    file = copy / "skills" / "minutes" / "SKILL.md"
-    file.write_text(file.read_text(encoding="utf-8").replace("Find who spoke.", "Find who paid."), encoding="utf-8")
-    second = built(copy)
-    with Inspection.open(second) as inspection:
-        rows = inspection.sql("SELECT tool_id, change, what FROM changes").rows
-    assert rows == (("skills/meeting-minutes", "changed", ["instructions"]),)
-    (change,) = Router.open(second).difference(Router.open(first)).changed
-    assert (change.tool_id, change.parts) == ("skills/meeting-minutes", ("instructions",))
-
-
+@pytest.mark.nightly
 def test_a_snapshot_of_the_version_before_is_inspected_and_compared(folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "office")
     shutil.rmtree(copy / "skills")

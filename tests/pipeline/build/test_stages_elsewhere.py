@@ -3,7 +3,7 @@
 import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -42,13 +42,22 @@ def call(work: bytes) -> bytes:
     return pickle.dumps(function(*arguments))
 
 
+class SameProcess:
+    """Runs what `call` is given here: as plain data that goes elsewhere and comes back."""
+
+    def submit(self, function: Callable[[bytes], bytes], work: bytes) -> "Future[bytes]":
+        done: Future[bytes] = Future()
+        done.set_result(function(work))
+        return done
+
+
 class OtherProcess:
     """Runs each stage that may leave the driver in a process of a pool. Batches end in the reverse of their order."""
 
     batch_size: int | None = None
     threads: int | None = 1
 
-    def __init__(self, pool: ProcessPoolExecutor, storage: Path | None = None) -> None:
+    def __init__(self, pool: ProcessPoolExecutor | SameProcess, storage: Path | None = None) -> None:
         self.storage = SharedStorage(storage) if storage else None
         self.pool = pool
         self.ran: dict[str, set[str]] = {"here": set(), "elsewhere": set()}
@@ -72,8 +81,11 @@ class OtherProcess:
             yield batch, self.run(stage_name, function, batch, *shared, label=label)
 
 
-@pytest.fixture
-def pool() -> Iterator[ProcessPoolExecutor]:
+@pytest.fixture(params=["plain data", pytest.param("process", marks=pytest.mark.nightly)])
+def pool(request: pytest.FixtureRequest) -> Iterator[ProcessPoolExecutor | SameProcess]:
+    if request.param == "plain data":
+        yield SameProcess()
+        return
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         yield pool
 
@@ -108,7 +120,7 @@ def test_stages_in_another_process_build_the_same_snapshot(
     catalog: Path,
     encoder_folder: Path,
     tmp_path: Path,
-    pool: ProcessPoolExecutor,
+    pool: ProcessPoolExecutor | SameProcess,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
@@ -136,7 +148,7 @@ def told(report: BuildReport) -> dict[str, Any]:
 
 
 def test_known_answers_are_screened_elsewhere_where_the_memory_of_the_screen_is_lost(
-    catalog: Path, encoder_folder: Path, tmp_path: Path, pool: ProcessPoolExecutor
+    catalog: Path, encoder_folder: Path, tmp_path: Path, pool: ProcessPoolExecutor | SameProcess
 ) -> None:
     settings = load(catalog, QUICK, environment={})
     first = build(settings, workspace=tmp_path / "ws")

@@ -18,10 +18,10 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import LEDGER_FILE
 from pipeline.settings import CatalogSettings, load
 from router.contract import Manifest
-from router.fingerprint import fingerprint
 from router.store import SnapshotStore, current_folder
 from tests.pipeline.sources.web import Web, serving
-from tests.support.command_line import Done, called
+from tests.support.command_line import called
+from tests.support.publishing import sign
 from tests.support.quick import QUICK
 
 LOGIN = "<!doctype html>\n<html><body>\n<form>Sign in</form>\n</body></html>\n"
@@ -151,31 +151,29 @@ def test_the_other_sources_go_on_and_the_manifest_tells_the_stale_one(shop: Shop
     assert report.outcome == "published" and report.added == ("file/file_5",) and not report.removed_tools
     manifest = Manifest.read(report.snapshot)
     assert list(manifest.stale_sources) == report.to_json()["stale_sources"] and manifest.degraded == report.degraded
-
-
-def test_a_manifest_of_an_older_version_has_no_stale_source(shop: Shop) -> None:
-    path = shop.serving / "manifest.json"
-    row = json.loads(path.read_text(encoding="utf-8"))
-    for name in ("checksum", "stale_sources", "degraded"):
-        del row[name]
-    path.write_text(json.dumps({**row, "checksum": fingerprint(row)}), encoding="utf-8")
-    manifest = Manifest.read(shop.serving)
+    # A manifest of an older version has no stale source.
+    sign(report.snapshot, lambda raw: (raw.pop("stale_sources"), raw.pop("degraded")))
+    manifest = Manifest.read(report.snapshot)
     assert (manifest.stale_sources, manifest.degraded) == ((), ())
 
 
-def test_the_snapshot_of_stale_records_equals_the_one_that_the_source_gave(shop: Shop) -> None:
-    first = shop.serving
+def test_where_all_sources_fail_what_serves_goes_on_and_their_records_are_those_that_they_gave(shop: Shop) -> None:
+    serving = shop.serving
     shop.break_all()
-    second = build(shop.settings(), workspace=shop.workspace, force=True)
-    hashes = [Manifest.read(snapshot).content_hash for snapshot in (first, second.snapshot)]
-    assert hashes[0] == hashes[1] and len(second.stale_sources) == 3 and second.outcome == "published"
+    report = shop.build()
+    assert (report.outcome, report.snapshot, len(report.stale_sources)) == ("unchanged", serving, 3)
+    assert [sentence.count(" keeps its last known records: ") for sentence in report.degraded] == [1, 1, 1]
+    forced = build(shop.settings(), workspace=shop.workspace, force=True)
+    assert Manifest.read(serving).content_hash == Manifest.read(forced.snapshot).content_hash
     for name in ("records.jsonl", "token_counts.npy"):
-        assert (first / name).read_bytes() == (second.snapshot / name).read_bytes()
+        assert (serving / name).read_bytes() == (forced.snapshot / name).read_bytes()
 
 
 def test_a_source_that_failed_for_longer_than_max_age_stops_the_build_and_says_since_when(shop: Shop) -> None:
     shop.answer("", 503)
-    shop.turn_clock(timedelta(days=6.9))
+    shop.turn_clock(timedelta(days=-400))  # a clock that was set back makes the records no younger than new
+    assert shop.build().stale_sources[0].age == timedelta()
+    shop.turn_clock(timedelta(days=406.9))
     assert shop.build().outcome == "unchanged"
     shop.turn_clock(timedelta(hours=12))
     with pytest.raises(Unavailable, match=r"answered 503 .*its last known records, of 20.* UTC, are 7.4 days old: "):
@@ -183,48 +181,18 @@ def test_a_source_that_failed_for_longer_than_max_age_stops_the_build_and_says_s
     assert shop.build(max_age="8d").outcome == "unchanged"
     report = shop.build(skip_unreadable=True)
     assert report.outcome == "held" and len(report.missing.skipped) == 1 and not report.stale_sources
-
-
-def test_max_age_0_keeps_nothing(shop: Shop) -> None:
-    shop.answer("", 503)
     with pytest.raises(Unavailable, match="answered 503"):
-        shop.build(max_age=0)
+        shop.build(max_age=0)  # keeps nothing
 
 
-def test_a_clock_that_was_set_back_makes_the_records_no_younger_than_new(shop: Shop) -> None:
-    shop.answer("", 503)
-    shop.turn_clock(timedelta(days=-400))
-    assert shop.build().stale_sources[0].age == timedelta()
-
-
-def test_a_source_that_was_never_read_has_nothing_to_keep(unread: Shop) -> None:
-    unread.answer("", 503)
-    with pytest.raises(Unavailable, match="answered 503"):
-        unread.build()
-
-
-def test_where_all_sources_fail_what_serves_goes_on_and_nothing_new_is_published(shop: Shop) -> None:
-    serving = shop.serving
-    shop.break_all()
-    report = shop.build()
-    assert (report.outcome, report.snapshot, len(report.stale_sources)) == ("unchanged", serving, 3)
-    assert [sentence.count(" keeps its last known records: ") for sentence in report.degraded] == [1, 1, 1]
-
-
-def test_an_answer_that_a_gate_held_back_never_stands_in_for_the_source(shop: Shop) -> None:
-    shop.answer(_tools("web", 1))
-    assert shop.build().outcome == "held"
-    shop.answer("", 503)
-    report = shop.build()
-    assert report.outcome == "unchanged" and report.stale_sources[0].tools == 5
-
-
-def test_an_answer_that_an_operator_let_serve_stands_in(shop: Shop) -> None:
+def test_only_an_answer_that_serves_stands_in_for_its_source(shop: Shop) -> None:
     shop.answer(_tools("web", 1))
     held = shop.build()
     assert held.outcome == "held"
-    SnapshotStore(shop.workspace, "shop").publish(held.snapshot.name)
     shop.answer("", 503)
+    report = shop.build()
+    assert report.outcome == "unchanged" and report.stale_sources[0].tools == 5
+    SnapshotStore(shop.workspace, "shop").publish(held.snapshot.name)  # an operator lets it serve
     for _ in range(2):
         report = shop.build()
         assert (report.outcome, report.held, report.snapshot) == ("unchanged", (), held.snapshot)
@@ -251,7 +219,7 @@ def test_sources_of_one_program_are_told_apart(unread: Shop) -> None:
     assert (report.outcome, report.snapshot) == ("unchanged", first.snapshot)
 
 
-def test_the_reads_of_an_experiment_are_not_those_of_what_serves(unread: Shop) -> None:
+def test_a_source_that_only_an_experiment_has_read_has_nothing_to_keep(unread: Shop) -> None:
     build(unread.settings(), workspace=unread.workspace, area="evaluations")
     unread.answer("", 503)
     with pytest.raises(RunAborted, match="answered 503"):
@@ -259,8 +227,7 @@ def test_the_reads_of_an_experiment_are_not_those_of_what_serves(unread: Shop) -
 
 
 def test_what_is_kept_holds_no_secret_and_grows_only_with_what_changes(shop: Shop) -> None:
-    for _ in range(2):
-        shop.build()
+    shop.build()
     assert shop.ledger("SELECT count(*), count(DISTINCT source_key) FROM source_readings") == [(3, 3)]
     assert shop.ledger("SELECT count(*) FROM source_contents") == [(3,)]
     assert "sk-secret" not in str(shop.ledger("SELECT * FROM source_readings"))
@@ -273,13 +240,8 @@ def test_what_is_kept_holds_no_secret_and_grows_only_with_what_changes(shop: Sho
     assert shop.ledger("SELECT count(*) FROM source_contents") == [(2,)]
 
 
-@pytest.fixture
-def run(shop: Shop) -> Callable[..., Done]:
-    """Call `quartermaster` beside the catalog, without an encoder."""
-    return partial(called, shop.folder.parent, QUARTERMASTER_VECTORS__ENCODER="none", COLUMNS="200")
-
-
-def test_the_command_line_and_the_plan_tell_a_stale_source_and_end_well(shop: Shop, run: Callable[..., Done]) -> None:
+def test_the_command_line_and_the_plan_tell_a_stale_source_and_end_well(shop: Shop) -> None:
+    run = partial(called, shop.folder.parent, QUARTERMASTER_VECTORS__ENCODER="none", COLUMNS="200")
     shop.answer("", 503)
     where = ("build", shop.folder, "--workspace", shop.workspace)
     # A plan runs no command: such a source counts by its last known records.

@@ -12,6 +12,8 @@ from router import Router
 from tests.pipeline.enrichment import honest_tools
 from tests.support.quick import QUICK
 
+pytestmark = pytest.mark.nightly  # embeds with the encoder that ships
+
 _ATTACKS = Path(__file__).parents[3] / "benchmarks" / "data" / "poisoned_tools.jsonl"
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.nightly  # a traced process
+
 STRACE = shutil.which("strace")
 _PATH = re.compile(r"<([^<>]+)>")
 _QUOTED = re.compile(r'"([^"]*)"')
