@@ -44,18 +44,15 @@ def test_arguments_win_over_environment_over_toml_over_defaults(write_toml: Writ
     assert (settings.model, settings.concurrency, settings.max_retries, settings.timeout_s) == ("argument", 3, 2, 60.0)
 
 
-def test_a_section_of_the_environment_needs_none_in_the_toml(write_toml: WriteToml) -> None:
+def test_a_section_of_the_environment_needs_none_in_the_toml_and_is_the_process_s_own_where_none_is_given(
+    write_toml: WriteToml, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = write_toml()
+    monkeypatch.setenv("QUARTERMASTER_PUBLISH__KEEP", "9")
+    assert load(folder).publish.keep == 9 and load(folder).name == "office"
     assert _load(folder).vectors.encoder == "auto"
     assert _load(folder, QUARTERMASTER_VECTORS__ENCODER="small").vectors.encoder == "small"
     assert _load(folder, {"publish": {"keep": 2}}, QUARTERMASTER_PUBLISH__MAX_REJECTED_SHARE="0.5").publish.keep == 2
-
-
-def test_the_process_s_environment_is_read_where_none_is_given(
-    write_toml: WriteToml, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("QUARTERMASTER_PUBLISH__KEEP", "9")
-    assert load(write_toml()).publish.keep == 9
 
 
 def test_openais_own_variables_are_read_and_ours_win(write_toml: WriteToml) -> None:
@@ -81,69 +78,24 @@ def test_other_variables_are_not_ours(write_toml: WriteToml, variable: str) -> N
     assert _load(folder, None, **{variable: "x"}) == _load(folder)
 
 
-def test_an_unknown_section_in_the_environment_is_refused_with_the_known_ones(write_toml: WriteToml) -> None:
-    message = _refusal(write_toml(), QUARTERMASTER_VECTOR__ENCODER="x")
-    sections = "limits, enrichment, assessment, vectors, tuning, retrieval, publish, ledger, notify, metrics, flow"
-    known = f"use sources, {sections}"
-    assert message.endswith(
-        f": QUARTERMASTER_VECTOR__ENCODER: there is no section 'vector': did you mean 'vectors'? {known}"
+def test_no_key_and_no_header_is_printed_and_none_of_a_section_that_is_refused(write_toml: WriteToml) -> None:
+    folder = write_toml(
+        '[[source]]\nurl = "https://x/mcp"\nheaders = {Authorization = "Bearer sk-secret", X = "${NONE}"}'
     )
-
-
-def test_an_object_in_the_environment_is_json(write_toml: WriteToml) -> None:
-    settings = _load(write_toml(), QUARTERMASTER_ENRICHMENT__PARAMETERS=' {"temperature": 0.5}')
-    assert settings.enrichment.parameters == {"temperature": 0.5}
-
-
-def test_an_object_in_the_environment_that_is_not_json_names_its_variable(write_toml: WriteToml) -> None:
-    message = _refusal(write_toml(), QUARTERMASTER_RETRIEVAL__RECIPE="{weights: 1}")
-    assert ": QUARTERMASTER_RETRIEVAL__RECIPE is not JSON: " in message
-
-
-@pytest.mark.parametrize(("section", "field", "value"), [("publish", "keep", "many"), ("vectors", "speed", "1")])
-def test_a_wrong_value_of_the_environment_names_its_field(
-    write_toml: WriteToml, section: str, field: str, value: str
-) -> None:
-    variable = f"QUARTERMASTER_{section}__{field}".upper()
-    assert f": {variable}" in _refusal(write_toml(), None, **{variable: value})
-
-
-def test_a_key_is_not_printed(write_toml: WriteToml) -> None:
-    settings = _load(write_toml(), OPENAI_API_KEY="sk-secret")
+    settings = _load(folder, OPENAI_API_KEY="sk-secret")
     for text in (repr(settings), str(settings), settings.model_dump_json(), str(settings.model_dump())):
         assert "sk-secret" not in text and "**********" in text
-
-
-def test_a_refusal_prints_no_key(write_toml: WriteToml) -> None:
-    message = _refusal(write_toml(), {"enrichment": {"api_key": ["sk-secret"]}}, QUARTERMASTER_PUBLISH__KEEP="0")
+    message = _refusal(folder, {"enrichment": {"api_key": ["sk-secret"]}}, QUARTERMASTER_PUBLISH__KEEP="0")
     assert "enrichment.api_key" in message and "sk-secret" not in message
-
-
-def test_a_section_refused_on_its_own_prints_no_key() -> None:
     with pytest.raises(ValidationError) as refused:
         EnrichmentSettings.model_validate({"api_key": ["sk-secret"]})
     assert "api_key" in str(refused.value) and "sk-secret" not in str(refused.value)
-
-
-def test_settings_are_frozen(write_toml: WriteToml) -> None:
-    settings = _load(write_toml())
-    with pytest.raises(ValidationError, match="frozen"):
-        settings.name = "other"  # type: ignore[misc]
 
 
 def test_a_source_is_found_in_the_catalogs_folder(write_toml: WriteToml, tmp_path: Path) -> None:
     settings = _load(write_toml())
     assert settings.resolve(Path("a/b.json")) == tmp_path / "office" / "a" / "b.json"
     assert settings.resolve(tmp_path / "c.json") == tmp_path / "c.json"
-
-
-@pytest.mark.parametrize("name", ["office", "Office_2", "a.b-c", "_x", "-x", "7"])
-def test_a_name_that_can_be_a_folder_is_taken(write_toml: WriteToml, name: str) -> None:
-    assert _load(write_toml(f"name = '{name}'")).name == name
-
-
-def test_a_catalog_without_name_is_called_like_its_folder(write_toml: WriteToml) -> None:
-    assert _load(write_toml()).name == "office"
 
 
 def test_a_recipe_is_named_or_written_out(write_toml: WriteToml) -> None:
@@ -182,9 +134,13 @@ def test_english_is_always_among_the_languages_and_first(given: Any, kept: tuple
     assert EnrichmentSettings(languages=given).languages == kept
 
 
-def test_languages_may_come_from_the_environment(write_toml: WriteToml) -> None:
-    settings = _load(write_toml(), QUARTERMASTER_ENRICHMENT__LANGUAGES="de,ja")
+def test_lists_and_objects_may_come_from_the_environment(write_toml: WriteToml) -> None:
+    variables = {"LANGUAGES": "de,ja", "PARAMETERS": ' {"temperature": 0.5}'}
+    settings = _load(
+        write_toml(), None, **{f"QUARTERMASTER_ENRICHMENT__{name}": text for name, text in variables.items()}
+    )
     assert settings.enrichment.languages == ("en", "de", "ja")
+    assert settings.enrichment.parameters == {"temperature": 0.5}
 
 
 def test_a_language_that_cannot_be_indexed_is_refused_with_those_that_can(write_toml: WriteToml) -> None:
