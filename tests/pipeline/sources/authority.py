@@ -130,7 +130,7 @@ class Authority:
 def protected() -> Iterator[tuple[Authority, str]]:
     """The authorization server, and the address of an MCP server of one tool that wants its tokens."""
     authority = Authority()
-    with _listening() as (own, authority_root), _listening() as (others, root):
+    with listening() as (own, authority_root), listening() as (others, root):
         authority.issuer = issuer = f"{authority_root}/login"
         auth = AuthSettings(
             issuer_url=AnyHttpUrl(issuer), resource_server_url=AnyHttpUrl(f"{root}/mcp"), validate_token_resource=False
@@ -142,20 +142,22 @@ def protected() -> Iterator[tuple[Authority, str]]:
             """Open the vault."""
             return code
 
-        with _running(authority.app(), own), _running(server.streamable_http_app(), others):
+        with running(authority.app(), own), running(server.streamable_http_app(), others):
             yield authority, f"{root}/mcp"
 
 
 @contextmanager
-def _listening() -> Iterator[tuple[socket.socket, str]]:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        yield listening, f"http://127.0.0.1:{listening.getsockname()[1]}"
+def listening() -> Iterator[tuple[socket.socket, str]]:
+    """A socket of loopback that listens, and its address."""
+    with socket.create_server(("127.0.0.1", 0)) as own:
+        yield own, f"http://127.0.0.1:{own.getsockname()[1]}"
 
 
 @contextmanager
-def _running(app: Any, listening: socket.socket) -> Iterator[None]:
+def running(app: Any, own: socket.socket) -> Iterator[None]:
+    """An application that serves a socket in a thread."""
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="on"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [own]})
     thread.start()
     try:
         until = time.monotonic() + 30

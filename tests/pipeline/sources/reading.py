@@ -1,10 +1,14 @@
-"""What the tests of the readers share: an answer taken apart, and an API document made of its paths."""
+"""What the tests of sources share: one source read, an answer taken apart, an API document made of its paths."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-from pipeline.errors import RecordRejected
-from pipeline.sources import RawTool
+import pytest
+
+from pipeline.errors import RecordRejected, RunAborted
+from pipeline.settings import CatalogSettings
+from pipeline.sources import RawTool, Reading, read
 
 
 def tools(items: Iterable[RawTool | RecordRejected]) -> list[RawTool]:
@@ -36,3 +40,16 @@ def search(schema: Any, **more: Any) -> dict[str, Any]:
 def body(schema: Any, required: bool = False) -> dict[str, Any]:
     """A request body of OpenAPI 3 with this JSON schema."""
     return {"required": required, "content": {"application/json": {"schema": schema}}}
+
+
+def read_one(folder: Path = Path(), limits: Mapping[str, int] | None = None, **source: Any) -> Reading:
+    """What one source gives."""
+    source = {"timeout_s": 30, **source}
+    return read(CatalogSettings(name="office", folder=folder, source=(source,), limits=dict(limits or {})))
+
+
+def stop_one(folder: Path = Path(), limits: Mapping[str, int] | None = None, **source: Any) -> RunAborted:
+    """Why one source stops the run."""
+    with pytest.raises(RunAborted) as stopped:
+        read_one(folder, limits, **source)
+    return stopped.value

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from pipeline.errors import CommandNotRun, SettingsInvalid
 from pipeline.settings import CatalogSettings, load, without_commands
 from pipeline.sources import read
 from pipeline.sources.transport.approval import approvals_path, commands_of, not_approved, require_approved
+from tests.support.command_line import called
 
 TOOL = {"id": "a/add", "name": "add", "provider": "a", "description": "Adds numbers.", "parameters": {}}
 SCRIPT = f"import json, os\nopen('ran', 'w').write(json.dumps(sorted(os.environ)))\nprint({json.dumps(TOOL)!r})\n"
@@ -35,30 +35,23 @@ def loaded(catalog: Path) -> CatalogSettings:
     return load(catalog, {"vectors": {"encoder": "none"}}, environment={})
 
 
-def quartermaster(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "quartermaster", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-
-
 def test_without_a_terminal_a_new_command_is_told_and_not_run(catalog: Path, tmp_path: Path) -> None:
     for more, code in ((["--plan"], 3), ([], 2)):
-        ended = quartermaster("build", catalog, "--workspace", tmp_path / "ws", "--encoder", "none", *more)
+        ended = called(tmp_path, "build", catalog, "--workspace", tmp_path / "ws", "--encoder", "none", *more)
         assert ended.returncode == code and "print.py" in ended.stderr
         assert not (catalog / "ran").exists()
 
 
-def test_a_command_gets_no_secret_of_the_environment(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SECRET_KEY", "s3cret")
-    read(loaded(catalog))
-    seen = json.loads((catalog / "ran").read_text(encoding="utf-8"))
-    assert {"PATH"} <= set(seen) and "SECRET_KEY" not in seen
-
-
-def test_a_plan_and_a_build_without_commands_take_the_last_reading(catalog: Path, tmp_path: Path) -> None:
+def test_a_command_gets_no_secret_and_a_plan_and_a_build_without_commands_take_its_last_reading(
+    catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = loaded(catalog)
+    monkeypatch.setenv("SECRET_KEY", "s3cret")
     with pytest.raises(CommandNotRun, match="was not run"):
         plan(settings, workspace=tmp_path / "ws")
     build(settings, workspace=tmp_path / "ws")
+    seen = json.loads((catalog / "ran").read_text(encoding="utf-8"))
+    assert "PATH" in seen and "SECRET_KEY" not in seen
     (catalog / "ran").unlink()
     planned = plan(settings, workspace=tmp_path / "ws")
     assert (planned.unchanged, [stale.source for stale in planned.stale]) == (1, [sys.executable])
@@ -100,9 +93,10 @@ def test_allowed_commands_run_where_they_cannot_be_remembered(
         require_approved(loaded(catalog))
 
 
-def test_approvals_that_others_can_write_are_refused(catalog: Path) -> None:
+@pytest.mark.parametrize("mode", [0o620, 0o602])
+def test_approvals_that_others_can_write_are_refused(catalog: Path, mode: int) -> None:
     require_approved(loaded(catalog), allow=True)
-    os.chmod(approvals_path(), 0o666)
+    os.chmod(approvals_path(), mode)
     with pytest.raises(SettingsInvalid, match="written by others"):
         require_approved(loaded(catalog))
 

@@ -17,14 +17,14 @@ def _fed(packed: bytes, size: int) -> tuple[bytes, bool]:
     return text, gunzip.complete
 
 
-@pytest.mark.parametrize("size", [1, 7, 1_000])
+@pytest.mark.parametrize("size", [1, 1_000])
 def test_a_whole_body_is_complete_also_of_two_members_and_with_padding(size: int) -> None:
     assert _fed(PACKED, size) == (TEXT, True)
     assert _fed(PACKED + PACKED, size) == (TEXT * 2, True)
     assert _fed(PACKED + bytes(20), size) == (TEXT, True)
 
 
-@pytest.mark.parametrize("size", [1, 7, 1_000])
+@pytest.mark.parametrize("size", [1, 1_000])
 def test_a_body_is_incomplete_at_every_place_where_it_may_break_off(size: int) -> None:
     assert not any(_fed(PACKED[:end], size)[1] for end in range(len(PACKED)))
 

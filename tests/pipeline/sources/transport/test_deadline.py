@@ -5,17 +5,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.errors import Unavailable
 from pipeline.monitoring import otlp
 from pipeline.monitoring.hook import HookFailed, post
-from pipeline.settings import CatalogSettings, NotifySettings
-from pipeline.sources import read
+from pipeline.settings import NotifySettings
+from tests.pipeline.sources.reading import stop_one
 
+_JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 _HEADERS = b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: y\r\n" % number for number in range(1_000))
 
 
@@ -53,28 +52,20 @@ def _dripping(content: bytes, pause: float = 0.05) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("kind", "content"),
     [
-        pytest.param(_HEADERS, id="headers"),
-        pytest.param(
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + b"[" * 1_000,
-            id="a-body-that-ends-with-the-connection",
-        ),
-        pytest.param(
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-            + b"1\r\n[\r\n" * 1_000,
-            id="chunks",
-        ),
+        ("openapi", _HEADERS),
+        ("openapi", _JSON + b"\r\n" + b"[" * 1_000),
+        ("openapi", _JSON + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n[\r\n" * 1_000),
+        (None, _HEADERS),
     ],
+    ids=["headers", "a-body-that-ends-with-the-connection", "chunks", "headers-of-an-mcp-server"],
 )
-@pytest.mark.parametrize("kind", ["openapi", None])
-def test_a_source_that_drips_is_unavailable_at_its_deadline(content: bytes, kind: Any) -> None:
-    with _dripping(content, pause=0.002 if b"\r\n\r\n" in content else 0.05) as url:
-        source = {"url": url, "format": kind, "timeout_s": 1.5 if kind else 4}
-        read_once = CatalogSettings(name="x", folder=Path(), source=(source,))
+def test_a_source_that_drips_is_unavailable_at_its_deadline(kind: str | None, content: bytes) -> None:
+    with _dripping(content, pause=0.05 if content == _HEADERS else 0.002) as url:
         started = time.monotonic()
-        with pytest.raises(Unavailable):
-            read(read_once)
+        stopped = stop_one(url=url, format=kind, timeout_s=1)
+        assert isinstance(stopped, Unavailable)
         assert time.monotonic() - started < 12  # the headers alone would take minutes
 
 

@@ -1,7 +1,7 @@
 """Documents that a command prints, by real programs."""
 
 import json
-import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RunAborted, Unavailable
-from pipeline.settings import CatalogSettings, LimitsSettings, SourceSettings
-from pipeline.sources import Reading, read
+from pipeline.settings import LimitsSettings, SourceSettings
+from pipeline.sources import Reading
 from pipeline.sources.transport import fetch
 from router.record import Origin
-from tests.pipeline.sources.reading import api
+from tests.pipeline.sources.reading import api, read_one, stop_one
 
 API = api({"/a": {"get": {"operationId": "from_openapi"}}, "/b": {"get": 1}})
 YAML = "openapi: 3.0.3\ninfo: {title: Office}\npaths:\n  /a:\n    get: {operationId: from_openapi}\n"
@@ -22,64 +22,37 @@ PYTHON = Path(sys.executable).name
 
 
 def _read(folder: Path, *arguments: str, program: str = PYTHON, **more: Any) -> Reading:
-    source = {"command": (program, *arguments), "format": "openapi", "timeout_s": 30, **more}
-    return read(CatalogSettings(name="office", folder=folder, source=(source,)))
+    return read_one(folder, command=(program, *arguments), **{"format": "openapi", **more})
 
 
-def _stop(folder: Path, *arguments: str, **more: Any) -> RunAborted:
-    with pytest.raises(RunAborted) as stopped:
-        _read(folder, *arguments, **more)
-    return stopped.value
-
-
-def _printing(text: str) -> tuple[str, str]:
-    return "-c", f"print({text!r})"
-
-
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        ("openapi", json.dumps(API)),
-        ("openapi", YAML),
-        ("openapi", "\ufeff" + json.dumps(API)),
-        ("function", '[{"name": "from_openapi"}]'),
-        ("jsonl", '{"name": "from_openapi"}\n{"name": "from_openapi"}'),
-    ],
-)
-def test_what_a_command_prints_is_a_document_of_the_format(tmp_path: Path, kind: str, text: str) -> None:
-    (tmp_path / "document").write_text(text, encoding="utf-8")
-    code = "import sys; sys.stdout.buffer.write(open('document', 'rb').read())"
-    assert {tool.name for tool in _read(tmp_path, "-c", code, format=kind).tools} == {"from_openapi"}
-
-
-def test_tools_and_rejections_have_the_program_and_the_pointer_for_origin(tmp_path: Path) -> None:
-    reading = _read(tmp_path, *_printing(json.dumps(API)))
-    assert [tool.origin for tool in reading.tools] == [Origin(PYTHON, "/paths/~1a/get")]
-    (rejected,) = reading.rejected
-    assert rejected.origin == Origin(PYTHON, "/paths/~1b/get")
-    assert str(rejected).startswith(f"{PYTHON} /paths/~1b/get: ")
+def _stop(folder: Path, *arguments: str, program: str = PYTHON, **more: Any) -> RunAborted:
+    return stop_one(folder, command=(program, *arguments), **{"format": "openapi", **more})
 
 
 @pytest.mark.parametrize(
     ("kind", "text", "label", "provider"),
     [
-        ("openapi", YAML, "ours", "ours"),
+        ("openapi", json.dumps(API), "ours", "ours"),
         ("openapi", YAML, None, "office"),
-        ("function", '{"name": "a"}', None, Path(PYTHON).stem),
-        ("jsonl", '{"name": "a"}', None, None),
+        ("openapi", "\ufeff" + json.dumps(API), None, "office"),
+        ("function", '[{"name": "from_openapi"}]', None, Path(PYTHON).stem),
+        ("jsonl", '{"name": "from_openapi"}\n', None, None),
     ],
+    ids=["json", "yaml", "byte-order-mark", "function", "jsonl"],
 )
-def test_the_catalogs_label_wins_then_the_vendors_then_the_program(
+def test_what_a_command_prints_is_a_document_and_the_catalogs_label_wins_then_the_vendors_then_the_program(
     tmp_path: Path, kind: str, text: str, label: str | None, provider: str | None
 ) -> None:
-    (tool,) = _read(tmp_path, *_printing(text), format=kind, provider=label).tools
-    assert tool.provider == provider
+    (tmp_path / "document").write_text(text, encoding="utf-8")  # a command runs in the catalog's folder
+    code = "import sys; sys.stdout.buffer.write(open('document', 'rb').read())"
+    (tool,) = _read(tmp_path, "-c", code, format=kind, provider=label).tools
+    assert (tool.name, tool.provider, tool.origin.file) == ("from_openapi", provider, PYTHON)
 
 
-def test_a_command_runs_in_the_catalogs_folder(tmp_path: Path) -> None:
-    (tmp_path / "make.py").write_text("import os, json; print(json.dumps({'name': os.getcwd()}))", encoding="utf-8")
-    (tool,) = _read(tmp_path, "make.py", format="function").tools
-    assert tool.name == os.path.realpath(tmp_path)
+def test_a_rejection_has_the_program_and_the_pointer_for_origin(tmp_path: Path) -> None:
+    (rejected,) = _read(tmp_path, "-c", f"print({json.dumps(API)!r})").rejected
+    assert rejected.origin == Origin(PYTHON, "/paths/~1b/get")
+    assert str(rejected).startswith(f"{PYTHON} /paths/~1b/get: ")
 
 
 def test_a_relative_program_is_one_of_the_catalogs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,8 +70,6 @@ def test_programs_of_this_environment_are_found_though_it_is_not_activated(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     code = "import sys, json; print(json.dumps({'name': sys.executable}))"
-    (tool,) = _read(tmp_path, "-c", code, format="function").tools
-    assert tool.name == sys.executable
     nested = f"import subprocess; subprocess.run([{PYTHON!r}, '-c', {code!r}])"
     assert _read(tmp_path, "-c", nested, format="function").tools[0].name == sys.executable
 
@@ -118,51 +89,49 @@ def test_a_program_that_cannot_be_started_stops_the_run(tmp_path: Path) -> None:
     assert "an argument holds a NUL" in str(_stop(tmp_path, "a\0b"))
 
 
-def test_an_exit_code_is_told_with_the_last_line_of_the_errors(tmp_path: Path) -> None:
-    code = "import sys; sys.stderr.write('x' * 100_000 + '\\nfirst\\n\\x1b[31mno\\x07 key\\x1b[0m\\n\\n'); sys.exit(3)"
-    stopped = _stop(tmp_path, "-c", code)
-    assert str(stopped) == f"the command '{PYTHON}' ended with exit code 3: no  key"
-    assert not isinstance(stopped, Unavailable)
-    assert len(str(_stop(tmp_path, "-c", "raise SystemExit('y' * 5000)"))) < 500
-
-
-def test_a_silent_end_and_a_signal_are_told_too(tmp_path: Path) -> None:
-    assert str(_stop(tmp_path, "-c", "raise SystemExit(1)")).endswith("ended with exit code 1: it said nothing")
-    assert "ended with signal 9" in str(_stop(tmp_path, "-c", "import os; os.kill(os.getpid(), 9)"))
-
-
 @pytest.mark.parametrize(
-    "code", ["import time; time.sleep(600)", "import os, time; os.closerange(1, 3); time.sleep(600)"]
+    ("code", "told"),
+    [
+        (
+            "import sys; sys.stderr.write('x' * 100_000 + '\\nfirst\\n\\x1b[31mno\\x07 key\\x1b[0m\\n'); sys.exit(3)",
+            "ended with exit code 3: no  key",
+        ),
+        ("raise SystemExit('y' * 5000)", f"ended with exit code 1: {'y' * 300}…"),
+        ("raise SystemExit(1)", "ended with exit code 1: it said nothing"),
+        ("import os; os.kill(os.getpid(), 9)", "ended with signal 9: it said nothing"),
+        ("print()", "gave nothing: its openapi document is empty"),
+        ("while True: print('x' * 1_000_000)", "gave more than the 90,000 bytes of limits.document_bytes"),
+    ],
+    ids=["last-line", "long-line", "silent", "signal", "nothing", "too-much"],
 )
-def test_a_command_that_does_not_end_is_unavailable(tmp_path: Path, code: str) -> None:
+def test_a_command_without_document_stops_the_run_and_says_why(tmp_path: Path, code: str, told: str) -> None:
+    stopped = _stop(tmp_path, "-c", code, limits={"document_bytes": 90_000})
+    assert str(stopped) == f"the command '{PYTHON}' {told}" and not isinstance(stopped, Unavailable)
+
+
+@pytest.mark.parametrize("silent", ["", "os.closerange(1, 3); "])
+def test_a_command_that_does_not_end_is_unavailable(tmp_path: Path, silent: str) -> None:
     started = time.monotonic()
-    stopped = _stop(tmp_path, "-c", code, timeout_s=0.5)
+    stopped = _stop(tmp_path, "-c", f"import os, time; {silent}time.sleep(600)", timeout_s=0.5)
     assert str(stopped) == f"the command '{PYTHON}' took more than the 0.5 s that timeout_s allows"
     assert isinstance(stopped, Unavailable)
     assert time.monotonic() - started < 10
 
 
 def test_what_a_command_started_ends_with_it(tmp_path: Path) -> None:
-    child = "import time; open('alive', 'w').close(); time.sleep(2); open('survived', 'w').close()"
-    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    _stop(tmp_path, "-c", code, timeout_s=1)
-    time.sleep(2)
-    assert (tmp_path / "alive").exists()
-    assert not (tmp_path / "survived").exists()
-
-
-def test_a_command_that_prints_too_much_stops_the_run(tmp_path: Path) -> None:
-    stopped = _stop(tmp_path, "-c", "while True: print('x' * 1_000_000)")
-    assert str(stopped) == f"the command '{PYTHON}' gave more than the 64,000,000 bytes of limits.document_bytes"
-
-
-def test_a_command_that_prints_nothing_stops_the_run(tmp_path: Path) -> None:
-    message = str(_stop(tmp_path, "-c", "print()"))
-    assert message == f"the command '{PYTHON}' gave nothing: its openapi document is empty"
+    with socket.create_server(("127.0.0.1", 0)) as heard:
+        heard.settimeout(10)
+        port = heard.getsockname()[1]
+        child = f"import socket, time; kept = socket.create_connection(('127.0.0.1', {port})); time.sleep(600)"
+        _stop(tmp_path, "-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])", timeout_s=2)
+        connection, _ = heard.accept()
+        with connection:
+            connection.settimeout(10)
+            assert connection.recv(1) == b""  # it has ended: its socket is closed
 
 
 def test_words_before_the_document_are_an_error_that_names_the_program(tmp_path: Path) -> None:
-    stopped = _stop(tmp_path, *_printing("Warning: old\n" + json.dumps(API)))
+    stopped = _stop(tmp_path, "-c", f"print('Warning: old'); print({json.dumps(API)!r})")
     assert str(stopped).startswith(f"the source '{PYTHON}' is not readable ")
     assert not isinstance(stopped, Unavailable)
 
@@ -175,7 +144,7 @@ def test_no_message_tells_an_argument(tmp_path: Path) -> None:
 
 def test_no_temporary_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    source = SourceSettings(command=(PYTHON, *_printing(YAML)), format="openapi")
+    source = SourceSettings(command=(PYTHON, "-c", f"print({YAML!r})"), format="openapi")
     with fetch.document(source, tmp_path, LimitsSettings()) as path:
         assert path.parent.parent == tmp_path and path.read_text(encoding="utf-8").startswith("openapi")
     assert list(tmp_path.iterdir()) == []

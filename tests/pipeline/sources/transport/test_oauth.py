@@ -21,6 +21,7 @@ from pipeline.sources.transport.login import log_in
 from pipeline.sources.transport.token_file import token_path
 from router.serving.mcp.session import open_session
 from tests.pipeline.sources.authority import ID, SECRET, Authority, protected
+from tests.pipeline.sources.reading import read_one, stop_one
 from tests.pipeline.sources.web import Web
 from tests.support.command_line import called
 
@@ -55,20 +56,20 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "config" / "quartermaster"
 
 
-def _catalog(url: str, **oauth: Any) -> CatalogSettings:
-    source = {"url": url, "timeout_s": 60, "provider": "vault", "oauth": oauth}
-    return CatalogSettings(name="vault", folder=Path(), source=(source,))
-
-
-def _by_credentials(url: str, authority: Authority, **more: Any) -> CatalogSettings:
-    given = {"client_id": "${VAULT_ID}", "client_secret": "${VAULT_SECRET}", "issuer": authority.issuer, **more}
-    return _catalog(url, **given)
+def _catalog(url: str, folder: Path = Path(), headers: dict[str, str] | None = None, **oauth: Any) -> CatalogSettings:
+    source = {"url": url, "timeout_s": 60, "provider": "vault", "oauth": oauth, "headers": headers or {}}
+    return CatalogSettings(name="vault", folder=folder, source=(source,))
 
 
 def _stop(catalog: CatalogSettings) -> RunAborted:
     with pytest.raises(RunAborted) as stopped:
         read(catalog)
     return stopped.value
+
+
+def _by_credentials(url: str, authority: Authority, **more: Any) -> CatalogSettings:
+    own = {"client_id": "${VAULT_ID}", "client_secret": "${VAULT_SECRET}", "issuer": authority.issuer}
+    return _catalog(url, **{**own, **more})
 
 
 def _names(reading: Reading) -> list[str]:
@@ -84,11 +85,14 @@ def _store(config: Path, url: str, token: dict[str, Any], **client: Any) -> Path
     return file
 
 
-def test_a_client_asks_for_a_token_by_its_own_credentials(authority: Authority, url: str, config: Path) -> None:
-    reading = read(_by_credentials(url, authority, scope="tools:read"))
+def test_a_client_asks_for_a_token_by_its_own_credentials_and_sends_its_headers_to_no_other_server(
+    authority: Authority, url: str, config: Path
+) -> None:
+    reading = read(_by_credentials(url, authority, scope="tools:read", headers={"X-Key": "of-the-server"}))
     assert _names(reading) == ["open_vault"]
     (asked,) = authority.asked
     assert (asked["grant_type"], asked["resource"]) == ("client_credentials", url)
+    assert authority.seen and not any("x-key" in headers for _, headers in authority.seen)
     assert not config.exists()  # nothing is stored
 
 
@@ -129,21 +133,22 @@ def test_an_authorization_server_that_is_out_of_order_may_answer_later(
     assert str(stopped).endswith("its authorization server answered HTTP 503")
 
 
-def test_a_variable_that_is_not_set_is_named_before_anything_is_asked(
-    authority: Authority, url: str, config: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_stored_token_is_sent_also_of_a_file_in_the_catalogs_folder(
+    authority: Authority, url: str, config: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.delenv("VAULT_SECRET")
-    message = str(_stop(_by_credentials(url, authority)))
-    assert message == (
-        f"oauth.client_secret of '{url}' needs the environment variable VAULT_SECRET, which is not set or empty"
-    )
-    assert authority.seen == []
-
-
-def test_a_stored_token_is_sent(authority: Authority, url: str, config: Path) -> None:
-    _store(config, url, authority.grant())
+    stored = _store(config, url, authority.grant())
     assert _names(read(_catalog(url))) == ["open_vault"]
+    stored.rename(tmp_path / "vault.token.json")
+    assert _names(read(_catalog(url, tmp_path, token_file="vault.token.json"))) == ["open_vault"]
     assert authority.seen == []
+
+
+def test_without_oauth_a_header_with_the_token_will_do_and_its_lack_is_told(
+    authority: Authority, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert str(stop_one(url=url)).endswith("(HTTP 401): give it a token, by headers or oauth of the [[source]]")
+    monkeypatch.setenv("VAULT_TOKEN", authority.grant()["access_token"])
+    assert _names(read_one(url=url, headers={"Authorization": "Bearer ${VAULT_TOKEN}"})) == ["open_vault"]
 
 
 @pytest.mark.parametrize("rotates", [True, False])
@@ -163,23 +168,23 @@ def test_a_stored_token_that_has_expired_is_refreshed_and_stored(
     assert _names(read(_catalog(url))) == ["open_vault"] and len(authority.asked) == 1
 
 
+@pytest.mark.parametrize(
+    ("issuer", "told"),
+    [
+        ({"issuer": "https://login.example"}, "the stored one is of 'https://login.example': run `quartermaster login"),
+        ({}, "write it as the issuer in [source.oauth]"),
+    ],
+    ids=["another", "none-known"],
+)
 def test_a_refresh_token_goes_to_no_server_but_the_one_that_gave_it(
-    authority: Authority, url: str, config: Path
+    authority: Authority, url: str, config: Path, issuer: dict[str, str], told: str
 ) -> None:
-    _store(config, url, authority.grant(), issuer="https://login.example")
+    _store(config, url, authority.grant(), **issuer)
     authority.valid.clear()
-    assert "the stored one is of 'https://login.example': run `quartermaster login PATH`" in str(_stop(_catalog(url)))
+    assert told in str(_stop(_catalog(url)))
     assert authority.asked == []
-
-
-def test_a_token_of_no_known_issuer_is_not_refreshed_at_another_server(
-    authority: Authority, url: str, config: Path
-) -> None:
-    _store(config, url, authority.grant())
-    authority.valid.clear()
-    assert "write it as the issuer in [source.oauth]" in str(_stop(_catalog(url)))
-    assert authority.asked == []
-    assert _names(read(_catalog(url, issuer=authority.issuer))) == ["open_vault"]
+    if not issuer:
+        assert _names(read(_catalog(url, issuer=authority.issuer))) == ["open_vault"]
 
 
 @pytest.mark.parametrize(("refreshable", "told"), [(True, "(invalid_grant)"), (False, "cannot be refreshed")])
@@ -196,14 +201,6 @@ def test_a_token_that_cannot_be_refreshed_says_what_to_do_and_opens_no_browser(
     assert not any(value in message for value in (token["access_token"], token.get("refresh_token", "-")))
     assert "/login/authorize" not in [path for path, _ in authority.seen]
     assert "/login/register" not in [path for path, _ in authority.seen]
-
-
-def test_a_token_file_may_lie_in_the_catalogs_folder(
-    authority: Authority, url: str, config: Path, tmp_path: Path
-) -> None:
-    _store(config, url, authority.grant()).rename(tmp_path / "vault.token.json")
-    source = {"url": url, "timeout_s": 60, "oauth": {"token_file": "vault.token.json"}}
-    assert _names(read(CatalogSettings(name="vault", folder=tmp_path, source=(source,)))) == ["open_vault"]
 
 
 def test_without_a_stored_token_nothing_is_asked(authority: Authority, url: str, config: Path) -> None:
@@ -242,9 +239,8 @@ def test_a_server_without_an_authorization_server_is_told(web: Web, config: Path
 
 
 def test_a_token_that_cannot_be_stored_stops_the_run(authority: Authority, url: str, tmp_path: Path) -> None:
-    source = {"url": url, "timeout_s": 60, "oauth": {"token_file": str(tmp_path / "file" / "token.json")}}
     (tmp_path / "file").write_text("", encoding="utf-8")
-    catalog = CatalogSettings(name="vault", folder=tmp_path, source=(source,))
+    catalog = _catalog(url, tmp_path, token_file=str(tmp_path / "file" / "token.json"))
     with pytest.raises(RunAborted, match=r"the token could not be stored in .*token\.json: "):
         log_in(catalog.source[0], tmp_path, show=_browser, wait_s=60)
 
@@ -254,27 +250,6 @@ def test_a_port_that_is_taken_stops_a_login(url: str, tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(RunAborted, match=f"the login needs port {port} of this machine: "):
             log_in(_catalog(url).source[0], tmp_path, show=_browser, port=port)
-
-
-def test_a_server_that_wants_a_token_says_so_where_there_is_none(authority: Authority, url: str) -> None:
-    catalog = CatalogSettings(name="vault", folder=Path(), source=({"url": url, "timeout_s": 60},))
-    assert str(_stop(catalog)).endswith("(HTTP 401): give it a token, by headers or oauth of the [[source]]")
-
-
-def test_a_header_with_the_token_will_do(authority: Authority, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VAULT_TOKEN", authority.grant()["access_token"])
-    source = {"url": url, "timeout_s": 60, "headers": {"Authorization": "Bearer ${VAULT_TOKEN}"}}
-    assert _names(read(CatalogSettings(name="vault", folder=Path(), source=(source,)))) == ["open_vault"]
-
-
-def test_headers_go_to_the_server_and_not_to_its_authorization_server(
-    authority: Authority, url: str, config: Path
-) -> None:
-    catalog = _by_credentials(url, authority)
-    source = catalog.source[0].model_dump() | {"headers": {"X-Key": "of-the-server"}}
-    source["oauth"] = catalog.source[0].oauth
-    assert _names(read(CatalogSettings(name="vault", folder=Path(), source=(source,)))) == ["open_vault"]
-    assert authority.seen and not any("x-key" in headers for _, headers in authority.seen)
 
 
 def test_nothing_secret_is_logged(
@@ -349,5 +324,3 @@ def test_login_is_a_command(authority: Authority, url: str, config: Path, tmp_pa
     assert done.returncode == 0, done.stderr
     assert f"Logging in to {url}" in done.stderr and "1 tool; the token is stored in" in done.stderr
     assert authority.asked[0]["code"] not in done.stderr
-    built = called(tmp_path, "build", catalog, "--encoder", "none")
-    assert built.returncode == 0, built.stderr
