@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from pipeline.learning.encoder.adoption import EncoderEvidence, compared
@@ -37,29 +38,21 @@ def make_space(noise: float, background_noise: float = 0.0) -> Space:
     return Space(pairs, np.empty(0, np.int64), tools, np.empty((0, _DIM), np.float32), requests, everyday)
 
 
-def decided(before: Space, after: Space) -> EncoderEvidence:
-    return compared(EncoderEvidence(1, "key", "base", 240), before, after)
-
-
-def test_one_that_finds_more_is_adopted() -> None:
-    evidence = decided(make_space(0.4), make_space(0.2))
-    assert evidence.adopted
-    assert evidence.mrr_before is not None and evidence.mrr_after is not None and evidence.p is not None
-    assert evidence.mrr_before < evidence.mrr_after and evidence.p < 0.02 and evidence.judged == 120
-
-
-def test_a_gain_that_may_be_chance_is_not_enough() -> None:
-    evidence = decided(make_space(0.25), make_space(0.249))
-    assert not evidence.adopted and "chance" in evidence.skipped
-
-
-def test_one_that_finds_fewer_is_not_adopted_however_sure_that_is() -> None:
-    evidence = decided(make_space(0.2), make_space(0.4))
-    assert not evidence.adopted and evidence.p is not None and evidence.p < 0.02
-
-
-def test_one_that_takes_everyday_requests_for_its_own_is_not_adopted() -> None:
-    evidence = decided(make_space(0.4), make_space(0.3, background_noise=0.01))
-    assert "everyday requests" in evidence.skipped
-    assert evidence.mistaken_before is not None and evidence.mistaken_after is not None
-    assert evidence.mistaken_before < evidence.mistaken_after
+@pytest.mark.parametrize(
+    ("before", "after", "adopted", "why"),
+    [
+        (make_space(0.4), make_space(0.2), True, ""),
+        (make_space(0.25), make_space(0.249), False, "chance"),
+        (make_space(0.2), make_space(0.4), False, ""),  # it finds fewer, and that is sure
+        (make_space(0.4), make_space(0.3, background_noise=0.01), False, "everyday requests"),
+    ],
+    ids=["finds more", "by chance", "finds fewer", "takes everyday requests for its own"],
+)
+def test_one_that_finds_more_beyond_chance_and_mistakes_no_more_is_adopted(
+    before: Space, after: Space, adopted: bool, why: str
+) -> None:
+    evidence = compared(EncoderEvidence(1, "key", "base", 240), before, after)
+    assert evidence.adopted is adopted and why in evidence.skipped and evidence.judged == 120
+    if adopted:
+        assert evidence.mrr_before is not None and evidence.mrr_after is not None and evidence.p is not None
+        assert evidence.mrr_before < evidence.mrr_after and evidence.p < 0.02

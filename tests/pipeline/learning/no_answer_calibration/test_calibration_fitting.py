@@ -10,7 +10,7 @@ import pytest
 from pipeline.learning.no_answer_calibration import held_out_phrases
 from pipeline.learning.no_answer_calibration.background import background
 from pipeline.learning.no_answer_calibration.background_scores import score_background
-from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration, calibrate
 from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases
 from router import Signal
@@ -29,27 +29,8 @@ ANSWERABLE = [
 NONE = [
     f"what do you think of {thing}"
     for thing in (
-        "cats",
-        "opera",
-        "rain",
-        "Kant",
-        "jazz",
-        "chess",
-        "tea",
-        "snow",
-        "Rome",
-        "poets",
-        "sleep",
-        "salt",
-        "moss",
-        "owls",
-        "kites",
-        "soup",
-        "Bach",
-        "rugs",
-        "gold",
-        "film",
-    )
+        "cats opera rain Kant jazz chess tea snow Rome poets sleep salt moss owls kites soup Bach rugs gold film"
+    ).split()
 ]
 
 
@@ -58,6 +39,8 @@ def judged(requests: Sequence[str], kind: str) -> list[Judgement]:
 
 
 EVERYDAY = background()[::2]
+DENSE = {Signal.DENSE, TASK_WORDING, Signal.DESCRIPTION, MEAN_COSINE, BEST_BM25}
+LEXICAL = {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, BEST_BM25}
 JUDGED = [*judged(ANSWERABLE, "single"), *judged(NONE, "none")]
 
 
@@ -79,13 +62,8 @@ def calibrated(opened: Snapshot) -> SnapshotCalibration:
     return calibrate(opened, JUDGED)
 
 
-def probabilities(
-    snapshot: Snapshot, calibrated: SnapshotCalibration, requests: Sequence[str], row: int = 0
-) -> list[float]:
-    ranker = BatchRanker(snapshot)
-    cues = [
-        {**a.evidence, **calibrated.background.features(a.rankings, a.terms, a.vector)} for a in ranker.rank(requests)
-    ]
+def probabilities_of(calibrated: SnapshotCalibration, ranked: Sequence[RankedQuery], row: int = 0) -> list[float]:
+    cues = [{**a.evidence, **calibrated.background.features(a.rankings, a.terms, a.vector)} for a in ranked]
     found = [calibrated.calibrations[row].probability(one) for one in cues]
     return [probability for probability in found if probability is not None]
 
@@ -94,7 +72,7 @@ def probabilities(
 def test_no_more_of_the_judged_requests_are_refused_than_stated(
     row: int, opened: Snapshot, calibrated: SnapshotCalibration
 ) -> None:
-    said = probabilities(opened, calibrated, ANSWERABLE, row)
+    said = probabilities_of(calibrated, BatchRanker(opened).rank(ANSWERABLE), row)
     assert len(said) == len(ANSWERABLE)
     assert np.mean(np.array(said) < calibrated.calibrations[row].threshold) <= 0.05
 
@@ -105,44 +83,37 @@ def test_a_larger_share_refuses_more(opened: Snapshot, calibrated: SnapshotCalib
     assert strict.calibrations[0].evidence["refused"] >= calibrated.calibrations[0].evidence["refused"]
 
 
-def test_what_was_calibrated_from_is_told(calibrated: SnapshotCalibration) -> None:
-    calibration = calibrated.calibrations[0]
-    assert calibration.source == "judgements"
-    assert calibration.evidence["answerable"] == len(ANSWERABLE)
-    assert calibration.evidence["none"] == len(NONE)
-    assert calibration.evidence["everyday"] == 0.85 * len(EVERYDAY)
-    assert 0 <= calibration.evidence["kept"] <= 1
-
-
-def test_the_lists_with_dense_come_before_those_without(calibrated: SnapshotCalibration) -> None:
-    assert [set(calibration.weights) for calibration in calibrated.calibrations] == [
-        {Signal.DENSE, TASK_WORDING, Signal.DESCRIPTION, MEAN_COSINE, BEST_BM25},
-        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, BEST_BM25},
-    ]
-
-
-def test_equal_snapshots_are_calibrated_alike(opened: Snapshot, calibrated: SnapshotCalibration) -> None:
+def test_a_calibration_has_lists_with_dense_then_without_and_tells_what_it_is_from(
+    opened: Snapshot, calibrated: SnapshotCalibration
+) -> None:
+    assert [set(calibration.weights) for calibration in calibrated.calibrations] == [DENSE, LEXICAL]
     assert calibrate(opened, JUDGED).calibrations == calibrated.calibrations
-
-
-def test_without_judgements_the_phrases_set_the_scale(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.learning.no_answer_calibration.fitting.MIN_ANSWERABLE", 10)
-    sources = [calibration.source for calibration in calibrate(opened).calibrations]
-    assert sources == ["phrases", "generic"]
-
-
-def test_too_few_phrases_set_no_scale(opened: Snapshot) -> None:
-    calibration = calibrate(opened).calibrations[0]
-    assert calibration.source == "generic"
-    assert "auc" not in calibration.evidence
-
-
-def test_a_snapshot_without_an_encoder_is_calibrated_by_its_lexical_lists(opened: Snapshot) -> None:
+    first = calibrated.calibrations[0]
+    counts = {"answerable": len(ANSWERABLE), "none": len(NONE), "everyday": 0.85 * len(EVERYDAY)}
+    assert first.source == "judgements" and {name: first.evidence[name] for name in counts} == counts
+    assert 0 <= first.evidence["kept"] <= 1
     lexical = calibrate(replace(opened, encoder=None, retrievers=opened.lexical), JUDGED)
-    assert [set(c.weights) for c in lexical.calibrations] == [
-        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, BEST_BM25}
-    ]
+    assert [set(c.weights) for c in lexical.calibrations] == [LEXICAL]
     assert lexical.background.task_direction is None
+
+
+def test_without_judgements_the_phrases_set_the_scale_if_there_are_enough(
+    opened: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = calibrate(opened).calibrations[0]
+    assert few.source == "generic" and "auc" not in few.evidence
+    monkeypatch.setattr("pipeline.learning.no_answer_calibration.fitting.MIN_ANSWERABLE", 10)
+    calibrated = calibrate(opened)
+    assert [calibration.source for calibration in calibrated.calibrations] == ["phrases", "generic"]
+    # Half of the phrases fit far better than the threshold that they set: it is no quantile of theirs alone.
+    said = probabilities_of(calibrated, rank_held_out_phrases(BatchRanker(opened))[0])
+    assert np.mean(np.array(said) < calibrated.calibrations[0].threshold) <= 0.1
+
+
+def test_requests_that_fit_worse_than_everyday_ones_calibrate_nothing(opened: Snapshot) -> None:
+    assert len(calibrate(opened, JUDGED).calibrations) == 2
+    told_wrong = [*judged(NONE * 3, "single"), *judged(ANSWERABLE, "none")]
+    assert calibrate(opened, told_wrong).calibrations == ()
 
 
 def test_a_phrase_is_asked_as_if_its_tool_did_not_have_it(opened: Snapshot) -> None:
@@ -191,21 +162,8 @@ def test_phrases_of_the_lexicon_are_not_asked(opened: Snapshot) -> None:
     assert len(rank_held_out_phrases(last)[0]) == len(opened.records.entry(7).phrases)
 
 
-def test_a_cohort_has_the_mean_of_every_tool_over_everyday_requests(opened: Snapshot) -> None:
-    everyday = (background()[0], background()[-1])
-    cohort, answers = score_background(BatchRanker(opened), everyday)
-    scores = np.zeros(len(opened.records))
-    for answer in answers:
-        ranking = answer.rankings[Signal.DENSE]
-        scores[ranking.ordinals] += ranking.scores / 2
-    mean, deviation = cohort.statistics[Signal.DENSE]
-    assert mean == pytest.approx(scores, abs=1e-5)
-    assert (deviation > 0).all()
-
-
 def test_the_errand_vector_leads_from_talk_to_errands(opened: Snapshot) -> None:
     talk, errand = background()[0], background()[-1]
     cohort, (first, last) = score_background(BatchRanker(opened), (talk, errand))
-    assert first.vector is not None
-    assert last.vector is not None
+    assert first.vector is not None and last.vector is not None
     assert cohort.task_direction == pytest.approx(last.vector - first.vector)

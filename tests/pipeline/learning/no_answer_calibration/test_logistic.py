@@ -24,12 +24,6 @@ def test_two_groups_are_told_apart_by_their_odds() -> None:
     assert slopes == pytest.approx([2 * np.log(3)], abs=1e-4)
 
 
-def test_classes_that_never_meet_have_a_finite_answer() -> None:
-    slopes, intercept = fit(np.array([[-5.0], [5.0]]), np.array([0.0, 1.0]), np.full(2, 0.5), 1e-3)
-    assert 0 < slopes[0] < 100
-    assert intercept == pytest.approx(0, abs=1e-6)
-
-
 @given(arrays(np.float64, (20, 2), elements=st.floats(-10, 10)), st.floats(1e-3, 1))
 def test_no_small_step_is_better(cues: NDArray[np.float64], ridge: float) -> None:
     fits = np.tile([0.0, 1.0], 10)
@@ -46,23 +40,19 @@ def test_no_small_step_is_better(cues: NDArray[np.float64], ridge: float) -> Non
     assert best <= min(loss(slopes, intercept + 0.01), loss(slopes, intercept - 0.01)) + 1e-9
 
 
-def test_scores_that_are_log_odds_already_stay_as_they_are() -> None:
-    scores = np.linspace(-4, 4, 81)
-    slope, offset = recalibrate(scores, 1 / (1 + np.exp(-scores)), np.full(81, 1 / 81), 1e-3)
-    assert (slope, offset) == pytest.approx((1, 0), abs=1e-6)
-
-
 def test_a_slope_and_an_offset_are_found_and_a_strong_prior_keeps_its_own() -> None:
-    scores = np.linspace(-4, 4, 81)
-    targets, weights = 1 / (1 + np.exp(-(2 * scores - 1))), np.full(81, 1 / 81)
+    scores, weights = np.linspace(-4, 4, 81), np.full(81, 1 / 81)
+    # Scores that are log odds already stay as they are.
+    assert recalibrate(scores, 1 / (1 + np.exp(-scores)), weights, 1e-3) == pytest.approx((1, 0), abs=1e-6)
+    targets = 1 / (1 + np.exp(-(2 * scores - 1)))
     assert recalibrate(scores, targets, weights, 1e-9) == pytest.approx((2, -1), abs=1e-4)
     assert recalibrate(scores, targets, weights, 1e6) == pytest.approx((1, 0), abs=1e-4)
-    between, _ = recalibrate(scores, targets, weights, 0.1)
-    assert 1 < between < 2
+    assert 1 < recalibrate(scores, targets, weights, 0.1)[0] < 2
 
 
 def test_sides_that_never_meet_have_a_finite_slope() -> None:
+    slopes, intercept = fit(np.array([[-5.0], [5.0]]), np.array([0.0, 1.0]), np.full(2, 0.5), 1e-3)
+    assert 0 < slopes[0] < 100 and intercept == pytest.approx(0, abs=1e-6)
     scores = np.array([-2.0, -1.0, 1.0, 2.0])
     slope, offset = recalibrate(scores, np.array([0.0, 0.0, 1.0, 1.0]), np.full(4, 0.25), 0.1)
-    assert 1 < slope < 10
-    assert offset == pytest.approx(0, abs=1e-6)
+    assert 1 < slope < 10 and offset == pytest.approx(0, abs=1e-6)

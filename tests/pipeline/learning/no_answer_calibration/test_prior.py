@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pipeline.learning.no_answer_calibration.background import background
 from pipeline.learning.no_answer_calibration.prior import PRIORS, CueScale, Prior, choose_priors
 from router import Signal
 from router.retrieval.features import BEST_BM25, MEAN_COSINE
@@ -28,34 +29,34 @@ def test_what_fits_a_catalog_best_is_no_background() -> None:
     # 85 % of 20 are kept: 0 to 16.
     assert scale.kept.tolist() == [True] * 17 + [False] * 3
     assert scale.centre == pytest.approx([8.0])
-    assert scale.standardise(np.array([[8.0]])) == pytest.approx(np.array([[0.0]]))
-
-
-def test_everyday_requests_have_a_mean_of_nought_and_a_deviation_of_one() -> None:
-    table = np.random.default_rng(0).normal(3, 5, (400, 2))
-    scale = CueScale.of(table)
     kept = scale.standardise(table[scale.kept])
-    assert kept.mean(axis=0) == pytest.approx([0, 0])
-    assert kept.std(axis=0) == pytest.approx([1, 1])
+    assert (kept.mean(), kept.std()) == pytest.approx((0, 1))
 
 
-def test_a_whole_catalog_is_calibrated_with_dense_and_without() -> None:
-    cohort = BackgroundScores(dict.fromkeys(Signal, STATISTICS), np.ones(2, np.float32))
-    assert [set(prior.cues) for prior in choose_priors(PRIORS, cohort)] == [
-        {Signal.DENSE, TASK_WORDING, Signal.DESCRIPTION, MEAN_COSINE, BEST_BM25},
-        {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, BEST_BM25},
-    ]
+_WHOLE = {Signal.DENSE, TASK_WORDING, Signal.DESCRIPTION, MEAN_COSINE, BEST_BM25}
+_LEXICAL = {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, BEST_BM25}
 
 
-def test_a_lexical_catalog_without_expansions_is_calibrated_by_two_lists() -> None:
-    cohort = BackgroundScores(dict.fromkeys((Signal.NAME, Signal.DESCRIPTION), STATISTICS))
-    assert [set(prior.cues) for prior in choose_priors(PRIORS, cohort)] == [
-        {Signal.NAME, Signal.DESCRIPTION, BEST_BM25}
-    ]
+@pytest.mark.parametrize(
+    ("signals", "has_vectors", "cues"),
+    [
+        (tuple(Signal), True, [_WHOLE, _LEXICAL]),
+        ((Signal.NAME, Signal.DESCRIPTION), False, [{Signal.NAME, Signal.DESCRIPTION, BEST_BM25}]),
+        ((), False, []),  # everyday requests do not reach it
+    ],
+    ids=["whole", "lexical without expansions", "unreached"],
+)
+def test_a_catalog_is_calibrated_by_the_lists_that_it_has_with_dense_and_without(
+    signals: tuple[Signal, ...], has_vectors: bool, cues: list[set[str]]
+) -> None:
+    scores = BackgroundScores(dict.fromkeys(signals, STATISTICS), np.ones(2, np.float32) if has_vectors else None)
+    assert [set(prior.cues) for prior in choose_priors(PRIORS, scores)] == cues
 
 
-def test_a_catalog_that_everyday_requests_do_not_reach_is_not_calibrated() -> None:
-    assert list(choose_priors(PRIORS, BackgroundScores({}))) == []
+def test_the_everyday_requests_that_ship_with_the_project_are_many_and_of_both_sorts() -> None:
+    errands = sum(everyday.is_errand for everyday in background())
+    assert errands >= 100 and len(background()) - errands >= 200
+    assert len({everyday.request.lower() for everyday in background()}) == len(background())
 
 
 @pytest.mark.parametrize("prior", PRIORS)

@@ -10,7 +10,7 @@ from pipeline.learning.no_answer_calibration import whole_lists
 from pipeline.learning.no_answer_calibration.background import background
 from pipeline.learning.no_answer_calibration.background_scores import score_background
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
-from pipeline.learning.no_answer_calibration.whole_lists import dense_scores, lexical_scores
+from pipeline.learning.no_answer_calibration.whole_lists import dense_scores
 from router import Signal
 from router.encoding.encoder import apply_adapter
 from router.retrieval.retrievers import DenseRetriever, DenseView, ToolVectors
@@ -46,17 +46,6 @@ def test_dense_scores_are_the_routers(
     found = np.concatenate([scores for _, scores in dense_scores(vectors, requests, view)], axis=1)
     one_by_one = np.stack([DenseRetriever(vectors).scores(request, view) for request in requests], axis=1)
     assert found == pytest.approx(one_by_one, abs=2e-6)
-
-
-def test_a_sum_over_terms_is_what_the_list_of_a_request_scores(opened: Snapshot) -> None:
-    tools = len(opened.records)
-    for retriever in opened.lexical.values():
-        said = [terms(request) for request in REQUESTS]
-        for words, scores in zip(said, lexical_scores(retriever, said, tools), strict=True):
-            whole = retriever.rank_terms(words, tools)
-            expected = np.zeros(tools)
-            expected[whole.ordinals] = whole.scores
-            assert scores == pytest.approx(expected, rel=1e-5)
 
 
 def test_requests_get_the_lists_that_a_router_gives_each(opened: Snapshot) -> None:

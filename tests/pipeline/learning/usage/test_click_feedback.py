@@ -1,4 +1,4 @@
-"""A catalog with past requests, built: what the snapshot holds, and how it answers."""
+"""A catalog with past requests, from a file or its router's log: what a build learns, and how it then answers."""
 
 import json
 import shutil
@@ -15,8 +15,9 @@ from pipeline.learning import PastRequests, learn_from_use
 from pipeline.learning.usage.log import PastRequest, UsageLog
 from pipeline.progress import SilentProgress
 from pipeline.settings import load
-from router import Router, Signal, SnapshotInvalid
+from router import FeedbackLog, Router, Signal, SnapshotInvalid
 from router.contract import INTENT_TOOLS, INTENT_VECTORS, Manifest
+from router.feedback.files import event_files
 from router.fingerprint import file_sha256
 from router.snapshot.snapshot import Snapshot
 from tests.support.factories import TOOLS
@@ -29,85 +30,102 @@ REQUESTS = {
 
 
 class Built:
-    """A catalog of eight tools and a workspace of its own."""
+    """A catalog of eight tools and a workspace of its own, which begins as a copy of the session's."""
 
-    def __init__(self, folder: Path, catalog: Path, encoder: Path) -> None:
+    def __init__(self, folder: Path, catalog: Path, workspace: Path, encoder: Path) -> None:
         self.catalog, self._workspace, self._encoder = folder / "office", folder / "ws", encoder
         shutil.copytree(catalog, self.catalog)
-        rows: list[dict[str, Any]] = [{"request": request, "tools": [tool_id]} for request, tool_id in REQUESTS.items()]
-        self.log(*rows, {"request": "gone", "tools": ["old/tool"]})
-        self.first = self.build()
+        shutil.copytree(workspace, self._workspace)
 
     def log(self, *rows: dict[str, Any]) -> None:
         text = "".join(json.dumps(row) + "\n" for row in rows)
         (self.catalog / "usage.jsonl").write_text(text, encoding="utf-8")
 
-    def build(self) -> BuildReport:
-        sections: dict[str, dict[str, Any]] = {
-            "vectors": {"encoder": str(self._encoder)},
-            "tuning": {"usage": "usage.jsonl", "fit_weights": True},
-        }
+    def build(self, **tuning: Any) -> BuildReport:
+        sections: dict[str, dict[str, Any]] = {"vectors": {"encoder": str(self._encoder)}, "tuning": tuning}
         return build(load(self.catalog, sections, environment={}), workspace=self._workspace)
 
 
-@pytest.fixture(scope="module")
-def built(catalog_folder: Path, encoder_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
-    return Built(tmp_path_factory.mktemp("use"), catalog_folder, encoder_folder)
+@pytest.fixture
+def office(catalog_folder: Path, workspace: Path, encoder_folder: Path, tmp_path: Path) -> Built:
+    return Built(tmp_path, catalog_folder, workspace, encoder_folder)
 
 
-def test_a_snapshot_with_past_requests_has_their_signal_and_says_what_it_gains(built: Built) -> None:
-    manifest = Router.open(built.first.snapshot).manifest
+def test_a_build_learns_from_past_requests_says_what_it_gains_and_takes_none_of_their_words(office: Built) -> None:
+    rows: list[dict[str, Any]] = [{"request": request, "tools": [tool_id]} for request, tool_id in REQUESTS.items()]
+    office.log(*rows, {"request": "gone", "tools": ["old/tool"]})
+    first = office.build(usage="usage.jsonl", fit_weights=True)
+    (rejected,) = first.rejected
+    assert (rejected.origin.file, rejected.origin.pointer) == ("usage.jsonl", "line 25")
+    assert rejected.reason == "the catalog has no tool 'old/tool'"
+    router = Router.open(first.snapshot)
+    manifest = router.manifest
     assert manifest.signals == tuple(Signal)
     assert {INTENT_TOOLS, INTENT_VECTORS} <= set(manifest.files)
     learned = manifest.tuning["intents"]
     assert (learned["requests"], learned["rows"], learned["rejected"]) == (len(REQUESTS), len(REQUESTS) + 1, 1)
     assert learned["skipped"] == "" and learned["left_out"]["interval"][0] <= learned["left_out"]["difference"]
     assert manifest.tuning["weights"]["kept"] == "24 past requests are too few: 100 are needed"
-
-
-def test_a_past_request_speaks_for_its_tool_unless_the_lists_had_it_first(built: Built) -> None:
-    router = Router.open(built.first.snapshot)
     own = router.recipe()
     without = replace(own, weights={**own.weights, Signal.INTENT: 0})
-    for request, tool_id in REQUESTS.items():
+    for request, tool_id in REQUESTS.items():  # it speaks for its tool unless the lists had it first
         _, before = router.explain(request, tool_id, recipe=without)
         found, _ = router.explain(request, tool_id)
         assert before == 1 or found.contributions[Signal.INTENT] > 0
-
-
-def test_a_row_that_names_no_tool_of_the_catalog_is_reported(built: Built) -> None:
-    (rejected,) = built.first.rejected
-    assert (rejected.origin.file, rejected.origin.pointer) == ("usage.jsonl", "line 25")
-    assert rejected.reason == "the catalog has no tool 'old/tool'"
-
-
-def test_the_words_of_past_requests_are_in_no_file_of_the_snapshot(built: Built) -> None:
-    files = (path for path in built.first.snapshot.rglob("*") if path.is_file())
+    files = (path for path in first.snapshot.rglob("*") if path.is_file())
     assert not any(b"z" * 20 in path.read_bytes() for path in files)
+    lessons_for_a_tool_that_is_not_there_are_refused(first.snapshot)
 
 
-def test_lessons_for_a_tool_that_the_snapshot_lacks_are_refused(built: Built, tmp_path: Path) -> None:
-    broken = shutil.copytree(built.first.snapshot, tmp_path / "broken")
-    tools = np.load(broken / INTENT_TOOLS)
-    np.save(broken / INTENT_TOOLS, np.full_like(tools, len(IDS)))
-    manifest = Manifest.read(broken)
+def lessons_for_a_tool_that_is_not_there_are_refused(snapshot: Path) -> None:
+    tools = np.load(snapshot / INTENT_TOOLS)
+    np.save(snapshot / INTENT_TOOLS, np.full_like(tools, len(IDS)))
+    manifest = Manifest.read(snapshot)
     with pytest.raises(SnapshotInvalid, match="checksum"):
-        Router.open(broken)
-    files = {**manifest.files, INTENT_TOOLS: file_sha256(broken / INTENT_TOOLS)}
-    replace(manifest, files=files).write(broken)
+        Router.open(snapshot)
+    files = {**manifest.files, INTENT_TOOLS: file_sha256(snapshot / INTENT_TOOLS)}
+    replace(manifest, files=files).write(snapshot)
     with pytest.raises(SnapshotInvalid, match="past requests"):
-        Router.open(broken)
+        Router.open(snapshot)
 
 
-def test_the_same_log_changes_nothing_and_another_makes_a_new_snapshot(built: Built) -> None:
-    again = built.build()
-    assert (again.outcome, again.snapshot, again.embedded) == ("unchanged", built.first.snapshot, 0)
-    built.log({"request": "one alone", "tools": [IDS[0]]})
-    fewer = built.build()
+@pytest.mark.nightly
+def test_the_same_log_changes_nothing_and_another_makes_a_new_snapshot(office: Built) -> None:
+    settings: dict[str, Any] = {"usage": "usage.jsonl", "fit_weights": True}
+    office.log(*({"request": request, "tools": [tool_id]} for request, tool_id in REQUESTS.items()))
+    first, again = (office.build(**settings) for _ in range(2))
+    assert (again.outcome, again.snapshot, again.embedded) == ("unchanged", first.snapshot, 0)
+    office.log({"request": "one alone", "tools": [IDS[0]]})
+    fewer = office.build(**settings)
     manifest = Router.open(fewer.snapshot).manifest
     assert fewer.outcome == "published" and fewer.embedded == 1
     assert Signal.INTENT not in manifest.signals
     assert manifest.tuning["intents"]["skipped"] == "1 past requests are too few: 20 are needed"
+
+
+@pytest.mark.parametrize("texts", [True, pytest.param(False, marks=pytest.mark.nightly)])
+def test_a_build_learns_from_what_its_router_logged_where_texts_are_kept(
+    office: Built, snapshot: Path, texts: bool
+) -> None:
+    folder = office.catalog / "feedback"
+    with Router.open(snapshot, feedback=FeedbackLog(folder, texts=texts)) as router:
+        before = {request: router.route(request, feedback=False) for request in REQUESTS}
+        for request, tool_id in REQUESTS.items():
+            routed = router.route(request, k=2)
+            # What was not offered is named by somebody who knows.
+            router.feedback(routed if tool_id in routed.ids else request, tool_id, "succeeded")
+    with Router.open(office.build(feedback="feedback").snapshot) as taught:
+        assert event_files(folder) == [] and (folder / "events.parquet").exists()
+        learned = taught.manifest.tuning["intents"]
+        if not texts:
+            assert learned["skipped"] == "there are no past requests"
+            return
+        assert learned["skipped"] == "", learned
+        assert learned["feedback"]["requests"] == len(REQUESTS) <= learned["feedback"]["answers"]
+        assert Signal.INTENT in taught.manifest.signals
+        after = {request: taught.route(request) for request in REQUESTS}
+    gained = [before[r].ids.index(tool_id) - after[r].ids.index(tool_id) for r, tool_id in REQUESTS.items()]
+    assert sum(gained) > 0
 
 
 def past(count: int, requests_a_vector: int = 1) -> PastRequests:
@@ -138,7 +156,7 @@ def test_weights_follow_the_lists_that_past_requests_bear_out(snapshot: Path) ->
 
 def test_a_signal_that_ranks_past_requests_worse_is_not_built(snapshot: Path) -> None:
     # Each is told by three others to take their tools.
-    learned = learn_from_use(Snapshot.open(snapshot), past(800, 4), False, SilentProgress())
+    learned = learn_from_use(Snapshot.open(snapshot), past(400, 4), False, SilentProgress())
     assert learned.intents is None
     assert learned.evidence["intents"]["left_out"]["interval"][1] < 0
     assert "worse with it, by more than chance" in learned.evidence["intents"]["skipped"]

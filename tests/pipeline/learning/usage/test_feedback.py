@@ -39,24 +39,19 @@ def test_a_call_at_the_fourth_rank_teaches_more_than_one_at_the_first() -> None:
     assert repeated == Evidence(2.0, 2 * 0.25)
 
 
-def test_a_tool_that_is_offered_and_not_called_is_taught_against_by_its_rank() -> None:
+def test_what_is_offered_and_not_called_is_taught_against_by_its_rank_and_what_is_not_offered_is_not() -> None:
     found = evidence(answer("refund", a=SUCCEEDED), answer("refund"), answer("refund"))
     assert found["a"] == Evidence(1.0, 3.0) and found["d"] == Evidence(0.0, 0.75)
     assert lessons(answer("refund", a=SUCCEEDED), answer("refund")).requests[0].shares == {"a": 1 / (2 + DOUBT)}
-
-
-def test_a_tool_that_was_never_offered_is_taught_nothing() -> None:
     assert set(evidence(answer("refund", tools=("a", "b"), a=SUCCEEDED))) == {"a", "b"}
+    # A tool that somebody names for a request has no rank.
+    assert evidence(answer("refund", tools=(), d=SUCCEEDED)) == {"d": Evidence(1.0, 1.0)}
 
 
 def test_a_failed_call_teaches_nothing_a_rejection_counts_whole_and_a_call_half() -> None:
     found = evidence(answer("refund", a=FAILED, b=CALLED, d=REJECTED))
     assert "a" not in found
     assert (found["b"], found["d"]) == (Evidence(0.5, 0.5), Evidence(0.0, 1.0))
-
-
-def test_a_tool_that_is_named_for_a_request_has_no_rank() -> None:
-    assert evidence(answer("refund", tools=(), d=SUCCEEDED)) == {"d": Evidence(1.0, 1.0)}
 
 
 def test_without_texts_nothing_is_taught() -> None:

@@ -59,14 +59,9 @@ def test_a_row_that_cannot_be_used_is_skipped_with_its_line_and_reason(write_lin
     assert found.rows == 7
 
 
-def test_a_request_that_led_to_no_tool_is_no_mistake_and_teaches_nothing(write_lines: Lines) -> None:
-    found = read(write_lines, {"query": "thanks", "required": [], "kind": "none"})
-    assert (found.requests, found.rejected, found.toolless) == ((), (), 1)
-
-
-def test_half_a_surrogate_pair_is_replaced_so_that_it_can_be_stored(write_lines: Lines) -> None:
-    (use,) = read(write_lines, '{"request": "odd \\ud800", "tools": ["a"]}').requests
-    assert use.request == "odd \N{REPLACEMENT CHARACTER}"
+def test_a_request_that_led_to_no_tool_is_no_mistake_and_half_a_surrogate_pair_is_replaced(write_lines: Lines) -> None:
+    found = read(write_lines, {"query": "thanks", "required": []}, '{"request": "odd \\ud800", "tools": ["a"]}')
+    assert ([use.request for use in found.requests], found.rejected, found.toolless) == (["odd \ufffd"], (), 1)
 
 
 def test_of_a_long_log_the_newest_requests_are_kept(write_lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,12 +70,9 @@ def test_of_a_long_log_the_newest_requests_are_kept(write_lines: Lines, monkeypa
     assert [use.request for use in found.requests] == ["three", "one"] and found.older == 1
 
 
-def test_a_log_that_is_not_there_stops_the_build(tmp_path: Path) -> None:
+def test_without_a_log_there_is_nothing_to_learn_from(catalog_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(RunAborted, match=r"usage\.jsonl"):
         read_usage(tmp_path / "usage.jsonl", KNOWN)
-
-
-def test_weights_are_not_fitted_to_nothing(catalog_folder: Path) -> None:
     with pytest.raises(SettingsInvalid, match="fit_weights needs past requests"):
         load(catalog_folder, {"tuning": {"fit_weights": True}}, environment={})
 
@@ -108,10 +100,7 @@ def test_the_background_is_two_deviations_above_what_requests_for_different_tool
     # The first and the third led to tool 0 both: left are cosines of .6 and .8, twice each.
     assert similarity_threshold(tools, vectors) == pytest.approx(0.7 + 2 * 0.1)
     assert similarity_threshold([frozenset({0})] * 3, vectors) is None
-
-
-def test_background_cosines_never_reach_one() -> None:
-    same = np.ones((2, 1), np.float32)
+    same = np.ones((2, 1), np.float32)  # background cosines never reach one
     assert similarity_threshold([frozenset({0}), frozenset({1})], same) == intents._HIGHEST
 
 
