@@ -13,20 +13,11 @@ PRIVATE = [
 PUBLIC = ["8.8.8.8", "2001:4860:4860::8888", "::ffff:8.8.8.8", "64:ff9b::808:808"]
 
 
-@pytest.mark.parametrize("text", PRIVATE)
-def test_an_address_of_this_machine_or_a_private_network_is_not_public(text: str) -> None:
+@pytest.mark.parametrize(("text", "public"), [*((t, False) for t in PRIVATE), *((t, True) for t in PUBLIC)])
+def test_an_address_is_one_of_the_internet_or_not_however_it_is_written(text: str, public: bool) -> None:
     address = literal_address(text)
-    assert address is not None
-    assert not is_public(address)
-    assert is_private_name(text)
-
-
-@pytest.mark.parametrize("text", PUBLIC)
-def test_an_address_of_the_internet_is_public(text: str) -> None:
-    address = literal_address(text)
-    assert address is not None
-    assert is_public(address)
-    assert not is_private_name(text)
+    assert address is not None and is_public(address) is public
+    assert is_private_name(text) is not public
 
 
 def test_a_name_without_a_dot_and_names_of_private_networks_are_private() -> None:

@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.build import build
-from pipeline.settings import load
 from router import RequestInvalid, Router, Selection, ToolRecord
 from router.record import Kind
 from router.retrieval.deduplication import duplicate_groups
@@ -14,86 +12,71 @@ from router.snapshot.record_store import RecordStore, ToolEntry
 from router.tools.implicit_needs import ImplicitNeed, fits_schema
 from router.tools.lexicon import expand
 
-FORMS = "fill in the fields of a form"
+REQUEST = "fill in the fields of a form"
+TOOL = ToolRecord("web/submit", "web", "submit_form", "Submit a form whose fields are filled in.")
+SKILL = ToolRecord(
+    "skills/forms",
+    "skills",
+    "forms",
+    "Fill in the fields of a PDF form.",
+    kind=Kind.SKILL,
+    instructions="First list the fi\u200belds.\n\nThen fill them.",
+)
+READ = "First list the fields.\n\nThen fill them."
 
 
-@pytest.fixture(scope="module")
-def router(tmp_path_factory: pytest.TempPathFactory) -> Router:
-    folder = tmp_path_factory.mktemp("mixed") / "office"
-    (folder / "skills" / "pdf").mkdir(parents=True)
-    (folder / "skills" / "pdf" / "SKILL.md").write_text(
-        "---\nname: forms\ndescription: Fill in the fields of a PDF form.\n---\n"
-        "First list the fi\u200belds.\n\nThen fill them.\n",
-        encoding="utf-8",
-    )
-    tool = {"name": "submit_form", "description": "Submit a form whose fields are filled in."}
-    (folder / "tools.jsonl").write_text(json.dumps({**tool, "provider": "web"}) + "\n", encoding="utf-8")
-    (folder / "catalog.toml").write_text('[[source]]\npath = "tools.jsonl"\n[[source]]\npath = "skills"\n')
-    settings = load(folder, {"vectors": {"encoder": "none"}}, environment={})
-    return Router.open(build(settings, workspace=folder / "ws").snapshot)
-
-
-def test_skills_and_tools_are_ranked_in_one_list(router: Router) -> None:
-    routed = router.route(FORMS)
-    assert set(routed.ids) == {"skills/forms", "web/submit_form"}
-    kinds = {tool.tool_id: tool.record.kind for tool in routed.tools}
-    assert kinds == {"skills/forms": Kind.SKILL, "web/submit_form": Kind.TOOL}
+@pytest.fixture
+def router() -> Router:
+    return Router.from_tools([TOOL, SKILL], encoder=None)
 
 
 @pytest.mark.parametrize(
     ("kinds", "ids"),
     [
-        ((), {"skills/forms", "web/submit_form"}),
-        (("tool",), {"web/submit_form"}),
-        (("skill",), {"skills/forms"}),
+        ((), {"skills/forms", "web/submit"}),
+        (("tool",), {"web/submit"}),
         (("skill", "prompt"), {"skills/forms"}),
         (("prompt",), set()),
     ],
 )
-def test_a_selection_filters_by_kind(router: Router, kinds: tuple[str, ...], ids: set[str]) -> None:
-    assert set(router.route(FORMS, selection=Selection(kinds=kinds)).ids) == ids
+def test_skills_and_tools_are_ranked_in_one_list_and_a_selection_filters_by_kind(
+    router: Router, kinds: tuple[str, ...], ids: set[str]
+) -> None:
+    found = router.route(REQUEST, selection=Selection(kinds=kinds))
+    assert set(found.ids) == ids
+    assert all(tool.record.kind is (Kind.SKILL if tool.tool_id == "skills/forms" else Kind.TOOL) for tool in found)
 
 
 def test_a_model_is_told_that_a_skill_is_read_by_calling_it(router: Router) -> None:
-    (tool,) = router.route(FORMS, selection=Selection(kinds=("skill",))).render("openai").tools
+    (tool,) = router.route(REQUEST, selection=Selection(kinds=("skill",))).render("openai").tools
     assert tool["function"]["name"] == "skills__forms"
     assert tool["function"]["description"] == "Skill, call it to read how: Fill in the fields of a PDF form."
-    assert router.call("skills/forms", {}) == "First list the fields.\n\nThen fill them."
+    assert router.call("skills/forms", {}) == router.instructions("skills/forms") == READ
 
 
 def test_instructions_are_read_by_id_and_are_no_part_of_an_answer(router: Router) -> None:
-    assert router.instructions("skills/forms") == "First list the fields.\n\nThen fill them."
-    assert router.instructions("web/submit_form") == router.instructions("no/such") == ""
-    assert "list the fields" not in json.dumps(router.route(FORMS).to_json())
-    with pytest.raises(RequestInvalid, match="no function is behind 'web/submit_form'"):
-        router.call("web/submit_form", {})
+    assert router.instructions("web/submit") == router.instructions("no/such") == ""
+    answer = router.route(REQUEST)
+    assert "list the fields" not in json.dumps(answer.to_json()) and not any(t.record.instructions for t in answer)
+    with pytest.raises(RequestInvalid, match="no function is behind 'web/submit'"):
+        router.call("web/submit", {})
+    bare = Router.from_tools([replace(SKILL, description="Make\u200b tea.", instructions="")], encoder=None)
+    assert bare.call("skills/forms", {}) == bare.instructions("skills/forms") == "Make tea."
 
 
-def test_a_skill_that_is_registered_while_the_router_runs_has_its_instructions() -> None:
-    skill = ToolRecord("own/tea", "own", "tea", "Make tea.", kind=Kind.SKILL, instructions="Boil water.")
-    router = Router.from_tools([ToolRecord("own/cup", "own", "cup", "Fetch a cup.")], encoder=None)
-    router.register([skill])
-    assert router.route("make tea").ids[0] == "own/tea"
-    assert router.call("own/tea", {}) == "Boil water."
-    assert router.route("make tea", selection=Selection(kinds=("tool",))).ids == ()
+def test_a_skill_may_be_registered_while_the_router_runs_and_registered_anew(router: Router) -> None:
+    tea = ToolRecord("own/tea", "own", "tea", "Make tea.", kind=Kind.SKILL, instructions="Boil water.")
+    router.register([tea])
+    assert router.route("make tea").ids[0] == "own/tea" and router.call("own/tea", {}) == "Boil water."
+    assert "own/tea" not in router.route("make tea", selection=Selection(kinds=("tool",))).ids
+    router.remove(["own/tea"])
 
-
-def test_a_skill_whose_instructions_alone_are_registered_anew_serves_the_new_ones(router: Router) -> None:
     before = router.complete_record("skills/forms")
     assert before is not None
     router.register([replace(before, instructions="Ask a lawyer.")])
-    try:
-        assert router.instructions("skills/forms") == "Ask a lawyer."
-        assert router.route(FORMS, selection=Selection(kinds=("skill",))).ids == ("skills/forms",)
-        router.register([before])
-        assert not router._live.snapshot.overlay  # as the snapshot has it, so there is no layer
-    finally:
-        router.register([before])
-
-
-def test_a_skill_without_instructions_is_answered_with_its_description() -> None:
-    router = Router.from_tools([ToolRecord("own/tea", "own", "tea", "Make\u200b tea.", kind=Kind.SKILL)], encoder=None)
-    assert router.call("own/tea", {}) == router.instructions("own/tea") == "Make tea."
+    assert router.instructions("skills/forms") == "Ask a lawyer."
+    router.register([before])
+    assert router.instructions("skills/forms") == READ
 
 
 def test_a_skill_is_no_duplicate_of_a_tool_and_meets_no_implicit_need() -> None:
@@ -110,14 +93,7 @@ def test_the_lexicon_has_nobody_ask_to_be_shown_a_skill() -> None:
 
 
 def test_a_line_of_a_snapshot_keeps_the_instructions_beside_the_record() -> None:
-    skill = ToolRecord("a/b", "a", "b", "Makes tea.", kind=Kind.SKILL, instructions="Boil water.")
-    store = RecordStore.of([ToolEntry(skill, ())])
-    assert store.entry(0).record.instructions == ""
-    assert store.entry(0).record.kind is Kind.SKILL
-    assert store.complete_record(0) == skill
-    assert ToolRecord.from_json(skill.to_json()) == skill
-
-
-def test_a_tools_json_is_as_it_was_before_there_were_skills() -> None:
-    row = ToolRecord("a/b", "a", "b", "Makes tea.").to_json()
-    assert "kind" not in row and "instructions" not in row
+    store = RecordStore.of([ToolEntry(SKILL, ())])
+    assert (store.entry(0).record.instructions, store.entry(0).record.kind) == ("", Kind.SKILL)
+    assert store.complete_record(0) == ToolRecord.from_json(SKILL.to_json()) == SKILL
+    assert TOOL.to_json().keys().isdisjoint({"kind", "instructions"})  # as before there were skills

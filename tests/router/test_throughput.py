@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +42,6 @@ class Noted(FakeEncoder):
 def test_many_are_answered_as_each_alone_and_in_order(router: Router, recipe: str | None) -> None:
     many = router.route_many(REQUESTS, k=3, explain=True, recipe=recipe)
     alone = [router.route(request, k=3, explain=True, recipe=recipe) for request in REQUESTS]
-    assert len(many) == len(alone)
     assert all(answers_equal(one, other) for one, other in zip(many, alone, strict=True))
     assert [[tool.phrase for tool in one] for one in many] == [[tool.phrase for tool in one] for one in alone]
 
@@ -76,17 +76,17 @@ def test_many_requests_are_answered_by_one_snapshot(tmp_path: Path, snapshot: Pa
     assert router.manifest.snapshot == "second"
 
 
-def test_no_request_has_no_answer(router: Router) -> None:
+@pytest.mark.parametrize(
+    ("requests", "says"),
+    [
+        (["refund", " ", ""], r"requests\[1\]: the request is empty"),
+        ("refund", "`route` takes one"),
+        (None, "requests is None, it must be a sequence of texts"),
+    ],
+)
+def test_a_request_that_is_refused_is_named_by_its_place_and_none_has_no_answer(
+    router: Router, requests: Any, says: str
+) -> None:
     assert router.route_many([]) == []
-
-
-def test_the_request_that_is_refused_is_named_by_its_place(router: Router) -> None:
-    with pytest.raises(RequestInvalid, match=r"requests\[1\]: the request is empty"):
-        router.route_many(["refund", " ", ""])
-
-
-def test_one_text_is_not_taken_for_its_characters(router: Router) -> None:
-    with pytest.raises(RequestInvalid, match="`route` takes one"):
-        router.route_many("refund")
-    with pytest.raises(RequestInvalid, match="requests is None, it must be a sequence of texts"):
-        router.route_many(None)  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalid, match=says):
+        router.route_many(requests)
