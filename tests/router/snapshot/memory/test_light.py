@@ -5,27 +5,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from tests.support.places import ROOT
 
-HEAVY = (
-    "torch",
-    "transformers",
-    "sentence_transformers",
-    "prefect",
-    "openai",
-    "duckdb",
-    "pyarrow",
-    "pydantic",
-    "faiss",
-    "onnxruntime",
-    "tokenizers",
-    "rich",
-    "typer",
-    "pipeline",
-    "flows",
-)
+HEAVY = """torch transformers sentence_transformers prefect openai duckdb pyarrow pydantic faiss onnxruntime
+    tokenizers rich typer pipeline flows""".split()
 EXAMPLE = """
 import json, sys
 from router import Router
@@ -46,25 +30,13 @@ print(json.dumps({"answer": answer, "loaded": list(sys.modules), "threads": thre
 """
 
 
-def run(folder: Path) -> dict[str, Any]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "HOME": str(folder)}
-    environment.pop("XDG_CACHE_HOME", None)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", EXAMPLE],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=folder,
-        env=environment,
-    )
-    assert done.stderr == ""
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 def test_functions_to_an_answer_without_anything_heavy(tmp_path: Path) -> None:
-    found = run(tmp_path)
-    assert found["answer"] == "refunded ch_1"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "HOME": str(tmp_path)}
+    environment.pop("XDG_CACHE_HOME", None)
+    command = [sys.executable, "-W", "error", "-c", EXAMPLE]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
+    found = json.loads(done.stdout)
+    assert done.stderr == "" and found["answer"] == "refunded ch_1"
     assert [name for name in HEAVY if name in found["loaded"]] == []
     assert found["threads"] == 1
     assert list(tmp_path.iterdir()) == []
