@@ -17,31 +17,22 @@ from tests.support.factories import make_expansion, make_record
 LOOSE = AssessmentSettings(misplaced_lead=1, inconsistent_lead=1, max_share=1)
 
 
-def test_a_subject_holds_the_record_as_the_encoder_reads_it_without_what_was_written() -> None:
+def test_a_tool_holds_the_record_as_the_encoder_reads_it_and_each_phrase_once() -> None:
     record, expansion = make_record(description="Returns charges."), make_expansion("show me", "list all")
-    subject = AssessedTool.of(record, expansion)
-    assert subject.text == project_record(record, None).dense == "stripe: list_charges. Returns charges."
-    assert subject.phrases == project_record(record, expansion).phrases == ("show me", "list all", "Use it.")
+    tool = AssessedTool.of(record, expansion)
+    assert tool.text == project_record(record, None).dense == "stripe: list_charges. Returns charges."
+    assert tool.phrases == project_record(record, expansion).phrases == ("show me", "list all", "Use it.")
     assert AssessedTool.of(record, None).phrases == ()
+    # Tools of equal name and description are the same tool, whoever offers it.
+    assert AssessedTool.of(make_record(provider="fork", description="Returns charges."), None).content == tool.content
+    assert AssessedTool.of(make_record(description="Deletes charges."), None).content != tool.content
+    twice = AssessedTool("t", "", "", ("one", "two"), "one")
+    assert twice.phrases == ("one", "two")
+    assert [twice.fields(phrase) for phrase in twice.phrases] == [["user_phrases", "when_to_use"], ["user_phrases"]]
 
 
-def test_tools_of_equal_name_and_description_are_the_same_tool_whoever_offers_it() -> None:
-    ours, theirs = (AssessedTool.of(make_record(provider=provider), None) for provider in ("stripe", "fork"))
-    assert ours.content == theirs.content
-    assert ours.content != AssessedTool.of(make_record(description="Deletes charges."), None).content
-
-
-def test_a_text_in_both_fields_is_judged_once_and_said_of_both() -> None:
-    subject = AssessedTool("t", "", "", ("one", "two"), "one")
-    assert subject.phrases == ("one", "two")
-    assert [subject.fields(phrase) for phrase in subject.phrases] == [["user_phrases", "when_to_use"], ["user_phrases"]]
-
-
-def test_without_phrases_there_is_nothing_to_say() -> None:
+def test_without_phrases_there_is_nothing_to_say_and_vectors_of_others_are_refused() -> None:
     assert Catalog().assess() == Catalog().fill(30).assess() == Assessment()
-
-
-def test_vectors_that_are_not_the_subjects_are_refused() -> None:
     with pytest.raises(ValueError, match="1 tools with 2 phrases have 1 and 1 vectors"):
         assess([AssessedTool("t", "", "", ("one", "two"))], vectors("a"), vectors("a"))
 
@@ -67,7 +58,7 @@ def random_catalog(
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(deadline=None, database=None)
 @given(seed=SEEDS, tools=st.integers(1, 40), axes=st.booleans(), block=st.integers(1, 500))
 def test_the_size_of_a_block_changes_nothing(seed: int, tools: int, axes: bool, block: int) -> None:
     subjects, records, phrases = random_catalog(seed, tools, axes=axes)
@@ -75,7 +66,7 @@ def test_the_size_of_a_block_changes_nothing(seed: int, tools: int, axes: bool, 
     assert assess(subjects, np.vstack(records), np.vstack(phrases), LOOSE, block=block) == whole
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(deadline=None, database=None)
 @given(seed=SEEDS, tools=st.integers(20, 40))
 def test_the_order_of_the_tools_changes_nothing(seed: int, tools: int) -> None:
     subjects, records, phrases = random_catalog(seed, tools, axes=False)
@@ -93,7 +84,7 @@ def test_the_order_of_the_tools_changes_nothing(seed: int, tools: int) -> None:
     assert set(moved.siblings) == set(there.siblings)
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(deadline=None, database=None)
 @given(seed=SEEDS, tools=st.integers(1, 40), axes=st.booleans())
 def test_every_verdict_is_of_a_phrase_and_names_another_tool(seed: int, tools: int, axes: bool) -> None:
     subjects, records, phrases = random_catalog(seed, tools, axes=axes)

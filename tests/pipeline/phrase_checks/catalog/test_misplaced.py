@@ -37,32 +37,30 @@ def test_phrases_that_fit_their_own_record_well_are_kept_however_well_they_fit_a
     assert {v.check for v in catalog.assess(freed).verdicts} == {"misplaced"}
 
 
-def test_two_phrases_are_too_few_to_be_misplaced() -> None:
-    found = swapped(25, "b", "b").assess()
+def test_two_phrases_are_too_few_and_phrases_that_are_partly_another_tools_are_not_misplaced() -> None:
     # (0 + 1) / 2 at t00 and 1 at t01: a collision.
-    assert {(v.check, v.consequence) for v in found.verdicts} == {("collision", Consequence.NOTED)}
-
-
-def test_phrases_that_are_partly_another_tools_are_not_misplaced() -> None:
+    assert {(v.check, v.dropped) for v in swapped(25, "b", "b").assess().verdicts} == {("collision", False)}
     # The mean of a, b, b, b: .75 at t01 is ahead of .25 at t00 by .5 / .153 = 3.27 deviations; of a, a, b, b, b by 1.
     mixed = swapped(25, "a", "b", "b", "b"), swapped(25, "a", "a", "b", "b", "b")
     assert [any(v.check == "misplaced" for v in catalog.assess().verdicts) for catalog in mixed] == [True, False]
 
 
-@pytest.mark.parametrize(("tools", "consequence"), [(19, Consequence.NOTED), (20, Consequence.DROPPED)])
-def test_in_a_catalog_of_few_tools_nothing_is_dropped(tools: int, consequence: Consequence) -> None:
-    assert {v.consequence for v in swapped(tools).assess().verdicts} == {consequence}
-
-
-@pytest.mark.parametrize(("right", "consequence"), [("cd", Consequence.NOTED), ("cde", Consequence.DROPPED)])
-def test_where_more_than_the_share_of_tools_is_misplaced_they_are_only_noted(
-    right: str, consequence: Consequence
+@pytest.mark.parametrize(
+    ("tools", "right", "settings", "consequence"),
+    [
+        (19, "", ANY_SHARE, Consequence.NOTED),
+        (20, "", ANY_SHARE, Consequence.DROPPED),
+        (25, "cd", AssessmentSettings(), Consequence.NOTED),  # a quarter of the tools with phrases
+        (25, "cde", AssessmentSettings(), Consequence.DROPPED),
+    ],
+)
+def test_in_a_small_catalog_or_past_the_share_of_misplaced_tools_they_are_only_noted(
+    tools: int, right: str, settings: AssessmentSettings, consequence: Consequence
 ) -> None:
     catalog = swapped(2)
     for axis in right:
         catalog.add(axis, axis)
-    found = catalog.fill(25).assess(AssessmentSettings())
-    assert {v.consequence for v in found.verdicts} == {consequence}
+    assert {v.consequence for v in catalog.fill(tools).assess(settings).verdicts} == {consequence}
 
 
 def test_a_fork_of_the_tool_that_phrases_speak_of_changes_nothing() -> None:

@@ -26,16 +26,17 @@ def test_a_phrase_that_fits_another_tool_and_not_its_own_is_dropped() -> None:
     assert found.siblings == {}
 
 
-def test_the_lead_is_in_standard_deviations_of_the_catalog() -> None:
-    # 23 / sqrt(22) = 4.90
-    assert stray(23).assess().verdicts == ()
-    assert stray(23).assess(AssessmentSettings(max_share=1, inconsistent_lead=4.85)).verdicts != ()
-
-
-def test_a_phrase_that_fits_its_own_tool_a_little_is_kept() -> None:
-    # -.04 / .196: the phrase is .20 deviations below the mean tool.
-    assert stray(25).assess(AssessmentSettings(max_share=1, inconsistent_fit=-0.19)).verdicts != ()
-    assert stray(25).assess(AssessmentSettings(max_share=1, inconsistent_fit=-0.21)).verdicts == ()
+@pytest.mark.parametrize(
+    ("tools", "settings", "dropped"),
+    [
+        (23, {}, 0),  # the lead is in standard deviations of the catalog: 23 / sqrt(22) = 4.90
+        (23, {"inconsistent_lead": 4.85}, 1),
+        (25, {"inconsistent_fit": -0.19}, 1),  # -.04 / .196: it is .20 deviations below the mean tool
+        (25, {"inconsistent_fit": -0.21}, 0),
+    ],
+)
+def test_lead_and_fit_are_those_of_the_settings(tools: int, settings: dict[str, float], dropped: int) -> None:
+    assert len(stray(tools).assess(AssessmentSettings(max_share=1, **settings)).verdicts) == dropped
 
 
 def test_the_sentence_of_when_to_use_is_judged_as_a_phrase_of_its_own_field() -> None:
@@ -79,17 +80,14 @@ def test_a_tool_that_enough_of_the_phrases_fit_better_is_a_sibling_and_they_are_
     )
 
 
-def test_fewer_phrases_than_the_share_make_no_sibling() -> None:
+def test_fewer_phrases_than_the_share_or_a_single_one_make_no_sibling() -> None:
     assert shared(4).assess().siblings == {}  # two of six; three in eight are asked for
     assert shared(7).assess(AssessmentSettings(max_share=1, sibling_share=0.2)).siblings == {"t00": ("t01",)}
-
-
-def test_one_phrase_makes_no_sibling_whatever_its_share() -> None:
-    catalog = Catalog()
-    catalog.add("a", "ab", "ac")
-    catalog.add("b")
-    catalog.add("c")
-    assert catalog.fill(25).assess().siblings == {}
+    single = Catalog()
+    single.add("a", "ab", "ac")
+    single.add("b")
+    single.add("c")
+    assert single.fill(25).assess().siblings == {}
 
 
 def test_siblings_are_three_by_phrases_then_by_how_well_they_fit() -> None:

@@ -56,30 +56,31 @@ def test_a_second_build_is_told_the_same_without_asking(answer: Expansion, tmp_p
     assert first == [Screen((LIST, SEND))(LIST, answer)]
 
 
-def test_another_answer_or_another_record_is_asked_about(tmp_path: Path) -> None:
+def test_another_answer_or_another_record_is_asked_about_alone(tmp_path: Path) -> None:
     file = tmp_path / "c.json"
     build((LIST, SEND), file, (LIST, GOOD), (SEND, GOOD))
-    changed = replace(LIST, description="Lists charges.")
-    assert build((changed, SEND), file, (changed, GOOD), (SEND, MIXED), (SEND, GOOD))[1] == 2
+    changed = replace(LIST, description="Lists charges tonight.")
+    assert build((changed, SEND), file, (changed, GOOD), (SEND, GOOD))[1] == 1
+    assert build((changed, SEND), file, (changed, GOOD), (SEND, MIXED), (SEND, GOOD))[1] == 1
 
 
-def test_a_new_provider_asks_again_about_what_mentions_it(tmp_path: Path) -> None:
-    file = tmp_path / "c.json"
-    build((LIST, SEND), file, (LIST, MIXED), (SEND, GOOD))
-    mail = make_record("read_mail", "gmail", description="Reads mail from Gmail.")
-    said, asked = build((LIST, SEND, mail), file, (LIST, MIXED), (SEND, GOOD))
+@pytest.mark.parametrize(
+    ("phrases", "new", "checks"),
+    [
+        (MIXED.user_phrases, ("read_mail", "gmail", "Reads mail from Gmail."), {"instruction", "provider", "repeat"}),
+        (("who paid", "call list_orders first"), ("list_orders", "stripe", "Lists orders."), {"tool"}),
+    ],
+    ids=["provider", "tool"],
+)
+def test_a_new_tool_or_provider_asks_again_about_what_mentions_it(
+    tmp_path: Path, phrases: tuple[str, ...], new: tuple[str, str, str], checks: set[str]
+) -> None:
+    answers = ((LIST, replace(GOOD, user_phrases=phrases)), (SEND, GOOD))
+    build((LIST, SEND), tmp_path / "c.json", *answers)
+    added = make_record(new[0], new[1], description=new[2])
+    said, asked = build((LIST, SEND, added), tmp_path / "c.json", *answers)
     assert asked == 1
-    assert {v.check for v in said[0][1]} == {"instruction", "provider", "repeat"}  # type: ignore[index]
-
-
-def test_a_new_tool_asks_again_about_what_mentions_it(tmp_path: Path) -> None:
-    file = tmp_path / "c.json"
-    named = replace(GOOD, user_phrases=("who paid", "call list_orders first"))
-    build((LIST, SEND), file, (LIST, named), (SEND, GOOD))
-    orders = make_record("list_orders", "stripe", description="Lists orders.")
-    said, asked = build((LIST, SEND, orders), file, (LIST, named), (SEND, GOOD))
-    assert asked == 1
-    assert [v.check for v in said[0][1]] == ["tool"]  # type: ignore[index]
+    assert {v.check for v in said[0][1]} == checks  # type: ignore[index]
 
 
 def test_a_name_that_the_catalog_comes_to_write_small_asks_again_about_what_mentions_it(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ RECORD = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(deadline=None, database=None)
 @given(st.lists(RECORD, min_size=1, max_size=4), st.lists(RECORD, max_size=4), st.lists(TEXT, min_size=1, max_size=3))
 def test_what_is_remembered_is_what_a_screen_of_the_present_catalog_says(
     before: list[ToolRecord], after: list[ToolRecord], phrases: list[str]
@@ -112,13 +113,6 @@ def test_what_is_remembered_is_what_a_screen_of_the_present_catalog_says(
         build(before, Path(folder) / "c.json", (record, answer))
         (said,), _ = build((record, *after), Path(folder) / "c.json", (record, answer))
     assert said == Screen((record, *after))(record, answer)
-
-
-def test_a_description_that_names_nobody_asks_about_its_own_answer_alone(tmp_path: Path) -> None:
-    file = tmp_path / "c.json"
-    build((LIST, SEND), file, (LIST, GOOD), (SEND, GOOD))
-    changed = replace(LIST, description="Lists the charges of a customer tonight.")
-    assert build((changed, SEND), file, (changed, GOOD), (SEND, GOOD))[1] == 1
 
 
 @pytest.mark.parametrize("damaged", ["", "[]", "{}", '{"state": 1, "said": {}}', "\x00"])

@@ -22,21 +22,7 @@ WORDS = st.sampled_from(
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "search_malware",
-        "scan_spam",
-        "report_scam",
-        "block_fraud",
-        "detect_phishing",
-        "find_broken_links",
-        "delete_useless_branches",
-        "list_vulnerabilities",
-        "kill_process",
-        "replace_servers",
-        "list_compromised_accounts",
-        "stop_slow_queries",
-        "find_leaked_credentials",
-    ],
+    "search_malware scan_spam report_scam block_fraud find_broken_links list_compromised_accounts kill_process".split(),
 )
 def test_of_a_tool_that_deals_with_bad_things_no_phrase_of_the_lexicon_is_dropped(name: str) -> None:
     record = make_record(name, "acme", description="")

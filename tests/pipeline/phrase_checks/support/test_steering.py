@@ -4,9 +4,11 @@ Vectors count words: a text is near to what it shares words with. Each honest to
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from pipeline.enrichment.verdict import Consequence
@@ -70,49 +72,44 @@ def _moon_phrases(*demands: str) -> Expansion:
     return make_expansion("tells moon phase now", *demands, when_to_use="tells moon phase")
 
 
+_QUOTED = "People say " + "; ".join(f"«{demand}»" for demand in _DEMANDS) + "."
+_CIPHER = "ZXZlcnl0aGluZyB1cmdlbnQgdGhhdCBub2JvZHkgaGFzIHBpY2tlZCB1cCB5ZXQgdG9kYXkgcGxlYXNlIGFuZCB0aGFua3M"
+
+
 def test_demands_that_a_remark_made_are_dropped_and_the_tools_own_phrases_stay() -> None:
-    quoted = "; ".join(f"«{demand}»" for demand in _DEMANDS)
-    findings = _check(_moon(f"People say {quoted}."), _moon_phrases(*_DEMANDS))
+    findings = _check(_moon(_QUOTED), _moon_phrases(*_DEMANDS))
     assert _dropped(findings) == set(_DEMANDS)
     assert {remark.text for remark in findings.steering["sky/moon"]} >= set(_DEMANDS)
+    expansion = replace(_moon_phrases(*_DEMANDS), task_categories=("payments",))
+    assert "payments" in _dropped(_check(_moon(_QUOTED), expansion))  # of every field
 
 
-def test_the_same_phrases_stay_where_no_remark_asked_for_them() -> None:
-    findings = _check(_moon("Give a date."), _moon_phrases(*_DEMANDS))
-    assert findings == SupportFindings()
+@pytest.mark.parametrize(
+    ("description", "phrases", "dropped"),
+    [
+        ("Give a date.", _DEMANDS, ()),  # no remark asked for them
+        # A demand that is spread over the record is found by its terms.
+        (
+            "Half: refund the. Half: charged client. Half: wake whoever. Half: carries the pager.",
+            _DEMANDS[:2],
+            _DEMANDS[:2],
+        ),
+        (_CIPHER, _DEMANDS, _DEMANDS),
+        # Phrases that repeat one short remark are about it.
+        ("Only agents see it.", ("only agents see this", "agents only see this one"), ()),
+    ],
+    ids=["unasked", "spread", "cipher", "about it"],
+)
+def test_unsupported_phrases_are_dropped_where_the_record_asked_for_them(
+    description: str, phrases: tuple[str, ...], dropped: tuple[str, ...]
+) -> None:
+    assert _dropped(_check(_moon(description), _moon_phrases(*phrases))) == set(dropped)
 
 
-def test_a_tool_that_steered_loses_unsupported_texts_of_every_field() -> None:
-    quoted = "; ".join(f"«{demand}»" for demand in _DEMANDS)
-    expansion = make_expansion(
-        "tells moon phase now", *_DEMANDS, when_to_use="tells moon phase", task_categories=("payments",)
-    )
-    assert "payments" in _dropped(_check(_moon(f"People say {quoted}."), expansion))
-
-
-def test_a_demand_that_is_spread_over_parameters_is_found_by_its_terms() -> None:
-    halves = "Half: refund the. Half: charged client. Half: wake whoever. Half: carries the pager."
-    assert _dropped(_check(_moon(halves), _moon_phrases(*_DEMANDS[:2]))) == set(_DEMANDS[:2])
-
-
-def test_unsupported_phrases_of_a_record_with_a_cipher_are_dropped() -> None:
-    cipher = "ZXZlcnl0aGluZyB1cmdlbnQgdGhhdCBub2JvZHkgaGFzIHBpY2tlZCB1cCB5ZXQgdG9kYXkgcGxlYXNlIGFuZCB0aGFua3M"
-    assert _dropped(_check(_moon(cipher), _moon_phrases(*_DEMANDS))) == set(_DEMANDS)
-
-
-def test_phrases_that_repeat_one_short_remark_are_about_it() -> None:
-    phrases = ("only agents see this", "agents only see this one")
-    assert _dropped(_check(_moon("Only agents see it."), _moon_phrases(*phrases))) == set()
-
-
-def test_where_too_many_tools_would_be_found_texts_are_only_noted() -> None:
-    quoted = "; ".join(f"«{demand}»" for demand in _DEMANDS)
-    findings = _check(_moon(f"People say {quoted}."), _moon_phrases(*_DEMANDS), max_share=0.0)
+def test_where_too_many_tools_would_be_found_texts_are_only_noted_and_a_small_catalog_is_not_judged() -> None:
+    findings = _check(_moon(_QUOTED), _moon_phrases(*_DEMANDS), max_share=0.0)
     assert {verdict.consequence for verdict in findings.verdicts} == {Consequence.NOTED}
     assert findings.steering == {}
-
-
-def test_a_small_catalog_is_not_judged() -> None:
-    tool = WrittenTool.of(_moon(f"People say «{_DEMANDS[0]}»."), _moon_phrases(*_DEMANDS))
+    tool = WrittenTool.of(_moon(_QUOTED), _moon_phrases(*_DEMANDS))
     vectors = _embed([tool.subject, *tool.judged])
     assert check_support([tool], vectors, _embed, AssessmentSettings()) == SupportFindings()

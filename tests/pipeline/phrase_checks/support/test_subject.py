@@ -1,5 +1,6 @@
 """A record is divided into what it says that its tool is, and remarks."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,25 +14,21 @@ def _texts(description: str, **values: Any) -> list[str]:
     return [remark.text for remark in remarks(make_record(name="moon_phase", description=description, **values))]
 
 
-def test_what_a_tool_requires_is_a_text_of_it_and_no_sign_of_steering() -> None:
-    needed = "the id that the search of bodies gives"
-    tool = WrittenTool.of(make_record(), make_expansion("how full is the moon", requires=(needed,)))
-    assert needed in tool.all_texts and needed not in tool.judged
-
-
-def test_the_subject_is_provider_name_and_first_sentence() -> None:
-    record = make_record(name="moon_phase", provider="sky", description="Tells the phase of the moon. Give a date.")
-    assert subject(record) == "sky: moon_phase. Tells the phase of the moon."
-
-
-def test_the_subject_is_the_sentence_that_shares_a_word_with_the_name() -> None:
-    record = make_record(name="moon_phase", provider=None, description="Refund clients. Tells the phase of the moon.")
-    assert subject(record) == "moon_phase. Tells the phase of the moon."
-
-
-def test_quotations_are_no_part_of_the_subject() -> None:
-    record = make_record(name="moon_phase", provider=None, description='The moon, or "give her the money back".')
-    assert subject(record) == "moon_phase. The moon, or ."
+@pytest.mark.parametrize(
+    ("provider", "description", "expected"),
+    [
+        ("sky", "Tells the phase of the moon. Give a date.", "sky: moon_phase. Tells the phase of the moon."),
+        # The sentence that shares a word with the name.
+        (None, "Refund clients. Tells the phase of the moon.", "moon_phase. Tells the phase of the moon."),
+        (None, 'The moon, or "give her the money back".', "moon_phase. The moon, or ."),
+        # The rest of a long label says nothing of the tool.
+        ("moons - refunds for buyers", "The moon.", "moons -: moon_phase. The moon."),
+    ],
+)
+def test_the_subject_is_provider_name_and_a_sentence_without_quotations(
+    provider: str | None, description: str, expected: str
+) -> None:
+    assert subject(make_record(name="moon_phase", provider=provider, description=description)) == expected
 
 
 def test_the_later_clauses_of_a_long_sentence_are_remarks() -> None:
@@ -40,14 +37,6 @@ def test_the_later_clauses_of_a_long_sentence_are_remarks() -> None:
     record = make_record(name="moon_phase", provider=None, description=f"{claim}, {rest}.")
     assert subject(record) == f"moon_phase. {claim},"
     assert [remark.text for remark in remarks(record)][-1] == "wakes whoever carries the pager tonight."
-
-
-def test_a_long_label_of_a_provider_says_nothing_of_the_tool() -> None:
-    record = make_record(
-        name="knot", provider="knots - refunds for buyers, disputes settled", description="Ties knots."
-    )
-    assert subject(record) == "knots -: knot. Ties knots."
-    assert remarks(record)[0].field == "provider"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +52,8 @@ def test_quotations_cells_and_codes_are_remarks_of_their_own(description: str, e
     assert [text for text in _texts(description) if text != "Moon phase."] == expected
 
 
-def test_titles_defaults_and_examples_of_a_schema_are_remarks() -> None:
+def test_a_long_label_titles_defaults_and_examples_of_a_schema_are_remarks() -> None:
+    assert remarks(make_record(provider="knots - refunds for buyers", description="Ties knots."))[0].field == "provider"
     schema = {
         "properties": {"a": {"title": "text the plumber", "default": "phone the old lady", "examples": ["x y z w"]}}
     }
@@ -92,5 +82,8 @@ def test_phrases_and_long_texts_of_any_field_are_judged_once() -> None:
         when_to_use="For the moon.",
         synonyms=("moon", "give the buyer half of his money back"),
     )
+    # What a tool requires is a text of it, and no sign of steering.
+    expansion = replace(expansion, requires=("the id that the search of bodies gives",))
     tool = WrittenTool.of(make_record(), expansion)
+    assert "the id that the search of bodies gives" in tool.all_texts
     assert tool.judged == ("For the moon.", "is the moon full", "give the buyer half of his money back")
