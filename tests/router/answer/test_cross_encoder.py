@@ -1,12 +1,15 @@
-"""Reranking by a real cross-encoder of sentence-transformers, small and saved to disk."""
+"""Reranking by a cross-encoder: in the gate by a library in its place, at night by sentence-transformers' own."""
 
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from router.answer.reranking import Scorer, cross_encoder, rerank
+from router.answer.reranking import cross_encoder, rerank
 from router.errors import SettingsInvalid
 from tests.support.small_cross_encoder import save
 
@@ -14,52 +17,62 @@ REQUEST = "give the money back"
 TEXTS = ["stripe create refund.", "linear create issue.", "slack post message.", "weather get forecast."]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save(tmp_path_factory.mktemp("cross-encoders") / "small")
+class Lengths:
+    """What `sentence_transformers.CrossEncoder` does, with scores that can be told beforehand."""
+
+    def __init__(self, model: str, *, local_files_only: bool, trust_remote_code: bool, **_: Any) -> None:
+        assert local_files_only and not trust_remote_code
+        if model == "gone":
+            raise OSError("no such model\nand more")
+        self.config = SimpleNamespace(num_labels=3 if model == "three" else 1)
+
+    def predict(self, pairs: Sequence[tuple[str, str]], **_: Any) -> list[float]:
+        return [float(len(request) * len(text)) for request, text in pairs]
 
 
-@pytest.fixture(scope="module")
-def scorer(folder: Path) -> Scorer:
-    return cross_encoder(folder)
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(CrossEncoder=Lengths))
 
 
-def test_candidates_stand_in_the_order_of_the_models_own_scores(scorer: Scorer, folder: Path) -> None:
+def test_request_and_text_are_scored_together(library: None) -> None:
+    assert rerank(cross_encoder("one"), "ab", ["c", "def"]).scores == (6.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("three", "'three' gives 3 labels for a pair, it must give one score"),
+        ("gone", r"'gone' is not a model's folder.*download=True.*: no such model$"),
+    ],
+)
+def test_what_is_no_cross_encoder_is_named_and_not_fetched(library: None, model: str, says: str) -> None:
+    with pytest.raises(SettingsInvalid, match=says):
+        cross_encoder(model)
+
+
+def test_without_sentence_transformers_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(SettingsInvalid, match=r"pip install '.*\[rerank\]'"):
+        cross_encoder("one")
+
+
+@pytest.mark.nightly
+def test_a_real_model_orders_by_its_own_scores_and_threads_share_it(tmp_path: Path) -> None:
     from sentence_transformers import CrossEncoder
 
+    folder = save(tmp_path / "small")
     own = CrossEncoder(str(folder)).predict([(REQUEST, text) for text in TEXTS])
+    scorer = cross_encoder(folder)
     found = rerank(scorer, REQUEST, TEXTS)
     assert list(found.order) == sorted(range(4), key=lambda place: -own[place]) != list(range(4))
     assert found.scores == pytest.approx(sorted(own, reverse=True))
-
-
-def test_the_request_is_read_together_with_each_text(scorer: Scorer) -> None:
-    assert rerank(scorer, REQUEST, TEXTS).scores != rerank(scorer, "will it rain", TEXTS).scores
-
-
-def test_threads_share_a_model_and_get_the_scores_of_one(scorer: Scorer) -> None:
     requests = [f"{REQUEST} {number}" for number in range(8)]
     alone = [rerank(scorer, request, TEXTS) for request in requests]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda request: rerank(scorer, request, TEXTS), requests)) == alone
-
-
-def test_a_model_of_several_labels_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsInvalid, match="3 labels for a pair, it must give one score"):
+    for absent in ("nobody/no-such-model", str(tmp_path)):
+        with pytest.raises(SettingsInvalid, match=f"'{absent}' is not a model's folder.*download=True"):
+            cross_encoder(absent)
+    with pytest.raises(SettingsInvalid, match="3 labels for a pair"):
         cross_encoder(save(tmp_path / "three", labels=3))
-
-
-def test_a_model_that_is_not_here_is_named_and_not_fetched() -> None:
-    with pytest.raises(SettingsInvalid, match=r"'nobody/no-such-model' is not a model's folder.*download=True"):
-        cross_encoder("nobody/no-such-model")
-
-
-def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsInvalid, match=str(tmp_path)):
-        cross_encoder(tmp_path)
-
-
-def test_without_sentence_transformers_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(SettingsInvalid, match=r"pip install '.*\[rerank\]'"):
-        cross_encoder(folder)

@@ -33,6 +33,8 @@ def test_the_places_are_those_of_the_explanation_and_of_the_rankings(router: Rou
         ahead = [router.tool_id(int(ordinal)) for ordinal in ranking.ordinals]
         assert place.ahead == tuple(ahead[: min(3, (place.rank or 99) - 1)])
         assert place.rank is None or place.score == pytest.approx(ranking.scores[place.rank - 1])
+    with pytest.raises(RequestInvalid, match="has no tool 'nobody'"):
+        router.diagnose(REQUEST, "nobody")
 
 
 def test_each_word_is_looked_for_in_name_description_and_phrases(router: Router) -> None:
@@ -42,16 +44,12 @@ def test_each_word_is_looked_for_in_name_description_and_phrases(router: Router)
         "payment": WordMatch("payment", name=False, description=False, phrases=False),
         "repository": WordMatch("repository", name=False, description=True, phrases=True),
     }
-
-
-def test_an_identifier_stands_beside_its_parts_each_in_one_row() -> None:
-    def fetch(user: str) -> None:
-        """Returns the user with an id."""
-
-    diagnosis = Router.from_tools([fetch], encoder=None).diagnose("call getUserById now getUserById", "fetch")
-    words = {match.word: match.description for match in diagnosis.words}
-    assert words == {"call": False, "get": False, "User": True, "Id": True, "getUserById": False, "now": False}
-    assert len(words) == len(diagnosis.words)
+    fetch = {"name": "fetch", "description": "Returns the user with an id."}
+    found = Router.from_tools([fetch], encoder=None).diagnose("call getUserById now getUserById", "fetch").words
+    # An identifier stands beside its parts, each in one row.
+    assert [(match.word, match.description) for match in found] == [
+        ("call", False), ("get", False), ("User", True), ("Id", True), ("getUserById", False), ("now", False)
+    ]  # fmt: skip
 
 
 def test_a_tool_that_is_found_says_its_place(router: Router) -> None:
@@ -60,60 +58,45 @@ def test_a_tool_that_is_found_says_its_place(router: Router) -> None:
     assert said(router, ids[2])[0] == f"The request finds this tool in place 3; {ids[0]} comes first."
 
 
-def test_a_tool_that_the_selection_leaves_out_says_so_wherever_it_ranks(router: Router) -> None:
+def test_what_the_selection_does_to_a_tool_is_said_whatever_its_rank(router: Router) -> None:
     for tool_id in router.route(REQUEST).ids:
         sentence, help_ = said(router, tool_id, selection=Selection(block=("*",)))
         assert sentence == "The tool is left out: blocked by the selection (block: *)."
         assert "Change the selection" in help_
-
-
-def test_a_tool_of_every_answer_is_not_said_to_be_missing(router: Router) -> None:
-    last = router.route(REQUEST).ids[-1]
-    sentence, help_ = said(router, last, k=1, selection=Selection(always=(last,)))
-    assert sentence == "The selection adds the tool to every answer, whatever its rank."
-    assert help_ == ""
-
-
-def test_of_a_request_without_words_no_phrases_are_asked_for(router: Router) -> None:
-    ids = router.route("what is this for").ids
-    tool_id = next(record.tool_id for record in router.tools if record.tool_id not in ids[:1])
-    assert said(router, tool_id, "what is this for", k=1)[1] == "The request has only words that no list looks for."
+        always = said(router, tool_id, k=1, selection=Selection(always=(tool_id,)))
+        assert always == ("The selection adds the tool to every answer, whatever its rank.", "")
 
 
 def test_past_the_answer_the_best_list_and_the_nearest_phrase_are_named(router: Router) -> None:
-    routed = router.route(REQUEST, explain=True)
-    last = routed[len(routed) - 1]
+    last = router.route(REQUEST, explain=True).tools[-1]
     sentence, help_ = said(router, last.tool_id, k=1)
     best = min(last.ranks, key=lambda name: last.ranks[name])
     assert f"The list {best} has it at {last.ranks[best]}" in sentence and "the answer has 1" in sentence
     assert f"“{last.phrase}”" in help_
+    wordless = "what is this for"
+    behind = router.route(wordless).ids[-1]
+    assert said(router, behind, wordless, k=1)[1] == "The request has only words that no list looks for."
 
 
-def test_a_tool_that_a_reranker_or_weights_put_back_is_not_said_to_be_within_the_answer(snapshot: Path) -> None:
-    first = Router.open(snapshot).route(REQUEST).ids[0]
+def test_what_cuts_an_answer_short_is_named(router: Router, snapshot: Path) -> None:
+    ids = router.route(REQUEST).ids
+    assert said(router, ids[-1], k=1, token_budget=1)[0].endswith("the answer has 0: the token budget left 1 out.")
+    diagnosis = router.diagnose(REQUEST, ids[-1], k=1)
+    refused = Dropped("another/tool", "provider", "tools of another before it: 1, which is max_per_provider")
+    short = replace(diagnosis, answer=replace(diagnosis.answer, dropped=(refused,)))
+    assert "the selection's limit for one provider left 1 out" in verdict(short)
 
     def last_is_best(request: str, texts: Sequence[str]) -> list[float]:
         return [float(place) for place in range(len(texts))]
 
     reranking = Router.open(snapshot, rerank=Reranking(last_is_best))
     expected = "Found at rank 1; the reranker or the selection's weights then put other tools first."
-    assert said(reranking, first, k=1)[0] == expected
-
-
-def test_an_answer_that_the_token_budget_cuts_short_names_the_budget(router: Router) -> None:
-    last = router.route(REQUEST).ids[-1]
-    sentence, _ = said(router, last, k=1, token_budget=1)
-    assert sentence.endswith("the answer has 0: the token budget left 1 out.")
+    assert said(reranking, ids[0], k=1)[0] == expected
 
 
 def test_a_tool_in_no_list_and_without_phrases_should_get_some() -> None:
-    def alpha() -> None:
-        """Paints the fence."""
-
-    def beta() -> None:
-        """Sends a letter."""
-
-    router = Router.from_tools([alpha, beta], phrases={"alpha": [], "beta": ["post a letter"]}, encoder=None)
+    tools = [{"name": "alpha", "description": "Paints the fence."}, {"name": "beta", "description": "Sends a letter."}]
+    router = Router.from_tools(tools, phrases={"alpha": [], "beta": ["post a letter"]}, encoder=None)
     diagnosis = router.diagnose("post a letter", "alpha")
     assert diagnosis.rank is None and diagnosis.place is None
     assert {place.signal for place in diagnosis.lists} == {Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION}
@@ -122,23 +105,8 @@ def test_a_tool_in_no_list_and_without_phrases_should_get_some() -> None:
 
 
 def test_a_duplicate_names_the_tool_that_is_shown_for_it() -> None:
-    def refund() -> None:
-        """Returns the money of a charge."""
-
+    refund = {"name": "refund", "description": "Returns the money of a charge."}
     router = Router.from_tools({"one": [refund], "two": [refund]}, encoder=None)
-    shown = router.route("refund the charge", k=2)
-    assert len(shown) == 1
-    (hidden,) = shown[0].also_from
-    assert said(router, hidden, "refund the charge")[0].startswith(f"The answer shows {shown[0].tool_id} for it")
-
-
-def test_an_unknown_tool_is_refused(router: Router) -> None:
-    with pytest.raises(RequestInvalid, match="has no tool 'nobody'"):
-        router.diagnose(REQUEST, "nobody")
-
-
-def test_an_answer_that_the_limit_for_one_provider_cuts_short_names_the_limit(router: Router) -> None:
-    diagnosis = router.diagnose(REQUEST, router.route(REQUEST).ids[-1], k=1)
-    refused = Dropped("another/tool", "provider", "tools of another before it: 1, which is max_per_provider")
-    short = replace(diagnosis, answer=replace(diagnosis.answer, dropped=(refused,)))
-    assert "the selection's limit for one provider left 1 out" in verdict(short)
+    (shown,) = router.route("refund the charge", k=2)
+    (hidden,) = shown.also_from
+    assert said(router, hidden, "refund the charge")[0].startswith(f"The answer shows {shown.tool_id} for it")

@@ -10,25 +10,16 @@ import pytest
 from router import Detail, Router
 from router.answer.options import CheckedOptions, RouteOptions
 
-METHODS = (Router.route, Router.route_many, Router.route_async, Router.route_many_async)
 
-
-def test_each_option_is_checked() -> None:
-    assert {option.name for option in fields(CheckedOptions)} == {
-        *RouteOptions.__annotations__,
-        "rerank",
-        "vendor_text",
-    }
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_help_shows_each_option_with_its_default_and_its_meaning(method: Any) -> None:
+@pytest.mark.parametrize("method", [Router.route, Router.route_many, Router.route_async, Router.route_many_async])
+def test_each_option_is_checked_and_help_shows_it_with_its_default_and_its_meaning(method: Any) -> None:
+    names = RouteOptions.__annotations__
+    assert {option.name for option in fields(CheckedOptions)} == {*names, "rerank", "vendor_text"}
     parameters = inspect.signature(method).parameters
-    assert list(parameters)[2:] == list(RouteOptions.__annotations__)
+    assert list(parameters)[2:] == list(names)
     assert (parameters["k"].default, parameters["detail"].default) == (10, Detail.FULL)
     assert parameters["selection"].default is None and parameters["k"].kind is inspect.Parameter.KEYWORD_ONLY
-    documented = inspect.getdoc(method) or ""
-    assert all(f"\n    {name}: " in documented for name in RouteOptions.__annotations__)
+    assert all(f"\n    {name}: " in (inspect.getdoc(method) or "") for name in names)
 
 
 def test_an_unknown_option_is_a_type_error(router: Router) -> None:

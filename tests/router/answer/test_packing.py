@@ -21,22 +21,19 @@ def alike(*full: int) -> np.ndarray:
     return costs(*((cost, cost, cost) for cost in full))
 
 
-def test_a_tool_too_large_is_skipped_and_smaller_ones_follow() -> None:
-    packed = pack(alike(30, 500, 40, 20, 20), 100, 4, [FULL])
-    assert packed == PackedTools(
-        (0, 2, 3),
-        (FULL, FULL, FULL),
-        90,
-        (SkippedCandidate(1, "needs 500 tokens, 70 left of 100"),),
-    )
-
-
-def test_at_most_k_are_taken_and_what_comes_behind_was_not_skipped() -> None:
-    packed = pack(alike(1, 200, 1, 1, 200), 100, 2)
-    assert packed.positions == (0, 2) and [skipped.position for skipped in packed.skipped] == [1]
+def test_a_tool_too_large_is_skipped_and_smaller_ones_follow_to_the_last_token() -> None:
+    packed = pack(alike(30, 500, 40, 20, 10), 100, 5, [FULL])
+    skipped = SkippedCandidate(1, "needs 500 tokens, 70 left of 100")
+    assert packed == PackedTools((0, 2, 3, 4), (FULL,) * 4, 100, (skipped,))
+    assert pack(alike(5), 0, 3).skipped == (SkippedCandidate(0, "needs 5 tokens, 0 left of 0"),)
+    assert pack(alike(), 10, 3) == pack(alike(5), 10, 0) == PackedTools((), (), 0, ())
+    with pytest.raises(RequestInvalid, match="choose from full, short, signature"):
+        pack(alike(5), 10, 3, [])
 
 
 def test_of_those_that_did_not_fit_only_the_first_k_had_a_claim_to_a_place() -> None:
+    packed = pack(alike(1, 200, 1, 1, 200), 100, 2)
+    assert packed.positions == (0, 2) and [skipped.position for skipped in packed.skipped] == [1]
     assert [skipped.position for skipped in pack(alike(90, 50, 50, 50, 50), 100, 3).skipped] == [1, 2]
 
 
@@ -48,24 +45,11 @@ def test_tools_are_said_in_less_before_any_is_dropped() -> None:
 
 
 def test_what_is_left_goes_to_the_first_tools_and_to_each_as_far_as_it_reaches() -> None:
-    rows = costs((100, 60, 10), (100, 60, 10), (100, 60, 10))
-    packed = pack(rows, 180, 3, DETAILS)
+    packed = pack(costs((100, 60, 10), (100, 60, 10), (100, 60, 10)), 180, 3, DETAILS)
     assert (packed.details, packed.tokens) == ((FULL, SHORT, SIGNATURE), 170)
-
-
-def test_a_tool_that_costs_less_in_full_is_said_in_full() -> None:
+    # A tool that costs less in full is said in full.
     assert pack(costs((50, 50, 70)), 100, 1, DETAILS).details == (FULL,)
     assert pack(costs((90, 95, 70)), 80, 1, [FULL, SHORT]).positions == ()
-
-
-def test_without_room_everything_is_skipped() -> None:
-    assert pack(alike(5), 0, 3).skipped == (SkippedCandidate(0, "needs 5 tokens, 0 left of 0"),)
-    assert pack(alike(), 10, 3) == pack(alike(5), 10, 0) == PackedTools((), (), 0, ())
-
-
-def test_without_a_detail_there_is_nothing_to_pack() -> None:
-    with pytest.raises(RequestInvalid, match="choose from full, short, signature"):
-        pack(alike(5), 10, 3, [])
 
 
 TOOLS = st.lists(st.tuples(*[st.integers(1, 500)] * 3), max_size=30).map(lambda rows: costs(*rows))
@@ -77,12 +61,12 @@ def test_what_is_packed_fits_in_rank_order_and_each_skipped_tool_has_its_reason(
     tools: np.ndarray, budget: int, k: int, allowed: set[Detail]
 ) -> None:
     packed = pack(tools, budget, k, allowed)
-    spent = [int(tools[p, list(Detail).index(d)]) for p, d in zip(packed.positions, packed.details, strict=True)]
+    spent = [int(tools[p, DETAILS.index(d)]) for p, d in zip(packed.positions, packed.details, strict=True)]
     assert sum(spent) == packed.tokens <= budget and len(spent) <= k and set(packed.details) <= allowed
     assert list(packed.positions) == sorted(set(packed.positions))
     seen = min(max(k, *(position + 1 for position in packed.positions), 0), len(tools))
     assert [s.position for s in packed.skipped] == [p for p in range(seen) if p not in packed.positions]
-    least = tools[:, [list(Detail).index(detail) for detail in allowed]].min(axis=1)
+    least = tools[:, [DETAILS.index(detail) for detail in allowed]].min(axis=1)
     for skipped in packed.skipped:
         before = [position for position in packed.positions if position < skipped.position]
         assert least[skipped.position] > budget - least[before].sum()

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from router import NeededBy, Profile, Router, Selection, ToolNeed, ToolResolver
@@ -28,30 +28,28 @@ def test_a_brought_tool_names_the_tool_that_needs_it_and_the_parameter(router: R
     assert routed.ids[:2] == (CREDITS_ID, SEARCH_ID)
     assert [tool.needed_by for tool in routed][:2] == [(), (NEEDED,)]
     assert routed.to_json()["tools"][1]["needed_by"] == [{"tool_id": CREDITS_ID, "parameter": "person_id"}]
+    for k in range(1, 6):  # only tools of the answer are named
+        found = router.route("search for people", k=k)
+        assert {needing.tool_id for tool in found for needing in tool.needed_by} <= set(found.ids)
+    plain = router.route(REQUEST, recipe=replace(router.recipe(), prerequisites=False), explain=True)
+    assert not any(tool.needed_by or tool.raised for tool in plain)
 
 
 @pytest.mark.parametrize("request_text", [REQUEST, STEPS])
 def test_contributions_and_gain_add_up_to_the_score_of_every_tool(router: Router, request_text: str) -> None:
     routed = router.route(request_text, explain=True)
-    assert any(tool.raised for tool in routed)
-    for tool in routed:
+    (always,) = router.route(REQUEST, selection=Selection(always=(SEARCH_ID,)), explain=True).always
+    assert any(tool.raised for tool in routed) and always.raised > 0
+    for tool in (*routed, always):
         assert sum(tool.contributions.values()) + tool.gain == pytest.approx(tool.score)
         assert 0 <= tool.raised <= tool.gain + 1e-9
 
 
 def test_a_tool_that_ranks_higher_by_itself_is_named_and_gains_nothing(router: Router) -> None:
-    found = {
-        tool.tool_id: tool for tool in router.route("search for people by name, and what they worked in", explain=True)
-    }
+    routed = router.route("search for people by name, and what they worked in", explain=True)
+    found = {tool.tool_id: tool for tool in routed}
     assert found[SEARCH_ID].needed_by == (NEEDED,)
     assert found[SEARCH_ID].score > found[CREDITS_ID].score and found[SEARCH_ID].raised == 0
-
-
-def test_needed_by_names_only_tools_of_the_answer(router: Router) -> None:
-    for k in range(1, 6):
-        routed = router.route("search for people", k=k)
-        named = {needing.tool_id for tool in routed for needing in tool.needed_by}
-        assert named <= set(routed.ids)
 
 
 def test_a_diagnosis_says_which_tool_needs_it_and_what_that_gave(router: Router) -> None:
@@ -59,16 +57,8 @@ def test_a_diagnosis_says_which_tool_needs_it_and_what_that_gave(router: Router)
     assert diagnosis.tool.needed_by == (NEEDED,) and diagnosis.tool.raised > 0
     assert sum(diagnosis.tool.contributions.values()) + diagnosis.tool.gain == pytest.approx(diagnosis.tool.score)
     assert verdict(diagnosis).endswith(f"{CREDITS_ID} needs it first, for person_id.")
-
-
-def test_a_diagnosis_under_a_selection_names_no_tool_that_the_answer_lacks(router: Router) -> None:
-    diagnosis = router.diagnose(REQUEST, SEARCH_ID, selection=Selection(block=(CREDITS_ID,)))
-    assert diagnosis.tool.needed_by == () and "needs it first" not in verdict(diagnosis)
-
-
-def test_a_recipe_without_prerequisites_brings_and_names_none(router: Router) -> None:
-    routed = router.route(REQUEST, recipe=replace(router.recipe(), prerequisites=False), explain=True)
-    assert not any(tool.needed_by or tool.raised for tool in routed)
+    blocked = router.diagnose(REQUEST, SEARCH_ID, selection=Selection(block=(CREDITS_ID,)))
+    assert blocked.tool.needed_by == () and "needs it first" not in verdict(blocked)
 
 
 def test_the_router_tells_what_a_tool_needs_and_what_needs_it(router: Router) -> None:
@@ -76,19 +66,14 @@ def test_the_router_tells_what_a_tool_needs_and_what_needs_it(router: Router) ->
     assert router.prerequisites(CREDITS_ID) == (person,)
     assert router.needed_by(SEARCH_ID) == (NEEDED,)
     assert not router.prerequisites("nobody/knows") and not router.needed_by("nobody/knows")
+    strangers = film_router(SEARCH, CREDITS | {"provider": "other"})
+    assert not strangers.prerequisites("other/get_person_credits") and not strangers.needed_by(SEARCH_ID)
 
 
-def test_a_catalog_without_edges_needs_nothing() -> None:
-    router = film_router(SEARCH, CREDITS | {"provider": "other"})
-    assert not router.prerequisites("other/get_person_credits") and not router.needed_by(SEARCH_ID)
-
-
-_blocked = st.sets(st.sampled_from(IDS), max_size=6)
 _requests = st.sampled_from([REQUEST, STEPS, "similar films", "the size of an image of a cast", "search"])
 
 
-@settings(max_examples=80)
-@given(blocked=_blocked, request=_requests, k=st.integers(1, 10), by_profile=st.booleans())
+@given(st.sets(st.sampled_from(IDS), max_size=6), _requests, st.integers(1, 10), st.booleans())
 def test_a_tool_outside_of_a_profile_or_selection_is_neither_brought_nor_named(
     chained: Router, blocked: set[str], request: str, k: int, by_profile: bool
 ) -> None:
@@ -108,34 +93,21 @@ def chained() -> Router:
     return film_router(*FILM_TOOLS, *CHAIN[1:])
 
 
-def _definition(row: dict[str, object]) -> dict[str, object]:
-    return {name: row[name] for name in ("name", "description", "parameters")}
+def _definition(row: dict[str, object], **changed: str) -> dict[str, object]:
+    return {name: row[name] for name in ("name", "description", "parameters")} | changed
 
 
-def test_a_removed_resolver_is_not_brought_and_one_registered_again_is() -> None:
+def test_a_resolver_follows_what_is_removed_and_registered_at_run_time() -> None:
     router = film_router()
     router.remove([SEARCH_ID])
     assert SEARCH_ID not in router.route(REQUEST).ids and router.prerequisites(CREDITS_ID) == ()
-    router.register([_definition(SEARCH)], provider="films")
-    assert router.route(REQUEST).ids[:2] == (CREDITS_ID, SEARCH_ID)
-    assert router.prerequisites(CREDITS_ID)[0].resolvers == (ToolResolver(SEARCH_ID, 1.0),)
-    assert router.needed_by(SEARCH_ID) == (NEEDED,)
-
-
-def test_a_resolver_that_was_changed_at_run_time_is_brought_in_its_new_form() -> None:
-    router = film_router()
-    router.register([_definition(SEARCH) | {"description": "Look people up."}], provider="films")
+    router.register([_definition(SEARCH, description="Look people up.")], provider="films")
     tool = router.route(REQUEST)[1]
     assert (tool.tool_id, tool.record.description) == (SEARCH_ID, "Look people up.")
-    assert tool.needed_by == (NEEDED,)
-
-
-def test_a_needing_tool_that_was_changed_or_removed_at_run_time_needs_nothing() -> None:
-    router = film_router()
-    router.register([_definition(CREDITS) | {"description": "Films of a person."}], provider="films")
+    assert tool.needed_by == (NEEDED,) == router.needed_by(SEARCH_ID)
+    assert router.prerequisites(CREDITS_ID)[0].resolvers == (ToolResolver(SEARCH_ID, 1.0),)
+    router.register([_definition(CREDITS, description="Films of a person.")], provider="films")
     assert not router.prerequisites(CREDITS_ID) and not router.needed_by(SEARCH_ID)
-    router.remove([CREDITS_ID])
-    assert router.needed_by(SEARCH_ID) == ()
 
 
 def test_a_duplicate_that_stands_for_a_resolver_is_named_in_its_place() -> None:
@@ -143,9 +115,3 @@ def test_a_duplicate_that_stands_for_a_resolver_is_named_in_its_place() -> None:
     found = {tool.tool_id: tool for tool in router.route("mirror: the films that Ana Torres has worked in")}
     assert found["mirror/search_person"].also_from == (SEARCH_ID,)
     assert found["mirror/search_person"].needed_by == (NEEDED,)
-
-
-def test_contributions_and_gain_add_up_for_tools_of_always_too(router: Router) -> None:
-    (tool,) = router.route(REQUEST, selection=Selection(always=(SEARCH_ID,)), explain=True).always
-    assert tool.raised > 0
-    assert sum(tool.contributions.values()) + tool.gain == pytest.approx(tool.score)

@@ -21,34 +21,22 @@ def opened(snapshot: Path) -> Snapshot:
     return Snapshot.open(snapshot)
 
 
-def ordinal(opened: Snapshot, tool_id: str) -> int:
-    found = opened.records.ordinal(tool_id)
-    assert found is not None
-    return found
-
-
-def test_one_answer_covers_every_step(opened: Snapshot) -> None:
-    routed = Router(opened).route(STEPS, k=3, recipe=LEXICAL, explain=True)
+def test_one_answer_covers_every_step_and_a_recipe_without_them_asks_the_request_as_a_whole(opened: Snapshot) -> None:
+    router = Router(opened)
+    routed = router.route(STEPS, k=3, recipe=LEXICAL, explain=True)
     assert routed.steps == ("pull failed payments", "file a ticket for the team", "notify the on-call channel")
     assert set(routed.ids) == {"stripe/list_charges", "linear/create_issue", "slack/chat_postMessage"}
     assert {tool.step for tool in routed} <= set(routed.steps)
-
-
-def test_contributions_and_what_the_step_gave_add_up_to_the_score(opened: Snapshot) -> None:
-    routed = Router(opened).route(STEPS, explain=True)
-    for tool in routed:
+    for tool in router.route(STEPS, explain=True):
         assert sum(tool.contributions.values()) + tool.gain == pytest.approx(tool.score)
-
-
-def test_a_recipe_without_steps_asks_the_request_as_a_whole(opened: Snapshot) -> None:
-    routed = Router(opened).route(STEPS, recipe="published", explain=True)
-    assert routed.steps == () and all(tool.step is None and tool.gain == 0 for tool in routed)
+    whole = router.route(STEPS, recipe="published", explain=True)
+    assert whole.steps == () and all(tool.step is None and tool.gain == 0 for tool in whole)
 
 
 def test_twins_take_one_place_and_are_named_beside_the_best(opened: Snapshot) -> None:
     duplicates = np.arange(8)
-    first, second = sorted(ordinal(opened, tool) for tool in ("linear/create_issue", "github/create_issue"))
-    duplicates[second] = first
+    twins = [opened.records.ordinal(tool) for tool in ("linear/create_issue", "github/create_issue")]
+    duplicates[twins] = min(twin for twin in twins if twin is not None)
     router = Router(replace(opened, duplicates=duplicates))
     whole = router.route("log a bug in linear", recipe=replace(LEXICAL, collapse=False)).ids
     routed = router.route("log a bug in linear", recipe=LEXICAL)
@@ -63,9 +51,8 @@ def calibrated(opened: Snapshot, threshold: float) -> Router:
     """By the expansion's list alone: a score of 1 an even chance."""
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, threshold, 0.05, "phrases")
-    return Router(
-        replace(opened, background_scores=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,))
-    )
+    background = BackgroundScores({Signal.EXPANSION: statistics})
+    return Router(replace(opened, background_scores=background, calibrations=(rule,)))
 
 
 def test_below_the_threshold_none_fits_and_the_answer_is_what_came_closest(opened: Snapshot) -> None:
@@ -74,11 +61,18 @@ def test_below_the_threshold_none_fits_and_the_answer_is_what_came_closest(opene
     strict = calibrated(opened, 0.999999).route("pull failed payments", recipe="lexical")
     assert strict.none_fits and strict.ids == sure.ids
     assert strict.to_json()["none_fits"] is True and strict.to_json()["fits"] == sure.fits
+    untold = Router(replace(opened, background_scores=None)).route("tell me a joke")
+    assert untold.fits is None and not untold.none_fits
 
 
-def test_a_snapshot_that_was_not_calibrated_does_not_say_whether_any_fits(opened: Snapshot) -> None:
-    routed = Router(replace(opened, background_scores=None)).route("tell me a joke")
-    assert routed.fits is None and not routed.none_fits
+def test_a_dialogue_fits_where_the_message_that_a_tool_fits_best_does(opened: Snapshot) -> None:
+    router = calibrated(opened, 0.5)
+    complete, incomplete = "pull failed payments", "and the same for Bob"
+    best, alone = (router.route(text, recipe="lexical") for text in (complete, incomplete))
+    assert alone.none_fits
+    for dialogue in ([complete, incomplete], [incomplete, complete]):
+        routed = router.route(dialogue, recipe="lexical")
+        assert (routed.fits, routed.none_fits) == (best.fits, False)
 
 
 def test_steps_are_asked_for_by_the_encoder_as_the_whole_is(opened: Snapshot) -> None:

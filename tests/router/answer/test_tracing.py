@@ -37,10 +37,14 @@ def by_name(spans: Sequence[ReadableSpan]) -> dict[str, ReadableSpan]:
 
 
 def test_a_route_is_a_span_that_says_what_was_answered_and_not_what_was_asked(exporter: InMemorySpanExporter) -> None:
-    with tracing.route_span("refund Ada Lovelace", 5) as span:
+    tracer = trace.get_tracer("agent")
+    with tracer.start_as_current_span("turn") as turn, tracing.route_span("refund Ada Lovelace", 5) as span:
+        assert trace.get_current_span() is not turn
         span.record(ROUTED)
-    (*_, ended) = exporter.get_finished_spans()
-    assert ended.name == "quartermaster.route" and ended.status.status_code is StatusCode.UNSET
+    spans = by_name(exporter.get_finished_spans())
+    ended = spans["quartermaster.route"]
+    assert ended.status.status_code is StatusCode.UNSET
+    assert ended.parent and ended.parent.span_id == spans["turn"].context.span_id
     assert dict(ended.attributes or {}) == {
         "quartermaster.k": 5,
         "quartermaster.snapshot": "20261122T151010Z-2d969a96",
@@ -56,16 +60,6 @@ def test_a_route_is_a_span_that_says_what_was_answered_and_not_what_was_asked(ex
     }
 
 
-def test_the_request_is_shown_where_the_variable_of_other_instrumentations_says_so(
-    exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "True")
-    with tracing.route_span("refund Ada Lovelace", 5):
-        pass
-    (ended,) = exporter.get_finished_spans()
-    assert (ended.attributes or {})["quartermaster.request"] == "refund Ada Lovelace"
-
-
 def test_stages_are_children_one_after_the_other_and_the_sum_of_all_is_none(exporter: InMemorySpanExporter) -> None:
     with tracing.route_span("refund", 5) as span:
         span.record(ROUTED)
@@ -77,18 +71,14 @@ def test_stages_are_children_one_after_the_other_and_the_sum_of_all_is_none(expo
     assert (first.end_time or 0) - (first.start_time or 0) == 2_000_000
 
 
-def test_a_route_hangs_under_the_span_of_its_caller(exporter: InMemorySpanExporter) -> None:
-    with trace.get_tracer("agent").start_as_current_span("turn") as turn, tracing.route_span("refund", 5):
-        assert trace.get_current_span() is not turn
-    spans = by_name(exporter.get_finished_spans())
-    parent = spans["quartermaster.route"].parent
-    assert parent and parent.span_id == spans["turn"].context.span_id
-
-
-def test_an_error_is_recorded_and_raised(exporter: InMemorySpanExporter) -> None:
-    with pytest.raises(ValueError, match="no such tool"), tracing.route_span("refund", 5):
+def test_the_request_is_shown_where_the_variable_of_other_instrumentations_says_so_and_errors_are(
+    exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "True")
+    with pytest.raises(ValueError, match="no such tool"), tracing.route_span("refund Ada Lovelace", 5):
         raise ValueError("no such tool")
     (ended,) = exporter.get_finished_spans()
+    assert (ended.attributes or {})["quartermaster.request"] == "refund Ada Lovelace"
     assert ended.status.status_code is StatusCode.ERROR
     assert [event.name for event in ended.events] == ["exception"]
 
@@ -99,10 +89,11 @@ def test_with_the_api_alone_nothing_is_recorded_and_nothing_fails() -> None:
     assert not trace.get_current_span().is_recording()
 
 
-def test_without_opentelemetry_a_route_works_and_nothing_of_it_is_imported() -> None:
-    code = """
+@pytest.mark.parametrize("absent", ["sys.modules['opentelemetry'] = None", ""], ids=["not installed", "not used"])
+def test_a_program_that_does_not_trace_is_spared_the_import(absent: str) -> None:
+    code = f"""
 import sys
-sys.modules["opentelemetry"] = None   # as if it were not installed
+{absent}
 from router import Router
 from router.answer import tracing
 from router.answer.results import RoutedTools
@@ -112,18 +103,6 @@ print([name for name, module in sys.modules.items() if name.startswith("opentele
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "[]", "")
-
-
-def test_a_program_that_does_not_trace_is_spared_the_import() -> None:
-    code = """
-import sys
-from router import Router
-from router.answer import tracing
-tracing.route_span("refund", 5).__enter__()
-print([name for name in sys.modules if name.startswith("opentelemetry")])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_a_router_traces_its_routes(exporter: InMemorySpanExporter, router: Router) -> None:
