@@ -1,12 +1,14 @@
-"""What the tests of the MCP server share: a catalog of two servers' tools, a router over it, the servers themselves."""
+"""What the tests of the MCP server share: catalogs of its upstreams' tools, the upstreams themselves."""
 
 import json
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,40 +16,44 @@ import pytest
 from mcp_types import CallToolResult, TextContent
 
 from router import Router
-from router.serving.mcp import Upstream
+from router.record import Origin
+from router.serving.mcp import Upstream, transports
+from router.tools.definitions import record_of
+from tests.router.serving.mcp.plain_server import ASKING
 
 HERE = Path(__file__).parent
-WEATHER, PLAIN = HERE / "weather.py", HERE / "plain_server.py"
-CITY = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}
-HARBOUR = {"type": "object", "properties": {"harbour": {"type": "string"}}, "required": ["harbour"]}
-TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
+PLAIN = HERE / "plain_server.py"
 
 
-def _tool(provider: str, name: str, description: str, parameters: dict[str, Any], **more: Any) -> dict[str, Any]:
-    tool = {"id": f"{provider}/{name.replace(' ', '-')}", "name": name, "provider": provider}
-    return {**tool, "description": description, "parameters": parameters, **more}
+def _schema(*required: str, **types: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {k: {"type": v} for k, v in types.items()}, "required": [*required]}
 
 
+def _tool(provider: str, name: str, description: str = "", schema: Any = None, category: str | None = None) -> Any:
+    tool = {"id": f"{provider}/{name.replace(' ', '-')}", "name": name, "provider": provider, "category": category}
+    return {**tool, "description": description or f"Do {name}.", "parameters": schema or {"type": "object"}}
+
+
+_CITY = _schema("city", city="string", days="integer")
+_CLERK = ("order", "describe", "steps", "linger", "mutter", "told", "write")
 TOOLS = [
-    _tool("weather", "forecast", "Weather forecast for a city over the next days.", CITY, category="sky"),
-    _tool("weather", "sea level", "How high the sea stands in a harbour.", HARBOUR, category="sea"),
-    _tool("weather", "storm", "Storm warnings for a city.", CITY, category="sky"),
-    _tool("weather", "grow", "Open the observatory, which then offers its own instruments.", {}),
-    _tool(
-        "weather", "wait", "Wait for some seconds.", {"type": "object", "properties": {"seconds": {"type": "number"}}}
-    ),
-    _tool("weather", "gone", "A barometer that was taken down.", {}),
+    _tool("weather", "forecast", "Weather forecast for a city over the next days.", _CITY, "sky"),
+    _tool("weather", "sea level", "How high the sea stands in a harbour.", _schema("harbour", harbour="string"), "sea"),
+    _tool("weather", "storm", "Storm warnings for a city.", _CITY, "sky"),
+    _tool("weather", "grow", "Open the observatory, which then offers its own instruments."),
+    _tool("weather", "gone", "A barometer that was taken down."),
     *(
-        _tool("plain", name, f"Do {name}.", TEXT)
+        _tool("plain", name, schema=_schema(text="string"))
         for name in ("echo", "die", "hang", "talk", "grow", "sprout", "unsaid")
     ),
-    _tool("bank", "refund", "Give money back to a customer.", TEXT),
+    _tool("bank", "refund", "Give money back to a customer.", _schema(text="string")),
 ]
+DESK_TOOLS = [*(_tool("asking", name) for name in ASKING), *(_tool("clerk", name) for name in _CLERK)]
 
 
 @pytest.fixture(scope="session")
 def weather_snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The snapshot of these tools, of words alone: no encoder is needed."""
+    """The snapshot of these tools, of words alone, for programs: no encoder is needed."""
     from pipeline.build import build
     from pipeline.settings import load
 
@@ -58,62 +64,50 @@ def weather_snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(settings, workspace=folder / "ws").snapshot
 
 
-_DESK = {
-    "asking": (
-        "ask",
-        "sample",
-        "roots",
-        "hold",
-        "release",
-        "steps",
-        "storm",
-        "late",
-        "pester",
-        "told",
-        "chatter",
-        "stubborn",
-        "two",
-    ),
-    "clerk": ("order", "describe", "steps", "linger", "mutter", "told", "write"),
-}
-_DESK_TOOLS = [_tool(server, name, f"Do {name}.", {}) for server, names in _DESK.items() for name in names]
-
-
-@pytest.fixture(scope="session")
-def desk_snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The snapshot of the tools of servers that ask and report."""
-    from pipeline.build import build
-    from pipeline.settings import load
-
-    folder = tmp_path_factory.mktemp("desk") / "served"
-    folder.mkdir()
-    (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in _DESK_TOOLS), encoding="utf-8")
-    return build(load(folder, {"vectors": {"encoder": "none"}}, environment={}), workspace=folder / "ws").snapshot
+def router_of(*rows: dict[str, Any], **options: Any) -> Router:
+    """A router over tools of a catalog, in memory."""
+    records = [replace(record_of(row, row["provider"]), origin=Origin("tools.jsonl", "")) for row in rows]
+    return Router.from_tools(records, encoder=None, **options)
 
 
 @pytest.fixture
-def desk_router(desk_snapshot: Path) -> Iterator[Router]:
-    with Router.open(desk_snapshot) as router:
-        yield router
+def weather_router() -> Router:
+    """A router over the tools of servers that answer and fail."""
+    return router_of(*TOOLS)
 
 
 @pytest.fixture
-def weather_router(weather_snapshot: Path) -> Iterator[Router]:
-    with Router.open(weather_snapshot) as router:
-        yield router
+def desk_router() -> Router:
+    """A router over the tools of servers that ask and report."""
+    return router_of(*DESK_TOOLS)
 
 
-def plain(mode: str = "", timeout_s: float = 20.0, **environment: str) -> Upstream:
-    """The server that fails as it is told."""
+@pytest.fixture(autouse=True)
+def _processes_in_memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the upstreams' processes in this one, unless a test asks for `real_processes`."""
+    if "real_processes" not in request.fixturenames:
+        from tests.router.serving.mcp import processes
+
+        monkeypatch.setattr(transports, "_start", processes.start)
+        monkeypatch.setattr(transports, "terminate_posix_process_tree", processes.end)
+        monkeypatch.setattr(transports, "_END_S", 0.1)
+        monkeypatch.setattr(processes.MemoryProcess, "started", [])
+
+
+@pytest.fixture
+def real_processes() -> None:
+    """Start the upstreams' commands as processes of their own."""
+
+
+def plain(mode: str = "", timeout_s: float = 20.0, *, name: str = "plain", **settings: Any) -> Upstream:
+    """The server that fails as it is told. Its settings may name another `provider`."""
     command = (sys.executable, str(PLAIN), *([mode] if mode else []))
-    return Upstream("plain", command=command, provider="plain", timeout_s=timeout_s, environment=environment)
+    return Upstream(name, **{"command": command, "provider": name, "timeout_s": timeout_s, **settings})
 
 
-@pytest.fixture(scope="session")
-def weather(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upstream]:
-    """The real server, over streamable HTTP."""
-    with listening(tmp_path_factory.mktemp("weather"), WEATHER, "http") as port:
-        yield Upstream("weather", url=f"http://127.0.0.1:{port}/mcp", provider="weather")
+def weather() -> Upstream:
+    """The real server whose tools change."""
+    return Upstream("weather", command=(sys.executable, str(HERE / "weather.py"), "stdio"), provider="weather")
 
 
 @contextmanager
@@ -135,6 +129,25 @@ def listening(folder: Path, *arguments: str | Path) -> Iterator[int]:
         finally:
             program.kill()
             program.wait()
+
+
+@contextmanager
+def served_app(app: Any) -> Iterator[int]:
+    """The port at which an app is served by a thread of this process."""
+    import uvicorn
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()  # so that a client who comes first waits, and is not refused
+        config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)
+        program = uvicorn.Server(config)
+        thread = threading.Thread(target=program.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield int(listening.getsockname()[1])
+        finally:
+            program.should_exit = True
+            thread.join()
 
 
 def text_of(result: CallToolResult) -> str:

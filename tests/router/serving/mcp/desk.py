@@ -4,7 +4,6 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -13,21 +12,20 @@ from mcp import Client
 from mcp.server.lowlevel import Server
 
 from router.serving.mcp import Upstream
-from tests.router.serving.mcp.conftest import text_of
+from router.serving.mcp.calling_client import CallingClient, InputAnswer, InputRequest
+from tests.router.serving.mcp.conftest import HERE, plain, text_of
 
-HERE = Path(__file__).parent
 MODES = ["auto", "legacy"]  # the protocol of 2026, and that of 2025
 
 
 def asking(timeout_s: float = 20.0, **settings: Any) -> Upstream:
     """The server of 2025 that asks too much."""
-    command = (sys.executable, str(HERE / "asking_server.py"))
-    return Upstream("asking", command=command, provider="asking", timeout_s=timeout_s, **settings)
+    return plain("asking", timeout_s, name="asking", **settings)
 
 
-def clerk(timeout_s: float = 20.0, **settings: Any) -> Upstream:
-    """The real server of 2026, over stdio."""
-    command = (sys.executable, str(HERE / "clerk.py"), "stdio")
+def clerk(timeout_s: float = 20.0, protocol: str = "stdio", **settings: Any) -> Upstream:
+    """The real server over stdio, of 2026 unless the protocol is `2025`."""
+    command = (sys.executable, str(HERE / "clerk.py"), protocol)
     return Upstream("clerk", command=command, provider="clerk", timeout_s=timeout_s, **settings)
 
 
@@ -99,3 +97,18 @@ async def until(true: Callable[[], Any]) -> None:
     with anyio.fail_after(10):
         while not true():
             await anyio.sleep(0.01)
+
+
+class Noted(CallingClient):
+    """A calling client that notes what it is asked, and confirms if its name is "a"."""
+
+    def __init__(self, name: str) -> None:
+        self.name = self.owner = name
+        self.asked: list[str] = []
+        self.context = None
+
+    async def ask(self, request: InputRequest) -> InputAnswer:
+        assert isinstance(request, types.ElicitRequest)
+        self.asked.append(request.params.message)
+        await anyio.sleep(0.05)  # so that both are asked before either answers
+        return types.ElicitResult(action="accept", content={"yes": self.name == "a"})

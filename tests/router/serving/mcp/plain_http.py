@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.router.serving.mcp.plain_server import answer
+from tests.router.serving.mcp.plain_server import Plain
 
 
 class PlainHttp(ThreadingHTTPServer):
@@ -23,6 +23,7 @@ class PlainHttp(ThreadingHTTPServer):
         self.sessions: set[str] = set()
         self.seen: list[dict[str, str]] = []
         self.compresses = False
+        self.plain = Plain()
 
     @property
     def url(self) -> str:
@@ -57,9 +58,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._say(202)
         if method == "tools/call":
             self.server.seen.append(dict(self.headers))
-        result = answer(method, message.get("params", {}), "")
-        said = {"error": {"code": -32601, "message": "no method"}} if result is None else {"result": result}
-        return self._say(200, {"jsonrpc": "2.0", "id": message["id"], **said}, session)
+        (said,) = self.server.plain.hear(message)
+        return self._say(200, said, session)
 
     def do_GET(self) -> None:
         self._say(405)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.router.serving.mcp.plain_server import answer
+from tests.router.serving.mcp.plain_server import Plain
 
 
 class PlainSse(ThreadingHTTPServer):
@@ -17,6 +17,7 @@ class PlainSse(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.called: list[str] = []
         self.events: queue.Queue[str | None] = queue.Queue()
+        self.plain = Plain()
 
     @property
     def url(self) -> str:
@@ -58,11 +59,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(202)
         self.send_header("content-length", "0")
         self.end_headers()
-        if "id" in message:
-            result = answer(message["method"], message.get("params", {}), "")
-            said = {"error": {"code": -32601, "message": "no method"}} if result is None else {"result": result}
-            data = json.dumps({"jsonrpc": "2.0", "id": message["id"], **said})
-            self.server.events.put(f"event: message\r\ndata: {data}\r\n\r\n")
+        for said in self.server.plain.hear(message):
+            self.server.events.put(f"event: message\r\ndata: {json.dumps(said)}\r\n\r\n")
 
     def log_message(self, *_: object) -> None:
         pass

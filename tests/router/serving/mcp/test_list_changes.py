@@ -6,12 +6,12 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ToolsListChanged
+from mcp.client.subscriptions import PromptsListChanged, ToolsListChanged
 
 from router import Router
 from router.serving.mcp import list_changes, server
 from router.serving.profiles import Callers
-from tests.router.serving.mcp.desk import asking, at_desk, clerk, until
+from tests.router.serving.mcp.desk import MODES, asking, at_desk, until
 from tests.support.profiles import written
 
 PROFILE = "[profiles.office]\nselection = {}\ncall = %s\n"
@@ -20,22 +20,7 @@ PROFILE = "[profiles.office]\nselection = {}\ncall = %s\n"
 @pytest.fixture(autouse=True)
 def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_changes, "_LOOK_S", 0.02)
-
-
-def test_a_2026_client_subscribes_to_changes_of_an_upstreams_resources(desk_router: Router) -> None:
-    async def run() -> list[str]:
-        async with at_desk(server(desk_router, [clerk()], resources=True)) as desk:
-            await desk.client.list_resources()  # opens the session with the upstream
-            async with desk.client.listen(resources_list_changed=True, prompts_list_changed=True) as events:
-                assert (events.honored.resources_list_changed, events.honored.prompts_list_changed) == (True, None)
-                await anyio.sleep(0.5)  # the gateway's own subscription at the upstream
-                await desk.text("clerk/write", name="second", text="Buy tea.")
-                async for event in events:
-                    assert event == ResourcesListChanged()
-                    break
-            return [resource.uri for resource in (await desk.client.list_resources()).resources]
-
-    assert asyncio.run(run()) == [f"quartermaster:clerk/note://all/{name}" for name in ("first", "second")]
+    monkeypatch.setattr(list_changes, "_BETWEEN_S", 0.1)
 
 
 def test_a_2025_client_over_a_stream_is_told_without_a_subscription(desk_router: Router) -> None:
@@ -53,7 +38,7 @@ def test_a_2025_client_over_a_stream_is_told_without_a_subscription(desk_router:
     assert messages.count("ResourceListChangedNotification") <= 2  # of 500
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", MODES)
 def test_a_profile_that_may_call_from_now_on_has_another_list_of_tools(
     desk_router: Router, tmp_path: Path, mode: str
 ) -> None:

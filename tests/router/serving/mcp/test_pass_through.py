@@ -1,4 +1,4 @@
-"""Resources and prompts of upstreams, listed and read through the server."""
+"""Which resources and prompts of upstreams are listed and read through the server; test_contract.py has how."""
 
 import asyncio
 from pathlib import Path
@@ -9,12 +9,11 @@ import pytest
 from mcp import MCPError
 
 from router import Router
-from router.serving.mcp import Upstream, server
+from router.serving.mcp import server
 from router.serving.profiles import Callers
-from tests.router.serving.mcp.desk import MODES, asking, at_desk, clerk
+from tests.router.serving.mcp.desk import asking, at_desk, clerk
 from tests.support.profiles import written
 
-DEAD = Upstream("dead", command=("no-such-program",), provider="dead")
 PROFILES = """
 [profiles.clerks]
 selection = {providers = ["clerk"]}
@@ -32,35 +31,6 @@ call = false
 [profiles.all]
 selection = {}
 """
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_resources_are_listed_by_server_and_read_without_hidden_characters(desk_router: Router, mode: str) -> None:
-    async def run() -> Any:
-        async with at_desk(server(desk_router, [DEAD, clerk()], resources=True), mode) as desk:
-            listed = (await desk.client.list_resources()).resources
-            templates = (await desk.client.list_resource_templates()).resource_templates
-            own = templates[0].uri_template.replace("{name}", "first")
-            return listed, templates, [await desk.client.read_resource(uri) for uri in (listed[0].uri, own)]
-
-    (resource,), (template,), (first, by_name) = asyncio.run(run())
-    assert (resource.uri, resource.description) == ("quartermaster:clerk/note://all/first", "The first note.")
-    assert template.uri_template == "quartermaster:clerk/note://by-name/{name}"
-    assert (first.contents[0].text, first.contents[0].uri) == ("Buy milk.", resource.uri)
-    assert by_name.contents[0].text == "first: Buy milk."
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_prompts_are_listed_by_server_without_steering_text(desk_router: Router, mode: str) -> None:
-    async def run() -> Any:
-        async with at_desk(server(desk_router, [clerk()], prompts=True), mode) as desk:
-            listed = (await desk.client.list_prompts()).prompts
-            return listed, await desk.client.get_prompt("clerk/review", {"file": "a.py"})
-
-    (prompt,), got = asyncio.run(run())
-    assert (prompt.name, prompt.description) == ("clerk/review", "Review a file.")
-    assert [argument.name for argument in prompt.arguments] == ["file"]
-    assert got.messages[0].content.text == "Please review a.py."
 
 
 def test_without_the_options_there_are_neither(desk_router: Router) -> None:
@@ -101,29 +71,28 @@ def test_only_a_profile_with_the_whole_server_sees_and_reads_its_resources(
 
     counts, told = asyncio.run(run())
     assert counts == [seen, seen]
-    unknown = "here: the lists give their names"
-    assert told == (
-        []
-        if seen
-        else [
-            f"there is no resource 'quartermaster:clerk/note://all/first' {unknown}",
-            f"there is no prompt 'clerk/review' {unknown}",
-        ]
-    )
+    unknown = ["resource 'quartermaster:clerk/note://all/first'", "prompt 'clerk/review'"]
+    refused = [f"there is no {what} here: the lists give their names" for what in unknown]
+    assert told == ([] if seen else refused)
 
 
-def test_endless_and_huge_lists_and_hidden_names_are_bounded(
-    desk_router: Router, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("max_list_bytes", "prompts"), [(100_000, []), (3_000_000, ["asking/huge"])])
+def test_endless_and_huge_lists_are_left_out_and_so_are_hidden_names(
+    desk_router: Router, caplog: pytest.LogCaptureFixture, max_list_bytes: int, prompts: list[str]
 ) -> None:
-    bounds = {"max_pages": 20, "max_list_bytes": 100_000}
+    upstream = asking(max_pages=20, max_list_bytes=max_list_bytes)
 
     async def run() -> Any:
-        async with at_desk(server(desk_router, [asking(**bounds)], resources=True, prompts=True)) as desk:
-            return (await desk.client.list_resources()).resources, (await desk.client.list_prompts()).prompts
+        async with at_desk(server(desk_router, [upstream], resources=True, prompts=True)) as desk:
+            resources = (await desk.client.list_resources()).resources
+            return resources, [prompt.name for prompt in (await desk.client.list_prompts()).prompts]
 
-    assert asyncio.run(run()) == ([], [])
+    assert asyncio.run(run()) == ([], prompts)
     assert "the server's list of resources has no end: 20 pages" in caplog.text
-    assert "its prompts have more than 100,000 bytes (max_list_bytes)" in caplog.text
+    if prompts:
+        assert "one of the prompts of 'asking' is left out: its name hides characters" in caplog.text
+    else:
+        assert "its prompts have more than 100,000 bytes (max_list_bytes)" in caplog.text
 
 
 def test_long_lists_come_in_pages(desk_router: Router) -> None:

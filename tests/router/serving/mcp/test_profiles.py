@@ -1,14 +1,13 @@
-"""Who may see what over MCP: of each message's token over HTTP, of `--profile` over stdio."""
+"""Who may see what over MCP: of each message's token over HTTP, of the profile by name over stdio."""
 
 import asyncio
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from mcp_types import CallToolResult
 from starlette.testclient import TestClient
 
@@ -18,11 +17,9 @@ from router.serving.mcp import Upstream, server
 from router.serving.mcp.http import http_app
 from router.serving.profiles import Callers
 from tests.router.serving.mcp.conftest import plain, text_of
-from tests.support.places import ROOT
 from tests.support.profiles import ALICE, BOB, ROOT_TOKEN, written
 from tests.support.profiles import FILE as OFFICE
 
-_MAIN = "import sys; from flows.cli.main import main; main()"
 FILE = (
     OFFICE.replace('["stripe", "slack"]', '["weather"]')
     .replace('["linear", "github"]', '["plain"]')
@@ -172,19 +169,3 @@ def test_over_http_a_message_without_a_known_token_is_refused(over_http: TestCli
 def test_profiles_and_their_callers_are_given_together(weather_router: Router, path: Path) -> None:
     with pytest.raises(ValueError, match="give both or neither"):
         http_app(server(weather_router), HttpSettings(profiles=path))
-
-
-def test_a_program_over_stdio_serves_its_profile(weather_snapshot: Path, path: Path) -> None:
-    options = ["--snapshot", str(weather_snapshot), "--watch", "0", "--profiles", str(path), "--profile", "dev"]
-    program = StdioServerParameters(
-        command=sys.executable, args=["-c", _MAIN, "serve", "mcp", *options], env={"PYTHONPATH": str(ROOT)}
-    )
-
-    async def ask() -> str:
-        async with Client(program) as client:
-            return text_of(await client.call_tool("find_tools", {"request": "storm refund echo", "k": 20}))
-
-    found = asyncio.run(ask())
-    assert "plain/echo" in found
-    assert not any(name in found for name in ("weather/", "bank/"))
-    assert {(row["token"], row["profile"]) for row in audited(path)} == {(None, "dev")}

@@ -11,14 +11,10 @@ from router.record import Kind, Origin
 from router.serving.mcp import Upstream, server
 from router.serving.mcp.results import prompt_result
 from tests.router.serving.mcp.conftest import text_of
-from tests.router.serving.mcp.desk import MODES, at_desk, clerk
+from tests.router.serving.mcp.desk import MODES, asking, at_desk, clerk
 
-_FILE = {
-    "type": "object",
-    "properties": {"file": {"type": "string"}},
-    "required": ["file"],
-    "additionalProperties": False,
-}
+_PROPERTIES = {"properties": {"file": {"type": "string"}}, "required": ["file"], "additionalProperties": False}
+_FILE = {"type": "object", **_PROPERTIES}
 REVIEW = ToolRecord(
     "clerk/review", "clerk", "review", "Review a file.", input_schema=_FILE, kind=Kind.PROMPT, origin=Origin("s", "")
 )
@@ -41,13 +37,12 @@ def called(router: Router, upstreams: list[Upstream], mode: str, tool_id: str, *
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_prompt_is_got_from_its_own_server_without_hidden_characters(router: Router, mode: str) -> None:
+def test_a_prompt_is_got_from_the_server_of_its_label_that_lists_it_without_hidden_characters(
+    router: Router, mode: str
+) -> None:
     assert called(router, [clerk()], mode, "clerk/review", file="a.py") == "Please review a.py."
-
-
-def test_of_two_servers_of_one_label_the_one_that_lists_the_prompt_is_asked(router: Router) -> None:
-    other = Upstream("other", command=clerk().command, provider="clerk", timeout_s=20)
-    assert called(router, [other, clerk()], "auto", "clerk/review", file="b.py") == "Please review b.py."
+    other = asking(provider="clerk", max_list_bytes=3_000_000)
+    assert called(router, [other, clerk()], mode, "clerk/review", file="b.py") == "Please review b.py."
 
 
 def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Router) -> None:

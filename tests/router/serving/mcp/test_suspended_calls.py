@@ -3,16 +3,14 @@
 import asyncio
 import gc
 import json
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import anyio
 import mcp_types as types
 import pytest
-import uvicorn
 
 from router import Router
 from router.errors import RequestInvalid
@@ -21,7 +19,7 @@ from router.serving.mcp import Upstream, server
 from router.serving.mcp.calling_client import CALLING_CLIENT
 from router.serving.mcp.http import http_app
 from router.serving.mcp.suspended_calls import SuspendedCalls, _Call
-from tests.router.serving.mcp.conftest import text_of
+from tests.router.serving.mcp.conftest import served_app, text_of
 from tests.router.serving.mcp.desk import MODES, asking, at_desk, clerk
 
 REFUSED = (
@@ -33,37 +31,23 @@ REFUSED = (
 async def over_http(router: Router, *upstreams: Upstream) -> AsyncIterator[str]:
     """The address of a server that keeps no sessions."""
     app = http_app(server(router, upstreams), HttpSettings(port=0))
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()  # so that a client who comes first waits, and is not refused
-        program = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(program.serve, [listening])
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-            program.should_exit = True
+    with served_app(app) as port:
+        yield f"http://127.0.0.1:{port}/mcp"
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_progress_comes_over_http(desk_router: Router, mode: str) -> None:
-    async def run() -> list[float]:
-        async with over_http(desk_router, clerk()) as url, at_desk(url, mode) as desk:
-            await desk.text("clerk/steps")
-            return [step for step, _, _ in desk.progress]
-
-    progress = asyncio.run(run())
-    assert (progress[0], progress[-1]) == (1, 4)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_questions_reach_a_2026_client_over_http_and_the_server_of_a_2025_client_learns_why_not(
+def test_progress_reaches_each_client_and_questions_one_of_2026_while_the_server_of_another_learns_why_not(
     desk_router: Router, mode: str
 ) -> None:
     async def run() -> Any:
-        async with over_http(desk_router, asking()) as url, at_desk(url, mode) as desk:
-            return json.loads(await desk.text("asking/ask")), len(desk.questions)
+        async with over_http(desk_router, asking(), clerk()) as url, at_desk(url, mode) as desk:
+            await desk.text("clerk/steps")
+            return json.loads(await desk.text("asking/ask")), len(desk.questions), desk.progress
 
+    answer, questions, progress = asyncio.run(run())
     accepted = {"action": "accept", "content": {"name": "Ada"}}
-    assert asyncio.run(run()) == ((accepted, 1) if mode == "auto" else ({"error": REFUSED}, 0))
+    assert (answer, questions) == ((accepted, 1) if mode == "auto" else ({"error": REFUSED}, 0))
+    assert (progress[0][0], progress[-1][0]) == (1, 4)
 
 
 def test_clients_that_ask_in_turn_get_their_own_questions(desk_router: Router) -> None:
@@ -96,18 +80,17 @@ def test_an_answer_counts_once_and_for_its_own_call_alone(desk_router: Router) -
 
             first = await call("asking/ask")
             assert isinstance(first, types.InputRequiredResult)
-            ((key, question),) = (first.input_requests or {}).items()
-            assert question.method == "elicitation/create"
-            declined: Any = {key: types.ElicitResult(action="decline")}
-            answer = {"input_responses": declined, "request_state": first.request_state}
+            assert [question.method for question in (first.input_requests or {}).values()] == ["elicitation/create"]
+            answer = _declined(first)
             other = await call("asking/told", **answer)
             answered = await call("asking/ask", **answer)
             again = await call("asking/ask", **answer)
-            return [text_of(result) for result in (other, answered, again)]
+            made_up = await call("asking/ask", request_state="made up")
+            return [text_of(result) for result in (other, answered, again, made_up)]
 
-    other, answered, again = asyncio.run(run())
+    other, answered, again, made_up = asyncio.run(run())
     gone = "the call failed: the question of this call is no longer open here: call again without it"
-    assert (other, again) == (gone, gone)
+    assert (other, again, made_up) == (gone, gone, gone)
     assert json.loads(answered) == {"action": "decline"}
 
 
@@ -129,62 +112,87 @@ def test_a_client_that_leaves_cancels_its_call_at_the_server(desk_router: Router
     assert "waits" in asyncio.run(run())[0]
 
 
-def test_an_unknown_state_is_refused(desk_router: Router) -> None:
-    async def run() -> Any:
-        async with at_desk(server(desk_router, [asking()])) as desk:
-            arguments = {"tool_id": "asking/ask", "arguments": {}}
-            return await desk.client.session.call_tool("call_tool", arguments, request_state="made up")
-
-    assert "no longer open here" in text_of(asyncio.run(run()))
-
-
-def test_a_question_that_comes_while_the_client_answers_another_is_asked_next(desk_router: Router) -> None:
-    async def run() -> Any:
-        async with over_http(desk_router, asking()) as url, at_desk(url) as desk:
-            arguments = {"tool_id": "asking/two", "arguments": {}}
-            call = desk.client.session.call_tool
-            first = await call("call_tool", arguments, allow_input_required=True)
-            assert isinstance(first, types.InputRequiredResult)
-            await anyio.sleep(0.5)  # the second question is there before the first is answered
-            rounds, result = 0, cast(Any, first)
-            while isinstance(result, types.InputRequiredResult):
-                rounds += 1
-                declined: Any = {key: types.ElicitResult(action="decline") for key in result.input_requests or {}}
-                state = result.request_state
-                result = await call(
-                    "call_tool", arguments, allow_input_required=True, input_responses=declined, request_state=state
-                )
-            return rounds, json.loads(text_of(result))
-
-    assert asyncio.run(run()) == (2, [{"action": "decline"}] * 2)
-
-
 def _context() -> Any:
     """The request of a client that can be asked."""
     session = SimpleNamespace(client_capabilities=types.ClientCapabilities(elicitation=types.ElicitationCapability()))
     return SimpleNamespace(session=session, meta=None, request_id=1)
 
 
-async def _asks() -> types.CallToolResult:
+async def _ask() -> Any:
     client = CALLING_CLIENT.get()
     assert client is not None
     form = types.ElicitRequestFormParams(message="?", requested_schema={"type": "object", "properties": {}})
-    await client.ask(types.ElicitRequest(params=form))
+    return await client.ask(types.ElicitRequest(params=form))
+
+
+async def _asks() -> types.CallToolResult:
+    await _ask()
     return types.CallToolResult(content=[])
 
 
-def test_a_thousand_answered_calls_leave_neither_tasks_nor_calls_behind() -> None:
+def _declined(asked: Any) -> dict[str, Any]:
+    """What the client sends again, with each question declined."""
+    responses = {key: types.ElicitResult(action="decline") for key in asked.input_requests or {}}
+    return {"input_responses": responses, "request_state": asked.request_state}
+
+
+def test_a_question_that_comes_while_the_client_answers_another_is_asked_next() -> None:
+    async def run() -> Any:
+        params = types.CallToolRequestParams(name="call_tool", arguments={})
+        answers: list[Any] = []
+        second = anyio.Event()
+
+        async def asks_twice() -> types.CallToolResult:
+            async def ask(wait: anyio.Event | None) -> None:
+                if wait is not None:
+                    await wait.wait()
+                answers.append(await _ask())
+
+            async with anyio.create_task_group() as asking:
+                asking.start_soon(ask, None)
+                asking.start_soon(ask, second)
+            return types.CallToolResult(content=[])
+
+        async with anyio.create_task_group() as tasks:
+            suspended = SuspendedCalls(tasks)
+            result: Any = await suspended.answer(_context(), ("p", "t"), params, asks_twice)
+            second.set()
+            await anyio.wait_all_tasks_blocked()
+            rounds = 0
+            while isinstance(result, types.InputRequiredResult):
+                rounds += 1
+                again = params.model_copy(update=_declined(result))
+                result = await suspended.answer(_context(), ("p", "t"), again, asks_twice)
+        return rounds, [answer.action for answer in answers]
+
+    assert asyncio.run(run()) == (2, ["decline", "decline"])
+
+
+@pytest.mark.parametrize(("owner", "arguments"), [(("p", "other"), {}), (("p", "t"), {"tool_id": "another"})])
+def test_an_answer_counts_for_no_other_caller_and_no_other_call(owner: Any, arguments: Any) -> None:
+    async def run() -> None:
+        params = types.CallToolRequestParams(name="call_tool", arguments={})
+        async with anyio.create_task_group() as tasks:
+            suspended = SuspendedCalls(tasks)
+            asked = await suspended.answer(_context(), ("p", "t"), params, _asks)
+            again = params.model_copy(update={**_declined(asked), "arguments": arguments})
+            with pytest.raises(RequestInvalid, match="no longer open here"):
+                await suspended.answer(_context(), owner, again, _asks)
+            tasks.cancel_scope.cancel()
+
+    asyncio.run(run())
+
+
+def test_hundreds_of_answered_calls_leave_neither_tasks_nor_calls_behind() -> None:
     async def run() -> Any:
         params = types.CallToolRequestParams(name="call_tool", arguments={})
         async with anyio.create_task_group() as tasks:
             suspended = SuspendedCalls(tasks)
             before = len(asyncio.all_tasks())
-            for _ in range(1_000):
+            for _ in range(200):
                 asked = await suspended.answer(_context(), ("p", "t"), params, _asks)
-                assert isinstance(asked, types.InputRequiredResult)
-                declined: Any = {key: types.ElicitResult(action="decline") for key in asked.input_requests or {}}
-                again = {"input_responses": declined, "request_state": asked.request_state}
-                await suspended.answer(_context(), ("p", "t"), params.model_copy(update=again), _asks)
+                again = params.model_copy(update=_declined(asked))
+                await suspended.answer(_context(), ("p", "t"), again, _asks)
             await anyio.wait_all_tasks_blocked()
             gc.collect()
             # Not isinstance: it asks each object for its class, and some of torch warn.

@@ -1,4 +1,4 @@
-"""`quartermaster serve mcp` as a program: over stdio and over HTTP, asked by a real client, with servers of its own."""
+"""`quartermaster serve mcp` as a program, over stdio and over HTTP, asked by a real client, with a server of its own."""
 
 import asyncio
 import json
@@ -6,40 +6,51 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from starlette.testclient import TestClient
 
+from router import Router
+from router.serving.http import HttpSettings
+from router.serving.mcp import server
+from router.serving.mcp.http import http_app
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion
 from tests.router.adapters.agent_model import calling
 from tests.router.serving.mcp.conftest import PLAIN, listening, text_of
 from tests.support.places import ROOT
+from tests.support.profiles import written
+
+pytestmark = pytest.mark.usefixtures("real_processes")
 
 TOKEN = "a-token-of-twenty-letters"
-_MAIN = "import sys; from flows.cli.main import main; main()"
+MAIN = "import sys; from flows.cli.main import main; main()"
+PROFILES = '[profiles.dev]\nselection = { providers = ["plain"] }\n'
+PIPE = subprocess.PIPE
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file that names the servers, as MCP clients have it."""
+def command(weather_snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """The arguments of a program that serves, with the plain server in a file as MCP clients have it."""
     path = tmp_path_factory.mktemp("servers") / "servers.json"
-    server = {"command": sys.executable, "args": [str(PLAIN)], "env": {"SECRET": "${WEATHER_SECRET}"}}
-    path.write_text(json.dumps({"mcpServers": {"plain": server}}), encoding="utf-8")
-    return path
+    plain = {"command": sys.executable, "args": [str(PLAIN)], "env": {"SECRET": "${WEATHER_SECRET}"}}
+    path.write_text(json.dumps({"mcpServers": {"plain": plain}}), encoding="utf-8")
+    return ("-c", MAIN, "serve", "mcp", "--snapshot", str(weather_snapshot), "--upstream", str(path), "--watch", "0")
 
 
-def _command(snapshot: Path, servers: Path, *more: str) -> list[str]:
-    options = ("--snapshot", str(snapshot), "--upstream", str(servers), "--watch", "0", *more)
-    return ["-c", _MAIN, "serve", "mcp", *options]
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"WEATHER_SECRET": "s3", "QUARTERMASTER_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}.items():
+        monkeypatch.setenv(name, value)
 
 
-def _running(pid: int) -> bool:
+def running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -47,52 +58,94 @@ def _running(pid: int) -> bool:
     return True
 
 
-def test_a_client_over_stdio_finds_and_calls_and_leaves_no_process_behind(
-    weather_snapshot: Path, servers: Path
+def test_over_stdio_a_client_finds_and_calls_within_its_profile_and_no_process_is_left(
+    command: tuple[str, ...], tmp_path: Path
 ) -> None:
+    path = written(tmp_path / "profiles.toml", PROFILES, 'audit = "audit.jsonl"')
+    arguments = [*command, "--connect", "--profiles", str(path), "--profile", "dev"]
     environment = {"PYTHONPATH": str(ROOT), "WEATHER_SECRET": "s3"}
-    program = StdioServerParameters(
-        command=sys.executable, args=_command(weather_snapshot, servers, "--connect"), env=environment
-    )
+    program = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
 
-    async def talk() -> tuple[str, dict[str, object], str]:
+    async def talk() -> tuple[str, dict[str, Any], str]:
         async with Client(program) as client:
-            found = await client.call_tool("find_tools", {"request": "do echo", "k": 1})
+            found = await client.call_tool("find_tools", {"request": "do echo, storm, refund", "k": 20})
             called = await client.call_tool("call_tool", {"tool_id": "plain/echo", "arguments": {"text": "hi"}})
             # What its servers print, and what it logs, never reaches the wire.
             await client.call_tool("call_tool", {"tool_id": "plain/talk"})
             await client.call_tool("call_tool", {"tool_id": "plain/grow"})
             late = ""
-            until = time.monotonic() + 10
-            while "plain/late" not in late and time.monotonic() < until:
-                late = text_of(await client.call_tool("find_tools", {"request": "do late", "k": 1}))
+            with anyio.fail_after(20):
+                while "plain/late" not in late:
+                    late = text_of(await client.call_tool("find_tools", {"request": "do late", "k": 1}))
             return text_of(found), json.loads(text_of(called)), late
 
     found, called, late = asyncio.run(talk())
-    assert found == "plain/echo(text?: string) — Do echo."
+    assert "plain/echo(text?: string)" in found
+    assert "weather/" not in found and "bank/" not in found
     assert (called["arguments"], called["secret"]) == ({"text": "hi"}, "s3")
-    assert late == "plain/late(text?: string) — Do late."
-    assert not _running(int(str(called["pid"])))
+    assert late.startswith("plain/late(text?: string)")
+    assert not running(int(called["pid"]))
+    rows = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {(row["token"], row["profile"]) for row in rows} == {(None, "dev")}
 
 
-@pytest.fixture(scope="module")
-def http_port(weather_snapshot: Path, servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    environment = {"WEATHER_SECRET": "s3", "QUARTERMASTER_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        arguments = _command(weather_snapshot, servers, "--http", "--port")
-        with listening(tmp_path_factory.mktemp("http"), *arguments) as port:
-            yield port
+@pytest.mark.nightly
+def test_a_stdio_server_whose_client_is_gone_ends_without_a_traceback(command: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as nobody:
+        line = [sys.executable, *command]
+        with subprocess.Popen(line, stdin=PIPE, stdout=nobody, stderr=PIPE, text=True) as program:
+            try:
+                assert program.stdin and program.stderr
+                program.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n")
+                program.stdin.flush()
+                assert program.wait(20) == 0  # though the other pipe is open
+                assert program.stderr.read() == "the client left before it had read its answers\n"
+            finally:
+                program.kill()
+
+
+@pytest.mark.nightly
+def test_a_stdio_server_that_is_terminated_ends_its_own_servers(command: tuple[str, ...]) -> None:
+    """As a client does that does not close the pipe first, and whatever is under way: no traceback."""
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    call = {"name": "call_tool", "arguments": {"tool_id": "plain/echo"}}
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": call},
+    ]
+    line = [sys.executable, *command]
+    with subprocess.Popen(line, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as program:
+        assert program.stdin and program.stdout and program.stderr
+        for message in messages:
+            program.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            program.stdin.flush()
+        answers = [json.loads(program.stdout.readline()) for _ in range(2)]
+        pid = json.loads(answers[1]["result"]["content"][0]["text"])["pid"]
+        assert running(pid)
+        for number in range(3, 203):
+            program.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": "ping"}) + "\n")
+        program.stdin.flush()
+        program.stdout.readline()
+        program.send_signal(signal.SIGTERM)
+        assert program.wait(10) == 128 + signal.SIGTERM
+        assert "Traceback" not in program.stderr.read()
+    assert not running(pid)
+
+
+@pytest.fixture
+def http_port(command: tuple[str, ...], tmp_path: Path) -> Iterator[int]:
+    with listening(tmp_path, *command, "--http", "--port") as port:
+        yield port
 
 
 def test_a_client_over_http_needs_the_token_and_finds_and_calls(http_port: int) -> None:
-    url = f"http://127.0.0.1:{http_port}/mcp"
-
     async def talk(token: str) -> list[str]:
         async with (
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=20) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
+            Client(streamable_http_client(f"http://127.0.0.1:{http_port}/mcp", http_client=http)) as client,
         ):
             answers = [
                 await client.call_tool("find_tools", {"request": "sea level in the harbour", "k": 1}),
@@ -108,76 +161,30 @@ def test_a_client_over_http_needs_the_token_and_finds_and_calls(http_port: int) 
 
 
 @pytest.mark.parametrize(
-    ("headers", "status"),
+    ("method", "headers", "status"),
     [
-        ({}, 401),
-        ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
-        ({"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}, 403),
+        ("POST", {"Authorization": ""}, 401),
+        ("POST", {"Host": "evil.example"}, 421),
+        ("POST", {"Origin": "https://evil.example"}, 403),
+        # Clients of 2025 open a stream each: the server would soon be busy with silence.
+        ("GET", {}, 405),
+        ("POST", {}, 200),
     ],
 )
-def test_over_http_strangers_are_refused(http_port: int, headers: dict[str, str], status: int) -> None:
+def test_over_http_strangers_are_refused_and_no_stream_is_held_open(
+    weather_router: Router, method: str, headers: dict[str, str], status: int
+) -> None:
+    accepted = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {TOKEN}"}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-    accept = {"Accept": "application/json, text/event-stream"}
-    answer = httpx2.post(f"http://127.0.0.1:{http_port}/mcp", json=message, headers={**accept, **headers})
-    assert answer.status_code == status
+    app = http_app(server(weather_router), HttpSettings(token=TOKEN))
+    with TestClient(app, base_url="http://localhost") as client:
+        answer = client.request(method, "/mcp", json=message, headers={**accepted, **headers})
+    assert answer.status_code == status, answer.text
+    if status == 405:
+        assert answer.headers["Allow"] == "POST"
 
 
-def test_over_http_no_stream_is_held_open_for_what_is_never_said(http_port: int) -> None:
-    """Clients of 2025 open one each: the server would soon be busy with silence."""
-    headers = {"Accept": "text/event-stream", "Authorization": f"Bearer {TOKEN}"}
-    answer = httpx2.get(f"http://127.0.0.1:{http_port}/mcp", headers=headers, timeout=5)
-    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
-
-
-def test_a_stdio_server_whose_client_is_gone_ends_without_a_traceback(weather_snapshot: Path, servers: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "WEATHER_SECRET": "s3"}
-    command = [sys.executable, *_command(weather_snapshot, servers)]
-    reading, writing = os.pipe()
-    os.close(reading)
-    with os.fdopen(writing, "wb") as nobody:
-        asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n"
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdin=pipe, stdout=nobody, stderr=pipe, env=environment, text=True) as program:
-            try:
-                assert program.stdin and program.stderr
-                program.stdin.write(asked)
-                program.stdin.flush()
-                assert program.wait(20) == 0  # though the other pipe is open
-                assert program.stderr.read() == "the client left before it had read its answers\n"
-            finally:
-                program.kill()
-
-
-def test_a_stdio_server_that_is_terminated_ends_its_own_servers(weather_snapshot: Path, servers: Path) -> None:
-    """As a client does that does not close the pipe first, and whatever is under way: no traceback."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "WEATHER_SECRET": "s3"}
-    command = [sys.executable, *_command(weather_snapshot, servers)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, text=True) as program:
-        assert program.stdin and program.stdout and program.stderr
-        client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-        call = {"name": "call_tool", "arguments": {"tool_id": "plain/echo"}}
-        for message in (
-            {"id": 1, "method": "initialize", "params": client},
-            {"method": "notifications/initialized"},
-            {"id": 2, "method": "tools/call", "params": call},
-        ):
-            program.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-            program.stdin.flush()
-        answers = [json.loads(program.stdout.readline()) for _ in range(2)]
-        pid = json.loads(answers[1]["result"]["content"][0]["text"])["pid"]
-        assert _running(pid)
-        program.stdin.writelines(
-            json.dumps({"jsonrpc": "2.0", "id": n, "method": "ping"}) + "\n" for n in range(3, 203)
-        )
-        program.stdin.flush()
-        program.stdout.readline()
-        program.send_signal(signal.SIGTERM)
-        assert program.wait(10) == 128 + signal.SIGTERM
-        assert "Traceback" not in program.stderr.read()
-    assert not _running(pid)
-
-
+@pytest.mark.nightly
 def test_an_agent_of_somebody_elses_making_finds_and_calls_a_tool(
     http_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,8 +205,8 @@ def test_an_agent_of_somebody_elses_making_finds_and_calls_a_tool(
             "url": f"http://127.0.0.1:{http_port}/mcp",
             "headers": {"Authorization": f"Bearer {TOKEN}"},
         }
-        async with MCPServerStreamableHttp(params=parameters) as server:
-            agent = agents.Agent(name="helper", model="gpt-5-mini", mcp_servers=[server])
+        async with MCPServerStreamableHttp(params=parameters) as served:
+            agent = agents.Agent(name="helper", model="gpt-5-mini", mcp_servers=[served])
             return str((await agents.Runner.run(agent, "please do echo")).final_output)
 
     agents.set_default_openai_api("chat_completions")

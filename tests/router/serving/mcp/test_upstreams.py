@@ -1,25 +1,29 @@
-"""Calls passed on to real servers, of which some fail in each way that a server can."""
+"""Calls passed on to servers, of which some fail in each way that a server can."""
 
 import asyncio
 import json
 import os
-import sys
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+import httpx2
 import pytest
 
 from router import Router, ToolRecord
 from router.record import Origin
 from router.serving.mcp import Upstream, UpstreamFailed, connected
 from router.serving.mcp.server import _may_claim, _serve_listed
-from tests.router.serving.mcp.conftest import plain, text_of
+from router.serving.mcp.transports import _BoundedEvents
+from tests.router.serving.mcp import plain_sse
+from tests.router.serving.mcp.conftest import plain, text_of, weather
+from tests.router.serving.mcp.desk import until
 from tests.router.serving.mcp.plain_http import serving
+from tests.router.serving.mcp.processes import MemoryProcess
 
 T = TypeVar("T")
+MISSING = Upstream("missing", command=("no-such-mcp-server", "--key", "sk-secret"), provider="plain")
 
 
 def calling(router: Router, upstreams: Sequence[Upstream], talk: Callable[[Any], Awaitable[T]], **how: Any) -> T:
@@ -38,6 +42,17 @@ def calling(router: Router, upstreams: Sequence[Upstream], talk: Callable[[Any],
     return asyncio.run(run())
 
 
+def refused(router: Router, upstream: Upstream, tool_id: str, **arguments: Any) -> str:
+    """Why a call has no answer."""
+
+    async def talk(call: Any) -> str:
+        with pytest.raises(UpstreamFailed) as failed:
+            await call(tool_id, **arguments)
+        return str(failed.value)
+
+    return calling(router, [upstream], talk)
+
+
 def record(router: Router, tool_id: str) -> ToolRecord:
     found = router.record(tool_id)
     assert found is not None
@@ -53,112 +68,90 @@ def running(pid: int) -> bool:
     return True
 
 
-def test_a_tool_is_called_under_the_name_that_its_server_has_for_it(weather_router: Router, weather: Upstream) -> None:
-    async def talk(call: Any) -> str:
-        return str(await call("weather/sea-level", harbour="Oslo"))
+def test_a_tool_is_called_under_its_own_name_and_its_own_error_is_its_answer(weather_router: Router) -> None:
+    async def run() -> list[tuple[bool, str]]:
+        async with connected([weather()]) as servers:
+            answers = [
+                await servers.call(record(weather_router, tool_id), arguments)
+                for tool_id, arguments in (
+                    ("weather/sea-level", {"harbour": "Oslo"}),
+                    ("weather/storm", {"city": "Rome"}),
+                )
+            ]
+            return [(answer.is_error or False, text_of(answer)) for answer in answers]
 
-    assert calling(weather_router, [weather], talk).startswith("Oslo: ")
-
-
-def test_a_servers_process_is_kept_from_call_to_call_and_ended_at_the_end(weather_router: Router) -> None:
-    async def talk(call: Any) -> set[int]:
-        return {json.loads(answer)["pid"] for answer in await asyncio.gather(*(call("plain/echo") for _ in range(5)))}
-
-    (pid,) = calling(weather_router, [plain()], talk)
-    assert not running(pid)
-
-
-def test_a_tools_own_error_is_its_answer(weather_router: Router, weather: Upstream) -> None:
-    async def run() -> tuple[bool, str]:
-        async with connected([weather]) as servers:
-            answer = await servers.call(record(weather_router, "weather/storm"), {"city": "Rome"})
-            return answer.is_error, text_of(answer)
-
-    assert asyncio.run(run()) == (True, "Error executing tool storm: no radar over Rome")
+    storm = "Error executing tool storm: no radar over Rome"
+    assert asyncio.run(run()) == [(False, "Oslo: 3 m"), (True, storm)]
 
 
-def test_a_server_that_dies_in_a_call_is_started_anew_by_the_next(weather_router: Router) -> None:
-    async def talk(call: Any) -> tuple[int, int]:
-        before = json.loads(await call("plain/echo"))["pid"]
+def test_a_process_is_kept_from_call_to_call_started_anew_after_its_death_and_ended_at_the_end(
+    weather_router: Router, real_processes: None
+) -> None:
+    async def talk(call: Any) -> list[int]:
+        answers = await asyncio.gather(*(call("plain/echo") for _ in range(5)))
+        (first,) = {json.loads(answer)["pid"] for answer in answers}
         with pytest.raises(UpstreamFailed, match="ended during the call, which it may have carried out or not"):
             await call("plain/die")
-        return before, json.loads(await call("plain/echo"))["pid"]
-
-    before, after = calling(weather_router, [plain()], talk)
-    assert before != after
-    assert not running(before) and not running(after)
-
-
-def test_a_server_that_died_between_calls_is_started_anew_unsaid(weather_router: Router) -> None:
-    async def talk(call: Any) -> tuple[int, int]:
-        before = json.loads(await call("plain/echo"))["pid"]
-        os.kill(before, 9)
-        while running(before):
-            await asyncio.sleep(0.01)
+        second = json.loads(await call("plain/echo"))["pid"]
+        os.kill(second, 9)  # between calls: the next one finds out, and nobody is told
+        await until(lambda: not running(second))
         await asyncio.sleep(0.05)
-        return before, json.loads(await call("plain/echo"))["pid"]
+        return [first, second, json.loads(await call("plain/echo"))["pid"]]
 
-    before, after = calling(weather_router, [plain()], talk)
-    assert before != after
+    pids = calling(weather_router, [plain()], talk)
+    assert len({*pids}) == 3
+    assert not any(map(running, pids))
+
+
+def test_a_call_that_a_server_may_have_carried_out_is_not_sent_again(weather_router: Router) -> None:
+    async def talk(call: Any) -> None:
+        with pytest.raises(UpstreamFailed, match="ended during the call"):
+            await call("plain/die")
+        assert [process.returncode for process in MemoryProcess.started] == [3]
+        await call("plain/echo")
+
+    calling(weather_router, [plain()], talk)
+    assert len(MemoryProcess.started) == 2
 
 
 def test_a_server_that_hangs_holds_no_other_and_is_started_anew(
-    weather_router: Router, weather: Upstream, monkeypatch: pytest.MonkeyPatch
+    weather_router: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.serving.mcp.connection._PING_TIMEOUT_S", 0.2)
-    monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.1)  # before it is killed
+    monkeypatch.setattr("router.serving.mcp.connection._PING_TIMEOUT_S", 0.1)
 
-    async def talk(call: Any) -> float:
+    async def talk(call: Any) -> None:
+        await call("weather/sea-level", harbour="Oslo")
         await call("plain/echo")
         hanging = asyncio.create_task(call("plain/hang"))
         await asyncio.sleep(0.05)
-        begun = time.perf_counter()
-        await call("weather/sea-level", harbour="Oslo")
-        took = time.perf_counter() - begun
+        assert await call("weather/sea-level", harbour="Oslo") == "Oslo: 3 m"
+        assert not hanging.done()
         with pytest.raises(
             UpstreamFailed, match=r"did not answer within 0\.5 s \(timeout_s\), and gives no sign of life"
         ):
             await hanging
         await call("plain/echo")
-        return took
 
-    async def warm(call: Any) -> float:
-        await call("weather/sea-level", harbour="Oslo")  # it is up when the other hangs
-        return await talk(call)
-
-    assert calling(weather_router, [weather, plain(timeout_s=0.5)], warm) < 0.4
+    calling(weather_router, [weather(), plain(timeout_s=0.5)], talk)
+    assert [process.returncode is None for process in MemoryProcess.started] == [False] * 3
 
 
-def test_a_server_that_never_answers_is_not_waited_for_longer_than_its_time(weather_router: Router) -> None:
-    async def talk(call: Any) -> None:
-        with pytest.raises(UpstreamFailed, match=r"did not start and list its tools within 0\.3 s"):
-            await call("plain/echo")
-
-    calling(weather_router, [plain("silent", timeout_s=0.3)], talk)
-
-
-def test_a_list_of_tools_without_end_is_an_error(weather_router: Router) -> None:
-    async def talk(call: Any) -> None:
-        with pytest.raises(UpstreamFailed, match="list of tools has no end"):
-            await call("plain/echo")
-
-    calling(weather_router, [plain("endless")], talk)
-
-
-def test_pages_without_end_end_at_their_bound(weather_router: Router) -> None:
-    async def talk(call: Any) -> None:
-        with pytest.raises(UpstreamFailed, match=r"20 pages with 0 tools so far \(max_pages is 20\)"):
-            await call("plain/echo")
-
-    calling(weather_router, [replace(plain("pages"), max_pages=20)], talk)
-
-
-def test_tools_of_too_many_bytes_are_an_error(weather_router: Router) -> None:
-    async def talk(call: Any) -> None:
-        with pytest.raises(UpstreamFailed, match=r"more than 1,000,000 bytes \(max_list_bytes\)"):
-            await call("plain/echo")
-
-    calling(weather_router, [replace(plain("large"), max_list_bytes=1_000_000)], talk)
+@pytest.mark.parametrize(
+    ("upstream", "reason"),
+    [
+        (plain("silent", timeout_s=0.2), "did not start and list its tools within 0.2 s"),
+        (plain("endless"), "list of tools has no end"),
+        (plain("pages", max_pages=20), "20 pages with 0 tools so far (max_pages is 20)"),
+        (plain("large", max_list_bytes=1_000_000), "more than 1,000,000 bytes (max_list_bytes)"),
+        (plain("many", max_list_bytes=10_000), "more than 10,000 bytes (max_list_bytes)"),
+        (MISSING, "there is no such program"),
+    ],
+    ids=["silent", "the same pages again", "pages without end", "a large tool", "many small tools", "no program"],
+)
+def test_a_server_whose_list_cannot_be_had_says_why(weather_router: Router, upstream: Upstream, reason: str) -> None:
+    told = refused(weather_router, upstream, "plain/echo")
+    assert reason in told
+    assert "sk-secret" not in told
 
 
 def test_of_a_long_list_the_first_tools_serve_and_the_rest_is_told_of(
@@ -168,13 +161,12 @@ def test_of_a_long_list_the_first_tools_serve_and_the_rest_is_told_of(
         await call("plain/echo")
         await call("plain/unsaid")  # not among the first, so its server decides
 
-    calling(weather_router, [replace(plain("many"), max_tools=5)], talk)
+    calling(weather_router, [plain("many", max_tools=5)], talk)
     assert "lists more than 5 tools (max_tools): the first 5 serve" in caplog.text
 
 
 def test_a_message_that_is_too_long_ends_its_server_and_no_other(weather_router: Router) -> None:
-    flooding = replace(plain("flood"), max_message_bytes=1_000_000)
-    other = replace(plain(), name="bank", provider="bank")
+    flooding = plain("flood", max_message_bytes=1_000_000)
 
     async def talk(call: Any) -> None:
         with pytest.raises(UpstreamFailed, match=r"sent a message of more than 1,000,000 bytes \(max_message_bytes\)"):
@@ -182,7 +174,42 @@ def test_a_message_that_is_too_long_ends_its_server_and_no_other(weather_router:
         with pytest.raises(UpstreamFailed, match="no longer offers"):  # it answers
             await call("bank/refund")
 
-    calling(weather_router, [flooding, other], talk)
+    calling(weather_router, [flooding, plain(name="bank")], talk)
+
+
+class _Parts(httpx2.AsyncByteStream):
+    def __init__(self, *parts: bytes) -> None:
+        self._parts = parts
+
+    async def __aiter__(self):  # type: ignore[no-untyped-def]
+        for part in self._parts:
+            yield part
+
+
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n"])
+def test_over_sse_many_short_events_pass_and_one_long_event_fails(end: bytes) -> None:
+    async def read(*parts: bytes) -> int:
+        response = httpx2.Response(200, stream=_Parts(*parts))
+        return sum([len(part) async for part in _BoundedEvents(response, 100)])
+
+    event = b"data: " + b"x" * 50 + end
+    assert asyncio.run(read(*[event] * 50)) == 50 * len(event)
+    with pytest.raises(httpx2.StreamError, match="more than 100 bytes"):
+        asyncio.run(read(event, *[b"y" * 60] * 2))
+
+
+def test_a_server_of_2025_that_has_sse_alone_is_called_within_its_bound(weather_router: Router) -> None:
+    async def talk(call: Any) -> str:
+        return str(await call("plain/echo", text="für"))
+
+    with plain_sse.serving() as server:
+        upstream = plain(command=(), url=server.url, sse=True, timeout_s=10)
+        assert json.loads(calling(weather_router, [upstream], talk))["arguments"] == {"text": "für"}
+        assert server.called[-4:] == ["initialize", "notifications/initialized", "tools/list", "tools/call"]
+    with plain_sse.serving() as server:
+        bounded = plain(command=(), url=server.url, sse=True, timeout_s=3, max_message_bytes=300)
+        told = refused(weather_router, bounded, "plain/echo")
+    assert "the MCP server 'plain' cannot be reached: Connection closed" in told
 
 
 def test_an_answer_over_http_is_bounded_and_never_compressed(weather_router: Router) -> None:
@@ -195,44 +222,32 @@ def test_an_answer_over_http_is_bounded_and_never_compressed(weather_router: Rou
             await call("plain/echo", text="short")
 
     with serving() as server:
-        upstream = Upstream("plain", url=server.url, provider="plain", max_message_bytes=100_000)
-        calling(weather_router, [upstream], talk)
+        calling(weather_router, [plain(command=(), url=server.url, max_message_bytes=100_000)], talk)
     assert {headers["Accept-Encoding"] for headers in server.seen} == {"identity"}
-
-
-def test_a_program_that_is_not_there_is_named(weather_router: Router) -> None:
-    missing = Upstream("plain", command=("no-such-mcp-server", "--key", "sk-secret"), provider="plain")
-
-    async def talk(call: Any) -> str:
-        with pytest.raises(UpstreamFailed, match="there is no such program") as failed:
-            await call("plain/echo")
-        return str(failed.value)
-
-    assert "sk-secret" not in calling(weather_router, [missing], talk)
 
 
 def test_what_a_server_says_beside_the_protocol_is_passed_over(weather_router: Router) -> None:
     async def talk(call: Any) -> str:
         return str(await call("plain/talk", text="hello"))
 
-    answer = json.loads(calling(weather_router, [plain(SECRET="s3")], talk))
+    answer = json.loads(calling(weather_router, [plain(environment={"SECRET": "s3"})], talk))
     assert (answer["arguments"], answer["secret"]) == ({"text": "hello"}, "s3")
 
 
-def test_a_tool_without_a_connected_server_says_what_to_do(weather_router: Router) -> None:
-    async def talk(call: Any) -> None:
-        with pytest.raises(UpstreamFailed, match=r"provider 'bank' \(connected: plain\)\. Call it yourself"):
-            await call("bank/refund")
-
-    calling(weather_router, [plain()], talk)
-
-
-def test_a_tool_that_its_server_has_no_more_is_said_to_be_gone(weather_router: Router, weather: Upstream) -> None:
-    async def talk(call: Any) -> None:
-        with pytest.raises(UpstreamFailed, match="no longer offers the tool 'gone'"):
-            await call("weather/gone")
-
-    calling(weather_router, [weather], talk)
+@pytest.mark.parametrize(
+    ("upstream", "tool_id", "arguments", "reason"),
+    [
+        (plain(), "bank/refund", {}, "provider 'bank' (connected: plain). Call it yourself"),
+        (weather(), "weather/gone", {}, "no longer offers the tool 'gone'"),
+        (weather(), "weather/forecast", {"city": "Rome", "days": "two"}, "$.days: 'two' is not of type 'integer'"),
+        (weather(), "weather/forecast", {}, "are wrong, so nothing was sent: $: 'city' is a required property"),
+    ],
+)
+def test_a_call_that_cannot_be_made_says_why(
+    weather_router: Router, upstream: Upstream, tool_id: str, arguments: dict[str, Any], reason: str
+) -> None:
+    assert reason in refused(weather_router, upstream, tool_id, **arguments)
+    assert len(MemoryProcess.started) == (tool_id == "weather/gone")
 
 
 def test_a_tool_that_a_server_added_without_a_word_is_called(weather_router: Router) -> None:
@@ -245,36 +260,21 @@ def test_a_tool_that_a_server_added_without_a_word_is_called(weather_router: Rou
     assert json.loads(calling(weather_router, [plain()], talk))["arguments"] == {"text": "here"}
 
 
-def test_wrong_arguments_are_not_sent(weather_router: Router) -> None:
-    async def talk(call: Any) -> None:
-        with pytest.raises(
-            UpstreamFailed, match=r"are wrong, so nothing was sent: \$\.days: 'two' is not of type 'integer'"
-        ):
-            await call("weather/forecast", city="Rome", days="two")
-        with pytest.raises(UpstreamFailed, match="'city' is a required property"):
-            await call("weather/forecast")
-
-    # A server that cannot be started: it is not even tried.
-    calling(weather_router, [Upstream("weather", command=("no-such-mcp-server",), provider="weather")], talk)
-
-
-def test_of_two_servers_of_one_label_the_one_that_has_the_tool_is_called(
-    weather_router: Router, weather: Upstream
-) -> None:
-    other = replace(weather, provider="plain")
-
+def test_of_two_servers_of_one_label_the_one_that_has_the_tool_is_called(weather_router: Router) -> None:
     async def talk(call: Any) -> str:
         return str(await call("plain/echo"))
 
+    other = replace(weather(), provider="plain")
     assert json.loads(calling(weather_router, [other, plain()], talk))["arguments"] == {}
 
 
 @pytest.mark.parametrize(("name", "added"), [("plain", "late"), ("weather", "eclipse")])
 def test_a_server_whose_tools_change_is_listed_anew(
-    weather_router: Router, weather: Upstream, name: str, added: str
+    weather_router: Router, monkeypatch: pytest.MonkeyPatch, name: str, added: str
 ) -> None:
     """Before 2026 a server says so unasked; since then to who listens."""
-    server = plain() if name == "plain" else weather
+    monkeypatch.setattr("router.serving.mcp.change_reports._BETWEEN_LISTS_S", 0.05)
+    server = plain() if name == "plain" else weather()
     told: list[tuple[str, list[str]]] = []
 
     async def heard(label: str, tools: Any) -> None:
@@ -282,12 +282,10 @@ def test_a_server_whose_tools_change_is_listed_anew(
 
     async def talk(call: Any) -> None:
         await call(f"{name}/grow")
-        until = time.monotonic() + 10
-        while not told and time.monotonic() < until:
-            await asyncio.sleep(0.02)
+        await until(lambda: told)
 
     calling(weather_router, [server], talk, on_tools=heard)
-    ((label, names),) = told
+    label, names = told[-1]
     assert label == name
     assert added in names and len(names) > 4
 
@@ -302,8 +300,7 @@ def test_servers_that_are_started_at_once_tell_what_they_list(weather_router: Ro
             told[label] = len(tools)
             done.set()
 
-        missing = Upstream("missing", command=("no-such-mcp-server",), provider="missing")
-        async with connected([missing, plain()], heard, at_once=True):
+        async with connected([replace(MISSING, provider="missing"), plain()], heard, at_once=True):
             await asyncio.wait_for(done.wait(), 10)
 
     asyncio.run(run())
@@ -335,14 +332,14 @@ def test_of_two_servers_that_one_program_runs_the_one_of_the_tools_provider_is_c
     """They are known by their program alone until they are open: `npx`, `uvx`, `python`."""
     echo = record(weather_router, "plain/echo")
     own, other = (
-        replace(plain(SECRET=name, NAME=name), provider=None, place=sys.executable) for name in ("plain", "other")
+        plain(environment={"SECRET": name, "NAME": name}, provider=None, place="npx") for name in ("plain", "other")
     )
     gone = replace(own, command=("no-such-mcp-server",))
 
     async def run(*servers: Upstream) -> str:
         async with connected(servers) as upstreams:
             try:
-                answer = await upstreams.call(replace(echo, origin=Origin(sys.executable, "/tools/0")), {})
+                answer = await upstreams.call(replace(echo, origin=Origin("npx", "/tools/0")), {})
             except UpstreamFailed as error:
                 return str(error)
             return str(json.loads(text_of(answer))["secret"])
@@ -353,7 +350,7 @@ def test_of_two_servers_that_one_program_runs_the_one_of_the_tools_provider_is_c
 
 def test_a_tool_that_a_server_without_a_label_listed_since_is_called_there(weather_router: Router) -> None:
     echo = replace(record(weather_router, "plain/echo"), origin=Origin("registered", ""))
-    server = replace(plain(), provider=None, place=sys.executable)
+    server = plain(provider=None, place="npx")
 
     async def run() -> bool:
         async with connected([server]) as upstreams:
@@ -367,7 +364,7 @@ def test_a_tool_that_a_server_without_a_label_listed_since_is_called_there(weath
 
 def test_a_server_over_http_that_forgot_the_session_is_called_in_a_new_one(weather_router: Router) -> None:
     with serving() as server:
-        shop = Upstream("shop", url=server.url, provider="plain", headers={"X-Key": "s3"}, timeout_s=10)
+        shop = plain(command=(), url=server.url, headers={"X-Key": "s3"})
 
         async def talk(call: Any) -> str:
             await call("plain/echo")
@@ -381,7 +378,7 @@ def test_a_server_over_http_that_forgot_the_session_is_called_in_a_new_one(weath
 def test_a_server_over_http_that_is_down_is_said_to_be_and_called_once_it_is_up(weather_router: Router) -> None:
     with serving() as server:
         port = server.server_port
-    shop = Upstream("shop", url=f"http://127.0.0.1:{port}/mcp?key=sk-secret", provider="plain", timeout_s=10)
+    shop = plain(command=(), name="shop", url=f"http://127.0.0.1:{port}/mcp?key=sk-secret", provider="plain")
 
     async def talk(call: Any) -> str:
         for _ in range(2):
@@ -398,7 +395,7 @@ def test_a_server_over_http_that_is_down_is_said_to_be_and_called_once_it_is_up(
 def test_a_server_does_not_take_the_place_of_a_provider_by_calling_itself_so(
     weather_router: Router, caplog: pytest.LogCaptureFixture, taken: str
 ) -> None:
-    impostor = replace(plain(), name="impostor", provider=None, place="npx")
+    impostor = plain(name="impostor", provider=None, place="npx")
     others = (
         [Upstream("bank", command=("no-such-mcp-server",), provider="Plain")] if taken == "by another server" else []
     )
