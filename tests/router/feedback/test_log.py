@@ -4,8 +4,9 @@ import logging
 import os
 import stat
 import threading
-import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,125 +16,127 @@ from router.feedback import log as feedback_log
 from router.feedback.events import decode_event, encode_events
 from router.feedback.files import complete_file, event_files
 from router.feedback.recent import RecentAnswers
+from tests.support.waiting import until
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[FeedbackLog]:
+    """A log in a folder of its own, with small bounds."""
+    made = FeedbackLog(tmp_path / "log", max_queued=5)
+    yield made
+    made.close()
 
 
 def events_in(folder: Path) -> list[Event]:
     """The events of all files, which must all be readable."""
-    lines = [line for path in event_files(folder) for line in path.read_bytes().splitlines()]
-    events = [decode_event(line) for line in lines]
+    events = [decode_event(line) for path in event_files(folder) for line in path.read_bytes().splitlines()]
     assert None not in events
     return [event for event in events if event is not None]
 
 
-def test_an_answer_and_what_became_of_it_are_lines_of_one_file(tmp_path: Path) -> None:
-    log = FeedbackLog(tmp_path / "log")
+def offered(folder: Path) -> list[str]:
+    """The snapshots of the answers that the files of a log hold."""
+    return [event.snapshot for event in events_in(folder) if isinstance(event, Offered)]
+
+
+def is_complete(path: Path) -> bool:
+    with complete_file(path) as descriptor:
+        return descriptor is not None
+
+
+def test_an_answer_and_what_became_of_it_are_lines_of_a_file_that_only_the_user_reads(log: FeedbackLog) -> None:
     answer = log.offered("s1", ["a", "b"], always=["c"], request="my secret", caller="night")
     log.report(answer, "b", "succeeded", caller="night")
     log.close()
-    offered, reported = events_in(tmp_path / "log")
-    assert isinstance(offered, Offered) and isinstance(reported, Reported)
-    assert (offered.id, offered.tools, offered.always, offered.caller) == (answer, ("a", "b"), ("c",), "night")
-    assert (reported.id, reported.tool, reported.outcome) == (answer, "b", Outcome.SUCCEEDED)
+    first, second = events_in(log.folder)
+    assert isinstance(first, Offered) and isinstance(second, Reported)
+    assert (first.id, first.tools, first.always, first.caller) == (answer, ("a", "b"), ("c",), "night")
+    assert (second.id, second.tool, second.outcome) == (answer, "b", Outcome.SUCCEEDED)
     assert len(answer) == 32 and log.statistics.written == 2
-
-
-def test_texts_are_kept_only_where_they_are_allowed(tmp_path: Path) -> None:
-    for texts in (False, True):
-        log = FeedbackLog(tmp_path / str(texts), texts=texts)
-        log.offered("s1", ["a"], request="my secret")
-        log.close()
-        (path,) = event_files(tmp_path / str(texts))
-        assert (b"my secret" in path.read_bytes()) is texts
-
-
-def test_only_the_user_may_read_the_log(tmp_path: Path) -> None:
-    log = FeedbackLog(tmp_path / "log")
-    log.offered("s1", ["a"])
-    log.close()
-    (path,) = event_files(tmp_path / "log")
+    (path,) = event_files(log.folder)
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
+    assert b"my secret" not in path.read_bytes()
+
+
+def test_texts_are_kept_where_they_are_allowed(tmp_path: Path) -> None:
+    log = FeedbackLog(tmp_path, texts=True)
+    log.offered("s1", ["a"], request="my secret")
+    log.close()
+    assert b"my secret" in event_files(tmp_path)[0].read_bytes()
 
 
 def test_events_that_come_faster_than_the_disk_takes_them_are_dropped_counted_and_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    log: FeedbackLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     blocked, go = threading.Event(), threading.Event()
-    log = FeedbackLog(tmp_path, max_queued=5)
-
-    def slow(lines: bytes) -> None:
-        blocked.set()
-        go.wait()
-
-    monkeypatch.setattr(log._files, "append", slow)
+    monkeypatch.setattr(feedback_log, "_CLOSE_S", 0.05)
+    monkeypatch.setattr(log._files, "append", lambda lines: (blocked.set(), go.wait(20)))
     log.offered("s1", ["a"])
     assert blocked.wait(10)
     with caplog.at_level(logging.WARNING):
         for _ in range(8):  # five wait, and three are lost
             log.offered("s1", ["a"])
     assert log.statistics.dropped == 3
-    assert caplog.messages == [
-        f"the feedback log {tmp_path} loses events (1 so far): 5 events wait for the disk already"
-    ]
+    assert "loses events (1 so far): 5 events wait for the disk already" in caplog.text and len(caplog.messages) == 1
+    log.close()  # which does not wait for a disk that hangs
+    assert log.statistics.dropped == 8 and "has not taken them" in log.statistics.problem
     go.set()
-    log.close()
-    assert log.statistics.written == 6
 
 
 def test_a_disk_that_cannot_be_written_loses_events_and_fails_nobody(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    log: FeedbackLog, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = FeedbackLog(tmp_path / "log")
-    (tmp_path / "log").rmdir()
+    begun, go = threading.Event(), threading.Event()
+    log.folder.rmdir()
+    append = log._files.append
+    monkeypatch.setattr(log._files, "append", lambda lines: (begun.set(), go.wait(20), append(lines)))
     log.offered("s1", ["a"])
+    assert begun.wait(10)
+    for _ in range(3):  # of one batch
+        log.offered("s1", ["a"])
+    go.set()
     assert log.flush()
-    assert (log.statistics.written, log.statistics.dropped) == (0, 1)
+    assert (log.statistics.written, log.statistics.dropped) == (0, 4)
     assert "No such file or directory" in log.statistics.problem and len(caplog.messages) == 1
-    (tmp_path / "log").mkdir()
+    log.folder.mkdir()
     log.offered("s1", ["a"])
+    assert log.flush() and (log.statistics.written, log.statistics.problem) == (1, "")
+
+
+def test_a_line_that_a_full_disk_cuts_off_spoils_no_other(log: FeedbackLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    def half(file: int, data: bytes) -> int:
+        return write(file, data[: len(data) // 2])
+
+    write = os.write
+    monkeypatch.setattr(os, "write", half)
+    log.offered("s1", ["a"])
+    assert log.flush() and log.statistics.dropped == 1
+    monkeypatch.undo()
+    log.offered("s2", ["a"])
     log.close()
-    assert (log.statistics.written, log.statistics.problem) == (1, "")
+    cut_off, kept = event_files(log.folder)[0].read_bytes().splitlines()
+    event = decode_event(kept)
+    assert decode_event(cut_off) is None and isinstance(event, Offered) and event.snapshot == "s2"
 
 
-def test_the_oldest_events_go_first_and_are_counted(tmp_path: Path) -> None:
+def test_the_oldest_events_go_first_and_are_counted_also_those_that_were_told_removed(tmp_path: Path) -> None:
     log = FeedbackLog(tmp_path, max_bytes=65_536)
-    for number in range(2_000):
+    for number in range(4_000):
         log.offered(f"snapshot-{number:04}", ["vendor/tool"])
         if number % 50 == 49:
             assert log.flush()
     log.close()
     assert sum(path.stat().st_size for path in event_files(tmp_path)) <= 65_536 + 65_536 // 4
-    events = events_in(tmp_path)
-    kept = [event.snapshot for event in events if isinstance(event, Offered)]
-    removed = sum(event.events for event in events if isinstance(event, Removed))
-    assert kept[-1] == "snapshot-1999" and kept == sorted(kept) and len(kept) < 1_000
-    assert removed == 2_000 - len(kept)
+    kept = offered(tmp_path)
+    removed = sum(event.events for event in events_in(tmp_path) if isinstance(event, Removed))
+    assert kept[-1] == "snapshot-3999" and kept == sorted(kept) and len(kept) < 1_000
+    assert removed == 4_000 - len(kept)
 
 
-def test_a_forked_child_writes_a_file_of_its_own_and_none_of_the_parents_events(tmp_path: Path) -> None:
-    log = FeedbackLog(tmp_path)
+def test_a_forked_child_writes_a_file_of_its_own_and_lets_go_of_its_parents(log: FeedbackLog) -> None:
     log.offered("parent", ["a"])
     assert log.flush()
-    child = os.fork()
-    if child == 0:
-        log.offered("child", ["a"])
-        log.close()
-        os._exit(0 if log.statistics.written == 1 else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    log.offered("parent", ["b"])
-    log.close()
-    assert len(event_files(tmp_path)) == 2
-    assert sorted(event.snapshot for event in events_in(tmp_path) if isinstance(event, Offered)) == [
-        "child",
-        "parent",
-        "parent",
-    ]
-
-
-def test_a_forked_child_lets_go_of_the_file_of_its_parent(tmp_path: Path) -> None:
-    log = FeedbackLog(tmp_path)
-    log.offered("parent", ["a"])
-    assert log.flush()
-    (path,) = event_files(tmp_path)
+    (path,) = event_files(log.folder)
     (child_reads, parent_writes), (parent_reads, child_writes) = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
@@ -141,125 +144,80 @@ def test_a_forked_child_lets_go_of_the_file_of_its_parent(tmp_path: Path) -> Non
         log.flush()
         os.write(child_writes, b".")
         os.read(child_reads, 1)
-        os._exit(0)
+        os._exit(0 if log.statistics.written == 1 else 1)
     os.read(parent_reads, 1)
+    log.offered("parent", ["b"])
     log.close()
-    with complete_file(path) as descriptor:
-        assert descriptor is not None
+    assert is_complete(path), "though the child goes on"
     os.write(parent_writes, b".")
     assert os.waitpid(child, 0)[1] == 0
+    assert len(event_files(log.folder)) == 2 and sorted(offered(log.folder)) == ["child", "parent", "parent"]
 
 
-def test_a_new_file_that_a_build_removes_before_it_is_locked_gets_no_events(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_file_that_a_build_removes_gets_no_events_before_or_after_it_is_locked(
+    log: FeedbackLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     locked, removed = files._locked, list[Path]()
 
     def locked_too_late(descriptor: int) -> bool:
         if not removed:
-            removed.extend(event_files(tmp_path))
+            removed.extend(event_files(log.folder))
             removed[0].unlink()
         return locked(descriptor)
 
     monkeypatch.setattr(files, "_locked", locked_too_late)
-    log = FeedbackLog(tmp_path)
     log.offered("s1", ["a"])
-    log.close()
-    assert len(removed) == 1 and len(events_in(tmp_path)) == log.statistics.written == 1
+    assert log.flush() and offered(log.folder) == ["s1"] and len(removed) == 1
+    event_files(log.folder)[0].unlink()
+    log.offered("s2", ["a"])
+    assert log.flush() and offered(log.folder) == ["s2"]
 
 
-def test_a_file_is_complete_after_an_hour_whether_events_come_or_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_file_is_complete_once_nobody_writes_it_and_after_an_hour_whether_events_come_or_not(
+    tmp_path: Path, log: FeedbackLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    log.offered("s1", ["a"])
+    assert log.flush() and not is_complete(event_files(log.folder)[0])
+    log.close()
+    assert is_complete(event_files(log.folder)[0]) and not is_complete(tmp_path / "gone.jsonl")
     monkeypatch.setattr(files, "_OPEN_S", -1.0)  # the hour is over at once
-    log = FeedbackLog(tmp_path / "busy")
     for _ in range(2):
         log.offered("s1", ["a"])
         assert log.flush()
-    assert len(event_files(tmp_path / "busy")) == 2
-    log.close()
+    assert len(event_files(log.folder)) == 3
     monkeypatch.setattr(feedback_log, "_IDLE_S", 0.01)
     idle = FeedbackLog(tmp_path / "idle")
     idle.offered("s1", ["a"])
-    assert idle.flush()
-    (path,) = event_files(tmp_path / "idle")
-    end, complete = time.monotonic() + 10, False
-    while not complete and time.monotonic() < end:
-        with complete_file(path) as descriptor:
-            complete = descriptor is not None
+    assert idle.flush() and until(lambda: is_complete(event_files(idle.folder)[0]))
     idle.close()
-    assert complete
 
 
-def test_an_event_that_is_no_json_is_lost_alone_and_the_thread_goes_on(tmp_path: Path) -> None:
-    log = FeedbackLog(tmp_path)
-    for tool in ("a", object(), "b"):
-        log.report("x", tool, "called")  # type: ignore[arg-type]
+def test_an_event_that_is_no_json_is_lost_alone_and_the_thread_goes_on(log: FeedbackLog) -> None:
+    wrong: Any = object()
+    for tool in ("a", wrong, "b"):
+        log.report("x", tool, "called")
     log.offered("s1", ["c"])
     log.close()
-    assert len(events_in(tmp_path)) == log.statistics.written == 3
+    assert len(events_in(log.folder)) == log.statistics.written == 3
     assert log.statistics.dropped == 1
 
 
-def test_a_log_that_is_closed_while_others_record_loses_nothing(tmp_path: Path) -> None:
+def test_threads_that_record_while_the_log_is_closed_again_and_again_lose_nothing(tmp_path: Path) -> None:
     log = FeedbackLog(tmp_path)
-    threads = [threading.Thread(target=lambda: [log.offered("s", ["a"]) for _ in range(400)]) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: [log.offered("s", ["a"]) for _ in range(200)]) for _ in range(8)]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
         log.close()
     log.close()
-    assert len(events_in(tmp_path)) == 1_600 and log.statistics.dropped == 0
-
-
-def test_closing_does_not_wait_for_a_disk_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    go, blocked = threading.Event(), threading.Event()
-    monkeypatch.setattr(feedback_log, "_CLOSE_S", 0.05)
-    log = FeedbackLog(tmp_path, max_queued=2)
-
-    def hangs(lines: bytes) -> None:
-        blocked.set()
-        go.wait()
-
-    monkeypatch.setattr(log._files, "append", hangs)
-    log.offered("s1", ["a"])
-    assert blocked.wait(10)
-    for _ in range(2):
-        log.offered("s1", ["a"])
-    log.close()
-    assert log.statistics.dropped == 2 and "has not taken them" in log.statistics.problem
-    go.set()
-
-
-def test_many_threads_lose_nothing(tmp_path: Path) -> None:
-    log = FeedbackLog(tmp_path)
-    threads = [threading.Thread(target=lambda: [log.offered("s", ["a"]) for _ in range(200)]) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    log.close()
     assert len({event.id for event in events_in(tmp_path) if isinstance(event, Offered)}) == 1_600
+    assert log.statistics.dropped == 0
 
 
-def test_a_file_is_complete_once_nobody_writes_it(tmp_path: Path) -> None:
-    log = FeedbackLog(tmp_path)
-    log.offered("s1", ["a"])
-    assert log.flush()
-    (path,) = event_files(tmp_path)
-    with complete_file(path) as descriptor:
-        assert descriptor is None
-    log.close()
-    with complete_file(path) as descriptor:
-        assert descriptor is not None
-    with complete_file(tmp_path / "gone.jsonl") as descriptor:
-        assert descriptor is None
-
-
-def test_a_line_that_is_no_event_is_told_apart(tmp_path: Path) -> None:
-    assert decode_event(b'{"event": "offered", "at": 1, "id"') is None
-    assert decode_event(b"[" * 100_000) is None
-    assert decode_event(b'{"event":"reported","at":1.0,"id":"x","tool":"t","outcome":"loved"}') is None
+def test_a_line_that_is_no_event_is_told_apart() -> None:
+    unknown = b'{"event":"reported","at":1.0,"id":"x","tool":"t","outcome":"loved"}'
+    for line in (b'{"event": "offered", "at": 1, "id"', b"[" * 100_000, unknown):
+        assert decode_event(line) is None
     (line,) = encode_events([Offered(1.0, "x", "s", ("half \ud800",))]).splitlines()
     assert decode_event(line) == Offered(1.0, "x", "s", ("half ?",))
 
@@ -270,17 +228,14 @@ def test_a_line_that_is_no_event_is_told_apart(tmp_path: Path) -> None:
         ({"texts": 1}, "texts is 1, it must be True or False"),
         ({"max_bytes": 1_000}, "max_bytes is 1000, it must be a whole number, at least 65,536"),
         ({"max_queued": 0}, "max_queued is 0"),
+        ({"folder": "file/log"}, "cannot be made"),
     ],
 )
-def test_wrong_settings_are_refused(tmp_path: Path, wrong: dict[str, object], message: str) -> None:
-    with pytest.raises(SettingsInvalid, match=message):
-        FeedbackLog(tmp_path, **wrong)  # type: ignore[arg-type]
-
-
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+def test_wrong_settings_are_refused(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingsInvalid, match="cannot be made"):
-        FeedbackLog(tmp_path / "file" / "log")
+    folder = tmp_path / wrong.pop("folder", "log")
+    with pytest.raises(SettingsInvalid, match=message):
+        FeedbackLog(folder, **wrong)
 
 
 def test_a_call_belongs_to_the_latest_answer_of_its_dialogue_that_offered_the_tool() -> None:

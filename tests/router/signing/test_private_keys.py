@@ -47,21 +47,17 @@ def test_an_encrypted_key_needs_its_passphrase(tmp_path: Path, monkeypatch: pyte
         read_signer("build.pem", tmp_path)
 
 
-def test_a_key_may_lie_in_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_may_lie_in_a_variable_and_no_message_and_no_representation_shows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = generate(tmp_path / "build.pem")
-    monkeypatch.setenv("SIGNING", (tmp_path / "build.pem").read_text())
+    pem = (tmp_path / "build.pem").read_text()
+    secret = pem.splitlines()[1]
+    monkeypatch.setenv("SIGNING", pem)
     assert read_signer("${SIGNING}").public == made.public
-    monkeypatch.delenv("SIGNING")
-    with pytest.raises(SettingsInvalid, match="the variable SIGNING is not set"):
-        read_signer("${SIGNING}")
-
-
-def test_no_message_and_no_representation_shows_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = generate(tmp_path / "build.pem")
-    secret = (tmp_path / "build.pem").read_text().splitlines()[1]
     monkeypatch.setenv("BROKEN", f"-----BEGIN PRIVATE KEY-----\n{secret[:-4]}\n-----END PRIVATE KEY-----\n")
-    for source in ("${BROKEN}", (tmp_path / "build.pem").read_text()):
-        with pytest.raises(SettingsInvalid) as refused:
+    for source, told in (("${BROKEN}", "BROKEN"), (pem, "never as its text"), ("${NONE}", "variable NONE is not set")):
+        with pytest.raises(SettingsInvalid, match=told) as refused:
             read_signer(source)
         assert secret[:20] not in str(refused.value)
     assert "sign=" not in repr(made)

@@ -149,6 +149,13 @@ def test_a_file_that_is_swapped_after_it_was_hashed_is_not_served(
         other.write_bytes((folder / RECORDS).read_bytes().replace(b"efund", b"EFUND"))
         other.replace(folder / RECORDS)
 
+    def written_into(folder: Path, *arguments: Any) -> None:
+        compare(folder, *arguments)
+        (folder / RECORDS).write_bytes((folder / RECORDS).read_bytes())
+
+    monkeypatch.setattr(opened_files, "_compare", written_into)
+    with pytest.raises(SnapshotInvalid, match=f"{RECORDS} was changed while it was opened"):
+        Snapshot.open(copied)
     monkeypatch.setattr(opened_files, "_compare", swapped)
     assert Router.open(copied).route("refund the customer", k=1)[0].record == before
     monkeypatch.setattr(opened_files, "_DESCRIPTORS", Path("/nowhere"))

@@ -16,6 +16,7 @@ from router.contract import Expanded
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid
 from router.retrieval.retrievers import DenseRetriever, DenseView, IntentRetriever, ToolVectors
+from router.retrieval.score_normalization import BackgroundScores
 from router.selection import Selection
 from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import apply_overlay
@@ -183,6 +184,18 @@ def test_tokens_are_estimated_in_every_form_and_detail(base: Snapshot) -> None:
     assert overlaid.token_counts.shape == (9, *base.token_counts.shape[1:])
     assert (overlaid.token_counts[-1] > 0).all()
     assert overlaid.token_counts.dtype == base.token_counts.dtype
+
+
+def test_a_new_tool_has_the_mean_background_scores_and_a_changed_one_its_own(base: Snapshot) -> None:
+    statistics = np.arange(16, dtype=np.float32).reshape(2, 8)
+    scored = replace(base, background_scores=BackgroundScores({Signal.NAME: statistics}))
+    changed = replace(_record(base, "github/create_issue"), description="Something else.")
+    overlaid = apply_overlay(scored, Overlay().registered([MEETING, changed]))
+    assert overlaid.background_scores is not None
+    table = overlaid.background_scores.statistics[Signal.NAME]
+    assert [overlaid.records.tool_id(place) for place in (8, 9)] == [changed.tool_id, MEETING.tool_id]
+    assert table[:, :8].tolist() == statistics.tolist()
+    assert table[:, 8:].tolist() == [[0, 3.5], [8, 11.5]]
 
 
 def test_what_was_encoded_before_is_not_encoded_again(base: Snapshot) -> None:
