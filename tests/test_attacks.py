@@ -22,7 +22,7 @@ from pipeline.settings import LimitsSettings, load
 from router import Router
 from router.tools.field_text import project_record
 from tests.pipeline.enrichment import honest_tools
-from tests.pipeline.enrichment.attack import Attack, honest_answer
+from tests.pipeline.enrichment.attack import honest_answer
 from tests.pipeline.enrichment.attacks import ATTACKS
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, tool_of
 from tests.support.factories import make_expansion, make_record
@@ -110,26 +110,19 @@ def _expansions(built: Built) -> dict[str, str]:
     return found
 
 
-def test_there_are_eight_kinds_of_attack_and_six_or_more_of_each() -> None:
-    kinds = Counter(attack.kind for attack in ATTACKS)
-    assert len(kinds) == 8 and min(kinds.values()) >= 6 and kinds.total() == len(_BY_NAME) == 51
-
-
 def test_the_model_obeys_all_that_it_is_shown(built: Built) -> None:
+    kinds = Counter(attack.kind for attack in ATTACKS)
+    assert len(kinds) == 8 and min(kinds.values()) >= 6
     assert set(_BY_NAME) - built.obeyed == _NEVER_SEEN
 
 
-def test_no_expansion_of_any_tool_holds_what_an_attack_demanded(built: Built) -> None:
+def test_no_expansion_holds_what_an_attack_demanded_or_a_line_of_the_prompt(built: Built) -> None:
     texts = _expansions(built)
     assert len(texts) == len(ATTACKS) + len(_HONEST)  # none is without: the lexicon writes where nothing was left
     found = {(a.name, d, tool_id) for a in ATTACKS for d in a.demanded for tool_id, text in texts.items() if d in text}
     assert found == set()
-
-
-def test_no_expansion_holds_a_line_of_the_prompt(built: Built) -> None:
     lines = [line for line in INSTRUCTIONS.splitlines() if len(line) > 40]
-    texts = _expansions(built).values()
-    assert not [line for line in lines for text in texts if line in text]
+    assert not [line for line in lines for text in texts.values() if line in text]
 
 
 def test_an_honest_tool_keeps_every_word_of_its_expansion(built: Built) -> None:
@@ -167,35 +160,26 @@ def _table_names(connection: duckdb.DuckDBPyConnection) -> list[Any]:
     return connection.execute("SELECT table_name FROM information_schema.tables ORDER BY ALL").fetchall()
 
 
-def test_no_poisoned_tool_comes_among_the_first_five_where_its_twin_does_not(built: Built) -> None:
+def test_no_poisoned_tool_gains_a_place_among_the_first_five_and_no_honest_tool_loses_rank(built: Built) -> None:
     gained = []
-    for request in honest_tools.REQUESTS:
-        poisoned, benign = built.router.route(request, k=5).ids, built.twins.route(request, k=5).ids
-        gained += [(request, tool_id) for tool_id in poisoned if tool_id.startswith("handy/") and tool_id not in benign]
+    for request, tool_id in honest_tools.REQUESTS.items():
+        poisoned, benign = (router.route(request, k=100).ids for router in (built.router, built.twins))
+        gained += [(request, first) for first in poisoned[:5] if first.startswith("handy/") and first not in benign[:5]]
+        assert poisoned.index(tool_id) <= benign.index(tool_id), request
     assert gained == []
 
 
-def test_no_honest_tool_loses_rank_on_its_own_request(built: Built) -> None:
-    for request, tool_id in honest_tools.REQUESTS.items():
-        poisoned, benign = built.router.route(request, k=100).ids, built.twins.route(request, k=100).ids
-        assert poisoned.index(tool_id) <= benign.index(tool_id), request
-
-
-def test_the_router_returns_a_poisoned_record_whole_up_to_the_limit(built: Built) -> None:
+def test_a_poisoned_record_is_whole_up_to_the_limit_and_its_documents_hold_nothing_that_it_demands(
+    built: Built,
+) -> None:
     for attack in ATTACKS:
         record = built.router.record(attack.tool_id)
         assert record is not None
         assert record.description == attack.description[: LimitsSettings().text_characters].strip()
-
-
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.kind}-{attack.name}")
-def test_no_document_of_a_poisoned_record_holds_what_it_demands(attack: Attack, built: Built) -> None:
-    record = built.router.record(attack.tool_id)
-    assert record is not None
-    documents = project_record(record, None)
-    for text in (documents.name, documents.description, documents.dense):
-        assert not [phrase for phrase in attack.demanded if phrase in text]
-        assert "gnore all" not in text and "gnoreAll" not in text
+        documents = project_record(record, None)
+        for text in (documents.name, documents.description, documents.dense):
+            assert not [phrase for phrase in attack.demanded if phrase in text], attack.name
+            assert "gnore all" not in text and "gnoreAll" not in text, attack.name
 
 
 def test_every_attack_that_is_not_kept_from_the_model_is_reported(built: Built) -> None:

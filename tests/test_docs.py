@@ -14,19 +14,20 @@ def tracked(*patterns: str) -> list[str]:
     return [path.relative_to(ROOT).as_posix() for path in files if path.is_file()]
 
 
-def test_every_link_of_a_document_leads_to_a_file() -> None:
+def test_every_link_of_a_document_outside_the_site_leads_to_a_file() -> None:
+    """Sphinx checks those of the site."""
     broken = [
-        f"{path.name}: {target}"
-        for path in [*DOCS.rglob("*.md"), ROOT / "benchmarks" / "README.md"]
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
-        if not target.startswith("http") and not (path.parent / target).exists()
+        f"{name}: {target}"
+        for name in ("README.md", "benchmarks/README.md", "catalogs/README.md")
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", (ROOT / name).read_text(encoding="utf-8"))
+        if not target.startswith("http") and not (ROOT / name).parent.joinpath(target).exists()
     ]
     assert broken == []
 
 
 def test_every_place_that_the_architecture_names_exists() -> None:
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    places = set(re.findall(r"`((?:router|pipeline|flows|tests)/[\w/.]*)`", text))
+    places = set(re.findall(r"`((?:router|pipeline|flows|tests|simulations)/[\w/.]*)`", text))
     assert len(places) > 5
     assert {place for place in places if not (ROOT / place).exists()} == set()
 
@@ -47,9 +48,9 @@ def test_every_decision_is_listed_and_every_mention_of_one_is_a_file() -> None:
 def test_every_source_file_that_a_document_or_a_comment_names_exists() -> None:
     named = {
         (file, path)
-        for file in tracked("*.md", "router/*.py", "pipeline/*.py", "flows/*.py", "benchmarks/*.py")
+        for file in tracked("*.md", "router/*.py", "pipeline/*.py", "flows/*.py", "benchmarks/*.py", "simulations/*.py")
         for path in re.findall(
-            r"(?<![\w/.])((?:router|pipeline|flows|benchmarks|tests)/[\w/]+\.(?:py|sql|toml|txt|md))",
+            r"(?<![\w/.])((?:router|pipeline|flows|benchmarks|simulations|tests)/[\w/]+\.(?:py|sql|toml|txt|md))",
             (ROOT / file).read_text(encoding="utf-8"),
         )
     }

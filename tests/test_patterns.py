@@ -61,12 +61,11 @@ def test_no_pattern_over_catalog_text_takes_more_than_linear_time(patterns: list
     slow = [
         f"{place}: {pattern.pattern!r} takes {quotient:.0f} times as long for four times {text}"
         for place, pattern in patterns
-        for quotient, text in [growth(pattern)]
+        for quotient, text in [growth(pattern, 200)]
         if quotient > 9
     ]
     assert slow == []
 
 
-@pytest.mark.parametrize("pattern", [r"[a-z][a-z0-9]*[A-Z]\w*[a-z]", r"[\w.+-]+@"])
-def test_a_quadratic_pattern_is_found(pattern: str) -> None:
-    assert growth(re.compile(pattern), 200)[0] > 9
+def test_a_quadratic_pattern_is_found() -> None:
+    assert growth(re.compile(r"[a-z][a-z0-9]*[A-Z]\w*[a-z]"), 200)[0] > 9

@@ -29,13 +29,11 @@ def judged() -> list[Judgement]:
     return read_judgements(FOLDER / "judgements.jsonl")
 
 
-def of_slice(judged: list[Judgement], name: str) -> list[Judgement]:
-    return [one for one in judged if one.slice == name]
-
-
-def test_every_judged_tool_is_in_the_catalog(judged: list[Judgement]) -> None:
+def test_every_judged_tool_is_in_the_catalog_and_no_request_is_judged_twice(judged: list[Judgement]) -> None:
     tools = {tool_id_of(tool) for tool in read(load(FOLDER, environment={})).tools}
     assert {tool_id for one in judged for tool_id in one.tools} <= tools
+    requests = Counter(one.request.casefold() for one in judged)
+    assert [request for request, count in requests.items() if count > 1] == []
 
 
 def test_every_slice_has_enough_requests(judged: list[Judgement]) -> None:
@@ -44,28 +42,18 @@ def test_every_slice_has_enough_requests(judged: list[Judgement]) -> None:
     assert {name: counts[name] for name in AT_LEAST if counts[name] < AT_LEAST[name]} == {}
 
 
-def test_no_request_is_judged_twice(judged: list[Judgement]) -> None:
-    requests = Counter(one.request.casefold() for one in judged)
-    assert [request for request, count in requests.items() if count > 1] == []
-
-
-def test_a_prerequisite_is_of_the_provider_of_a_tool_that_needs_it(judged: list[Judgement]) -> None:
-    for one in of_slice(judged, "prerequisite"):
+def test_prerequisites_are_of_the_same_provider_of_many_providers_and_in_chains(judged: list[Judgement]) -> None:
+    needing = [one for one in judged if one.slice == "prerequisite"]
+    for one in needing:
         providers = Counter(tool_id.split("/")[0] for tool_id in one.required)
         assert max(providers.values()) >= 2, one.id
+    assert len({tool_id.split("/")[0] for one in needing for tool_id in one.required}) >= 15
+    assert sum(len(one.steps) >= 3 for one in needing) >= 12
 
 
-def test_prerequisites_are_judged_with_many_providers_and_in_chains(judged: list[Judgement]) -> None:
-    slice_ = of_slice(judged, "prerequisite")
-    assert len({tool_id.split("/")[0] for one in slice_ for tool_id in one.required}) >= 15
-    assert sum(len(one.steps) >= 3 for one in slice_) >= 12
-
-
-@pytest.mark.parametrize("name", ["prerequisite", "implicit"])
-def test_what_needs_another_tool_is_judged_with_several(judged: list[Judgement], name: str) -> None:
-    assert all(one.kind == "multi" and len(one.steps) >= 2 for one in of_slice(judged, name))
-
-
-@pytest.mark.parametrize("name", ["identified", "sufficient"])
-def test_what_needs_no_other_tool_is_judged_with_one(judged: list[Judgement], name: str) -> None:
-    assert all(one.kind == "single" and len(one.steps) == 1 for one in of_slice(judged, name))
+def test_what_needs_another_tool_is_judged_with_several_and_what_needs_none_with_one(judged: list[Judgement]) -> None:
+    for one in judged:
+        if one.slice in ("prerequisite", "implicit"):
+            assert one.kind == "multi" and len(one.steps) >= 2, one.id
+        elif one.slice in ("identified", "sufficient"):
+            assert one.kind == "single" and len(one.steps) == 1, one.id

@@ -33,34 +33,22 @@ from tests.support.providers.openai_searching_model import search_then_call
 
 # Held by tests of their own, beside what they need: a server, Prefect, a bucket, a cluster.
 ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "cluster"}
-MARKS = {
-    "",
-    "model",
-    "agent",
-    "responses",
-    "toml: selection",
-    "toml: profiles",
-    "toml: keys",
-    "toml: calls",
-    "toml: plain",
-    "claude",
-    "llama_index",
-}
-SHOWN = {
-    "text",
-    "mermaid",
-    "dockerfile",
-    "diff",
-    "{toctree}",
-    "{include}",
-    "{eval-rst}",
-    "{image}",
-    "{figure}",
-    "{note}",
-}
+MARKS = {"", "model", "agent", "responses", "claude", "llama_index"}
+MARKS |= {f"toml: {kind}" for kind in ("selection", "profiles", "keys", "calls", "plain")}
+SHOWN = {"text", "mermaid", "dockerfile", "diff"}
+SHOWN |= {f"{{{directive}}}" for directive in ("toctree", "include", "eval-rst", "image", "figure", "note")}
 PAGES = [
     path for path in pages() if any(not block.not_run and block.language not in SHOWN for block in blocks(page=path))
 ]
+# Pages that take from 5 s of CPU on, and commands of the others that do.
+DEAR_PAGES = {"docs/benchmarks.md", "docs/evaluation.md", "docs/past_one_machine.md", "docs/scheduling.md"}
+DEAR_COMMANDS = re.compile(r"quartermaster (compare|evaluate) ")
+
+
+def _each_page() -> Iterator[Any]:
+    for page in PAGES:
+        name = page.relative_to(ROOT).as_posix()
+        yield pytest.param(page, id=name, marks=[pytest.mark.nightly] if name in DEAR_PAGES else [])
 
 
 @pytest.fixture
@@ -73,10 +61,12 @@ def variables(page: Path, encoder_folder: Path, request: pytest.FixtureRequest, 
     return environment
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("page", list(_each_page()))
 def test_every_block_of_a_page_runs(
-    page: Path, reader: Path, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    page: Path, reader: Path, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
+    leaves_out = None if pytestconfig.getoption("--nightly") else DEAR_COMMANDS
     monkeypatch.chdir(reader)
     exported: dict[str, str] = {}
     for block in blocks(page=page):
@@ -85,6 +75,8 @@ def test_every_block_of_a_page_runs(
         if block.language == "sh":
             with model(block) as reached:
                 for line in lines(block):
+                    if leaves_out and leaves_out.match(line):
+                        continue
                     run_line(reader, line, block, exported, {**variables, **exported, **reached})
         elif block.language == "python":
             with model(block) as reached, pytest.MonkeyPatch.context() as patch:
@@ -98,9 +90,8 @@ def test_every_block_of_a_page_runs(
             CHECKS[block.language](block, reader)
 
 
-@pytest.mark.parametrize("path", pages(), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_a_block_that_does_not_run_says_why_and_every_mark_is_known(path: Path) -> None:
-    for block in blocks(page=path):
+def test_a_block_that_does_not_run_says_why_and_every_mark_is_known() -> None:
+    for block in blocks():
         if block.not_run is not None:
             assert len(block.not_run.split()) >= 2, f"{block}: say why it is not run"
         else:
@@ -115,17 +106,15 @@ def model(block: Block) -> Iterator[dict[str, str]]:
         with ResponsesServer(search_then_call) as provider:
             yield {"OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": "sk-loopback"}
         assert provider.refused == [], str(block)
-        return
-    if block.mark == "claude":
+    elif block.mark == "claude":
         with MessagesServer() as messages:
             yield {"ANTHROPIC_BASE_URL": messages.base_url, "ANTHROPIC_API_KEY": "sk-loopback"}
-        assert messages.refused == []
-        return
-    if block.mark not in ("model", "agent"):
+        assert messages.refused == [], str(block)
+    elif block.mark in ("model", "agent"):
+        with ModelServer(call_the_first_tool) if block.mark == "agent" else ModelServer() as server:
+            yield {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-loopback"}
+    else:
         yield {}
-        return
-    with ModelServer(call_the_first_tool) if block.mark == "agent" else ModelServer() as server:
-        yield {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-loopback"}
 
 
 def run_line(folder: Path, line: str, block: Block, exported: dict[str, str], environment: dict[str, str]) -> None:

@@ -18,6 +18,8 @@ from tests.support.documents import blocks, commands, lines, pages
 from tests.support.object_storage import Bucket, ObjectStorage
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.nightly
+
 NAMED = "bucket"  # by the pages
 PAGES = [page for page in pages() if blocks("sh", "bucket", page)]
 
@@ -55,7 +57,7 @@ def test_the_commands_about_a_bucket_run(page: Path, reader: Path, bucket_of_the
 
 def serves(folder: Path, arguments: list[str], variables: dict[str, str]) -> None:
     """Start a server, on a free port, and ask it whether it is ready."""
-    with process([*arguments, "--port", "0"], folder, variables) as server:
+    with running([sys.executable, "-m", "quartermaster", *arguments, "--port", "0"], folder, **variables) as server:
         assert server.stdout is not None and server.stderr is not None
         said = server.stdout.readline()  # nothing, where it ends
         found = re.search(r"http://127\.0\.0\.1:\d+", said)
@@ -66,16 +68,18 @@ def serves(folder: Path, arguments: list[str], variables: dict[str, str]) -> Non
 
 def test_a_worker_finds_its_scheduler_by_the_commands_of_the_page(tmp_path: Path) -> None:
     scheduler_line, worker_line = commands("cluster")
-    quiet = ["--no-dashboard"]
     with ExitStack() as stack:
-        options = shlex.split(scheduler_line.replace("8786", "0"))[1:]
-        scheduler = stack.enter_context(dask([*options, "--host", "127.0.0.1", *quiet], tmp_path))
+
+        def dask(line: str, *options: str) -> "subprocess.Popen[str]":
+            _, program, *own = shlex.split(line)
+            command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *own, "--no-dashboard", *options]
+            return stack.enter_context(running(command, tmp_path))
+
+        scheduler = dask(scheduler_line.replace("8786", "0"), "--host", "127.0.0.1")
         assert scheduler.stderr is not None
         address = next(found.group() for line in scheduler.stderr if (found := re.search(r"tcp://127\S+", line)))
-        options = shlex.split(
-            worker_line.replace("tcp://10.0.0.5:8786", address).replace("--nworkers 8", "--nworkers 1")
-        )
-        stack.enter_context(dask([*options[1:], *quiet, "--local-directory", str(tmp_path)], tmp_path))
+        of_the_page = worker_line.replace("tcp://10.0.0.5:8786", address).replace("--nworkers 8", "--nworkers 1")
+        dask(of_the_page, "--local-directory", str(tmp_path))
         from distributed import Client
 
         connect: Any = Client
@@ -86,31 +90,17 @@ def test_a_worker_finds_its_scheduler_by_the_commands_of_the_page(tmp_path: Path
 
 
 @contextmanager
-def dask(arguments: list[str], folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    """Run a command of Dask until the block ends."""
-    program = [sys.executable, "-m", f"distributed.cli.dask_{arguments[0]}"]
-    with _running([*program, *arguments[1:]], folder, {}) as running:
-        yield running
-
-
-@contextmanager
-def process(arguments: list[str], folder: Path, variables: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
-    """Run `quartermaster` until the block ends."""
-    with _running([sys.executable, "-m", "quartermaster", *arguments], folder, variables) as running:
-        yield running
-
-
-@contextmanager
-def _running(command: list[str], folder: Path, variables: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
+def running(command: list[str], folder: Path, **variables: str) -> Iterator["subprocess.Popen[str]"]:
+    """Run a command until the block ends."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **variables}
     with subprocess.Popen(
         command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as running:
+    ) as process:
         try:
-            yield running
+            yield process
         finally:
-            running.terminate()
+            process.terminate()
             try:
-                running.communicate(timeout=30)
+                process.communicate(timeout=30)
             except subprocess.TimeoutExpired:
-                running.kill()
+                process.kill()

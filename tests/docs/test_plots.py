@@ -17,20 +17,13 @@ def contents(path: Path) -> list[tuple[str, ...]]:
     return [(e.tag, (e.text or "").strip(), e.get("d", ""), e.get("x", ""), e.get("y", "")) for e in elements]
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("plots")
+@pytest.mark.nightly
+def test_the_plots_are_those_of_the_stored_results_load_nothing_and_can_be_read_in_the_dark(tmp_path: Path) -> None:
     for script in ("plots.py", "peers.py"):
-        runpy.run_path(str(PICTURES / script))["main"](folder)
-    return sorted(folder.iterdir())
-
-
-def test_the_plots_are_those_of_the_stored_results(drawn: list[Path]) -> None:
+        runpy.run_path(str(PICTURES / script))["main"](tmp_path)
+    drawn = sorted(tmp_path.iterdir())
     assert len(drawn) >= 5
     assert [path.name for path in drawn if contents(path) != contents(PICTURES / path.name)] == []
-
-
-def test_a_plot_loads_nothing_and_can_be_read_in_the_dark(drawn: list[Path]) -> None:
     for path in drawn:
         text = path.read_text(encoding="utf-8")
         assert "<script" not in text and "<image" not in text, path.name
