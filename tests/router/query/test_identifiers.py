@@ -11,54 +11,36 @@ from router.query.identifiers import find_identifiers
 from router.tools.implicit_needs import ImplicitNeed
 from tests.support.adversarial import growth
 
+OPAQUE = [
+    *("refund charge ch_3Nf8", "open https://example.com/orders/5", "close MOB-77", "merge !92"),
+    *("what is in 5f0c6f2e-8f1c-4f63-9d0b-2f6f1f3c9a11", "delete the post with id 7", "track 4711223344"),
+    *("look up B00EXAMPLE1", "patient #9"),
+]
+OF_A_PATIENT = ["is patient 123 in today", "orders of patient no. 17", "Patients: 44"]
+NEITHER = [
+    *("who directed Titanic", "the best films of 1994", "ten songs by Bowie", "meet at 10:30 on 2026-02-14"),
+    *("top 5 of 2,000", "COVID-19 films in UTF-8", "flights on 20260214"),
+]
+
 
 @pytest.mark.parametrize(
-    "request_",
+    ("request_", "patient", "anything"),
     [
-        "refund charge ch_3Nf8",
-        "open https://example.com/orders/5",
-        "close MOB-77",
-        "merge !92",
-        "what is in 5f0c6f2e-8f1c-4f63-9d0b-2f6f1f3c9a11",
-        "delete the post with id 7",
-        "track 4711223344",
-        "look up B00EXAMPLE1",
+        *((request_, True, True) for request_ in OPAQUE),
+        *((request_, True, False) for request_ in OF_A_PATIENT),
+        *((request_, False, False) for request_ in NEITHER),
     ],
 )
-def test_an_opaque_identifier_stands_for_any_thing(request_: str) -> None:
-    assert find_identifiers(request_).has("anything")
-
-
-@pytest.mark.parametrize(
-    "request_", ["is patient 123 in today", "orders of patient no. 17", "Patients: 44", "patient #9"]
-)
-def test_a_number_after_a_noun_identifies_that_thing_alone(request_: str) -> None:
+def test_opaque_identifiers_stand_for_any_thing_numbers_for_their_noun_and_dates_and_counts_for_none(
+    request_: str, patient: bool, anything: bool
+) -> None:
     found = find_identifiers(request_)
-    assert found.has("patient")
-    assert not found.has("film") or "#" in request_
+    assert (found.has("patient"), found.has("film")) == (patient, anything)
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        "who directed Titanic",
-        "the best films of 1994",
-        "ten songs by Bowie",
-        "meet at 10:30 on 2026-02-14",
-        "top 5 of 2,000",
-        "COVID-19 films in UTF-8",
-    ],
-)
-def test_names_years_times_and_counts_identify_nothing(request_: str) -> None:
-    assert not find_identifiers(request_).has("film")
-
-
-def test_a_point_on_earth_is_told_by_its_two_decimals() -> None:
+def test_a_request_says_a_point_on_earth_and_that_it_speaks_of_the_callers_own() -> None:
     assert find_identifiers("weather at 48.85, 2.35").point
     assert not find_identifiers("weather in Paris at 10.30").point
-
-
-def test_a_request_speaks_of_the_callers_own() -> None:
     assert find_identifiers("add it to my playlist").says_mine
     assert not find_identifiers("I like mynah birds").says_mine
 

@@ -38,48 +38,41 @@ def test_an_ending_shows_its_need(request_: str) -> None:
     assert (need, text) in [(one.needs[0], one.text) for one in find_implicit_needs(request_)]
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        "how do I save money on energy",
-        "what does /tmp/report.md contain",
-        "show what is stored in /projects/README.md",
-        "convert slides.pptx to another format",
-        "tell me what the weather is like",
+NONE = [
+    *("how do I save money on energy", "what does /tmp/report.md contain", "convert slides.pptx to another format"),
+    *("show what is stored in /projects/README.md", "tell me what the weather is like", "play a song on my own terms"),
+    *(
         "I cannot tell the difference",
         "they'll text me a code",
         "read my mail about the invoice",
-        "a friend wants to send me a photo",
-        "check these leaked passwords",
-        "enter it in my work log into the night",
-        "play a song on my own terms",
         "let me know the price",
-        "tell the customer below his ticket",
-        "add him with email noor@b.example",
+    ),
+    *("a friend wants to send me a photo", "check these leaked passwords", "enter it in my work log into the night"),
+    *("tell the customer below his ticket", "add him with email noor@b.example", "the stop by me"),
+    *(
         "first name Ann, email ann@b.example",
         "SELECT name, email FROM subscribers",
         "list the groups, ordered by email",
-        "I don't want to mail him twice",
-        "what did we text everyone about it",
-        "star the repository from my account",
-        "I'll add the text myself",
-        "the stop by me",
-    ],
-)
+    ),
+    *("I don't want to mail him twice", "what did we text everyone about it", "star the repository from my account"),
+    "I'll add the text myself",
+]
+
+
+@pytest.mark.parametrize("request_", NONE)
 def test_words_of_a_need_alone_show_none(request_: str) -> None:
     assert find_implicit_needs(request_) == ()
 
 
-def test_sending_without_a_medium_is_met_by_a_mail_or_a_message() -> None:
-    (shown,) = find_implicit_needs("find the cheapest flight and send it to me")
+def test_sending_without_a_medium_is_met_by_a_mail_or_a_message_and_only_wanted_needs_are_sought() -> None:
+    request = "find the cheapest flight and send it to me"
+    (shown,) = find_implicit_needs(request)
     assert shown.needs == (ImplicitNeed.SEND_MAIL, ImplicitNeed.SEND_MESSAGE)
-    (alone,) = find_implicit_needs("find the cheapest flight and send it to me", {ImplicitNeed.SEND_MESSAGE})
+    (alone,) = find_implicit_needs(request, {ImplicitNeed.SEND_MESSAGE})
     assert alone.needs == (ImplicitNeed.SEND_MESSAGE,)
-
-
-def test_only_wanted_needs_are_sought() -> None:
-    assert find_implicit_needs("save today's news to news.txt", ()) == ()
-    assert [one.needs for one in find_implicit_needs("save today's news to news.txt", {ImplicitNeed.CURRENT_TIME})] == [
+    save = "save today's news to news.txt"
+    assert find_implicit_needs(save, ()) == ()
+    assert [one.needs for one in find_implicit_needs(save, {ImplicitNeed.CURRENT_TIME})] == [
         (ImplicitNeed.CURRENT_TIME,)
     ]
 

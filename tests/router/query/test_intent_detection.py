@@ -5,15 +5,21 @@ import pytest
 from router.query.intent_detection import expresses_intent, starts_with_intent
 
 
-@pytest.mark.parametrize("text", ["File a ticket", "please could you also check", "let's see", "then ping Ana"])
-def test_a_demand_opens_with_a_verb_after_courtesies(text: str) -> None:
-    assert starts_with_intent(text, joined=False)
-
-
-@pytest.mark.parametrize("text", ["which is late", "I want the blue one"])
-def test_after_a_bare_comma_a_question_word_or_a_wish_goes_on_with_the_sentence(text: str) -> None:
-    assert starts_with_intent(text, joined=True)
-    assert not starts_with_intent(text, joined=False)
+@pytest.mark.parametrize(
+    ("text", "alone", "joined"),
+    [
+        *(
+            (text, True, True)
+            for text in ("File a ticket", "please could you also check", "let's see", "then ping Ana")
+        ),
+        # After a bare comma they go on with the sentence.
+        *((text, False, True) for text in ("which is late", "I want the blue one")),
+    ],
+)
+def test_a_demand_opens_with_a_verb_and_after_and_with_a_question_or_a_wish(
+    text: str, alone: bool, joined: bool
+) -> None:
+    assert (starts_with_intent(text, joined=False), starts_with_intent(text, joined=True)) == (alone, joined)
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,12 @@ SEVERAL = {
         "Schick dem Kunden eine neue.",
     ),
     "请删除旧的文件。然后发送邮件给王先生。": ("请删除旧的文件。", "然后发送邮件给王先生。"),
+    # A piece that says too little stays with the one before.
+    "find the latest sales report, copy it, and send a summary of sales to Ana": (
+        "find the latest sales report copy it",
+        "send a summary of sales to Ana",
+    ),
 }
-
 ONE = [
     "refund",
     "list the open tickets",
@@ -68,18 +72,17 @@ ONE = [
     "…",
 ]
 
+INTENTS = "Pull the failed payments of May. File a ticket for each customer. Book a room for the meeting."
 LOG = "\n".join(
     f"2024-03-1{day} 01:11:21,107 ERROR [http-nio-8080-exec-4] c.a.web.Handler - failed, code={day}" for day in range(9)
 )
+# Over 150 words.
 MAIL = (
-    "Hi team, hope you all had a good weekend. The migration of the old warehouse is two thirds done. Marketing has "
-    "signed off on the new landing page, although legal still has doubts about the second paragraph. The budget for "
-    "the third quarter was approved with minor cuts in travel. Two of the interns are leaving us in August. The "
-    "customer in Lyon was happy with the workshop. There were some complaints about the parking situation. The printer "
-    "on the second floor is out of order again. Sales numbers for the northern region were above plan for the third "
-    "month in a row, mostly thanks to the renewal of two large accounts. The security audit found nothing serious. "
-    "The lake house was the favourite of the majority for the offsite in the autumn. The old coffee machine went to "
-    "the school around the corner, where the teachers were delighted with it. Kind regards, Helen"
+    "Hi team, hope you all had a good weekend. "
+    + "The migration of the old warehouse is two thirds done. Two of the interns are leaving us in August. "
+    "The customer in Lyon was happy with the workshop. There were some complaints about the parking situation. "
+    * 6
+    + "Kind regards, Helen"
 )
 
 
@@ -93,20 +96,19 @@ def test_a_request_of_one_step_has_no_steps(request_text: str) -> None:
     assert find_steps(request_text) == Steps()
 
 
-def test_a_piece_that_says_too_little_stays_with_the_one_before() -> None:
-    assert find_steps("find the latest sales report, copy it, and send a summary of sales to Ana").texts == (
-        "find the latest sales report copy it",
-        "send a summary of sales to Ana",
-    )
-
-
-def test_what_is_told_weighs_less_than_what_is_asked() -> None:
-    found = find_steps("The espresso machine costs 349 euros. Put the machine into the shop.")
-    assert found.weights == (0.7, 1.0)
-
-
-def test_where_nothing_asks_all_weigh_the_same() -> None:
-    assert find_steps("Lösche die alte Rechnung. Schick dem Kunden eine neue.").weights == (1.0, 1.0)
+@pytest.mark.parametrize(
+    ("request_text", "weights"),
+    [
+        ("The espresso machine costs 349 euros. Put the machine into the shop.", (0.7, 1.0)),
+        ("Lösche die alte Rechnung. Schick dem Kunden eine neue.", (1.0, 1.0)),  # nothing that is known to ask
+        (f"{INTENTS} The Henderson deal counts as won now.", (1.0, 1.0, 1.0, 0.7)),
+        (f"{INTENTS} Email the whole sales team. The Henderson deal counts as won now.", (1.0,) * 5),
+    ],
+)
+def test_what_is_told_weighs_less_than_what_is_asked_unless_much_is(
+    request_text: str, weights: tuple[float, ...]
+) -> None:
+    assert find_steps(request_text).weights == weights
 
 
 @pytest.mark.parametrize(
@@ -118,14 +120,10 @@ def test_of_a_request_around_a_log_what_it_asks_is_kept(request_text: str) -> No
     assert found.share < 0.2
 
 
-def test_of_a_long_mail_its_ends_and_what_it_asks_are_kept() -> None:
-    found = find_steps(f"{MAIL}\n\nPlease put the renewal of both accounts into the CRM")
-    assert found.texts[-1] == "Please put the renewal of both accounts into the CRM"
-    assert len(found) <= 3
-    assert found.share < 0.3
-
-
-def test_of_a_long_request_that_only_tells_its_ends_are_kept() -> None:
+def test_of_a_long_request_its_ends_and_what_it_asks_are_kept() -> None:
+    mail = find_steps(f"{MAIL}\n\nPlease put the renewal of both accounts into the CRM")
+    assert mail.texts[-1] == "Please put the renewal of both accounts into the CRM"
+    assert len(mail) <= 3 and mail.share < 0.3
     told = " ".join(["The old warehouse in Lyon was very cold."] * 30)
     found = find_steps(f"{told} Our new machine costs 349 euros")
     assert found.texts == ("The old warehouse in Lyon was very cold.", "Our new machine costs 349 euros")
@@ -152,10 +150,3 @@ def test_any_text_gives_steps_of_its_own_words(text: str) -> None:
 @pytest.mark.parametrize("text", [", a" * 6000, "a. " * 6000, " " * 20000, "'a" * 9000, '"' * 20000, "and " * 5000])
 def test_a_hostile_text_is_cut_in_linear_time(text: str) -> None:
     assert len(find_steps(text)) <= 8
-
-
-def test_a_statement_among_four_intents_is_a_step_like_them() -> None:
-    intents = "Pull the failed payments of May. File a ticket for each customer. Book a room for the meeting."
-    statement = " The Henderson deal counts as won now."
-    assert find_steps(intents + statement).weights == (1.0, 1.0, 1.0, 0.7)
-    assert find_steps(f"{intents} Email the whole sales team.{statement}").weights == (1.0,) * 5

@@ -10,10 +10,13 @@ import pytest
 
 from router import RECIPES, Normalization, Reranking, Router, Selection
 from router.errors import RequestInvalid
+from router.query.steps import Steps
+from router.retrieval.retrievers import EncodedQuery, Ranking
 from router.search.conversation import UserMessages, combine_messages, user_messages
-from router.search.search import search
+from router.search.search import SearchResult, search
 from router.snapshot.snapshot import Snapshot
 
+DIALOGUE = ["give the customer their money back", "and the same for Bob"]
 # The scores of two messages are comparable where each list's are counted in spreads.
 LEXICAL = replace(RECIPES["lexical"], normalization=Normalization.STANDARD)
 
@@ -51,36 +54,39 @@ def test_what_is_no_dialogue_is_refused_with_its_place(request_: Any, says: str)
         user_messages(request_)
 
 
-@pytest.fixture(scope="module")
-def router(snapshot: Path) -> Router:
-    return Router.open(snapshot)
+def ranked(*pairs: tuple[int, float]) -> SearchResult:
+    """The result of one message whose tools have these scores."""
+    ranking = Ranking.of(np.array([o for o, _ in pairs]), np.array([score for _, score in pairs]))
+    query = EncodedQuery("said", (), None)
+    return SearchResult(query, {}, ranking, (), np.zeros(len(pairs)), Steps(), None, ranking)
+
+
+def test_an_earlier_message_counts_six_tenths_of_the_one_after_it() -> None:
+    combined = combine_messages(ranked((1, 2.0), (2, 1.0)), [ranked((2, 1.0), (3, -1.0)), ranked((4, 1.0), (1, 0.5))])
+    # 1: 2 + .36 × .5; 2: 1 + .6; 4: .36; a score below 0 takes nothing away.
+    assert combined.ranking.ordinals.tolist() == [1, 2, 4, 3]
+    assert combined.ranking.scores.tolist() == pytest.approx([2.18, 1.6, 0.36, 0])
+    assert combined.covered is not None
+    assert combined.covered.gains.tolist() == pytest.approx([0.18, 0.6, 0.36, 0])
+    assert combined.covered.steps.tolist() == [1, 0, 1, -1]
 
 
 def test_a_message_that_says_little_is_answered_by_what_was_said_before(router: Router) -> None:
-    alone = router.route("and the same for Bob", recipe=LEXICAL)
-    dialogue = router.route(["give the customer their money back", "and the same for Bob"], recipe=LEXICAL, k=1)
-    assert "stripe/create_refund" not in alone.ids[:1]
-    assert dialogue.ids == ("stripe/create_refund",)
+    assert "stripe/create_refund" not in router.route(DIALOGUE[1], recipe=LEXICAL).ids[:1]
+    assert router.route(DIALOGUE, recipe=LEXICAL, k=1).ids == ("stripe/create_refund",)
+    # create_refund, "Refunds a charge in full or in part": refund, a, charge; nothing of the latest message.
+    dialogue, selection = ["refund a charge", DIALOGUE[1]], Selection(min_lexical_overlap=3)
+    assert router.route(dialogue, recipe=LEXICAL, selection=selection).ids == ("stripe/create_refund",)
+    request = "pull failed payments, notify the team"
+    assert router.route([request]) == router.route(request)
 
 
-def test_the_latest_message_comes_first_and_the_one_before_it_next(router: Router) -> None:
+def test_the_latest_message_comes_first_and_the_one_before_it_is_its_tools_step(router: Router) -> None:
     routed = router.route(["will it rain tomorrow", "undo a payment"], recipe=LEXICAL, explain=True, k=10)
-    ids = list(routed.ids)
-    assert ids[0] == "stripe/create_refund"
-    assert ids.index("weather/getForecast") < len(ids)
+    assert routed.ids[0] == "stripe/create_refund" and routed.steps == ()
     for tool in routed:
         assert sum(tool.contributions.values()) + tool.gain == pytest.approx(tool.score)
     assert next(tool for tool in routed if tool.tool_id == "weather/getForecast").step == "will it rain tomorrow"
-    assert routed.steps == ()
-
-
-DIALOGUE = ["give the customer their money back", "and the same for Bob"]
-
-
-def test_a_threshold_counts_what_was_said_before(router: Router) -> None:
-    # create_refund, "Refunds a charge in full or in part": refund, a, charge; nothing of the latest message.
-    dialogue, selection = ["refund a charge", "and the same for Bob"], Selection(min_lexical_overlap=3)
-    assert router.route(dialogue, recipe=LEXICAL, selection=selection).ids == ("stripe/create_refund",)
 
 
 def test_the_cosine_of_a_dialogue_is_that_of_its_messages_the_latest_counting_most(snapshot: Path) -> None:
@@ -101,8 +107,3 @@ def test_a_reranker_hears_the_whole_dialogue_the_latest_message_first(snapshot: 
 
     Router.open(snapshot, rerank=Reranking(scorer)).route(DIALOGUE, k=2)
     assert heard == ["and the same for Bob\ngive the customer their money back"]
-
-
-def test_a_dialogue_of_one_message_is_that_message(router: Router) -> None:
-    request = "pull failed payments, notify the team"
-    assert router.route([request]) == router.route(request)

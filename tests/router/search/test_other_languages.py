@@ -36,18 +36,12 @@ def test_english_phrases_count_for_the_text_that_an_english_request_cannot_match
     before, after = (_scores(snapshot, REQUEST, assume=assume) for assume in (False, True))
     assert after["images/rotate"] > before["images/rotate"]
     assert after["billing/upload_invoice"] == before["billing/upload_invoice"]
-
-
-def test_nothing_is_assumed_for_a_request_in_that_language(snapshot: Snapshot) -> None:
-    request = "把我的图片旋转过来"
-    assert _scores(snapshot, request, assume=True) == _scores(snapshot, request, assume=False)
-
-
-def test_what_was_assumed_is_told(snapshot: Snapshot) -> None:
     tool, _ = Router(snapshot).explain(REQUEST, "images/rotate")
     assert tool.assumed > 0
     assert tool.score == pytest.approx(sum(tool.contributions.values()))
 
 
-def test_a_snapshot_of_english_tools_has_no_marks() -> None:
+def test_nothing_is_assumed_for_a_request_in_that_language_or_of_english_tools(snapshot: Snapshot) -> None:
+    request = "把我的图片旋转过来"
+    assert _scores(snapshot, request, assume=True) == _scores(snapshot, request, assume=False)
     assert snapshot_from_records([record for record in RECORDS if record.provider != "images"], {}, None).unread is None
