@@ -87,20 +87,18 @@ def test_what_is_read_is_bounded_and_one_line(text: str, phrases: list[str]) -> 
     assert len(read) <= 1_000 and "\n" not in read
 
 
-@pytest.mark.parametrize(("k", "multiplier"), [(2, 3), (1, 7)])
-def test_a_routers_answer_is_the_best_of_k_times_the_multiplier_by_the_reranker(
-    snapshot: Path, router: Router, k: int, multiplier: int
-) -> None:
+def test_a_routers_answer_is_the_best_of_k_times_the_multiplier_by_the_reranker() -> None:
+    tools = [make_record(f"pay{number}", description="Pay. " * (number % 7 + 1)) for number in range(40)]
     asked: list[str] = []
 
-    def shortest_first(request: str, texts: Sequence[str]) -> list[float]:
+    def longest_first(request: str, texts: Sequence[str]) -> list[float]:
         asked.extend(texts)
-        return [-float(len(text)) for text in texts]
+        return by_length(request, texts)
 
-    routed = Router.open(snapshot, rerank=Reranking(shortest_first, multiplier)).route(REQUEST, k=k)
-    before = router.route(REQUEST, k=k * multiplier)
-    assert len(asked) == k * multiplier and asked[0].startswith("stripe create refund.")
-    best = sorted(range(len(asked)), key=lambda place: (len(asked[place]), place))[:k]
+    routed = Router.from_tools(tools, encoder=None, rerank=Reranking(longest_first, 15)).route("pay", k=2)
+    before = Router.from_tools(tools, encoder=None).route("pay", k=30)
+    assert len(asked) == 30
+    best = sorted(range(30), key=lambda place: (-len(asked[place]), place))[:2]
     assert routed.ids == tuple(before.ids[place] for place in best) and not routed.failed
     assert routed.ms["rerank"] > 0
 
