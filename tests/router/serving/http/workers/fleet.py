@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.places import ROOT
 
 MAIN = "from flows.cli.main import main; main()"
-PATIENCE_S = 120.0
+PATIENCE_S = 50.0
 IDLE_S = 2.0  # the server closes a connection after 5
 
 

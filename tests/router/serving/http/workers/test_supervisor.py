@@ -18,17 +18,9 @@ from router.serving.http.workers.supervisor import Supervisor
 from router.serving.http.workers.wake_up import Signals
 from router.serving.http.workers.worker_process import WorkerProcess, how_it_ended
 
+_TIMES = {"created": None, "read_at": None, "current_at": None}
 STATE = ServingState(
-    problem="",
-    snapshot="s",
-    catalog="c",
-    created=None,
-    tools=1,
-    refusal="",
-    watched=False,
-    read_at=None,
-    current_at=None,
-    cached_requests=0,
+    problem="", snapshot="s", catalog="c", tools=1, refusal="", watched=False, cached_requests=0, **_TIMES
 )
 
 
@@ -108,6 +100,17 @@ def watching(
         worker.theirs.close()
 
 
+@pytest.fixture
+def two(watching: Supervisor) -> list[Worker]:
+    """Two workers that serve."""
+    for _ in range(3):
+        watching.look(lambda _: None)
+        for worker in Worker.made:
+            worker.state = STATE
+    assert len(Worker.made) == 2
+    return list(Worker.made)
+
+
 def test_a_sighup_before_the_first_worker_serves_is_not_forgotten(
     watching: Supervisor, signals: tuple[Signals, socket.socket]
 ) -> None:
@@ -128,14 +131,39 @@ def test_a_sighup_before_the_first_worker_serves_is_not_forgotten(
     assert [worker.cause for worker in Worker.made] == [Cause.RELOADED, None, None]
 
 
-def test_workers_are_not_killed_for_a_silence_in_which_the_supervisor_stood_still_too(
-    watching: Supervisor, monkeypatch: pytest.MonkeyPatch
+def test_a_worker_is_replaced_once_its_successor_serves_and_one_that_cannot_leaves_those_from_before(
+    watching: Supervisor, two: list[Worker], signals: tuple[Signals, socket.socket], caplog: pytest.LogCaptureFixture
 ) -> None:
+    signals[1].send(bytes([signal.SIGHUP]))
+    for _ in range(3):  # however often it looks, one successor at a time
+        watching.look(lambda _: None)
+    (successor,) = Worker.made[2:]
+    assert [worker.cause for worker in two] == [None, None]
+    successor.state = STATE
     watching.look(lambda _: None)
-    (first,) = Worker.made
-    first.state = STATE
+    assert [worker.cause for worker in two] == [Cause.RELOADED, None]
+    Worker.made[3].kill(None)  # the next one dies before it serves
     watching.look(lambda _: None)
-    now = time.monotonic
+    assert [worker.cause for worker in two] == [Cause.RELOADED, None]
+    assert "the new worker cannot serve, so the ones from before go on: was killed by SIGKILL" in caplog.text
+    watching.look(lambda _: None)
+    assert len(Worker.made) == 4
+
+
+def test_a_worker_that_was_killed_is_replaced_at_once(
+    watching: Supervisor, two: list[Worker], caplog: pytest.LogCaptureFixture
+) -> None:
+    two[0].served_since = time.monotonic() - 60
+    two[0].kill(None)
+    watching.look(lambda _: None)
+    assert [worker.place for worker in Worker.made] == [0, 1, 0]
+    assert "worker 1 was killed by SIGKILL; another starts now" in caplog.text
+
+
+def test_workers_are_not_killed_for_a_silence_in_which_the_supervisor_stood_still_too(
+    watching: Supervisor, two: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, now = two[0], time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: now() + 3_600)  # a terminal stopped all of them for an hour
     watching.look(lambda _: None)
     assert first.cause is None

@@ -13,6 +13,28 @@ from tests.support.command_line import started
 from tests.support.publishing import Publications
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes in /proc")
+PROGRAM = Path(__file__).with_name("two_workers.py")
+REQUESTS = ("quartermaster_http_requests_total", "/v1/route", "200", "POST")
+
+
+def test_two_workers_answer_count_together_are_replaced_when_killed_and_end_together(
+    snapshot: Path, tmp_path: Path
+) -> None:
+    with fleet(tmp_path, snapshot, "60", program=PROGRAM) as served:
+        served.wait_for_workers(2)
+        for _ in range(6):
+            served.route()
+        until(lambda: served.metrics()[REQUESTS] == 6, served)  # an answer is counted once it is sent
+        killed, other = served.living
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: served.metrics()["quartermaster_worker_restarts_total", "crashed"] == 1, served)
+        assert served.metrics()[REQUESTS] == 6
+        assert f"worker {killed} was killed by SIGKILL; another starts now" in served.log
+        served.signal(signal.SIGTERM)
+        assert served.process.wait(PATIENCE_S) == 0
+        assert not is_alive(killed) and not is_alive(other)
+        assert list(served.temporary.iterdir()) == []
+        assert "Traceback" not in served.log
 
 
 @pytest.fixture(scope="module")
@@ -42,27 +64,21 @@ def served(office: Publications, selection: Path, tmp_path_factory: pytest.TempP
         yield running
 
 
-def test_one_line_says_what_is_served_and_where(served: Fleet) -> None:
+@pytest.mark.nightly
+def test_the_command_says_what_is_served_and_workers_it_lost_are_counted_on(served: Fleet) -> None:
     assert served.said == f"8 tools of a at http://127.0.0.1:{served.port} with 2 workers\n"
-    assert served.route()["snapshot"] in ("a", "b")
-    assert len(served.living) == 2
-
-
-def test_metrics_are_the_sum_of_all_workers_also_of_killed_ones(served: Fleet) -> None:
-    requests = ("quartermaster_http_requests_total", "/v1/route", "200", "POST")
-    before = served.metrics().get(requests, 0.0)
     for _ in range(6):
         served.route()
-    until(lambda: served.metrics()[requests] == before + 6)  # an answer is counted once it is sent
+    until(lambda: served.metrics()[REQUESTS] == 6, served)
     for pid in served.living:
         os.kill(pid, signal.SIGKILL)
         until(lambda pid=pid: not is_alive(pid))  # type: ignore[misc]
-        assert served.metrics()[requests] == before + 6
+        assert served.metrics()[REQUESTS] == 6
     until(lambda: served.metrics()["quartermaster_worker_restarts_total", "crashed"] == 2, served)
     served.wait_for_workers(2)
-    assert len(list(served.temporary.glob("*/metrics/*.db"))) == 4  # as many as before: counters and histograms
 
 
+@pytest.mark.nightly
 def test_no_request_is_lost_while_the_workers_are_replaced(served: Fleet) -> None:
     before = served.living
     with Load(served) as load:
@@ -72,8 +88,10 @@ def test_no_request_is_lost_while_the_workers_are_replaced(served: Fleet) -> Non
     assert len(load.answers) > 0
     until(lambda: served.metrics()["quartermaster_worker_restarts_total", "reloaded"] == 2, served)
     served.wait_for_workers(2)
+    assert len(list(served.temporary.glob("*/metrics/*.db"))) == 4  # as many as before: counters and histograms
 
 
+@pytest.mark.nightly
 def test_workers_go_on_with_the_settings_from_before_where_new_ones_are_wrong(served: Fleet, selection: Path) -> None:
     before, right = served.living, selection.read_text()
     selection.write_text("block = 7\n")
@@ -90,6 +108,7 @@ def test_workers_go_on_with_the_settings_from_before_where_new_ones_are_wrong(se
     served.wait_for_workers(2)
 
 
+@pytest.mark.nightly
 def test_each_answer_comes_from_one_snapshot_and_all_workers_come_to_serve_the_new_one(
     served: Fleet, office: Publications
 ) -> None:
@@ -104,11 +123,11 @@ def test_each_answer_comes_from_one_snapshot_and_all_workers_come_to_serve_the_n
     until(lambda: ("quartermaster_snapshot_workers", "a") not in served.metrics(), served)
 
 
+@pytest.mark.nightly
 def test_a_worker_that_hangs_is_replaced_and_all_end_where_their_supervisor_is_killed(
     office: Publications, tmp_path: Path
 ) -> None:
-    program = Path(__file__).with_name("two_workers.py")
-    with fleet(tmp_path, office.folder, "5", program=program) as running:
+    with fleet(tmp_path, office.folder, "5", program=PROGRAM) as running:
         running.wait_for_workers(2)
         hung = running.living[0]
         os.kill(hung, signal.SIGSTOP)
@@ -122,16 +141,8 @@ def test_a_worker_that_hangs_is_replaced_and_all_end_where_their_supervisor_is_k
         until(lambda: list(running.temporary.iterdir()) == [], running)
 
 
+@pytest.mark.nightly
 def test_a_server_that_cannot_start_says_why_and_does_not_try_again(tmp_path: Path) -> None:
     done = started(tmp_path, "serve", "http", "--snapshot", tmp_path, "--port", "0", "--workers", "2")
     assert done.returncode == 4, done.stderr
     assert done.stderr.startswith("quartermaster: ") and done.stderr.count("\n") == 1
-
-
-def test_sigterm_ends_all_of_them_and_leaves_nothing(served: Fleet) -> None:  # the last test of this server
-    workers = served.living
-    served.signal(signal.SIGTERM)
-    assert served.process.wait(PATIENCE_S) == 0
-    assert not any(map(is_alive, workers))
-    assert list(served.temporary.iterdir()) == []
-    assert "Traceback" not in served.log
