@@ -8,14 +8,19 @@ TORCH := $(shell sed -nE 's/^models = .*"(torch==[^"]+)".*/\1/p' pyproject.toml)
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-config \
   --override requirements/overrides.txt --custom-compile-command "make lock" $(UPGRADE)
 SAME := -c requirements/development.lock
+# Without its bytecode every process compiles what it imports: a third of the tests' time.
+unexport PYTHONDONTWRITEBYTECODE
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo check compare test test-claude-agent-sdk test-google-adk test-mcp-gateway fuzz lint docs lock clean
+.PHONY: help demo check compare test nightly test-wheel test-claude-agent-sdk test-google-adk test-mcp-gateway fuzz lint docs lock clean
 
 help:
 	@echo "make demo     set up, build catalogs/demo, answer a request and say why"
-	@echo "make check    lint, types and the fast tests, in under a minute"
-	@echo "make test     set up and run the tests"
+	@echo "make check    lint, types and the tests near what the working tree changes, in under a minute"
+	@echo "make test     set up and run the tests, in under four minutes on two cores"
+	@echo "make nightly  run all of them: simulated months, lost servers, every page and example, 1,000 random inputs each"
+	@echo "make test-wheel"
+	@echo "              run the built wheel in environments of the core alone and of each main extra"
 	@echo "make test-google-adk, make test-claude-agent-sdk"
 	@echo "              run the example of a framework that needs an environment of its own"
 	@echo "make test-mcp-gateway"
@@ -89,10 +94,17 @@ demo: $(VENV)/.build
 	@echo '  docs/quickstart.md: from Python, models that write phrases, nightly builds'
 
 check: lint
-	$(BIN)/python -m pytest --fast
+	$(BIN)/python -m pytest --changed
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
+
+nightly: $(VENV)/.test
+	$(BIN)/python -m pytest --nightly --timeout 600
+	$(BIN)/python -m tests.mutations --workers 2
+
+test-wheel: $(VENV)/.test
+	$(BIN)/python -m pytest -n 0 --nightly --timeout 300 tests/separate/test_wheel.py -k "core or build or serve"
 
 # Their packages cannot be installed beside the others, or are as large as all of them.
 test-google-adk: $(VENV)/.test
@@ -119,7 +131,7 @@ compare: .venv-compare/.created
 	$(BIN)/python -m benchmarks.compare $(FOLDERS)
 
 fuzz: $(VENV)/.test
-	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile fuzz
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile nightly
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -46,6 +46,7 @@ def run_tests(tree: Path, tests: tuple[str, ...], selection: str = "") -> tuple[
     """Run the gated tests; return how many failed and how many passed. Raise RuntimeError where none could run."""
     command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "--tb=no", *tests]
     environment = {**os.environ, "PYTHONPATH": str(tree)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each run would compile everything
     try:
         ended = subprocess.run(
             [*command, "-k", selection], cwd=tree, env=environment, capture_output=True, text=True, timeout=LIMIT

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.settings import CatalogSettings
-
 if TYPE_CHECKING:
+    from pipeline.settings import CatalogSettings
     from pipeline.sources.transport.approval import CatalogCommand
 
 AllowCommands = Annotated[
@@ -23,7 +22,7 @@ NoCommands = Annotated[
 ]
 
 
-def permit_commands(settings: CatalogSettings, *, allow: bool, may_ask: bool = True) -> None:
+def permit_commands(settings: "CatalogSettings", *, allow: bool, may_ask: bool = True) -> None:
     """Print the commands of a catalog, and ask about new ones where a person can answer.
 
     Raises SettingsInvalid where a new command is not allowed.
@@ -37,7 +36,7 @@ def permit_commands(settings: CatalogSettings, *, allow: bool, may_ask: bool = T
     require_approved(settings, allow=allow)
 
 
-def show_commands(settings: CatalogSettings) -> "tuple[CatalogCommand, ...]":
+def show_commands(settings: "CatalogSettings") -> "tuple[CatalogCommand, ...]":
     """Print the commands of a catalog on standard error, and return those that were not allowed before."""
     from flows.output.terminal import err, plain_text
     from pipeline.sources.transport.approval import commands_of, not_approved

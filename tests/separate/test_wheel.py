@@ -1,0 +1,173 @@
+"""The built wheel, installed alone and with each extra: a command works there, or names the extra that it needs.
+
+The packages come from the cache of uv, which `make test` fills. `make test-wheel` tries the core, `build` and `serve`,
+`make nightly` every other extra too.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+
+pytestmark = pytest.mark.nightly
+
+EXTRAS = [*tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]]
+UV = Path(sys.executable).with_name("uv")
+PACKAGES = ("quartermaster", "router", "pipeline", "flows")
+# Each with what it takes: `{demo}` is the demo's folder of snapshots, `{tools}` a file of tools.
+COMMANDS = {
+    "build": "build {tools}",
+    "search": "search refund --snapshot {demo}",
+    "explain": "explain refund --snapshot {demo}",
+    "call": "call stripe/createRefund --snapshot {demo} --dry-run",
+    "inspect": "inspect stripe/createRefund --workspace {workspace}",
+    "evaluate": "evaluate --bench {bench} --snapshot {demo}",
+    "compare": "compare --snapshot {demo} --snapshot {demo} --bench {bench}",
+    "train": "train {tools} --out encoder",
+    "snapshots": "snapshots --workspace {workspace}",
+    "push": "push --help",
+    "pull": "pull --help",
+    "quarantine": "quarantine --workspace {workspace}",
+    "feedback": "feedback --help",
+    "schedule": "schedule --help",
+    "login": "login --help",
+    "serve http": "serve http --help",
+    "serve mcp": "serve mcp --help",
+    "ledger": "ledger check --workspace {workspace}",
+    "keys": "keys --help",
+    "tokens": "tokens --help",
+}
+# What works without any extra.
+OF_THE_CORE = (
+    "search",
+    "explain",
+    "evaluate",
+    "compare",
+    "snapshots",
+    "push",
+    "pull",
+    "feedback",
+    "login",
+    "keys",
+    "tokens",
+)
+
+
+def outside() -> dict[str, str]:
+    """The variables of the machine: without the certificate of the tests, and with pip's index for uv."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("SSL_CERT_")}
+    pip = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
+    index = subprocess.run(pip, env=variables, capture_output=True, text=True).stdout.strip()
+    return {**variables, "UV_DEFAULT_INDEX": index} if index else variables
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the working tree."""
+    folder = tmp_path_factory.mktemp("wheel")
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, folder)
+    build = [UV, "build", "-q", "--wheel", "--no-build-isolation", "--python", sys.executable, folder]
+    subprocess.run(build, check=True)
+    return next((folder / "dist").glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that gives the programs of an environment with an extra ("" for none), in locked versions."""
+    made: dict[str, Path] = {}
+
+    def install(extra: str) -> Path:
+        if extra not in made:
+            folder = tmp_path_factory.mktemp("environment") / (extra or "core")
+            subprocess.run([UV, "venv", "--no-config", "-q", "--python", sys.executable, folder], check=True)
+            target = f"{wheel}[{extra}]" if extra else wheel
+            command = [UV, "pip", "install", "--no-config", "--native-tls", "-q", "--python", folder / "bin" / "python"]
+            locked = ["-c", ROOT / "requirements" / "development.lock"]
+            subprocess.run([*command, *locked, target], check=True, env=outside())
+            made[extra] = folder / "bin"
+        return made[extra]
+
+    return install
+
+
+@pytest.fixture(scope="session")
+def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The demo, built by the environment of the tests, and a file of tools."""
+    workspace = tmp_path_factory.mktemp("demo")
+    bench = ROOT / "catalogs" / "demo"
+    command = [sys.executable, "-m", "quartermaster", "build", bench, "--workspace", workspace]
+    subprocess.run(command, check=True, capture_output=True)
+    tools = workspace / "tools.jsonl"
+    tools.write_text(json.dumps({"name": "send_mail", "description": "Send a mail."}) + "\n", encoding="utf-8")
+    return {"workspace": workspace, "demo": workspace / "snapshots" / "demo", "bench": bench, "tools": tools}
+
+
+def run(program: Path, arguments: str, folder: Path, places: dict[str, Path]) -> "subprocess.CompletedProcess[str]":
+    """Run a command of an environment in a folder that has nothing of the checkout."""
+    words = [word.format(**places) for word in arguments.split()]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "COLUMNS": "200"}
+    return subprocess.run([program, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_in_the_core_alone_a_command_works_or_names_its_extra(
+    command: str, installed: Callable[[str], Path], places: dict[str, Path], tmp_path: Path
+) -> None:
+    program = installed("") / "quartermaster"
+    helped = run(program, f"{command} --help", tmp_path, places)
+    assert helped.returncode == 0 and "Usage:" in helped.stdout, helped.stderr
+    done = run(program, COMMANDS[command], tmp_path, places)
+    if command in OF_THE_CORE or COMMANDS[command].endswith("--help"):
+        assert done.returncode == 0, done.stderr
+    else:
+        assert done.returncode == 2 and "pip install '.[" in done.stderr, (done.returncode, done.stderr)
+
+
+def test_the_core_alone_says_its_version(installed: Callable[[str], Path], tmp_path: Path) -> None:
+    done = run(installed("") / "quartermaster", "--version", tmp_path, {})
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["build", "inspect", "ledger", "quarantine"])
+def test_with_build_a_catalog_is_built_and_inspected(
+    command: str, installed: Callable[[str], Path], places: dict[str, Path], tmp_path: Path
+) -> None:
+    done = run(installed("build") / "quartermaster", COMMANDS[command], tmp_path, places)
+    assert done.returncode == 0, done.stderr
+
+
+def test_with_serve_the_server_answers_over_http(
+    installed: Callable[[str], Path], places: dict[str, Path], tmp_path: Path
+) -> None:
+    command = [installed("serve") / "quartermaster", "serve", "http", "--snapshot", places["demo"], "--port", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            address = next(word for line in server.stderr for word in line.split() if word.startswith("http://"))
+            with urllib.request.urlopen(f"{address.rstrip('/')}/healthz", timeout=20) as answer:
+                assert answer.status == 200
+        finally:
+            server.terminate()
+            server.communicate(timeout=20)
+
+
+@pytest.mark.parametrize("extra", [extra for extra in EXTRAS if extra not in ("test", "catalogs")])
+def test_with_an_extra_alone_no_command_breaks(
+    extra: str, installed: Callable[[str], Path], places: dict[str, Path], tmp_path: Path
+) -> None:
+    program = installed(extra) / "quartermaster"
+    for command, arguments in COMMANDS.items():
+        done = run(program, arguments, tmp_path, places)
+        assert done.returncode != 70 and "Traceback" not in done.stderr, (command, done.stderr)
