@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from router import Router
 from router.signing.ed25519 import Signer
 from router.signing.private_keys import generate
 from router.store import sign_manifest
@@ -17,6 +18,10 @@ class SignedOffice(Publications):
         self.signer: Signer = generate(workspace / "office.pem")
         self.keys = [self.signer.public.text]
         self._number = 0
+
+    def open(self, **options: Any) -> Router:
+        """Open a router that trusts the key."""
+        return Router.open(self.folder, trusted_keys=self.keys, **options)
 
     def signed(self, name: str, **fields: Any) -> Path:
         """Add a signed copy and return its folder."""

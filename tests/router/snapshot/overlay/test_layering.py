@@ -81,18 +81,6 @@ def test_a_removed_tool_is_in_no_list_and_has_no_record(base: Snapshot) -> None:
     assert overlaid.overlay.gone == {"slack/chat_postMessage", "not/there"}
 
 
-def test_a_list_takes_the_snapshots_other_tools_of_that_provider_away(base: Snapshot) -> None:
-    kept = _record(base, "linear/create_issue")
-    overlaid = apply_overlay(base, Overlay().replaced("linear", [kept, record("archive_issue", "linear")]))
-    assert [tool.tool_id for tool in Router(overlaid).tools] == [
-        "github/create_issue",
-        "linear/archive_issue",
-        "linear/create_issue",
-        *(tool["id"] for tool in sorted(TOOLS, key=lambda tool: tool["id"]) if tool["provider"] > "linear"),
-    ]
-    assert list(overlaid.overlay.tools) == ["linear/archive_issue"]
-
-
 def test_ordinals_ids_and_facets_agree(base: Snapshot) -> None:
     overlay = Overlay().registered([MEETING, record("aaa", None)]).removed(["weather/getForecast"])
     overlaid = apply_overlay(base, overlay)
@@ -251,11 +239,6 @@ def test_whatever_a_server_sends_is_refused_or_served(base: Snapshot, name: str,
     overlaid = apply_overlay(base, Overlay().registered(tools))
     assert ids(overlaid, f"x {name}", k=20).count(tools[0].tool_id) == 1
     assert Router(overlaid).record(tools[0].tool_id) == tools[0]
-
-
-def test_an_overlay_over_an_overlay_is_refused(base: Snapshot) -> None:
-    with pytest.raises(ValueError, match="has an overlay already"):
-        apply_overlay(apply_overlay(base, Overlay().registered([MEETING])), Overlay().registered([MEETING]))
 
 
 def _record(snapshot: Snapshot, tool_id: str) -> Any:

@@ -141,21 +141,6 @@ def test_whatever_is_changed_each_id_serves_once_as_it_was_said_last(
     )
 
 
-def test_a_reload_lays_the_overlay_over_the_new_snapshot_and_leaves_out_what_that_has(office: Publications) -> None:
-    reloading = ReloadingSnapshot.open(office.folder)
-    reloading.change(
-        lambda overlay: overlay.registered([tool("alpha"), tool("beta")], "late").removed(["slack/chat_postMessage"])
-    )
-    office.publish("second")
-    assert reloading.reload() is True
-    assert sorted(reloading.overlay.tools) == ["late/beta"]
-    assert "slack/chat_postMessage" not in served(reloading)
-    assert (served(reloading)["stripe/create_refund"].description, "weather/getForecast" in served(reloading)) == (
-        "Voids it.",
-        False,
-    )
-
-
 def test_a_change_or_a_publication_that_fails_changes_nothing(office: Publications) -> None:
     reloading = ReloadingSnapshot.open(office.folder)
     reloading.change(lambda overlay: overlay.registered([tool("alpha")]))

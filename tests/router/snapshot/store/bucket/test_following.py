@@ -89,20 +89,6 @@ def test_a_bucket_that_is_away_is_told_of_once_and_comes_back_by_itself(
     assert router.manifest.snapshot == "b"
 
 
-def test_a_failure_in_the_middle_of_a_pull_leaves_the_old_one_serving(
-    opened: Opened, catalog: BucketCatalog, proxy: FaultyProxy
-) -> None:
-    router = opened()
-    catalog.publish("b")
-    proxy.plan.set(Fault("error", "GET", "*/manifest.json"))
-    look(router)
-    assert router.manifest.snapshot == "a" and router.refusal
-    proxy.plan.set()
-    for _ in range(4):
-        look(router)
-    assert router.manifest.snapshot == "b" and not router.refusal
-
-
 @pytest.mark.parametrize("key", ["*/CURRENT", "*/manifest.json"])
 def test_nobody_waits_for_a_bucket_that_hangs(
     opened: Opened, catalog: BucketCatalog, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch, key: str
@@ -135,14 +121,6 @@ def test_closing_in_the_middle_of_a_pull_is_no_refusal(
         router.close()
         looking.join(10)
     assert not looking.is_alive() and caplog.text == ""
-
-
-def test_a_look_at_a_bucket_that_hangs_ends(opened: Opened, proxy: FaultyProxy) -> None:
-    router = opened()
-    proxy.plan.set(Fault("hang", seconds=60))
-    began = time.monotonic()
-    look(router)
-    assert time.monotonic() - began < 10 and "CURRENT" in router.refusal
 
 
 def test_a_router_starts_without_the_bucket_with_what_served_last_and_says_so(

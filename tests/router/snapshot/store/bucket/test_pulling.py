@@ -4,7 +4,6 @@ import errno
 import os
 import shutil
 import stat
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,6 @@ from router.contract import CATALOG_DB, MANIFEST, SIGNATURE, Manifest
 from router.fingerprint import file_sha256
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import downloading, pulling
-from router.snapshot.store.bucket.daemons import Stopped
 from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
 from router.snapshot.store.bucket.place import cache_place
 from router.snapshot.store.bucket.reader import BucketReader
@@ -26,7 +24,6 @@ from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.publishing import Publications, corrupt, sign
 from tests.support.uploading import BucketCatalog
-from tests.support.waiting import until
 
 FILES = "*/files/*"
 
@@ -253,21 +250,3 @@ def test_a_disk_that_fills_up_meanwhile_is_told_of_and_emptied(
     with pytest.raises(SnapshotInvalid, match=r"has no room for a of s3://.*No space left"):
         store.local_folder("a")
     assert not store.cache.pulling.exists()
-
-
-def test_closing_ends_a_pull_at_once(store: BucketReader, proxy: FaultyProxy) -> None:
-    errors: list[OSError] = []
-    proxy.plan.set(Fault("hang", "GET", FILES, seconds=60))
-
-    def pull() -> None:
-        try:
-            store.local_folder("a")
-        except OSError as error:
-            errors.append(error)
-
-    under_way = threading.Thread(target=pull, daemon=True)
-    under_way.start()
-    assert until(lambda: proxy.plan.counts["hang"])
-    store.close()
-    under_way.join(5)
-    assert not under_way.is_alive() and isinstance(errors[0], Stopped)

@@ -1,7 +1,5 @@
 """Changes of CURRENT: one conditional write each, done once whatever answer gets lost, and never over another's."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,7 +17,6 @@ from router.store import SnapshotStore, StoreChanged, StoreUnavailable, decision
 from tests.support.bare_snapshots import write_bare_snapshot
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy
-from tests.support.places import ROOT
 
 Stores = Callable[..., BucketStore]
 
@@ -125,28 +122,6 @@ def taken(stores: list[BucketStore]) -> list[int]:
 
 def test_numbers_are_unique_over_threads_and_machines(stocked: BucketStore, stores: Stores) -> None:
     assert taken([stocked, stocked, stores("two")]) == list(range(4, 4 + 8 * 3))
-
-
-TAKE = """
-import sys
-from pathlib import Path
-from router.snapshot.store.bucket.store import BucketStore
-store = BucketStore(sys.argv[1], Path(sys.argv[2]))
-print(*(store.take_sequence() for _ in range(8)))
-"""
-
-
-@pytest.mark.nightly
-def test_numbers_are_unique_over_processes(stocked: BucketStore, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", TAKE, stocked.label]
-    started = [
-        subprocess.Popen([*command, str(tmp_path / machine / "snapshots/office")], cwd=ROOT, stdout=subprocess.PIPE)
-        for machine in ("three", "four")
-    ]
-    numbers = taken([stocked])
-    for process in started:
-        numbers += map(int, process.communicate()[0].split())
-    assert sorted(numbers) == list(range(4, 4 + 8 * 3))
 
 
 def test_no_publication_is_lost_where_builds_publish_at_once(
