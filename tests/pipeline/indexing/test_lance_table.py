@@ -27,7 +27,7 @@ def vectors() -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int6
     return rows[:TOOLS], rows[TOOLS:], np.arange(0, 5 * TOOLS + 1, 5)
 
 
-def test_a_row_is_a_tools_ordinal_and_centroid_whatever_fragments_hold_them(tmp_path: Path) -> None:
+def test_a_row_is_a_tools_ordinal_and_centroid_and_the_files_are_plain(tmp_path: Path) -> None:
     lancedb = pytest.importorskip("lancedb")
     dense.write_dense(tmp_path, *vectors(), "lancedb")
     rows = lancedb.connect(tmp_path).open_table("candidates").search().with_row_id(True).limit(TOOLS).to_arrow()
@@ -35,20 +35,15 @@ def test_a_row_is_a_tools_ordinal_and_centroid_whatever_fragments_hold_them(tmp_
     documents, phrases, _ = vectors()
     expected = (documents + phrases.reshape(TOOLS, 5, DIM).mean(axis=1)) / 2
     assert np.array(rows["centroid"].to_pylist()) == pytest.approx(expected, abs=0.01)  # int8, then float16
-
-
-def test_the_files_are_plain_and_name_no_folder_of_the_build(tmp_path: Path) -> None:
-    pytest.importorskip("lancedb")
-    dense.write_dense(tmp_path, *vectors(), "lancedb")
-    assert not (tmp_path / contract.CANDIDATES).exists()
-    assert (tmp_path / contract.MOMENTS).exists()
+    assert not (tmp_path / contract.CANDIDATES).exists() and (tmp_path / contract.MOMENTS).exists()
     files = [path for path in (tmp_path / contract.CANDIDATE_TABLE).rglob("*") if path.is_file()]
     assert files
-    for path in files:
+    for path in files:  # no folder of the build is named in them
         assert not name_problem(path.relative_to(tmp_path).as_posix())
         assert str(tmp_path).encode() not in path.read_bytes()
 
 
+@pytest.mark.nightly
 def test_equal_centroids_give_equal_rows_and_an_index_of_its_own(tmp_path: Path) -> None:
     pytest.importorskip("lancedb")
     data = []
@@ -67,15 +62,13 @@ def test_a_small_catalog_needs_no_engine(tmp_path: Path, monkeypatch: pytest.Mon
     assert not (tmp_path / contract.CANDIDATE_TABLE).exists()
 
 
-def test_without_lancedb_a_build_stops_before_it_pays_for_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.vectors.model.find_spec", lambda name: None)
-    with pytest.raises(RunAborted) as raised:
-        resolve_encoder(VectorSettings(engine="lancedb"), SilentProgress())
-    assert "vectors.engine = 'lancedb'" in str(raised.value)
-    assert str(raised.value).endswith(install_command("lancedb"))
-
-
-def test_without_lancedb_a_large_catalog_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_lancedb_a_build_stops_before_it_pays_and_writes_no_large_catalog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "lancedb", None)
+    monkeypatch.setattr("pipeline.vectors.model.find_spec", lambda name: None)
+    with pytest.raises(RunAborted, match=r"vectors\.engine = 'lancedb'") as raised:
+        resolve_encoder(VectorSettings(engine="lancedb"), SilentProgress())
+    assert str(raised.value).endswith(install_command("lancedb"))
     with pytest.raises(SnapshotInvalid, match="not installed"):
         dense.write_dense(tmp_path, *vectors(), "lancedb")

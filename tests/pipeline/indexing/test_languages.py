@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,19 +141,15 @@ def test_a_word_finds_its_other_forms_in_its_language(
     assert ranking.ordinals.tolist() == [0]
 
 
-def test_an_index_without_translations_is_byte_for_byte_the_fields_it_was(tmp_path: Path) -> None:
-    documents = [FieldDocuments("a", "x", "y", "refund a charge", "", ()), _ENGLISH]
-    write_lexical(documents, tmp_path)
-    fields = json.loads((tmp_path / "expansion" / "meta.json").read_text(encoding="utf-8"))["schema"]
-    assert [field["name"] for field in fields] == ["text", "ordinal"]
-    assert fields[0]["options"]["indexing"]["tokenizer"] == "quartermaster"
+def test_only_the_expansion_has_fields_of_other_languages_and_none_without_translations(tmp_path: Path) -> None:
+    def fields(folder: Path, signal: str) -> list[dict[str, Any]]:
+        return list(json.loads((folder / signal / "meta.json").read_text(encoding="utf-8"))["schema"])
 
-
-def test_only_the_expansion_has_fields_of_other_languages(tmp_path: Path) -> None:
     write_lexical([FieldDocuments("a", "x", "y", "z", "", (), {"de": ("hallo",)})], tmp_path, ALL)
-    names = {
-        signal: [f["name"] for f in json.loads((tmp_path / signal / "meta.json").read_text(encoding="utf-8"))["schema"]]
-        for signal in ("name", "description", "expansion")
-    }
-    assert names["name"] == names["description"] == ["text", "ordinal"]
-    assert names["expansion"] == ["text", "text_de", "text_es", "text_ja", "ordinal"]
+    names = {signal: [field["name"] for field in fields(tmp_path, signal)] for signal in ("name", "expansion")}
+    assert names == {"name": ["text", "ordinal"], "expansion": ["text", "text_de", "text_es", "text_ja", "ordinal"]}
+    (tmp_path / "english").mkdir()
+    write_lexical([FieldDocuments("a", "x", "y", "refund a charge", "", ()), _ENGLISH], tmp_path / "english")
+    plain = fields(tmp_path / "english", "expansion")
+    assert [field["name"] for field in plain] == ["text", "ordinal"]
+    assert plain[0]["options"]["indexing"]["tokenizer"] == "quartermaster"

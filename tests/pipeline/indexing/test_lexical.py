@@ -12,15 +12,11 @@ from router.text import terms
 from router.tools.field_text import FieldDocuments
 
 
-def test_a_signal_without_any_text_has_no_index(tmp_path: Path) -> None:
-    written = write_lexical([FieldDocuments("a", "name", "description", "", "", ())], tmp_path)
-    assert tuple(written) == (Signal.NAME, Signal.DESCRIPTION)
-    assert not (tmp_path / "expansion").exists()
-
-
-def test_tools_without_text_keep_their_ordinal(tmp_path: Path) -> None:
+def test_a_signal_without_any_text_has_no_index_and_tools_without_text_keep_their_ordinal(tmp_path: Path) -> None:
     texts = ["", "refund", ""]
-    write_lexical([FieldDocuments(str(i), "x", text, "", "", ()) for i, text in enumerate(texts)], tmp_path)
+    documents = [FieldDocuments(str(i), "x", text, "", "", ()) for i, text in enumerate(texts)]
+    assert tuple(write_lexical(documents, tmp_path)) == (Signal.NAME, Signal.DESCRIPTION)
+    assert not (tmp_path / "expansion").exists()
     ranking = LexicalRetriever.open(tmp_path / "description", 3).rank_terms(terms("refund"), 5)
     assert ranking.ordinals.tolist() == [1]
 
@@ -35,6 +31,7 @@ def test_the_mean_lengths_are_those_that_tantivy_scores_by(tmp_path: Path) -> No
     assert '"description": "avgdl, average length of field"' in said and f'"value": {7 / 3:.5}' in said
 
 
+@pytest.mark.nightly
 def test_ten_thousand_tools_lie_in_one_segment(tmp_path: Path) -> None:
     documents = [FieldDocuments(str(i), f"tool {i}", "", "", "", ()) for i in range(10_000)]
     write_lexical(documents, tmp_path)

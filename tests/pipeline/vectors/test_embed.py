@@ -11,6 +11,7 @@ from pipeline.progress import SilentProgress
 from pipeline.scratch import ScratchFolder
 from pipeline.settings import VectorSettings
 from pipeline.vectors import (
+    BatchEncoder,
     CatalogVectors,
     Embedding,
     ReferenceEncoder,
@@ -36,32 +37,19 @@ def embedded(documents: list[FieldDocuments], encoder: Path, workspace: Path) ->
         return collect_vectors(documents, embedding, exported), embedding.embedded
 
 
-DOCUMENTS = [document("a", "one", "two"), document("b"), document("c", "two", "three")]
-
-
-def test_every_row_is_the_vector_of_its_text(tmp_path: Path, encoder_folder: Path) -> None:
-    vectors, made = embedded(DOCUMENTS, encoder_folder, tmp_path)
-    reference = ReferenceEncoder(vectors.model, 8)
-    assert vectors.documents == pytest.approx(reference.encode(["about a", "about b", "about c"]), abs=1e-5)
-    assert vectors.phrases == pytest.approx(reference.encode(["one", "two", "two", "three"]), abs=1e-5)
+def test_every_row_is_the_vector_of_its_text_and_only_a_new_text_is_embedded(
+    tmp_path: Path, encoder_folder: Path
+) -> None:
+    documents = [document("a", "one", "two"), document("b"), document("c", "two", "three")]
+    vectors, made = embedded(documents, encoder_folder, tmp_path)
+    one_by_one = BatchEncoder(vectors.export, 1)
+    assert vectors.documents == pytest.approx(one_by_one.encode(["about a", "about b", "about c"]), abs=1e-5)
+    assert vectors.phrases == pytest.approx(one_by_one.encode(["one", "two", "two", "three"]), abs=1e-5)
     assert vectors.offsets.tolist() == [0, 2, 2, 4]
     assert made == 6  # three documents and three distinct phrases
-
-
-def test_a_second_time_nothing_is_embedded_and_nothing_differs(tmp_path: Path, encoder_folder: Path) -> None:
-    first, _ = embedded(DOCUMENTS, encoder_folder, tmp_path)
-    second, made = embedded(DOCUMENTS, encoder_folder, tmp_path)
+    again, made = embedded(documents, encoder_folder, tmp_path)
     assert made == 0
-    assert np.array_equal(first.documents, second.documents) and np.array_equal(first.phrases, second.phrases)
-
-
-def test_a_changed_text_costs_one_text(tmp_path: Path, encoder_folder: Path) -> None:
-    embedded(DOCUMENTS, encoder_folder, tmp_path)
-    _, made = embedded([*DOCUMENTS[:2], document("c", "two", "four")], encoder_folder, tmp_path)
-    assert made == 1
-
-
-def test_a_catalog_without_phrases_has_none(tmp_path: Path, encoder_folder: Path) -> None:
-    vectors, _ = embedded([document("a"), document("b")], encoder_folder, tmp_path)
-    assert vectors.phrases.shape == (0, 32)
-    assert vectors.offsets.tolist() == [0, 0, 0]
+    assert np.array_equal(vectors.documents, again.documents) and np.array_equal(vectors.phrases, again.phrases)
+    assert embedded([*documents[:2], document("c", "two", "four")], encoder_folder, tmp_path)[1] == 1
+    without, _ = embedded([document("a"), document("b")], encoder_folder, tmp_path)
+    assert (without.phrases.shape, without.offsets.tolist()) == ((0, 32), [0, 0, 0])

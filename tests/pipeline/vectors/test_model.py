@@ -20,10 +20,6 @@ def resolved(encoder: str, **fields: object) -> EncoderModel:
     return model
 
 
-def test_no_encoder_is_a_choice() -> None:
-    assert resolve_encoder(VectorSettings(encoder="none"), SilentProgress()) is None
-
-
 def test_auto_without_hub_is_the_encoder_that_comes_along_and_says_so() -> None:
     notes: list[str] = []
 
@@ -34,13 +30,8 @@ def test_auto_without_hub_is_the_encoder_that_comes_along_and_says_so() -> None:
     heard = Heard()
     model = resolve_encoder(VectorSettings(encoder="auto", preferred="nobody/no-such-model"), heard)
     assert model is not None
-    assert (model.name, model.pooling, model.dim, model.max_length, model.query_prefix) == (
-        TOOLS_ENCODER,
-        "mean",
-        384,
-        256,
-        "",
-    )
+    assert (model.name, model.pooling, model.query_prefix) == (TOOLS_ENCODER, "mean", "")
+    assert (model.dim, model.max_length) == (384, 256)
     assert len(notes) == 1 and "nobody/no-such-model" in notes[0]
 
 
@@ -52,37 +43,28 @@ def test_the_packaged_model_and_the_delta_over_it_are_two_encoders() -> None:
     assert tools.revision != plain.revision and tools.key != plain.key
 
 
-def test_a_folder_is_read_with_its_pooling(encoder_folder: Path) -> None:
+def test_a_folder_is_read_with_its_pooling_and_auto_takes_a_preferred_one(encoder_folder: Path) -> None:
     model = resolved(str(encoder_folder))
     assert (model.name, model.pooling, model.dim, model.max_length) == ("small-random", "cls", 32, 64)
+    assert resolved("auto", preferred=str(encoder_folder)) == model
+    assert resolve_encoder(VectorSettings(encoder="none"), SilentProgress()) is None
 
 
-def test_a_preferred_model_on_disk_is_what_auto_takes(encoder_folder: Path) -> None:
-    assert resolved("auto", preferred=str(encoder_folder)).name == "small-random"
-
-
-def test_a_bge_model_gets_its_query_prefix(tmp_path: Path) -> None:
-    prefix = "Represent this sentence for searching relevant passages: "
-    assert resolved(str(save(tmp_path / "bge-base-en-v1.5"))).query_prefix == prefix
-
-
-def test_a_models_own_query_prompt_wins_over_the_known_one(tmp_path: Path) -> None:
+def test_a_query_prefix_is_the_settings_then_the_models_own_then_the_known_one_of_bge(tmp_path: Path) -> None:
     folder = save(tmp_path / "bge-base-en-v1.5")
+    assert resolved(str(folder)).query_prefix == "Represent this sentence for searching relevant passages: "
     prompts = {"prompts": {"query": "ask: "}}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts), encoding="utf-8")
     assert resolved(str(folder)).query_prefix == "ask: "
     assert resolved(str(folder), query_prefix="").query_prefix == ""
 
 
-def test_pooling_is_read_from_the_newer_files_too(tmp_path: Path) -> None:
+def test_pooling_is_read_from_the_newer_files_too_and_one_that_is_not_supported_is_refused(tmp_path: Path) -> None:
     folder = save(tmp_path / "model")
-    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "max"}', encoding="utf-8")
+    config = folder / "1_Pooling" / "config.json"
+    config.write_text('{"pooling_mode": "max"}', encoding="utf-8")
     assert resolved(str(folder)).pooling == "max"
-
-
-def test_a_pooling_that_is_not_supported_is_refused(tmp_path: Path) -> None:
-    folder = save(tmp_path / "model")
-    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_weightedmean_tokens": true}', encoding="utf-8")
+    config.write_text('{"pooling_mode_weightedmean_tokens": true}', encoding="utf-8")
     with pytest.raises(RunAborted, match="weightedmean"):
         resolved(str(folder))
 

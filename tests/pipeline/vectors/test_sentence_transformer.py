@@ -24,7 +24,7 @@ def resolved(folder: Path) -> EncoderModel:
     return model
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.parametrize("pooling", ["cls", pytest.param("mean", marks=pytest.mark.nightly)])
 def test_an_export_of_a_delta_gives_the_vectors_of_sentence_transformers(tmp_path: Path, pooling: str) -> None:
     base = strong(tmp_path / "base", pooling=pooling)
     model = resolved(save_small_delta(tmp_path / "ours", base.folder))
@@ -37,6 +37,7 @@ def test_an_export_of_a_delta_gives_the_vectors_of_sentence_transformers(tmp_pat
     assert np.sum(plain * expected, axis=1).max() < 0.99
 
 
+@pytest.mark.nightly
 def test_a_delta_over_what_only_torch_exports_is_in_the_export(tmp_path: Path) -> None:
     base = strong(tmp_path / "base")
     change(base.folder / "1_Pooling" / "config.json", include_prompt=False)  # leaves it to torch
@@ -47,6 +48,7 @@ def test_a_delta_over_what_only_torch_exports_is_in_the_export(tmp_path: Path) -
     assert np.sum(vectors * reference.encode(AGREEMENT_TEXTS), axis=1).min() >= 0.9999
 
 
+@pytest.mark.nightly
 def test_the_maps_of_a_transformer_have_the_names_of_its_weights_file(tmp_path: Path) -> None:
     from safetensors.numpy import load_file
 

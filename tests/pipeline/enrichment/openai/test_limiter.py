@@ -237,7 +237,7 @@ def test_a_server_that_refuses_the_first_request_has_told_nothing_of_its_rate() 
 _HEADERS = st.sampled_from(["-5", "0", "nan", "inf", "1e300", "many", "", "3", "600", "1d", "99999999d", "0.001"])
 
 
-@settings(deadline=None, phases=[Phase.generate])
+@settings(phases=[Phase.generate])
 @given(
     st.integers(1, 900),
     st.lists(st.tuples(st.booleans(), st.one_of(st.none(), st.floats(0, 1e9)), _HEADERS, _HEADERS), max_size=30),

@@ -23,6 +23,7 @@ from pipeline.vectors import export_encoder
 from pipeline.vectors.reference import ReferenceEncoder
 from router.encoding.export import EncoderModel, ExportCache, describe_model
 
+pytestmark = pytest.mark.timeout(180)  # the first of them imports torch: ten seconds of a quiet core
 PLAN = TrainingPlan(
     rank=8, rate=5e-3, size=BatchSize(tools=16, requests=3, siblings=2), epochs=10, most_steps=12, checks=4, seed=1
 )

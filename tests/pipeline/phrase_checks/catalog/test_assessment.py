@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.phrase_checks.catalog import AssessedTool, Assessment, assess
@@ -58,7 +58,6 @@ def random_catalog(
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@settings(deadline=None, database=None)
 @given(seed=SEEDS, tools=st.integers(1, 40), axes=st.booleans(), block=st.integers(1, 500))
 def test_the_size_of_a_block_changes_nothing(seed: int, tools: int, axes: bool, block: int) -> None:
     subjects, records, phrases = random_catalog(seed, tools, axes=axes)
@@ -66,7 +65,6 @@ def test_the_size_of_a_block_changes_nothing(seed: int, tools: int, axes: bool, 
     assert assess(subjects, np.vstack(records), np.vstack(phrases), LOOSE, block=block) == whole
 
 
-@settings(deadline=None, database=None)
 @given(seed=SEEDS, tools=st.integers(20, 40))
 def test_the_order_of_the_tools_changes_nothing(seed: int, tools: int) -> None:
     subjects, records, phrases = random_catalog(seed, tools, axes=False)
@@ -84,7 +82,6 @@ def test_the_order_of_the_tools_changes_nothing(seed: int, tools: int) -> None:
     assert set(moved.siblings) == set(there.siblings)
 
 
-@settings(deadline=None, database=None)
 @given(seed=SEEDS, tools=st.integers(1, 40), axes=st.booleans())
 def test_every_verdict_is_of_a_phrase_and_names_another_tool(seed: int, tools: int, axes: bool) -> None:
     subjects, records, phrases = random_catalog(seed, tools, axes=axes)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.enrichment import Expansion
@@ -103,7 +103,6 @@ RECORD = st.builds(
 )
 
 
-@settings(deadline=None, database=None)
 @given(st.lists(RECORD, min_size=1, max_size=4), st.lists(RECORD, max_size=4), st.lists(TEXT, min_size=1, max_size=3))
 def test_what_is_remembered_is_what_a_screen_of_the_present_catalog_says(
     before: list[ToolRecord], after: list[ToolRecord], phrases: list[str]
