@@ -3,6 +3,7 @@
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,43 +18,46 @@ def query(tool_id: str, description: str = "Runs SQL.") -> ToolRecord:
     return make_record("query", tool_id.partition("/")[0], tool_id=tool_id, description=description)
 
 
-def test_one_name_and_description_of_two_providers_are_duplicates() -> None:
-    records = [
-        make_record("getIssue", "fork-a", description="Gets an issue."),
-        make_record("list_issues", "fork-a", description="Lists issues."),
-        make_record("get_issue", "fork-b", description="gets  an issue"),
-    ]
-    assert duplicate_groups(records).tolist() == [0, 1, 0]
+def thin(provider: str, *paths: str) -> ToolRecord:
+    """A tool without a description."""
+    parameters = tuple(Parameter(path, "string") for path in paths)
+    return make_record("search", provider, description="", parameters=parameters)
 
 
-def test_another_description_is_another_tool() -> None:
-    assert duplicate_groups([query("a/query"), query("b/query", "Runs CQL.")]).tolist() == [0, 1]
-
-
-def test_nobody_is_a_duplicate_within_a_provider_or_without_one() -> None:
-    assert duplicate_groups([query("a/query"), query("a/query~2")]).tolist() == [0, 1]
-    assert duplicate_groups([make_record("query", None), make_record("query", None)]).tolist() == [0, 1]
-
-
-def test_pairs_within_two_providers_are_duplicates_in_the_order_of_their_ids() -> None:
-    ids = ["a/query", "a/query~2", "b/query", "b/query~2"]
-    assert duplicate_groups([query(tool_id) for tool_id in ids]).tolist() == [0, 1, 0, 1]
-    # In whatever order they come: a/query~2, b/query, a/query, b/query~2.
-    assert duplicate_groups([query(ids[place]) for place in (1, 2, 0, 3)]).tolist() == [0, 1, 1, 0]
-
-
-def test_a_second_tool_that_no_other_provider_has_stands_alone() -> None:
-    ids = ["a/query", "b/query", "b/query~2", "c/query"]
-    assert duplicate_groups([query(tool_id) for tool_id in ids]).tolist() == [0, 0, 2, 0]
-
-
-def test_tools_without_description_are_duplicates_by_their_parameters() -> None:
-    def thin(provider: str, *paths: str) -> ToolRecord:
-        parameters = tuple(Parameter(path, "string") for path in paths)
-        return make_record("search", provider, description="", parameters=parameters)
-
-    records = [thin("a", "q", "page"), thin("b", "page", "q"), thin("c", "q"), thin("d"), thin("e")]
-    assert duplicate_groups(records).tolist() == [0, 0, 2, 3, 4]
+@pytest.mark.parametrize(
+    ("records", "groups"),
+    [
+        (
+            [
+                make_record("getIssue", "fork-a", description="Gets an issue."),
+                make_record("list_issues", "fork-a", description="Lists issues."),
+                make_record("get_issue", "fork-b", description="gets  an issue"),
+            ],
+            [0, 1, 0],
+        ),
+        ([query("a/query"), query("b/query", "Runs CQL.")], [0, 1]),
+        ([query("a/query"), query("a/query~2")], [0, 1]),
+        ([make_record("query", None), make_record("query", None)], [0, 1]),
+        (list(map(query, ("a/query", "a/query~2", "b/query", "b/query~2"))), [0, 1, 0, 1]),
+        (list(map(query, ("a/query~2", "b/query", "a/query", "b/query~2"))), [0, 1, 1, 0]),
+        (list(map(query, ("a/query", "b/query", "b/query~2", "c/query"))), [0, 0, 2, 0]),
+        ([thin("a", "q", "page"), thin("b", "page", "q"), thin("c", "q"), thin("d"), thin("e")], [0, 0, 2, 3, 4]),
+    ],
+    ids=[
+        "the same words",
+        "another description",
+        "one provider",
+        "no provider",
+        "pairs within two providers",
+        "pairs in any order",
+        "a second tool of one provider alone",
+        "without descriptions, the same parameters",
+    ],
+)
+def test_duplicates_are_tools_of_several_providers_in_the_same_words(
+    records: list[ToolRecord], groups: list[int]
+) -> None:
+    assert duplicate_groups(records).tolist() == groups
 
 
 CATALOGS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.sampled_from("xy")), unique=True)
@@ -64,8 +68,7 @@ def test_groups_do_not_depend_on_the_order_and_have_one_tool_of_a_provider(
     catalog: list[tuple[str, int, str]], random: Random
 ) -> None:
     records = [query(f"{provider}/{number}{text}", text) for provider, number, text in catalog]
-    mixed = random.sample(records, len(records))
-    assert partition(records) == partition(mixed)
+    assert partition(records) == partition(random.sample(records, len(records)))
     groups = duplicate_groups(records).tolist()
     assert len({(group, record.provider) for group, record in zip(groups, records, strict=True)}) == len(records)
     assert all(group <= place and groups[group] == group for place, group in enumerate(groups))
@@ -86,14 +89,7 @@ def fused(*ordinals: int) -> Ranking:
 def test_the_best_ranked_duplicate_is_kept_and_the_others_stand_under_it() -> None:
     groups = np.array([0, 1, 0, 3, 0, 1], np.int64)  # 0, 2, 4 are one tool; 1, 5 another
     kept, under = collapse(fused(4, 3, 0, 5, 2), groups)
-    assert kept.tolist() == [0, 1, 3]
-    assert under == {4: (0, 2)}
-
-
-def test_without_duplicates_every_row_is_kept() -> None:
-    kept, under = collapse(fused(2, 0, 1), np.arange(3))
-    assert kept.tolist() == [0, 1, 2]
-    assert under == {}
+    assert (kept.tolist(), under) == ([0, 1, 3], {4: (0, 2)})
     assert collapse(EMPTY, np.arange(3))[0].tolist() == []
 
 

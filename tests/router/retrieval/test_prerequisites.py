@@ -20,10 +20,12 @@ from tests.support.factories import make_record
 RECORDS = [make_record(f"t{n}", "a" if n < 6 else "b" if n < 8 else None, tool_id=f"t{n}") for n in range(9)]
 
 
-def edge(needing: int, resolver: int, confidence: float = 1.0, noun: str = "person", **more: object) -> Prerequisite:
-    kind = NeedKind(str(more.get("kind", "identifier")))
-    parameter = str(more.get("parameter", f"{noun}_id"))
-    own = bool(more.get("of_own"))
+def edge(
+    needing: int, resolver: int, confidence: float = 1.0, noun: str = "person", *, own: bool = False
+) -> Prerequisite:
+    kind, parameter = NeedKind.IDENTIFIER, f"{noun}_id"
+    if noun == "coordinates":
+        kind, parameter = NeedKind.COORDINATES, "lat"
     return Prerequisite(
         f"t{needing}", parameter, kind, noun, f"t{resolver}", confidence, Evidence.NAME, "it finds a person", own
     )
@@ -52,52 +54,65 @@ def test_a_resolver_follows_the_tool_that_needs_it() -> None:
     assert brought.raises == {5: pytest.approx(3.8)}
 
 
-def test_a_resolver_further_down_is_raised_and_told_by_how_much() -> None:
-    brought = bring(ranking((0, 4.0), (1, 3.0), (5, 1.0)), edge(0, 5))
-    assert brought.ranking.ordinals.tolist() == [0, 5, 1]
-    assert brought.raises == {5: pytest.approx(2.8)}
+@pytest.mark.parametrize(
+    ("listed", "edges", "ordinals", "raises"),
+    [
+        # One further down is raised by what it lacks, one that stands higher stays.
+        (ranking((0, 4.0), (1, 3.0), (5, 1.0)), [edge(0, 5)], [0, 5, 1], {5: 2.8}),
+        (ranking((5, 5.0), (0, 4.0)), [edge(0, 5)], [5, 0], {}),
+        # Provider a has 3 of 10: .95 × 3 × √(.3 / .6).
+        (
+            ranking((6, 4.0), (7, 3.0), (0, 3.0)),
+            [edge(0, 5)],
+            [6, 7, 0, 5],
+            {5: 0.95 * 3 * math.sqrt(0.5)},
+        ),
+        # A resolver brings its own one step further: 2 is three steps away.
+        (
+            ranking((0, 4.0), (1, 1.0)),
+            [edge(0, 4), edge(4, 3, noun="team"), edge(3, 2, noun="org")],
+            [0, 4, 3, 1],
+            {4: 3.8, 3: 3.61},
+        ),
+        # No more than three are brought, and circles end.
+        (
+            ranking((0, 4.0)),
+            [edge(0, n, noun=f"thing{n}") for n in (1, 2, 3, 4, 5)],
+            [0, 1, 2, 3],
+            {1: 3.8, 2: 3.8, 3: 3.8},
+        ),
+        (ranking((0, 4.0), (1, 1.0)), [edge(0, 4), edge(4, 0, noun="team")], [0, 4, 1], {4: 3.8}),
+        (EMPTY, [edge(0, 5)], [], {}),
+        # Of nearly as sure resolvers that which the request ranks is taken.
+        (ranking((0, 4.0), (1, 1.0), (4, 0.5)), [edge(0, 5), edge(0, 4, 0.96)], [0, 4, 1], {4: 3.3}),
+        (ranking((0, 4.0), (1, 1.0), (4, 0.5)), [edge(0, 5), edge(0, 4, 0.9)], [0, 5, 1, 4], {5: 3.8}),
+    ],
+)
+def test_who_is_brought_where_and_by_how_much_it_is_raised(
+    listed: Ranking, edges: list[Prerequisite], ordinals: list[int], raises: dict[int, float]
+) -> None:
+    brought = bring(listed, *edges)
+    assert brought.ranking.ordinals.tolist() == ordinals
+    assert brought.raises == pytest.approx(raises)
 
 
-def test_a_resolver_that_stands_higher_stays_and_is_named() -> None:
-    brought = bring(ranking((5, 5.0), (0, 4.0)), edge(0, 5))
-    assert brought.ranking.ordinals.tolist() == [5, 0]
-    assert (brought.raises, brought.dependents) == ({}, {5: (Dependent(0, "person_id"),)})
-
-
-def test_a_provider_with_a_small_share_of_the_first_tools_brings_less() -> None:
-    brought = bring(ranking((6, 4.0), (7, 3.0), (0, 3.0)), edge(0, 5))
-    # Provider a has 3 of 10: .95 × 3 × √(.3 / .6)
-    assert brought.raises[5] == pytest.approx(0.95 * 3 * math.sqrt(0.5))
-
-
-def test_a_request_that_brings_the_identifier_needs_no_resolver() -> None:
-    listed = ranking((0, 4.0), (1, 3.0))
-    assert bring(listed, edge(0, 5), request="films of person 123").raises == {}
-    assert bring(listed, edge(0, 5), request="https://example.com/p/1").raises == {}
-    assert bring(listed, edge(0, 5), request="film 123").raises != {}
-
-
-def test_a_point_in_the_request_meets_the_need_for_coordinates() -> None:
-    listed, needed = ranking((0, 4.0)), edge(0, 5, noun="coordinates", kind="coordinates", parameter="lat")
-    assert bring(listed, needed, request="rain at 48.85, 2.35").raises == {}
-    assert bring(listed, needed, request="rain in Paris").raises != {}
-
-
-def test_a_resolver_that_needs_something_brings_its_own_one_step_further() -> None:
-    brought = bring(ranking((0, 4.0), (1, 1.0)), edge(0, 4), edge(4, 3, noun="team"), edge(3, 2, noun="org"))
-    assert brought.ranking.ordinals.tolist() == [0, 4, 3, 1]  # 2 is three steps away
-    assert brought.ranking.scores.tolist() == pytest.approx([4.0, 3.8, 3.61, 1.0])
-
-
-def test_circles_end() -> None:
-    brought = bring(ranking((0, 4.0), (1, 1.0)), edge(0, 4), edge(4, 0, noun="team"))
-    assert brought.ranking.ordinals.tolist() == [0, 4, 1]
-
-
-def test_no_more_than_three_tools_are_brought() -> None:
-    listed = ranking((0, 4.0))
-    edges = [edge(0, n, noun=f"thing{n}") for n in (1, 2, 3, 4, 5)]
-    assert len(bring(listed, *edges).ranking) == 4
+@pytest.mark.parametrize(
+    ("edges", "request_", "brought"),
+    [
+        ([edge(0, 5)], "films of person 123", []),
+        ([edge(0, 5)], "https://example.com/p/1", []),
+        ([edge(0, 5)], "film 123", [5]),
+        ([edge(0, 5, noun="coordinates")], "rain at 48.85, 2.35", []),
+        ([edge(0, 5, noun="coordinates")], "rain in Paris", [5]),
+        # A resolver of the caller's own things takes a request that says "my".
+        ([edge(0, 5, 0.9, "album"), edge(0, 4, 0.85, "album", own=True)], "take Nevermind out", [5]),
+        ([edge(0, 5, 0.9, "album"), edge(0, 4, 0.85, "album", own=True)], "take Nevermind out of my albums", [4]),
+    ],
+)
+def test_a_request_that_brings_what_is_needed_needs_no_resolver(
+    edges: list[Prerequisite], request_: str, brought: list[int]
+) -> None:
+    assert list(bring(ranking((0, 4.0), (1, 1.0), (4, 0.5)), *edges, request=request_).raises) == brought
 
 
 def test_tools_that_the_answer_may_not_have_are_not_brought() -> None:
@@ -105,21 +120,12 @@ def test_tools_that_the_answer_may_not_have_are_not_brought() -> None:
     assert brought.ranking.ordinals.tolist() == [0, 4]
 
 
-def test_of_nearly_as_sure_resolvers_that_which_the_request_ranks_is_taken() -> None:
-    listed = ranking((0, 4.0), (1, 1.0), (4, 0.5))
-    assert 4 in bring(listed, edge(0, 5, 1.0), edge(0, 4, 0.96)).raises
-    assert 5 in bring(listed, edge(0, 5, 1.0), edge(0, 4, 0.9)).raises
-
-
-def test_a_resolver_of_the_callers_own_things_takes_a_request_that_says_my() -> None:
-    edges = edge(0, 5, 0.9, "album"), edge(0, 4, 0.85, "album", of_own=True)
-    listed = ranking((0, 4.0), (1, 1.0), (4, 0.5))
-    assert 5 in bring(listed, *edges, request="take Nevermind out").raises
-    assert 4 in bring(listed, *edges, request="take Nevermind out of my albums").raises
-
-
-def test_an_empty_ranking_stays_empty() -> None:
-    assert len(bring(EMPTY, edge(0, 5)).ranking) == 0
+def test_no_two_tools_of_an_answer_need_each_other_and_no_circle_is_closed() -> None:
+    both = bring(ranking((0, 4.0), (4, 3.0)), edge(0, 4), edge(4, 0, noun="team"))
+    assert both.dependents == {4: (Dependent(0, "person_id"),)}
+    edges = edge(0, 4), edge(4, 3, noun="team"), edge(3, 0, noun="org")
+    circle = bring(ranking((0, 4.0), (4, 3.0), (3, 2.0)), *edges)
+    assert circle.dependents == {4: (Dependent(0, "person_id"),), 3: (Dependent(4, "team_id"),)}
 
 
 @given(
@@ -140,12 +146,15 @@ def test_nothing_is_lost_the_first_stays_first_and_scores_do_not_rise(
     assert unmoved == [o for o in listed.ordinals.tolist() if o not in brought.raises]
 
 
-def test_a_graph_is_read_as_it_was_written(tmp_path: Path) -> None:
-    made = graph(edge(0, 5), edge(0, 4, 0.8, of_own=True), edge(7, 6, noun=""))
+def test_a_graph_is_read_as_it_was_written_and_an_overlay_moves_or_hides_resolvers(tmp_path: Path) -> None:
+    made = graph(edge(0, 5), edge(0, 4, 0.8, own=True), edge(7, 6, noun=""))
     made.save(tmp_path)
     opened = PrerequisiteGraph.open(tmp_path, len(RECORDS))
     assert [opened.needs(n) for n in range(9)] == [made.needs(n) for n in range(9)]
     assert [opened.provider(n) for n in range(10)] == [0, 0, 0, 0, 0, 0, 1, 1, -1, -1]
+    moved_to = np.arange(9)
+    moved_to[5], moved_to[4] = 10, -1
+    assert [resolver.ordinal for resolver in opened.with_ordinals(moved_to).needs(0)[0].resolvers] == [10]
 
 
 def test_a_damaged_graph_is_refused(tmp_path: Path) -> None:
@@ -153,27 +162,10 @@ def test_a_damaged_graph_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnapshotInvalid, match="does not fit"):
         PrerequisiteGraph.open(tmp_path, 8)
     line = (tmp_path / PREREQUISITES).read_bytes()
-    (tmp_path / PREREQUISITES).write_bytes(line.replace(b"[5,", b"[9,"))
-    with pytest.raises(SnapshotInvalid, match="names a resolver that is none"):
-        PrerequisiteGraph.open(tmp_path, 9)
-    (tmp_path / PREREQUISITES).write_bytes(b"?" * len(line))
-    with pytest.raises(SnapshotInvalid, match="are damaged"):
-        PrerequisiteGraph.open(tmp_path, 9)
-
-
-def test_an_overlay_moves_resolvers_and_drops_those_that_it_hides() -> None:
-    moved_to = np.arange(9)
-    moved_to[5], moved_to[4] = 10, -1
-    moved = graph(edge(0, 5), edge(0, 4)).with_ordinals(moved_to)
-    assert [resolver.ordinal for resolver in moved.needs(0)[0].resolvers] == [10]
-
-
-def test_of_two_tools_that_need_each_other_only_the_second_runs_first() -> None:
-    brought = bring(ranking((0, 4.0), (4, 3.0)), edge(0, 4), edge(4, 0, noun="team"))
-    assert brought.dependents == {4: (Dependent(0, "person_id"),)}
-
-
-def test_a_circle_over_three_tools_is_left_open() -> None:
-    edges = edge(0, 4), edge(4, 3, noun="team"), edge(3, 0, noun="org")
-    brought = bring(ranking((0, 4.0), (4, 3.0), (3, 2.0)), *edges)
-    assert brought.dependents == {4: (Dependent(0, "person_id"),), 3: (Dependent(4, "team_id"),)}
+    for damaged, says in (
+        (line.replace(b"[5,", b"[9,"), "names a resolver that is none"),
+        (b"?" * len(line), "damaged"),
+    ):
+        (tmp_path / PREREQUISITES).write_bytes(damaged)
+        with pytest.raises(SnapshotInvalid, match=says):
+            PrerequisiteGraph.open(tmp_path, 9)

@@ -58,36 +58,30 @@ def opened_with(snapshot: Path, tmp_path: Path) -> Callable[[Signal], Router]:
     return opened
 
 
-def test_every_signal_has_an_opener() -> None:
-    assert list(OPENERS) == list(Signal)
-
-
 def test_a_snapshot_opens_the_retrievers_of_its_signals_in_their_order(snapshot: Path) -> None:
+    assert list(OPENERS) == list(Signal)
     opened = Snapshot.open(snapshot)
     assert tuple(opened.retrievers) == opened.manifest.signals
     assert opened.dense is opened.retrievers[Signal.DENSE]
     assert list(opened.lexical) == [Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION]
 
 
-def test_a_sixth_signal_is_ranked_fused_and_explained(newest: Signal, opened_with: Callable[[Signal], Router]) -> None:
-    router, default = opened_with(newest), RECIPES["standard"]
-    recipe = replace(default, name="newest", weights={**default.weights, newest: 50})
-    last = router.tool_id(len(router) - 1)
-
-    ranking = router.rankings("send an invoice", recipe=recipe)["newest"]
-    assert ranking.ordinals.tolist() == list(range(len(router)))[::-1]
-    routed = router.route("send an invoice", recipe=recipe, explain=True)
-    assert routed.ids[0] == last
-    assert routed[0].ranks["newest"] == 1
-    assert routed[0].contributions["newest"] == pytest.approx(50 / sum(recipe.weights.values()))
-    tool, rank = router.explain("send an invoice", last, recipe=recipe)
-    assert rank == 1 and tool.contributions["newest"] > 0.9 * tool.score
-
-
-def test_a_sixth_signal_without_a_weight_changes_nothing(
+def test_a_sixth_signal_is_ranked_fused_and_explained_and_without_a_weight_changes_nothing(
     newest: Signal, opened_with: Callable[[Signal], Router], router: Router
 ) -> None:
-    plain, widened = (side.route("send an invoice", explain=True) for side in (router, opened_with(newest)))
-    assert [(tool.tool_id, tool.score) for tool in plain] == [(tool.tool_id, tool.score) for tool in widened]
-    assert [tool.contributions for tool in plain] == [tool.contributions for tool in widened]
-    assert plain.fits == widened.fits
+    widened, default = opened_with(newest), RECIPES["standard"]
+    recipe = replace(default, name="newest", weights={**default.weights, newest: 50})
+    last = widened.tool_id(len(widened) - 1)
+    ranking = widened.rankings("send an invoice", recipe=recipe)["newest"]
+    assert ranking.ordinals.tolist() == list(range(len(widened)))[::-1]
+    first = widened.route("send an invoice", recipe=recipe, explain=True)[0]
+    assert (first.tool_id, first.ranks["newest"]) == (last, 1)
+    assert first.contributions["newest"] == pytest.approx(50 / sum(recipe.weights.values()))
+    tool, rank = widened.explain("send an invoice", last, recipe=recipe)
+    assert rank == 1 and tool.contributions["newest"] > 0.9 * tool.score
+
+    plain, same = (side.route("send an invoice", explain=True) for side in (router, widened))
+    assert [(tool.tool_id, tool.score, tool.contributions) for tool in plain] == [
+        (tool.tool_id, tool.score, tool.contributions) for tool in same
+    ]
+    assert plain.fits == same.fits

@@ -1,6 +1,8 @@
 """A request's lists compared with the scores of background queries on the same tools."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,38 +23,27 @@ def ranking(*scores: tuple[int, float]) -> Ranking:
     return Ranking.of(np.array([o for o, _ in scores]), np.array([s for _, s in scores], np.float64))
 
 
-def test_a_lexical_feature_is_the_best_tools_standing_by_the_root_of_the_number_of_terms() -> None:
-    # 8 / √4 = 4 and 6 / √4 = 3: (4 - 1) / 2 = 1.5, (3 - 1) / 1 = 2.
-    features = SCORES.features({Signal.DESCRIPTION: ranking((0, 8.0), (1, 6.0))}, ["a", "b", "c", "d"], None)
-    assert features == {Signal.DESCRIPTION: 2.0}
+DESCRIBED = {Signal.DESCRIPTION: ranking((0, 8.0), (1, 6.0))}
 
 
-def test_a_term_said_twice_counts_once() -> None:
-    lists = {Signal.DESCRIPTION: ranking((1, 6.0))}
-    assert SCORES.features(lists, ["a", "b", "a", "b"], None) == SCORES.features(lists, ["a", "b"], None)
-
-
-def test_the_dense_feature_is_the_mean_of_the_three_tools_that_stand_highest() -> None:
-    # Standings 2, 3, 2 and 1: the mean of 2, 3 and 2.
-    features = SCORES.features({Signal.DENSE: ranking((0, 5.0), (1, 4.0), (2, 3.0), (3, 1.0))}, ["a"] * 9, None)
-    assert features == {Signal.DENSE: pytest.approx(7 / 3)}
-
-
-def test_a_list_that_holds_nothing_is_worth_what_a_score_of_nought_is() -> None:
-    # (0 - 0) / 1 of the last tool is the highest.
-    assert SCORES.features({Signal.DESCRIPTION: EMPTY}, [], None) == {Signal.DESCRIPTION: 0.0}
-
-
-def test_the_task_wording_is_how_far_a_request_lies_towards_tasks() -> None:
-    assert SCORES.features({}, [], np.array([0.75, 0.25], np.float32)) == {TASK_WORDING: 0.5}
-
-
-def test_a_list_or_vector_that_is_not_given_has_no_feature() -> None:
-    assert SCORES.features({}, ["a"], None) == {}
-
-
-def test_a_list_that_the_set_of_background_scores_does_not_know_has_no_feature() -> None:
-    assert SCORES.features({Signal.EXPANSION: ranking((0, 1.0))}, ["a"], None) == {}
+@pytest.mark.parametrize(
+    ("lists", "terms", "vector", "expected"),
+    [
+        # The best tool's standing: 8 / √4 = 4 and 6 / √4 = 3, (4 - 1) / 2 = 1.5 and (3 - 1) / 1 = 2.
+        (DESCRIBED, "abcd", None, {Signal.DESCRIPTION: 2.0}),
+        (DESCRIBED, "abcdabca", None, {Signal.DESCRIPTION: 2.0}),  # a term said twice counts once
+        # Standings 2, 3, 2 and 1: the mean of the best three.
+        ({Signal.DENSE: ranking((0, 5.0), (1, 4.0), (2, 3.0), (3, 1.0))}, "aaaa", None, {Signal.DENSE: 7 / 3}),
+        # (0 - 0) / 1 of the last tool is the highest where no tool has a score.
+        ({Signal.DESCRIPTION: EMPTY}, "", None, {Signal.DESCRIPTION: 0.0}),
+        ({}, "", np.array([0.75, 0.25], np.float32), {TASK_WORDING: 0.5}),
+        ({Signal.EXPANSION: ranking((0, 1.0))}, "a", None, {}),  # a list that it does not know
+    ],
+)
+def test_features_are_standings_among_background_queries(
+    lists: Mapping[Signal, Ranking], terms: str, vector: Any, expected: dict[str, float]
+) -> None:
+    assert SCORES.features(lists, list(terms), vector) == pytest.approx(expected)
 
 
 @given(
@@ -69,27 +60,16 @@ def test_a_higher_score_never_lowers_a_feature(scores: list[float], tool: int, m
     assert after >= before
 
 
-def test_a_saved_set_of_background_scores_gives_the_same_features(tmp_path: Path) -> None:
+def test_a_saved_set_of_background_scores_gives_the_same_features_to_its_own_catalog_alone(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotInvalid, match=r"cohort\.npy cannot be read"):
+        BackgroundScores.open(tmp_path, tools=4, dim=None)
     assert SCORES.save(tmp_path) == ("cohort.npy", "errand_vector.npy")
     opened = BackgroundScores.open(tmp_path, tools=4, dim=2)
     asked = ({Signal.DENSE: ranking((0, 5.0)), Signal.DESCRIPTION: EMPTY}, ["a"], DIRECTION)
     assert opened.features(*asked) == SCORES.features(*asked)
     assert set(opened.statistics) == {Signal.DESCRIPTION, Signal.DENSE}
-
-
-def test_a_lexical_set_of_background_scores_needs_no_vector(tmp_path: Path) -> None:
-    scores = BackgroundScores({Signal.NAME: STATISTICS})
-    assert scores.save(tmp_path) == ("cohort.npy",)
+    for tools, dim in ((5, 2), (4, 3)):
+        with pytest.raises(SnapshotInvalid, match="of shape"):
+            BackgroundScores.open(tmp_path, tools, dim)
+    assert BackgroundScores({Signal.NAME: STATISTICS}).save(tmp_path) == ("cohort.npy",)  # lexical: without a vector
     assert BackgroundScores.open(tmp_path, tools=4, dim=None).task_direction is None
-
-
-@pytest.mark.parametrize(("tools", "dim"), [(5, 2), (4, 3)])
-def test_a_set_of_background_scores_of_another_catalog_is_refused(tools: int, dim: int, tmp_path: Path) -> None:
-    SCORES.save(tmp_path)
-    with pytest.raises(SnapshotInvalid, match="of shape"):
-        BackgroundScores.open(tmp_path, tools, dim)
-
-
-def test_a_missing_set_of_background_scores_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SnapshotInvalid, match=r"cohort\.npy cannot be read"):
-        BackgroundScores.open(tmp_path, tools=4, dim=None)

@@ -30,56 +30,63 @@ def test_a_tool_gains_from_the_one_step_that_it_serves_best() -> None:
     assert covered.steps.tolist() == [0, 0, 1]
 
 
-def test_a_tool_that_only_a_step_finds_is_in_the_answer() -> None:
-    covered = cover_steps(ranking((1, 2.0), (2, 0.5)), [ranking((1, 2.0)), ranking((9, 2.0))], steps(1.0, 1.0))
-    assert covered.ranking.ordinals.tolist() == [1, 9, 2]
-    assert covered.steps.tolist() == [0, 1, -1]
+@pytest.mark.parametrize(
+    ("whole", "parts", "asked", "expected"),
+    [
+        # A tool that only a step finds is in the answer.
+        (
+            ranking((1, 2.0), (2, 0.5)),
+            [ranking((1, 2.0)), ranking((9, 2.0))],
+            steps(1.0, 1.0),
+            {1: 2 + 0.65 * 2, 9: 0.65 * 2, 2: 0.5},
+        ),
+        # The best tool of the whole request stays first, and is raised to the score of the next.
+        (ranking((1, 2.0), (2, 1.9)), [ranking((2, 2.0))], steps(1.0), {1: 1.9 + 0.65 * 2, 2: 1.9 + 0.65 * 2}),
+        # In a long request the steps decide.
+        (ranking((1, 2.0), (2, 1.0)), [ranking((2, 8.0))], steps(1.0, share=0.1), {2: 0.1 + 0.65 * 8, 1: 0.1 * 2}),
+        # Tools outside of the whole ranking are below its negative scores.
+        (
+            ranking((1, 1.0), (2, -1.0)),
+            [ranking((3, 0.5))],
+            steps(1.0),
+            {1: 1, 3: -1 + 0.65 * 0.5 * math.sqrt(2), 2: -1},
+        ),
+        (EMPTY, [EMPTY], steps(1.0), {}),
+        (EMPTY, [ranking((5, 1.0))], steps(1.0), {5: 0.65}),
+        (ranking((5, 1.0)), [EMPTY], steps(1.0), {5: 1.0}),
+    ],
+)
+def test_scores_and_order_by_hand(
+    whole: Ranking, parts: list[Ranking], asked: Steps, expected: dict[int, float]
+) -> None:
+    covered = cover_steps(whole, parts, asked).ranking
+    assert covered.ordinals.tolist() == list(expected)
+    assert covered.scores.tolist() == pytest.approx(list(expected.values()))
 
 
-def test_the_best_tool_of_the_whole_request_stays_first() -> None:
-    covered = cover_steps(ranking((1, 2.0), (2, 1.9)), [ranking((2, 2.0))], steps(1.0))
-    assert covered.ranking.ordinals.tolist() == [1, 2]
-    assert covered.ranking.scores[0] == covered.ranking.scores[1] == pytest.approx(1.9 + 0.65 * 2)
-
-
-def test_in_a_long_request_the_steps_decide() -> None:
-    whole = ranking((1, 2.0), (2, 1.0))
-    covered = cover_steps(whole, [ranking((2, 8.0))], steps(1.0, share=0.1))
-    assert covered.ranking.ordinals.tolist() == [2, 1]
-    assert covered.ranking.scores.tolist() == pytest.approx([0.1 * 1 + 0.65 * 8, 0.1 * 2])
-
-
-def test_tools_outside_the_whole_ranking_are_below_its_negative_scores() -> None:
-    covered = cover_steps(ranking((1, 1.0), (2, -1.0)), [ranking((3, 0.5))], steps(1.0))
-    assert covered.ranking.scores.tolist() == pytest.approx([1, -1 + 0.65 * 0.5 * math.sqrt(2), -1])
-    assert covered.ranking.ordinals.tolist() == [1, 3, 2]
+CLEAR = ranking(*((tool, 20.0 - tool) for tool in range(12)))
 
 
 def test_the_best_three_of_steps_that_want_different_tools_are_in_ten() -> None:
-    clear = ranking(*((tool, 20.0 - tool) for tool in range(12)))
     dim = ranking((50, 0.6), (51, 0.5), (52, 0.4), (53, 0.3))
-    covered = cover_steps(clear, [clear, dim], steps(1.0, 1.0))
-    assert covered.ranking.ordinals[:10].tolist() == [0, 50, 1, 2, 3, 4, 5, 6, 51, 52]
-    assert covered.ranking.ordinals.tolist()[10:] == [7, 8, 9, 10, 11, 53]
+    covered = cover_steps(CLEAR, [CLEAR, dim], steps(1.0, 1.0))
+    assert covered.ranking.ordinals.tolist() == [0, 50, 1, 2, 3, 4, 5, 6, 51, 52, 7, 8, 9, 10, 11, 53]
     assert np.all(np.diff(covered.ranking.scores) <= 0)
     assert covered.steps[[1, 8, 9]].tolist() == [1, 1, 1]
 
 
-def test_no_place_is_held_for_what_is_only_told_or_for_steps_that_share_a_tool() -> None:
-    clear = ranking(*((tool, 20.0 - tool) for tool in range(12)))
-    told = cover_steps(clear, [clear, ranking((50, 0.1))], steps(1.0, 0.7))
-    shared = cover_steps(clear, [clear, ranking((1, 0.2), (50, 0.1))], steps(1.0, 1.0))
-    assert 50 not in told.ranking.ordinals[:10]
-    assert 50 not in shared.ranking.ordinals[:10]
+@pytest.mark.parametrize(
+    ("dim", "weight"), [(ranking((50, 0.1)), 0.7), (ranking((1, 0.2), (50, 0.1)), 1.0)], ids=["told", "a shared tool"]
+)
+def test_no_place_is_held_for_what_is_only_told_or_for_steps_that_share_a_tool(dim: Ranking, weight: float) -> None:
+    assert 50 not in cover_steps(CLEAR, [CLEAR, dim], steps(1.0, weight)).ranking.ordinals[:10]
 
 
-def test_empty_rankings_are_covered_too() -> None:
-    assert len(cover_steps(EMPTY, [EMPTY], steps(1.0)).ranking) == 0
-    assert cover_steps(EMPTY, [ranking((5, 1.0))], steps(1.0)).ranking.ordinals.tolist() == [5]
-    assert cover_steps(ranking((5, 1.0)), [EMPTY], steps(1.0)).ranking.scores.tolist() == [1.0]
-
-
-def test_there_is_one_ranking_a_step() -> None:
+def test_of_many_steps_each_gains_its_whole_score_and_there_is_one_ranking_a_step() -> None:
+    parts = [ranking((tool, 2.0), (9, 1.0)) for tool in (1, 2, 3, 4)]
+    few, many = (cover_steps(ranking((9, 2.0)), parts[:count], steps(*[1.0] * count)) for count in (3, 4))
+    assert few.gains[few.ranking.ordinals.tolist().index(1)] == pytest.approx(0.65 * 2)
+    assert many.gains[many.ranking.ordinals.tolist().index(1)] == pytest.approx(2)
     with pytest.raises(ValueError, match="1 rankings for 2 steps"):
         cover_steps(EMPTY, [EMPTY], steps(1.0, 1.0))
 
@@ -92,16 +99,8 @@ def test_scores_fall_and_every_tool_is_there_once(
     whole: Ranking, parts: list[tuple[Ranking, float]], share: float
 ) -> None:
     covered = cover_steps(whole, [part for part, _ in parts], steps(*(weight for _, weight in parts), share=share))
-    assert np.all(np.diff(covered.ranking.scores) <= 0)
+    assert np.all(np.diff(covered.ranking.scores) <= 0) and np.all(covered.gains >= 0)
     listed = {int(o) for r in (whole, *(part for part, _ in parts)) for o in r.ordinals}
     assert sorted(covered.ranking.ordinals.tolist()) == sorted(listed)
-    assert np.all(covered.gains >= 0)
     if share == 1.0 and len(whole):
         assert covered.ranking.ordinals[0] == whole.ordinals[0]
-
-
-def test_of_many_steps_each_gains_its_whole_score() -> None:
-    parts = [ranking((tool, 2.0), (9, 1.0)) for tool in (1, 2, 3, 4)]
-    few, many = (cover_steps(ranking((9, 2.0)), parts[:count], steps(*[1.0] * count)) for count in (3, 4))
-    assert few.gains[few.ranking.ordinals.tolist().index(1)] == pytest.approx(0.65 * 2)
-    assert many.gains[many.ranking.ordinals.tolist().index(1)] == pytest.approx(2)
