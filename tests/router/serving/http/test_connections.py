@@ -1,35 +1,62 @@
-"""What a client may hold of a server, against a real one: connections, headers, bodies, unread answers."""
+"""What a client may hold of a server: connections, headers, bodies, unread answers; and which connection goes."""
 
 import json
 import resource
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
+from dataclasses import dataclass
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
-from tests.router.serving.mcp.conftest import listening
+from router.serving.http import HttpSettings, listen
+from router.serving.http.connections import Connections
+from router.serving.http.request_guard import RequestGuard
+from router.serving.http.server import HttpServer
 
-HERE = Path(__file__).parent
-BOUNDS = {
-    "header_timeout_s": 0.6,
-    "body_timeout_s": 0.6,
-    "keep_alive_s": 0.6,
-    "answer_timeout_s": 0.6,
-    "max_request_bytes": 4_096,
-    "max_connections": 30,
-    "max_connections_per_client": 20,
-}
+BOUNDS = HttpSettings(
+    port=0,
+    requests_per_minute=None,
+    header_timeout_s=0.3,
+    body_timeout_s=0.3,
+    keep_alive_s=0.3,
+    answer_timeout_s=0.3,
+    max_request_bytes=4_096,
+    max_connections=30,
+    max_connections_per_client=20,
+)
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
 
 
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    """/ answers with the length of the body, /large with 8 MB; /hold ends its answer when the client leaves."""
+    if scope["type"] == "lifespan":
+        for _ in range(2):
+            await send({"type": f"{(await receive())['type']}.complete"})
+        return
+    body = (await receive())["body"]
+    said = {"/healthz": b"ok", "/large": b"x" * (8 << 20)}.get(scope["path"], str(len(body)).encode())
+    headers = [] if scope["path"] == "/hold" else [(b"content-length", str(len(said)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    if scope["path"] == "/hold":
+        await receive()
+    else:
+        await send({"type": "http.response.body", "body": said})
+
+
 @pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    with listening(tmp_path_factory.mktemp("bounded"), HERE / "bounded_server.py", json.dumps(BOUNDS)) as port:
-        yield port
+def port() -> Iterator[int]:
+    with listen(BOUNDS) as listening:
+        server = HttpServer(RequestGuard(app, BOUNDS), BOUNDS, Connections(BOUNDS))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield int(listening.getsockname()[1])
+        server.should_exit = True
+        thread.join()
 
 
 @pytest.fixture
@@ -80,18 +107,19 @@ def failure(said: bytes) -> dict[str, str]:
     return error
 
 
-def test_headers_that_do_not_end_are_answered_with_408(port: int) -> None:
-    with connected(port, b"GET /healthz HTTP/1.1\r\nHost: local") as client:
+def test_headers_that_do_not_end_are_answered_with_408_and_none_with_nothing(port: int) -> None:
+    with connected(port) as silent, connected(port, b"GET /healthz HTTP/1.1\r\nHost: local") as client:
+        assert answer(silent) == b""
         said = answer(client)
     assert said.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
-    assert failure(said) == {"type": "too_slow", "message": "the headers did not come within 0.6 s"}
+    assert failure(said) == {"type": "too_slow", "message": "the headers did not come within 0.3 s"}
 
 
 def test_headers_that_drip_have_no_more_time(port: int) -> None:
     with connected(port, b"GET /healthz HTTP/1.1\r\n") as client:
         client.settimeout(0.05)
         begun, said = time.monotonic(), b""
-        while not said and time.monotonic() - begun < 120:
+        while not said and time.monotonic() - begun < 40:
             client.sendall(b"X: y\r\n")
             try:
                 said = client.recv(65_536)
@@ -100,16 +128,11 @@ def test_headers_that_drip_have_no_more_time(port: int) -> None:
     assert said.startswith(b"HTTP/1.1 408")
 
 
-def test_a_connection_that_says_nothing_is_closed_without_a_word(port: int) -> None:
-    with connected(port) as client:
-        assert answer(client) == b""
-
-
 def test_a_body_that_drips_after_its_answer_is_not_waited_for(port: int) -> None:
     with connected(port, b"POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n") as client:
         begun = time.monotonic()
         with pytest.raises(ConnectionError):
-            while time.monotonic() - begun < 120:
+            while time.monotonic() - begun < 40:
                 client.sendall(b"x")
                 time.sleep(0.05)
 
@@ -180,7 +203,7 @@ def test_headers_may_come_byte_by_byte(port: int) -> None:
 
 def test_a_client_that_does_not_read_its_answer_is_left(port: int) -> None:
     with connected(port, HEALTH.replace(b"healthz", b"large"), receive_buffer=65_536) as client:
-        time.sleep(1.2)  # answer_timeout_s is 0.6; a client that sleeps longer loses the rest, never the proof
+        time.sleep(0.6)  # answer_timeout_s is 0.3; a client that sleeps longer loses the rest, never the proof
         assert len(answer(client)) < 8 << 20
 
 
@@ -192,7 +215,7 @@ def test_unfinished_requests_keep_no_probe_out(connections: ExitStack, port: int
 
 def test_a_client_whose_connections_are_all_being_answered_gets_no_more(connections: ExitStack, port: int) -> None:
     hold = POST.replace(b"POST /", b"POST /hold") + b"Content-Length: 0\r\n\r\n"
-    for _ in range(BOUNDS["max_connections_per_client"]):  # type: ignore[call-overload]
+    for _ in range(BOUNDS.max_connections_per_client):
         read_until(connections.enter_context(connected(port, hold)), b"\r\n\r\n")
     refused = connections.enter_context(connected(port))
     said = answer(refused)
@@ -200,18 +223,66 @@ def test_a_client_whose_connections_are_all_being_answered_gets_no_more(connecti
     assert failure(said)["message"] == "your address has 20 requests under way: wait for an answer"
 
 
-def test_a_server_with_few_descriptors_keeps_half_of_them(tmp_path: Path) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
-    try:
-        server = listening(tmp_path, HERE / "bounded_server.py", json.dumps({"max_connections_per_client": 512}))
-        port = server.__enter__()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    try:
-        with ExitStack() as stack:
-            for _ in range(300):
-                stack.enter_context(connected(port, b"GET /healthz HTTP/1.1\r\nX: "))
-            assert status(port, HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")) == 200
-    finally:
-        server.__exit__(None, None, None)
+@dataclass(eq=False)
+class Client:
+    network: str
+    waits: bool = True
+    unsent_bytes: int = 0
+    aborted: bool = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+def table(*clients: Client, most: int = 4, per_client: int = 4) -> Connections:
+    bounds = {"max_connections": most, "max_connections_per_client": per_client, "max_unsent_bytes": 100_000}
+    connections = Connections(HttpSettings(**bounds))  # type: ignore[arg-type]
+    assert [connections.add(client) for client in clients] == [None] * len(clients)
+    return connections
+
+
+def test_at_the_limit_the_client_with_most_connections_loses_its_oldest() -> None:
+    honest, first, second, third = Client("a"), Client("b"), Client("b"), Client("b")
+    connections = table(honest, first, second, third)
+    assert connections.add(Client("c")) is None
+    assert [client.aborted for client in (honest, first, second, third)] == [False, True, False, False]
+    assert len(connections) == 4
+
+
+def test_at_its_own_limit_a_client_loses_its_own_connection() -> None:
+    other, busy, idle = Client("a"), Client("b", waits=False), Client("b")
+    connections = table(other, busy, idle, per_client=2)
+    assert connections.add(Client("b")) is None
+    assert [client.aborted for client in (other, busy, idle)] == [False, False, True]
+
+
+def test_what_is_being_answered_is_never_closed_for_another() -> None:
+    connections = table(*(Client(name, waits=False) for name in "abcd"))
+    assert connections.add(Client("e")) == "the server has 4 requests under way: try again"
+    connections = table(Client("a", waits=False), per_client=1)
+    assert connections.add(Client("a")) == "your address has 1 requests under way: wait for an answer"
+
+
+def test_a_connection_that_is_closed_makes_room() -> None:
+    first, second = Client("a", waits=False), Client("a", waits=False)
+    connections = table(first, per_client=1)
+    connections.discard(first)
+    connections.discard(first)
+    assert connections.add(second) is None
+
+
+def test_the_largest_unread_answers_go_first() -> None:
+    small, large, larger = (
+        Client("a", unsent_bytes=9),
+        Client("b", unsent_bytes=80_000),
+        Client("c", unsent_bytes=90_000),
+    )
+    table(small, large, larger).limit_unsent()
+    assert [client.aborted for client in (small, large, larger)] == [False, False, True]
+
+
+def test_a_server_with_few_descriptors_keeps_half_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (8, 8))
+    waiting = [Client("a") for _ in range(5)]
+    assert len(table(*waiting, most=512, per_client=512)) == 4
+    assert waiting[0].aborted

@@ -59,14 +59,27 @@ def test_settings_do_not_show_their_token() -> None:
     assert TOKEN not in repr(HttpSettings(token=TOKEN))
 
 
-def test_tools_are_changed_only_by_who_has_a_token() -> None:
-    with pytest.raises(SettingsInvalid, match=r"overlay is 'late\.json' and there is no token"):
-        HttpSettings(overlay=Path("late.json"))
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"overlay": Path("late.json")}, r"overlay is 'late\.json' and there is no token"),
+        ({"overlay": Path("nowhere/late.json"), "token": TOKEN}, r"nowhere/late\.json', its folder must be there"),
+        (
+            {"overlay": Path("late.json"), "token": TOKEN, "workers": 2},
+            r"in one process alone, so serve with --workers 1",
+        ),
+        ({"workers": 3, "max_connections": 2}, "max_connections is 2: 3 workers share it, so it must be 3 or more"),
+        ({"token": TOKEN, "profiles": Path("p.toml")}, "with profiles, every token stands in that file"),
+    ],
+)
+def test_settings_that_exclude_each_other_are_refused(settings: dict[str, Any], reason: str) -> None:
+    with pytest.raises(SettingsInvalid, match=reason):
+        HttpSettings(**settings)
 
 
-def test_an_overlay_that_could_not_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(SettingsInvalid, match=r"nowhere/late\.json', its folder must be there"):
-        HttpSettings(overlay=tmp_path / "nowhere" / "late.json", token=TOKEN)
+def test_workers_share_the_connections() -> None:
+    share = HttpSettings(workers=3, max_connections=100, max_connections_per_client=10).of_one_worker()
+    assert (share.workers, share.max_connections, share.max_connections_per_client) == (1, 33, 3)
 
 
 def test_a_port_that_is_taken_is_an_error_that_says_the_way_out() -> None:
@@ -79,15 +92,3 @@ def test_a_port_that_is_taken_is_an_error_that_says_the_way_out() -> None:
 def test_a_host_that_is_none_of_this_machine_is_refused() -> None:
     with pytest.raises(SettingsInvalid, match=r"cannot listen at 192\.0\.2\.1"):
         listen(HttpSettings(host="192.0.2.1", token=TOKEN))
-
-
-def test_workers_share_the_connections_of_which_each_needs_one(tmp_path: Path) -> None:
-    share = HttpSettings(workers=3, max_connections=100, max_connections_per_client=10).of_one_worker()
-    assert (share.workers, share.max_connections, share.max_connections_per_client) == (1, 33, 3)
-    with pytest.raises(SettingsInvalid, match="max_connections is 2: 3 workers share it, so it must be 3 or more"):
-        HttpSettings(workers=3, max_connections=2)
-
-
-def test_registering_tools_needs_one_process(tmp_path: Path) -> None:
-    with pytest.raises(SettingsInvalid, match=r"a tool is registered in one process alone, so serve with --workers 1"):
-        HttpSettings(overlay=tmp_path / "overlay.json", token=TOKEN, workers=2)

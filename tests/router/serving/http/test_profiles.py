@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from fastapi import Request
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from router import Router, SettingsInvalid
+from router import Router
 from router.serving.http import HttpSettings, app
 from router.serving.http.metrics import Metrics
 from router.serving.http.service import Service
@@ -48,17 +48,15 @@ def served(client_of: Ask, workspace: Path, folder: Path) -> TestClient:
 
 
 _names = st.lists(st.sampled_from([*IDS, "*", "*list*", "nobody/knows", "linear/*"]), max_size=4)
-_bodies = st.fixed_dictionaries(
-    {"k": st.integers(1, 20), "explain": st.booleans()},
-    optional={
-        "selection": st.fixed_dictionaries({"allow": _names, "block": _names, "always": _names}),
-        "form": st.sampled_from(["openai", "anthropic", "mcp"]),
-        "detail": st.sampled_from(["full", "signature"]),
-        "token_budget": st.integers(1, 3_000),
-        "category": st.just("issues"),
-        "recipe": st.sampled_from(["published", "lexical"]),
-    },
-)
+_OPTIONAL = {
+    "selection": st.fixed_dictionaries({"allow": _names, "block": _names, "always": _names}),
+    "form": st.sampled_from(["openai", "anthropic", "mcp"]),
+    "detail": st.sampled_from(["full", "signature"]),
+    "token_budget": st.integers(1, 3_000),
+    "category": st.just("issues"),
+    "recipe": st.sampled_from(["published", "lexical"]),
+}
+_bodies = st.fixed_dictionaries({"k": st.integers(1, 20), "explain": st.booleans()}, optional=_OPTIONAL)
 _requests = st.sampled_from(
     ["file a ticket for the team", "will it rain tomorrow", "undo a payment", "show every room"]
 )
@@ -71,7 +69,6 @@ def _outside(text: str, named: list[str]) -> list[str]:
     return told + descriptions
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=_bodies, request=_requests, many=st.booleans())
 def test_no_answer_names_a_tool_outside_of_the_profile(
     served: TestClient, body: dict[str, Any], request: str, many: bool
@@ -124,7 +121,6 @@ def test_counts_are_those_of_the_profile(served: TestClient) -> None:
     assert served.get("/v1/tools", headers=bearer(ALICE)).json()["total"] == len(SUPPORT)
     snapshot = served.get("/v1/snapshot", headers=bearer(ALICE)).json()
     assert (snapshot["tools"], snapshot["counts"], snapshot["generators"]) == (2, {"tools": 2}, {})
-    assert served.get("/v1/snapshot", headers=bearer(ROOT_TOKEN)).json()["tools"] == len(TOOLS)
 
 
 @pytest.mark.parametrize("path", ["/v1/tools/", "/tools/"])
@@ -218,8 +214,5 @@ def test_a_request_that_passed_no_guard_is_not_answered_at_all(router: Router, p
         service.caller_of(Request({"type": "http", "headers": []}))
 
 
-def test_a_token_and_profiles_exclude_each_other(profiles_file: Path) -> None:
-    with pytest.raises(SettingsInvalid, match="with profiles, every token stands in that file"):
-        HttpSettings(token=TOKEN, profiles=profiles_file)
-    # Tokens are asked for, so that others may reach it, and register tools.
+def test_tokens_of_a_file_let_others_in(profiles_file: Path) -> None:
     assert HttpSettings(host="0.0.0.0", profiles=profiles_file).known_hosts == {"*"}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from router import Form, Router
+from router import Form, Router, Selection
 from tests.router.serving.conftest import Ask
 
 REQUEST = "give the customer their money back"
@@ -69,125 +69,82 @@ def test_many_requests_are_answered_in_their_order_by_one_snapshot(client: TestC
     assert len({answer["snapshot"] for answer in answers}) == 1
 
 
+def test_many_requests_of_many_tools_are_refused_with_the_most(client: TestClient) -> None:
+    def refused(**body: Any) -> str:
+        response = client.post("/v1/route-many", json={"requests": ["undo a payment"] * 20, **body})
+        assert response.status_code == 422
+        return str(response.json()["error"]["message"])
+
+    assert "20 requests of k = 51 ask for 1,020 tools; the limit is 1,000" in refused(k=51)
+    always = [f"stripe/tool_{number}" for number in range(50)]  # they count in each request
+    told = refused(k=1, selection={"always": always})
+    assert "20 requests of k = 1 and 50 in `always` ask for 1,020 tools" in told
+    body = {"requests": ["undo a payment"] * 20, "k": 1, "selection": {"always": always[:49]}}
+    assert client.post("/v1/route-many", json=body).status_code == 200
+
+
 @pytest.mark.parametrize(
-    ("body", "field"),
+    ("body", "field", "message"),
     [
-        ({}, "request"),
-        ({"request": ""}, "request.text"),
-        ({"request": " \n"}, "request.text"),
-        ({"request": "x" * 20_001}, "request.text"),
-        ({"request": []}, "request.messages"),
-        ({"request": ["ok", {"role": "nobody", "content": "x"}]}, "request.messages.1.message.role"),
-        ({"request": 7}, "request.messages"),
-        ({"request": "x", "k": 0}, "k"),
-        ({"request": "x", "k": 129}, "k"),
-        ({"request": "x", "k": "ten"}, "k"),
-        ({"request": "x", "recipe": "unheard of"}, "recipe"),
-        ({"request": "x", "form": "smoke signals"}, "form"),
-        ({"request": "x", "selection": {"min_combined_score": 1.5}}, "selection.min_combined_score"),
-        ({"request": "x", "selection": {"allowed": []}}, "selection.allowed"),
-        ({"request": "x", "category_confidence": -1}, "category_confidence"),
-        ({"request": "x", "unknown": 1}, "unknown"),
+        ([], "", "the body must be an object of names and values"),
+        ({}, "request", "request is missing"),
+        ({"request": ""}, "request.text", ""),
+        ({"request": " \n"}, "request.text", ""),
+        ({"request": "x" * 20_001}, "request.text", ""),
+        ({"request": []}, "request.messages", ""),
+        ({"request": ["ok", {"role": "nobody", "content": "x"}]}, "request.messages.1.message.role", ""),
+        ({"request": [{"role": "assistant", "content": "How can I help?"}]}, None, "no message of 1"),
+        ({"request": 7}, "request.messages", ""),
+        ({"request": "x", "k": 0}, "k", "k must be at least 1"),
+        ({"request": "x", "k": 129}, "k", ""),
+        ({"request": "x", "k": "3"}, "k", "k must be a whole number"),
+        ({"request": "x", "explain": 1}, "explain", "explain must be true or false"),
+        ({"request": "x", "recipe": "unheard of"}, "recipe", "recipe must be 'default', "),
+        ({"request": "x", "form": "smoke signals"}, "form", ""),
+        ({"request": "x", "selection": {"min_combined_score": 1.5}}, "selection.min_combined_score", ""),
+        ({"request": "x", "selection": {"allowed": []}}, "selection.allowed", ""),
+        ({"request": "x", "selection": {"allow": "x"}}, "selection.allow", "selection.allow must be a list"),
+        ({"request": "x", "category_confidence": -1}, "category_confidence", ""),
+        ({"request": "x", "kk": 1}, "kk", "kk is unknown here"),
     ],
 )
-def test_what_is_wrong_is_refused_and_named(client: TestClient, body: dict[str, Any], field: str) -> None:
+def test_what_is_wrong_is_refused_named_and_told_in_plain_english(
+    client: TestClient, body: Any, field: str | None, message: str
+) -> None:
     response = client.post("/v1/route", json=body)
-    assert response.status_code == 422
     error = response.json()["error"]
-    assert (error["type"], error["field"]) == ("invalid", field)
-    assert error["message"]
-
-
-def test_a_dialogue_in_which_the_user_says_nothing_is_refused(client: TestClient) -> None:
-    response = client.post("/v1/route", json={"request": [{"role": "assistant", "content": "How can I help?"}]})
-    assert response.status_code == 422
-    assert "no message of 1" in response.json()["error"]["message"]
-
-
-def test_what_is_no_json_is_malformed(client: TestClient) -> None:
-    response = client.post("/v1/route", content=b'{"request": ', headers={"Content-Type": "application/json"})
-    assert (response.status_code, response.json()["error"]["type"]) == (400, "malformed")
-
-
-@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
-def test_a_body_that_is_not_said_to_be_json_is_refused_with_what_to_say(client: TestClient, kind: str | None) -> None:
-    """As curl sends it by itself, and pages elsewhere without asking."""
-    headers = {"Content-Type": kind} if kind else {}
-    response = client.post("/v1/route", content=b'{"request": "refund"}', headers=headers)
-    assert (response.status_code, response.json()["error"]["type"]) == (415, "no_json")
-    assert "Content-Type: application/json" in response.json()["error"]["message"]
-
-
-def test_half_a_surrogate_pair_is_refused_and_no_error_of_the_server(client: TestClient) -> None:
-    for body in (
-        b'{"request": "\\ud800"}',
-        b'{"request": "x", "\\ud800": 1}',
-        b'{"request": "x", "category": "\\udfff"}',
-    ):
-        response = client.post("/v1/route", content=body, headers={"Content-Type": "application/json"})
-        assert response.status_code == 422, body
-
-
-def test_a_server_selection_holds_where_a_request_brings_none(client_of: Ask, snapshot: Any) -> None:
-    from router.selection import Selection
-
-    with Router.open(snapshot, selection=Selection(block=("stripe/*",))) as router:
-        client = client_of(router)
-        ids = [tool["tool_id"] for tool in asked(client, request=REQUEST, k=8)["tools"]]
-        assert ids and not [tool_id for tool_id in ids if tool_id.startswith("stripe/")]
-        assert asked(client, request=REQUEST, k=1, selection={})["tools"][0]["tool_id"] == "stripe/create_refund"
-
-
-def test_many_requests_of_a_large_k_are_refused_with_the_most(client: TestClient) -> None:
-    refused = client.post("/v1/route-many", json={"requests": ["undo a payment"] * 20, "k": 51})
-    assert refused.status_code == 422
-    assert "20 requests of k = 51 ask for 1,020 tools; the limit is 1,000" in refused.json()["error"]["message"]
-
-
-def test_tools_of_always_count_in_each_of_many_requests(client: TestClient) -> None:
-    always = [f"stripe/tool_{number}" for number in range(50)]
-    body = {"requests": ["undo a payment"] * 20, "k": 1, "selection": {"always": always}}
-    refused = client.post("/v1/route-many", json=body)
-    assert refused.status_code == 422
-    assert "20 requests of k = 1 and 50 in `always` ask for 1,020 tools" in refused.json()["error"]["message"]
-    allowed = client.post("/v1/route-many", json={**body, "selection": {"always": always[:49]}})
-    assert allowed.status_code == 200
+    assert (response.status_code, error["type"], error.get("field", None if field is None else "")) == (
+        422,
+        "invalid",
+        field,
+    )
+    assert error["message"] and message in error["message"]
+    assert not any(jargon in error["message"] for jargon in ("Input should", "Field required", "Extra inputs"))
 
 
 @pytest.mark.parametrize(
-    ("body", "message"),
+    ("content", "kind", "status", "type"),
     [
-        ({"request": "refund", "k": 0}, "k must be at least 1"),
-        ({"request": "refund", "k": "3"}, "k must be a whole number"),
-        ({"request": "refund", "explain": 1}, "explain must be true or false"),
-        ({"request": "refund", "kk": 3}, "kk is unknown here"),
-        ({"request": "refund", "recipe": "best"}, "recipe must be 'default', "),
-        ({"request": "refund", "selection": {"allow": "x"}}, "selection.allow must be a list"),
-        ({}, "request is missing"),
-        ([], "the body must be an object of names and values"),
+        (b'{"request": ', "application/json", 400, "malformed"),
+        # As curl sends it by itself, and pages elsewhere without asking.
+        (b'{"request": "refund"}', None, 415, "no_json"),
+        (b'{"request": "refund"}', "text/plain", 415, "no_json"),
+        (b'{"request": "refund"}', "application/x-www-form-urlencoded", 415, "no_json"),
+        (b'{"request": "\\ud800"}', "application/json", 422, "invalid"),  # half a surrogate pair
+        (b'{"request": "x", "\\ud800": 1}', "application/json", 422, "invalid"),
+        (b'{"request": "x", "category": "\\udfff"}', "application/json", 422, "invalid"),
     ],
 )
-def test_what_is_wrong_is_told_in_plain_english(client: TestClient, body: Any, message: str) -> None:
-    told = client.post("/v1/route", json=body).json()["error"]["message"]
-    assert told.startswith(message)
-    assert "Input should" not in told and "Field required" not in told and "Extra inputs" not in told
+def test_a_body_that_is_no_json_or_is_not_said_to_be_is_refused(
+    client: TestClient, content: bytes, kind: str | None, status: int, type: str
+) -> None:
+    response = client.post("/v1/route", content=content, headers={"Content-Type": kind} if kind else {})
+    assert (response.status_code, response.json()["error"]["type"]) == (status, type)
+    if status == 415:
+        assert "Content-Type: application/json" in response.json()["error"]["message"]
 
 
-def test_a_selection_of_many_globs_is_refused_at_once(client_of: Ask) -> None:
-    client = client_of(max_wildcards=20)
-    assert asked(client, request=REQUEST, selection={"allow": ["stripe/*"] * 20})["tools"]
-    selection = {"block": ["*a*b*c*"] * 100}
-    for path, body in {
-        "route": {"request": REQUEST, "selection": selection},
-        "route-many": {"requests": [REQUEST], "selection": selection},
-    }.items():
-        refused = client.post(f"/v1/{path}", json=body)
-        assert refused.status_code == 422
-        told = "allow and block have 400 wildcards (* ? [), a request may have 20 at most (--max-wildcards)"
-        assert refused.json()["error"]["message"] == f"selection: {told}"
-
-
-@pytest.mark.parametrize("depth", [100, 900, 5_000, 100_000])
+@pytest.mark.parametrize("depth", [100, 900, 100_000])
 @pytest.mark.parametrize("body", ['{"request": %s}', '{"request": "a", "selection": {"annotations": {"a": %s}}}', "%s"])
 def test_a_body_nested_without_end_is_a_typed_error(client: TestClient, body: str, depth: int) -> None:
     nested = body % ("[" * depth + "]" * depth)
@@ -195,5 +152,24 @@ def test_a_body_nested_without_end_is_a_typed_error(client: TestClient, body: st
     assert refused.status_code in (400, 422)
     error = refused.json()["error"]
     assert error["type"] in ("malformed", "invalid")
-    if depth >= 5_000:
+    if depth > 900:
         assert error["message"] == "the body cannot be read: it is nested too deep, or has a number of too many digits"
+
+
+def test_a_server_selection_holds_where_a_request_brings_none(client_of: Ask, snapshot: Any) -> None:
+    with Router.open(snapshot, selection=Selection(block=("stripe/*",))) as router:
+        client = client_of(router)
+        ids = [tool["tool_id"] for tool in asked(client, request=REQUEST, k=8)["tools"]]
+        assert ids and not [tool_id for tool_id in ids if tool_id.startswith("stripe/")]
+        assert asked(client, request=REQUEST, k=1, selection={})["tools"][0]["tool_id"] == "stripe/create_refund"
+
+
+def test_a_selection_of_many_globs_is_refused_at_once(client_of: Ask) -> None:
+    client = client_of(max_wildcards=20)
+    assert asked(client, request=REQUEST, selection={"allow": ["stripe/*"] * 20})["tools"]
+    selection = {"block": ["*a*b*c*"] * 100}
+    for path, asks in (("route", {"request": REQUEST}), ("route-many", {"requests": [REQUEST]})):
+        refused = client.post(f"/v1/{path}", json={**asks, "selection": selection})
+        assert refused.status_code == 422
+        told = "allow and block have 400 wildcards (* ? [), a request may have 20 at most (--max-wildcards)"
+        assert refused.json()["error"]["message"] == f"selection: {told}"

@@ -18,7 +18,7 @@ from tests.router.serving.conftest import TOKEN
 from tests.support.command_line import called, started
 from tests.support.places import ROOT
 
-PATIENCE_S = 120.0  # for a machine with much to do
+PATIENCE_S = 40.0  # for a machine with much to do
 _MAIN = "from flows.cli.main import main; main()"
 
 
