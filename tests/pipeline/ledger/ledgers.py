@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 
 from pipeline.ledger import LEDGER_FILE, Ledger, LedgerEntry
+from pipeline.settings import LedgerSettings
 from tests.support.places import ROOT
 
 HOLD = """
@@ -23,6 +24,16 @@ with Ledger.open(Path(sys.argv[1])) as ledger:
     ledger.keep_copies(LedgerSettings(backups=int(sys.argv[2])), "office", run, print)
     print("open", flush=True)
     sys.stdin.read()
+"""
+LOCK = """
+import fcntl, json, os, sys
+stream = open(sys.argv[1] + "/.lock", "a+")
+fcntl.flock(stream, fcntl.LOCK_EX)
+stream.truncate(0)
+stream.write(json.dumps({"pid": os.getpid(), "program": "-c (build)", "catalog": "office", "run": 2}))
+stream.flush()
+print("open", flush=True)
+sys.stdin.read()
 """
 READ = """
 import duckdb, sys
@@ -45,6 +56,12 @@ def fill(workspace: Path, *keys: str) -> None:
         ledger.put_entries(run, [entry(key) for key in keys])
         ledger.put_vectors(list(keys), np.ones((len(keys), 4), np.float32), "m")
         ledger.finish_run(run, "published", snapshot=None, message="")
+
+
+def begin(workspace: Path, settings: LedgerSettings) -> None:
+    """Begin a run, copy the ledger as a build does, and end as a build that is killed."""
+    with Ledger.open(workspace) as ledger:
+        ledger.keep_copies(settings, "office", ledger.start_run("office"), lambda _: None)
 
 
 def keys(file: Path) -> list[str]:

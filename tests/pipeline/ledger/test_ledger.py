@@ -1,8 +1,6 @@
 """The ledger: a real DuckDB file, one writer."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -13,32 +11,17 @@ import numpy as np
 import pytest
 
 from pipeline.errors import RecordRejected, RunAborted, SettingsInvalid
-from pipeline.ledger import LEDGER_FILE, Ledger, LedgerEntry
+from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.records import catalog_records
 from pipeline.scratch import mapped_array, write_vector_shard
 from router.record import Origin, ToolRecord
+from tests.pipeline.ledger.ledgers import entry
 from tests.support.factories import make_raw
-from tests.support.places import ROOT
-
-# Holds a ledger open as another build would, until its input ends.
-_HOLD = """
-import sys
-from pathlib import Path
-from pipeline.ledger import Ledger
-with Ledger.open(Path(sys.argv[1])):
-    print("open", flush=True)
-    sys.stdin.read()
-"""
 
 
 def _rows(workspace: Path, sql: str) -> list[tuple[Any, ...]]:
     with duckdb.connect(str(workspace / LEDGER_FILE), read_only=True) as connection:
         return connection.execute(sql).fetchall()
-
-
-def _entry(key: str = "k", **fields: Any) -> LedgerEntry:
-    said: dict[str, Any] = {"expansion": {"user_phrases": ["do it"]}, "cost_usd": 0.5, **fields}
-    return LedgerEntry(key, f"hash of {key}", f"tool {key}", "openai", "gpt", 1, 10, 4, 2, **said)
 
 
 def _vectors(rows: int, dim: int) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -52,35 +35,11 @@ def test_a_workspace_is_created_with_its_parents(tmp_path: Path) -> None:
     assert {path.name for path in workspace.iterdir()} == {LEDGER_FILE, ".lock"}
 
 
-def test_a_ledger_that_another_build_holds_aborts_and_opens_once_it_ended(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", _HOLD, str(tmp_path)]
-    root = ROOT
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=root, stdin=pipe, stdout=pipe, text=True) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "open\n"
-        with pytest.raises(RunAborted, match=r"ledger\.duckdb is in use by another build: wait for it to end"):
-            Ledger.open(tmp_path)
-        other.communicate()
-    with Ledger.open(tmp_path) as ledger:
-        assert ledger.start_run("office") == 1
-
-
 @pytest.mark.parametrize("workspace", ["file", "file/ws", "file/ws/deeper"])
 def test_a_workspace_at_or_below_a_file_is_a_wrong_setting(tmp_path: Path, workspace: str) -> None:
     (tmp_path / "file").write_text("I am a file", encoding="utf-8")
     with pytest.raises(SettingsInvalid, match=r"cannot be written.*choose another with --workspace"):
         Ledger.open(tmp_path / workspace)
-
-
-@pytest.mark.parametrize("content", [b"this is no database", b"\x00" * 20_000])
-def test_a_file_that_is_no_database_aborts_with_a_way_out(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "blocked by a lock" / LEDGER_FILE
-    path.parent.mkdir()
-    path.write_bytes(content)
-    with pytest.raises(RunAborted, match=r"cannot be opened: .*To begin a new one, .*, move it and the folders"):
-        Ledger.open(path.parent)
-    assert path.read_bytes() == content
 
 
 def test_a_damaged_ledger_is_not_said_to_be_in_use(tmp_path: Path) -> None:
@@ -148,7 +107,7 @@ def test_a_kept_record_is_the_record(tmp_path: Path) -> None:
 def test_answers_are_found_by_key_and_failures_are_not(tmp_path: Path) -> None:
     answer = {"when_to_use": "Now.", "user_phrases": ["顧客 \u2028 \x00 \"'"]}
     with Ledger.open(tmp_path) as ledger:
-        ledger.put_entries(1, [_entry("a", expansion=answer), _entry("b", expansion=None, kind="timeout")])
+        ledger.put_entries(1, [entry("a", expansion=answer), entry("b", expansion=None, kind="timeout")])
         assert ledger.expansions(["a", "b", "unknown"]) == {"a": answer}
         assert ledger.expansions([]) == {}
         assert ledger.expansions(key for key in ("a",)) == {"a": answer}
@@ -157,14 +116,14 @@ def test_answers_are_found_by_key_and_failures_are_not(tmp_path: Path) -> None:
 def test_the_answer_given_first_stands(tmp_path: Path) -> None:
     with Ledger.open(tmp_path) as ledger:
         for run in (1, 2, 3):
-            ledger.put_entries(run, [_entry("a", expansion={"user_phrases": [f"run {run}"]})])
+            ledger.put_entries(run, [entry("a", expansion={"user_phrases": [f"run {run}"]})])
         assert ledger.expansions(["a"]) == {"a": {"user_phrases": ["run 1"]}}
     assert _rows(tmp_path, "SELECT count(*) FROM expansions") == [(3,)]
 
 
 def test_a_failure_is_kept_with_its_reason_and_its_cost(tmp_path: Path) -> None:
-    known = _entry("a", expansion=None, kind="shape", message="half \ud83d pair")
-    unknown = _entry("b", expansion=None, kind="timeout", message="顧客", cost_usd=None)
+    known = entry("a", expansion=None, kind="shape", message="half \ud83d pair")
+    unknown = entry("b", expansion=None, kind="timeout", message="顧客", cost_usd=None)
     with Ledger.open(tmp_path) as ledger:
         ledger.put_entries(7, [known, unknown])
     said = "expansion_key, tool_id, generator, model, kind, message, prompt_tokens, cached_tokens, completion_tokens"
@@ -176,7 +135,7 @@ def test_a_failure_is_kept_with_its_reason_and_its_cost(tmp_path: Path) -> None:
 
 def test_the_view_phrases_has_a_row_a_phrase(tmp_path: Path) -> None:
     with Ledger.open(tmp_path) as ledger:
-        ledger.put_entries(1, [_entry("a", expansion={"user_phrases": ["one", "two"]}), _entry("b")])
+        ledger.put_entries(1, [entry("a", expansion={"user_phrases": ["one", "two"]}), entry("b")])
     assert _rows(tmp_path, "FROM phrases ORDER BY ALL") == [
         ("tool a", "openai", "gpt", "one"),
         ("tool a", "openai", "gpt", "two"),
@@ -198,22 +157,24 @@ def test_vectors_come_back_bit_for_bit_in_another_session(tmp_path: Path, dim: i
     assert found.tobytes() == vectors[::-1].tobytes()
 
 
-def test_a_text_asked_for_twice_has_two_rows(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path) as ledger:
-        ledger.put_vectors(["a", "b"], np.array([[1, 2], [3, 4]], dtype=np.float32), "m")
-        assert ledger.vectors(["b", "a", "b"], "m", 2).tolist() == [[3.0, 4.0], [1.0, 2.0], [3.0, 4.0]]
+def test_vectors_are_found_by_text_model_and_length_in_the_order_asked_and_a_missing_one_is_named(
+    tmp_path: Path,
+) -> None:
+    def stored(*rows: list[float]) -> np.ndarray[Any, np.dtype[np.float32]]:
+        return np.array(rows, dtype=np.float32)
 
-
-def test_a_text_without_a_vector_is_named(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path) as ledger:
-        ledger.put_vectors(["a"], np.array([[1, 2]], dtype=np.float32), "m")
+    with Ledger.open(tmp_path / "ws") as ledger:
+        ledger.put_vectors(["a", "b"], stored([1, 2], [3, 4]), "m")
+        ledger.put_vectors(["a"], stored([5, 6]), "other")
+        ledger.put_vectors(["a"], stored([7, 8, 9]), "m")
+        assert ledger.vectors(["b", "a", "b"], "m", 2).tolist() == [[3, 4], [1, 2], [3, 4]]
+        assert [ledger.vectors(["a"], *place).tolist() for place in (("other", 2), ("m", 3))] == [[[5, 6]], [[7, 8, 9]]]
+        assert ledger.vectors([], "m", 8).shape == (0, 8)
         with pytest.raises(LookupError, match="unknown has no vector of 2 dimensions by m"):
             ledger.vectors(["a", "unknown"], "m", 2)
-
-
-def test_no_text_gives_an_empty_matrix_of_the_right_width(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path) as ledger:
-        assert ledger.vectors([], "m", 8).shape == (0, 8)
+        out = mapped_array(tmp_path / "out.npy", (2, 2), np.float32)
+        assert ledger.vectors(["b", "a"], "m", 2, out=out) is out  # read into the array that is given
+        assert np.load(tmp_path / "out.npy").tolist() == [[3, 4], [1, 2]]
 
 
 def test_vectors_of_a_file_are_those_that_a_worker_wrote(tmp_path: Path) -> None:
@@ -222,14 +183,6 @@ def test_vectors_of_a_file_are_those_that_a_worker_wrote(tmp_path: Path) -> None
     with Ledger.open(tmp_path) as ledger:
         ledger.put_vector_shard(tmp_path / "0.parquet", "m", 8)
         assert ledger.vectors(list("ecadb"), "m", 8).tobytes() == vectors[[4, 2, 0, 3, 1]].tobytes()
-
-
-def test_vectors_are_read_into_the_array_that_is_given(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path / "ws") as ledger:
-        ledger.put_vectors(["a", "b"], np.array([[1, 2], [3, 4]], dtype=np.float32), "m")
-        out = mapped_array(tmp_path / "out.npy", (2, 2), np.float32)
-        assert ledger.vectors(["b", "a"], "m", 2, out=out) is out
-    assert np.load(tmp_path / "out.npy").tolist() == [[3.0, 4.0], [1.0, 2.0]]
 
 
 def test_used_vectors_are_those_looked_up_and_not_stored_elsewhere_each_once(tmp_path: Path) -> None:
@@ -260,15 +213,6 @@ def test_vectors_are_whole_where_they_come_in_several_parts(tmp_path: Path, monk
         assert ledger.vectors(hashes, "m", 3).tobytes() == vectors.tobytes()
 
 
-def test_vectors_belong_to_their_model_and_their_length(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path) as ledger:
-        ledger.put_vectors(["a"], np.array([[1, 2]], dtype=np.float32), "m")
-        ledger.put_vectors(["a"], np.array([[5, 6]], dtype=np.float32), "other")
-        ledger.put_vectors(["a"], np.array([[7, 8, 9]], dtype=np.float32), "m")
-        found = [ledger.vectors(["a"], model, dim).tolist() for model, dim in (("m", 2), ("other", 2), ("m", 3))]
-    assert found == [[[1.0, 2.0]], [[5.0, 6.0]], [[7.0, 8.0, 9.0]]]
-
-
 def test_any_memory_layout_of_vectors_is_kept_right(tmp_path: Path) -> None:
     vectors = _vectors(8, 6)
     with Ledger.open(tmp_path) as ledger:
@@ -287,7 +231,7 @@ def test_answers_and_failures_are_stored_together_or_not_at_all(
             raise duckdb.IOException("no space left on device")
         insert(self, table, *rest)
 
-    entries = [_entry("a"), _entry("b", expansion=None, kind="shape")]
+    entries = [entry("a"), entry("b", expansion=None, kind="shape")]
     with Ledger.open(tmp_path) as ledger:
         with monkeypatch.context() as patch, pytest.raises(duckdb.IOException):
             patch.setattr(Ledger, "_insert", full)
@@ -303,5 +247,5 @@ def test_the_newest_answer_is_that_of_the_latest_run_whatever_the_clock_said(
         for key, year in (("ahead", 2099), ("right", 2026)):
             run = ledger.start_run("office")
             monkeypatch.setattr("pipeline.ledger.answers.utc_now", lambda year=year: datetime(year, 1, 1))
-            ledger.put_entries(run, [replace(_entry(key), tool_id="mail")])
+            ledger.put_entries(run, [replace(entry(key), tool_id="mail")])
         assert [answer.expansion_key for answer in ledger.earlier_answers("office", ["mail"])] == ["right", "ahead"]

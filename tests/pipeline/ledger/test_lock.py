@@ -9,15 +9,24 @@ import pytest
 
 from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
-from tests.pipeline.ledger.ledgers import READ, fill, held, keys
+from tests.pipeline.ledger.ledgers import LOCK, READ, fill, held, keys
 
 
-def test_another_build_is_named_with_its_catalog_its_run_and_its_process(tmp_path: Path) -> None:
-    with held(tmp_path) as other, pytest.raises(RunAborted) as refused:
-        Ledger.open(tmp_path)
+def test_another_build_is_named_and_once_it_is_killed_its_lock_is_free_and_its_run_is_closed(tmp_path: Path) -> None:
+    fill(tmp_path, "a")
+    with held(tmp_path) as other:
+        with pytest.raises(RunAborted) as refused:
+            Ledger.open(tmp_path)
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        with Ledger.open(tmp_path) as ledger:
+            assert ledger.close_killed_runs() == [2]
+            assert ledger.runs("office")["outcome"].to_pylist() == ["published", "killed"]
     said = str(refused.value)
     assert "in use by another build: wait for it to end" in said
-    assert f"run 1 of the catalog office, pid {other.pid}, on {os.uname().nodename}, since 20" in said
+    assert f"run 2 of the catalog office, pid {other.pid}, on {os.uname().nodename}, since 20" in said
+    assert keys(tmp_path) == ["a"]
+    assert (tmp_path / ".lock").read_bytes() == b""  # it names nobody once the ledger is closed
 
 
 def test_a_program_that_reads_the_ledger_is_named(tmp_path: Path) -> None:
@@ -32,11 +41,11 @@ def test_a_program_that_reads_the_ledger_is_named(tmp_path: Path) -> None:
 def test_it_is_waited_for_and_that_is_told_once(program: str, tmp_path: Path) -> None:
     fill(tmp_path, "a")
     told: list[str] = []
-    with held(tmp_path, READ) if program == "reader" else held(tmp_path) as other:
+    with held(tmp_path, READ if program == "reader" else LOCK) as other:
 
         def tell(message: str) -> None:
             told.append(message)
-            threading.Timer(0.5, other.stdin.close).start()  # type: ignore[union-attr]
+            threading.Timer(0.1, other.stdin.close).start()  # type: ignore[union-attr]
 
         with Ledger.open(tmp_path, 30, tell=tell) as ledger:
             assert ledger.expansions(["a"])
@@ -44,19 +53,3 @@ def test_it_is_waited_for_and_that_is_told_once(program: str, tmp_path: Path) ->
     assert len(told) == 1
     assert told[0].startswith("waiting up to 30 s for the ledger, which is held by ")
     assert f"pid {other.pid}" in told[0]
-
-
-def test_a_killed_holder_leaves_the_lock_free_and_its_run_is_closed(tmp_path: Path) -> None:
-    fill(tmp_path, "a")
-    with held(tmp_path) as other:
-        other.send_signal(signal.SIGKILL)
-        other.wait()
-        with Ledger.open(tmp_path) as ledger:
-            assert ledger.close_killed_runs() == [2]
-            assert ledger.runs("office")["outcome"].to_pylist() == ["published", "killed"]
-    assert keys(tmp_path) == ["a"]
-
-
-def test_the_lock_file_names_nobody_once_the_ledger_is_closed(tmp_path: Path) -> None:
-    fill(tmp_path, "a")
-    assert (tmp_path / ".lock").read_bytes() == b""

@@ -1,6 +1,7 @@
 """What an operator does with a ledger: back it up, restore it, look into it, rewrite it."""
 
 from pathlib import Path
+from shutil import copytree
 
 import duckdb
 import numpy as np
@@ -12,13 +13,21 @@ from pipeline.ledger.checking import check
 from pipeline.ledger.compaction import compact
 from pipeline.ledger.maintenance import back_up, restore, restore_from_snapshots
 from pipeline.ledger.reading import open_to_read
-from tests.pipeline.ledger.ledgers import entry, fill, held, keys, names
+from pipeline.settings import LedgerSettings
+from tests.pipeline.ledger.ledgers import LOCK, begin, entry, fill, held, keys, names
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a ledger. To be copied."""
+    workspace = tmp_path_factory.mktemp("filled")
+    fill(workspace, "a", "b")
+    return workspace
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    fill(tmp_path / "ws", "a", "b")
-    return tmp_path / "ws"
+def workspace(filled: Path, tmp_path: Path) -> Path:
+    return copytree(filled, tmp_path / "ws")
 
 
 def test_a_backup_goes_to_a_file_or_into_a_folder_and_is_a_whole_ledger(workspace: Path, tmp_path: Path) -> None:
@@ -30,18 +39,24 @@ def test_a_backup_goes_to_a_file_or_into_a_folder_and_is_a_whole_ledger(workspac
     assert not list(tmp_path.glob("*.unfinished"))
 
 
-def test_a_backup_while_a_build_runs_is_of_the_copy_that_the_build_made(workspace: Path, tmp_path: Path) -> None:
-    with held(workspace, backups=2):
+def test_while_a_build_runs_its_copy_is_backed_up_and_read_and_nothing_is_restored_or_rewritten(
+    workspace: Path, tmp_path: Path
+) -> None:
+    begin(workspace, LedgerSettings(backups=2))
+    with held(workspace, LOCK):
         made = back_up(workspace, tmp_path / "kept.duckdb")
         readable = open_to_read(workspace)
         assert readable.connection.execute("SELECT count(*) FROM expansions").fetchall() == [(2,)]
         assert readable.note is not None and "run 2 of the catalog office" in readable.note
+        for refused in (lambda: restore(workspace, made.file), lambda: compact(workspace)):
+            with pytest.raises(RunAborted, match="in use by another build"):
+                refused()
     assert made.source == workspace / "backups" / "ledger-000002.duckdb"
-    assert keys(made.file) == ["a", "b"]
+    assert keys(made.file) == keys(workspace) == ["a", "b"]
 
 
 def test_a_backup_while_a_build_runs_that_made_no_copy_names_the_build(workspace: Path, tmp_path: Path) -> None:
-    with held(workspace):
+    with held(workspace, LOCK):
         for refused in (lambda: back_up(workspace, tmp_path / "kept"), lambda: open_to_read(workspace)):
             with pytest.raises(RunAborted, match=r"held by -c .*run 2 of the catalog office"):
                 refused()
@@ -62,15 +77,6 @@ def test_a_restored_ledger_is_the_backup_and_the_one_before_is_kept_beside_it(wo
     assert names(workspace) == {LEDGER_FILE, f"{LEDGER_FILE}.replaced-1"}
 
 
-def test_a_build_holds_off_a_restoration_and_a_rewriting(workspace: Path, tmp_path: Path) -> None:
-    kept = back_up(workspace, tmp_path / "kept.duckdb").file
-    with held(workspace):
-        for refused in (lambda: restore(workspace, kept), lambda: compact(workspace)):
-            with pytest.raises(RunAborted, match="in use by another build"):
-                refused()
-    assert keys(workspace) == ["a", "b"]
-
-
 def test_what_is_no_whole_ledger_is_not_restored(workspace: Path, tmp_path: Path) -> None:
     half, foreign = tmp_path / "half", tmp_path / "foreign"
     half.write_bytes((workspace / LEDGER_FILE).read_bytes()[:20_000])
@@ -81,12 +87,17 @@ def test_what_is_no_whole_ledger_is_not_restored(workspace: Path, tmp_path: Path
     assert (keys(workspace), names(workspace)) == (["a", "b"], {LEDGER_FILE})
 
 
-def test_without_copies_and_snapshots_a_restoration_says_so(workspace: Path) -> None:
-    with pytest.raises(RunAborted, match="has no copy of the ledger"):
-        restore(workspace, None)
-    with pytest.raises(RunAborted, match="has no snapshot"):
-        restore_from_snapshots(workspace)
+def test_without_copies_and_snapshots_nothing_is_restored_and_no_vector_is_left_out(workspace: Path) -> None:
+    for act, said in (
+        (lambda: restore(workspace, None), "has no copy of the ledger"),
+        (lambda: restore_from_snapshots(workspace), "has no snapshot"),
+        (lambda: compact(workspace, drop_vectors=True), "nothing tells which vectors are in use"),
+    ):
+        with pytest.raises(RunAborted, match=said):
+            act()
     assert (keys(workspace), names(workspace)) == (["a", "b"], {LEDGER_FILE})
+    with Ledger.open(workspace) as ledger:
+        assert ledger.known_vectors(["a"], "m", 4) == {"a"}
 
 
 def test_a_rewritten_ledger_is_smaller_and_holds_the_same(workspace: Path) -> None:
@@ -105,19 +116,9 @@ def test_a_rewritten_ledger_is_smaller_and_holds_the_same(workspace: Path) -> No
     assert names(workspace) == {LEDGER_FILE}
 
 
-def test_vectors_are_left_out_only_where_snapshots_say_which_are_in_use(workspace: Path) -> None:
-    with pytest.raises(RunAborted, match="nothing tells which vectors are in use"):
-        compact(workspace, drop_vectors=True)
-    with Ledger.open(workspace) as ledger:
-        assert ledger.known_vectors(["a"], "m", 4) == {"a"}
-
-
-def test_a_whole_ledger_has_no_problem(workspace: Path) -> None:
+def test_a_half_ledger_is_a_problem_and_no_error(workspace: Path) -> None:
     checked = check(workspace)
     assert (checked.problems, checked.rows["expansions"], checked.rows["vectors_4"]) == ((), 2, 2)
-
-
-def test_a_half_ledger_is_a_problem_and_no_error(workspace: Path) -> None:
     path = workspace / LEDGER_FILE
     path.write_bytes(path.read_bytes()[:20_000])
     checked = check(workspace)

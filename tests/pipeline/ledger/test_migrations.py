@@ -44,11 +44,6 @@ def test_migrations_are_numbered_without_a_gap() -> None:
     assert [migration.number for migration in MIGRATIONS] == list(range(1, len(MIGRATIONS) + 1))
 
 
-def test_a_new_ledger_has_the_newest_version(tmp_path: Path) -> None:
-    fill(tmp_path, "a")
-    assert _version(tmp_path / LEDGER_FILE) == MIGRATIONS[-1].number
-
-
 def test_each_migration_runs_once_in_order_after_a_copy(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     fill(tmp_path, "a")
     seen = request.getfixturevalue("grown")

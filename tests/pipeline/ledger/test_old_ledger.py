@@ -45,26 +45,26 @@ def rows(workspace: Path, statement: str) -> list[tuple[Any, ...]]:
         return connection.execute(statement).fetchall()
 
 
-def test_answers_and_vectors_of_an_old_ledger_are_found_and_not_paid_for_again(workspace: Path) -> None:
+def test_answers_of_an_old_ledger_are_not_paid_for_again_and_new_ones_stand_beside_them(workspace: Path) -> None:
+    entry = LedgerEntry("n", "h", "pay/list", "openai", "gpt", 2, 1, 0, 1, 0.1, {"user_phrases": ["x"]}, completion="{")
     with Ledger.open(workspace) as ledger:
         assert ledger.expansions(["k"]) == {"k": {"user_phrases": ["show bills"]}}
         assert ledger.vectors(["a"], "m", 2).tolist() == [[1.0, 2.0]]
         assert ledger.runs("shop")["cost_usd"].to_pylist() == [0.5]
         assert ledger.start_run("shop") == 2
-
-
-def test_new_answers_stand_beside_the_old_ones_which_have_no_completion(workspace: Path) -> None:
-    entry = LedgerEntry("n", "h", "pay/list", "openai", "gpt", 2, 1, 0, 1, 0.1, {"user_phrases": ["x"]}, completion="{")
-    with Ledger.open(workspace) as ledger:
         ledger.put_questions(2, [LedgerQuestion("n", 2, "Write.", "pay/list?", {})])
         ledger.put_entries(2, [entry])
     said = "SELECT expansion_key, question, instructions, completion, cost_usd FROM answers ORDER BY run_id"
     assert rows(workspace, said) == [("k", None, None, None, 0.5), ("n", "pay/list?", "Write.", "{", 0.1)]
 
 
-def test_an_old_ledger_is_copied_before_its_tables_change_and_numbered_then(workspace: Path) -> None:
+def test_an_old_ledger_is_copied_before_it_is_brought_up_to_date_once_and_keeps_its_columns(workspace: Path) -> None:
+    columns = (
+        "SELECT table_name, column_name, data_type FROM duckdb_columns() "
+        "WHERE NOT internal AND table_name <> 'phrases' ORDER BY table_name, column_index"
+    )
     assert (check(workspace).problems, check(workspace).version) == ((), 0)
-    content = rows(workspace, "FROM expansions")
+    before, content = rows(workspace, columns), rows(workspace, "FROM expansions")
     with Ledger.open(workspace):
         pass
     assert check(workspace).version == MIGRATIONS[-1].number
@@ -72,21 +72,15 @@ def test_an_old_ledger_is_copied_before_its_tables_change_and_numbered_then(work
     assert check(workspace, copy).version == 0
     with duckdb.connect(str(copy), read_only=True) as connection:
         assert connection.execute("FROM expansions").fetchall() == content
-
-
-def test_no_column_of_an_old_ledger_changes(workspace: Path) -> None:
-    columns = (
-        "SELECT table_name, column_name, data_type FROM duckdb_columns() "
-        "WHERE NOT internal AND table_name <> 'phrases' ORDER BY table_name, column_index"
-    )
-    before = rows(workspace, columns)
-    with Ledger.open(workspace):
-        pass
     after = rows(workspace, columns)
     assert [column for column in after if column in before] == before
     assert {name for table, name, _ in after if table in ("runs", "expansions", "failures")} - {
         name for _, name, _ in before
     } == {"area", "completion"}
+    written = (workspace / LEDGER_FILE).read_bytes()
+    with Ledger.open(workspace):
+        pass
+    assert (workspace / LEDGER_FILE).read_bytes() == written
 
 
 @pytest.mark.parametrize("old", [False, True], ids=["new", "old"])
@@ -99,12 +93,3 @@ def test_every_table_view_and_column_has_a_comment(old: bool, workspace: Path, t
     ]
     columns = "SELECT table_name || '.' || column_name FROM duckdb_columns() WHERE NOT internal AND comment IS NULL"
     assert rows(place, " UNION ALL ".join([*listed, columns])) == []
-
-
-def test_opening_a_ledger_again_keeps_its_comments_and_writes_nothing(workspace: Path) -> None:
-    with Ledger.open(workspace):
-        pass
-    content = (workspace / LEDGER_FILE).read_bytes()
-    with Ledger.open(workspace):
-        pass
-    assert (workspace / LEDGER_FILE).read_bytes() == content

@@ -12,7 +12,7 @@ import pytest
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger import LEDGER_FILE, Ledger, opening
 from pipeline.settings import LedgerSettings
-from tests.pipeline.ledger.ledgers import entry, fill, keys, names
+from tests.pipeline.ledger.ledgers import begin, entry, fill, keys, names
 
 # Commits a row into the log of a ledger, and ends before DuckDB writes it into the file.
 _KILLED = """
@@ -26,8 +26,7 @@ os._exit(9)
 def copied(workspace: Path) -> None:
     """Fill a ledger and have a build copy it."""
     fill(workspace, "a", "b")
-    with Ledger.open(workspace) as ledger:
-        ledger.keep_copies(LedgerSettings(), "office", ledger.start_run("office"), lambda _: None)
+    begin(workspace, LedgerSettings())
 
 
 def commit_into_log(workspace: Path) -> Path:
@@ -45,7 +44,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return workspace
 
 
-@pytest.mark.parametrize("share", [0, 0.001, 0.2, 0.5])
+@pytest.mark.parametrize("share", [0, pytest.param(0.2, marks=pytest.mark.nightly), 0.5])
 def test_half_a_ledger_is_replaced_by_its_copy(share: float, whole: Path, tmp_path: Path) -> None:
     workspace = shutil.copytree(whole, tmp_path / "ws")
     path = workspace / LEDGER_FILE
@@ -62,7 +61,9 @@ def test_half_a_ledger_is_replaced_by_its_copy(share: float, whole: Path, tmp_pa
     assert len(told) == 1 and "was damaged" in told[0] and str(aside) in told[0]
 
 
-@pytest.mark.parametrize("share", [0.01, 0.1, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 0.99])
+@pytest.mark.parametrize(
+    "share", [0.3, *(pytest.param(n / 100, marks=pytest.mark.nightly) for n in (1, 10, 40, 60, 70, 80, 90)), 0.99]
+)
 def test_wherever_a_ledger_is_cut_off_nothing_known_is_lost(share: float, whole: Path, tmp_path: Path) -> None:
     workspace = shutil.copytree(whole, tmp_path / "ws")
     os.truncate(workspace / LEDGER_FILE, int((workspace / LEDGER_FILE).stat().st_size * share))
@@ -71,7 +72,7 @@ def test_wherever_a_ledger_is_cut_off_nothing_known_is_lost(share: float, whole:
     assert keys(workspace) == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("content", [b"this is no database", bytes(20_000)])
+@pytest.mark.parametrize("content", [b"this is no database", pytest.param(bytes(20_000), marks=pytest.mark.nightly)])
 def test_garbage_is_moved_aside_under_a_name_of_its_own(content: bytes, whole: Path, tmp_path: Path) -> None:
     workspace = shutil.copytree(whole, tmp_path / "ws")
     (workspace / f"{LEDGER_FILE}.damaged-1").write_bytes(b"of an earlier night")
