@@ -214,6 +214,7 @@ def test_the_command_line_prints_one_json_object_for_a_build_that_failed(folder:
     assert "mail.json" in said["error"]["message"]
 
 
+@pytest.mark.nightly
 def test_a_run_of_a_version_before_and_what_was_lost_of_a_restored_ledger_are_told(
     folder: Path, server: Receiver
 ) -> None:

@@ -110,6 +110,7 @@ def test_an_upload_that_fails_leaves_the_snapshot_in_the_workspace(
     assert SnapshotStore(tmp_path / "one", "office").current() == first.snapshot.name
 
 
+@pytest.mark.nightly
 def test_a_build_does_not_publish_over_what_another_has_published_since_it_began(
     build_into: Callable[..., BuildReport], tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,6 +175,7 @@ def test_a_new_model_within_a_budget_keeps_what_the_old_one_wrote(office: Office
     assert (len(server.requests), back.stale_expansions) == (_TOOLS, {})
 
 
+@pytest.mark.nightly
 def test_a_new_prompt_within_a_budget_takes_no_tool_to_the_lexicon(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:

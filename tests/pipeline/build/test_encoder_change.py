@@ -83,6 +83,7 @@ def moved(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_nothing_that_was_learned_on_the_old_encoder_is_in_the_new_snapshot(told: Any) -> None:
     before, after, alone = (Manifest.read(Path(told[name]["snapshot"])) for name in ("before", "after", "alone"))
     assert {ADAPTER, BACKGROUND_SCORES} < before.files.keys()
@@ -106,6 +107,7 @@ def test_with_the_same_encoder_it_would_have_been_reused(place: Path, tmp_path: 
     assert report.encoder_before is None
 
 
+@pytest.mark.nightly
 def test_the_report_says_that_the_encoder_changed_and_from_what(told: Any) -> None:
     before, after, alone = (told[name] for name in ("before", "after", "alone"))
     assert before["encoder_before"] is None and alone["encoder_before"] is None
@@ -117,6 +119,7 @@ def test_the_report_says_that_the_encoder_changed_and_from_what(told: Any) -> No
     assert f"from first (revision {revisions[0]}) to second (revision {revisions[1]})" in said
 
 
+@pytest.mark.nightly
 def test_the_old_snapshot_opens_and_answers_where_its_encoder_is_gone(moved: Path, told: Any) -> None:
     store = moved / "ws" / "snapshots" / "shop"
     old, new = (Router.open(store / Path(told[name]["snapshot"]).name) for name in ("before", "after"))
@@ -137,6 +140,7 @@ def test_a_build_replaces_a_snapshot_whose_encoder_this_machine_does_not_have(mo
     assert Router.open(store).manifest.content_hash == Manifest.read(Path(told["alone"]["snapshot"])).content_hash
 
 
+@pytest.mark.nightly
 def test_a_snapshot_that_does_not_say_how_its_encoder_was_chosen_opens(moved: Path, told: Any) -> None:
     folder = moved / "ws" / "snapshots" / "shop" / Path(told["before"]["snapshot"]).name
     sign(folder, lambda raw: raw.pop("preferred_encoder"))
@@ -144,24 +148,27 @@ def test_a_snapshot_that_does_not_say_how_its_encoder_was_chosen_opens(moved: Pa
     assert router.manifest.preferred_encoder is None and router.route("thing 3 please").tools
 
 
-def test_a_manifest_tells_what_auto_would_have_preferred_and_no_path(tmp_path: Path, told: Any) -> None:
-    assert Manifest.read(Path(told["before"]["snapshot"])).preferred_encoder == ""  # the settings named a folder
+def test_a_manifest_tells_what_auto_would_have_preferred_and_no_path(tmp_path: Path, snapshot: Path) -> None:
+    assert Manifest.read(snapshot).preferred_encoder == ""  # the settings named a folder
     assert VectorSettings().preferred_name == "BAAI/bge-base-en-v1.5"
     assert VectorSettings(preferred=str(tmp_path)).preferred_name == tmp_path.name
     assert VectorSettings(encoder="none").preferred_name == ""
 
 
-def test_an_encoder_that_was_tuned_from_the_builds_own_is_no_change(place: Path, told: Any, tmp_path: Path) -> None:
-    model = describe_model(str(place / "second"), place / "second")
-    serving = Manifest.read(Path(told["before"]["snapshot"]))
-    assert encoder_change(Path(told["after"]["snapshot"]), model) is None
-    assert encoder_change(Path(told["before"]["snapshot"]), None) is None
-    for base, changes in ((model.revision, False), ("another", True)):
-        replace(serving, tuning={"encoder": {"base": base, "key": "k", "skipped": ""}}).write(tmp_path)
+def test_another_revision_is_a_change_of_encoder_and_one_tuned_from_the_builds_own_is_none(
+    snapshot: Path, encoder_folder: Path, tmp_path: Path
+) -> None:
+    model = describe_model(str(encoder_folder), encoder_folder)
+    serving = Manifest.read(snapshot)
+    assert serving.encoder is not None and encoder_serving(snapshot) == serving.encoder
+    assert encoder_change(snapshot, model) is None and encoder_change(snapshot, None) is None
+    other = replace(serving, encoder=replace(serving.encoder, model="old", revision="r1"))
+    for tuning, changes in (({}, True), ({"base": model.revision}, False), ({"base": "another"}, True)):
+        evidence = {"encoder": {"key": "k", "skipped": "", **tuning}} if tuning else {}
+        replace(other, tuning=evidence).write(tmp_path)
         assert (encoder_change(tmp_path, model) is not None) is changes
-
-
-def test_without_a_snapshot_that_can_be_read_nothing_changes(place: Path, tmp_path: Path) -> None:
-    model = describe_model(str(place / "second"), place / "second")
-    for serving in (None, tmp_path):
-        assert encoder_serving(serving) is None and encoder_change(serving, model) is None
+    told = encoder_change(tmp_path, model)
+    assert told is not None and f"from old (revision r1) to {model.name} (revision {model.revision})" in told
+    (tmp_path / "manifest.json").unlink()
+    for missing in (None, tmp_path):
+        assert encoder_serving(missing) is None and encoder_change(missing, model) is None

@@ -109,6 +109,7 @@ def test_a_model_that_fails_beside_siblings_leaves_the_first_answer(run: Any) ->
         assert connection.sql("FROM failures").fetchall() == []  # each has a model's words
 
 
+@pytest.mark.nightly
 def test_an_answer_that_the_checks_refuse_whole_is_told_and_holds_nothing_back(run: Any) -> None:
     def boasts(body: dict[str, Any], n: int) -> Reply:
         if tool_of(body)["name"] != "read_weather":

@@ -170,6 +170,7 @@ def test_a_snapshot_of_an_earlier_version_gives_its_answers_as_the_checks_left_t
     assert "6 answers are there only as the checks left them" in report.degraded[0]
 
 
+@pytest.mark.nightly
 def test_the_command_fills_a_ledger_and_keeps_the_one_before(workspace: Path) -> None:
     with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:
         connection.execute("DELETE FROM expansions")
@@ -179,6 +180,7 @@ def test_the_command_fills_a_ledger_and_keeps_the_one_before(workspace: Path) ->
     assert done.replaced is not None and done.replaced.name == f"{LEDGER_FILE}.replaced-1"
 
 
+@pytest.mark.nightly
 def test_a_rewritten_ledger_leaves_out_vectors_that_no_snapshot_has_and_nothing_else(
     run: Any, shop: Path, workspace: Path
 ) -> None:
@@ -190,18 +192,16 @@ def test_a_rewritten_ledger_leaves_out_vectors_that_no_snapshot_has_and_nothing_
     assert (report.outcome, asked, report.embedded) == ("unchanged", 0, 0)
 
 
-@pytest.mark.parametrize("stages", [pytest.param(_STAGES, marks=pytest.mark.nightly), ("publish",)])
-def test_after_a_kill_in_any_stage_the_next_build_starts_and_closes_the_run(
-    shop: Path, tmp_path: Path, stages: tuple[str, ...]
-) -> None:
+@pytest.mark.nightly
+def test_after_a_kill_in_any_stage_the_next_build_starts_and_closes_the_run(shop: Path, tmp_path: Path) -> None:
     killed = subprocess.run(
-        [sys.executable, "-c", _KILLED, str(shop), str(tmp_path), *stages, ""],
+        [sys.executable, "-c", _KILLED, str(shop), str(tmp_path), *_STAGES, ""],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert killed.stdout.split() == [str(int(signal.SIGKILL))] * len(stages) + ["0"]
+    assert killed.stdout.split() == [str(int(signal.SIGKILL))] * len(_STAGES) + ["0"]
     outcomes = [outcome for (outcome,) in rows(tmp_path, "SELECT outcome FROM runs ORDER BY run_id")]
-    assert outcomes == ["killed"] * len(stages) + ["published"]
+    assert outcomes == ["killed"] * len(_STAGES) + ["published"]
     assert check(tmp_path).problems == ()

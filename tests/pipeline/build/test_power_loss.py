@@ -54,7 +54,7 @@ def lose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
         loss.close()
 
 
-@pytest.mark.parametrize("nights", [pytest.param(3, marks=pytest.mark.nightly), 2])
+@pytest.mark.parametrize("nights", [1, pytest.param(3, marks=pytest.mark.nightly)])
 def test_whenever_power_is_lost_what_serves_is_whole_and_no_older_than_was_said(
     night: Callable[[int], str], lose: Callable[..., PowerLoss], tmp_path: Path, nights: int
 ) -> None:
@@ -70,9 +70,11 @@ def test_whenever_power_is_lost_what_serves_is_whole_and_no_older_than_was_said(
         said.append(night(number))
         assert left[-1] == said[-1]
     assert list(dict.fromkeys(left)) == said
+    assert losses.losses > 30 * nights
+    if nights == 1:
+        return
     older = said.pop(-2)
     assert decisions.rollback(SnapshotStore(tmp_path / "ws", "office")) == left[-1] == older
-    assert losses.losses > 30 * nights
 
 
 def test_a_full_disk_ends_a_build_in_a_sentence_and_leaves_nothing(

@@ -52,7 +52,11 @@ def folder(built: Path, tmp_path: Path) -> Path:
     return copytree(built, tmp_path / "place") / "office"
 
 
-@pytest.mark.parametrize("answer", ['{"tools": []}', _tools("mail", 0, 7)], ids=["nothing", "seven of ten"])
+@pytest.mark.parametrize(
+    "answer",
+    ['{"tools": []}', pytest.param(_tools("mail", 0, 7), marks=pytest.mark.nightly)],
+    ids=["nothing", "seven of ten"],
+)
 def test_a_source_that_answers_with_a_part_of_its_tools_is_held_and_named(folder: Path, answer: str) -> None:
     (folder / "mail.json").write_text(answer, encoding="utf-8")
     report = _build(folder)
@@ -105,6 +109,7 @@ def test_tools_that_move_to_another_source_are_not_removed(folder: Path) -> None
     assert report.outcome == "unchanged" and not report.removed_tools
 
 
+@pytest.mark.nightly
 def test_the_command_line_names_what_was_added_changed_and_removed(folder: Path) -> None:
     def run() -> Done:
         variables = {"QUARTERMASTER_VECTORS__ENCODER": "none", "COLUMNS": "200"}

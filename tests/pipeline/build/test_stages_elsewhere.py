@@ -116,6 +116,7 @@ def plain(manifest: Manifest) -> dict[str, Any]:
     return {**{name: getattr(same, name) for name in Manifest.__dataclass_fields__}, "files": files}
 
 
+@pytest.mark.nightly
 def test_stages_in_another_process_build_the_same_snapshot(
     catalog: Path,
     encoder_folder: Path,

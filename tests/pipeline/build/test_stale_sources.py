@@ -128,7 +128,12 @@ FAILURES: dict[str, tuple[Callable[[Shop], None], str]] = {
 }
 
 
-@pytest.mark.parametrize("failure", FAILURES)
+GATED = ("503", "a command that fails")
+
+
+@pytest.mark.parametrize(
+    "failure", [pytest.param(name, marks=() if name in GATED else pytest.mark.nightly) for name in FAILURES]
+)
 def test_a_source_that_fails_keeps_its_records_and_the_night_is_unchanged_but_degraded(
     shop: Shop, failure: str
 ) -> None:
@@ -199,6 +204,7 @@ def test_only_an_answer_that_serves_stands_in_for_its_source(shop: Shop) -> None
         assert report.stale_sources[0].tools == 1
 
 
+@pytest.mark.nightly
 def test_a_build_that_was_killed_before_it_accepted_its_reads_has_not_forgotten_them(shop: Shop) -> None:
     shop.answer(_tools("web", 6))
     report = shop.build()
@@ -208,6 +214,7 @@ def test_a_build_that_was_killed_before_it_accepted_its_reads_has_not_forgotten_
     assert (later.outcome, later.snapshot, later.stale_sources[0].tools) == ("unchanged", report.snapshot, 6)
 
 
+@pytest.mark.nightly
 def test_sources_of_one_program_are_told_apart(unread: Shop) -> None:
     for name in ("one", "two"):
         (unread.folder / f"{name}.json").write_text(_tools(name), encoding="utf-8")
@@ -219,6 +226,7 @@ def test_sources_of_one_program_are_told_apart(unread: Shop) -> None:
     assert (report.outcome, report.snapshot) == ("unchanged", first.snapshot)
 
 
+@pytest.mark.nightly
 def test_a_source_that_only_an_experiment_has_read_has_nothing_to_keep(unread: Shop) -> None:
     build(unread.settings(), workspace=unread.workspace, area="evaluations")
     unread.answer("", 503)
