@@ -80,25 +80,15 @@ def test_the_combined_score_is_the_weighted_mean_by_hand_of_signals_from_0_to_1(
 SHARES = st.none() | st.floats(0, 1)
 
 
-@given(
-    st.text(max_size=60),
-    st.text(max_size=20),
-    st.text(max_size=60),
-    st.lists(st.text(max_size=12), max_size=3),
-    st.none() | st.text(max_size=12),
-    st.floats(-2, 2),
-    st.builds(Weights, SHARES, SHARES, SHARES, SHARES, SHARES),
-)
+TEXTS = st.text(max_size=30)
+RECORDS = st.builds(make_record, TEXTS, description=TEXTS, categories=st.lists(TEXTS, max_size=3).map(tuple))
+QUERIES = st.builds(RelevanceQuery, TEXTS.map(tokens), st.none() | TEXTS)
+
+
+@given(RECORDS, QUERIES, st.floats(-2, 2), st.builds(Weights, SHARES, SHARES, SHARES, SHARES, SHARES))
 def test_every_signal_and_the_score_lie_in_0_to_1(
-    request: str,
-    name: str,
-    description: str,
-    categories: list[str],
-    category: str | None,
-    cosine: float,
-    weights: Weights,
+    record: ToolRecord, query: RelevanceQuery, cosine: float, weights: Weights
 ) -> None:
-    record = make_record(name, description=description, categories=tuple(categories))
-    found = signals(record, RelevanceQuery(tokens(request), category), cosine)
+    found = signals(record, query, cosine)
     assert all(0 <= value <= 1 for value in found.values())
     assert 0 <= combined_score(found, weights.resolved()) <= 1 + 1e-12

@@ -102,27 +102,6 @@ def test_two_threads_encode_at_once() -> None:
     assert encoder.statistics == CacheStatistics(hits=0, misses=2, size=1, capacity=4)
 
 
-def test_many_threads_get_the_right_vectors_and_every_look_up_is_counted() -> None:
-    encoder = CachedEncoder(Counting(), 8, batch=4)
-    wrong = []
-
-    def ask(seed: int) -> None:
-        draw = np.random.default_rng(seed)
-        for _ in range(200):
-            texts = [chr(97 + i) * (1 + i % 5) for i in draw.choice(20, 3, replace=False)]
-            if (encoder.encode_requests(texts) != Counting().encode(texts)).any():
-                wrong.append(texts)
-
-    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-    assert encoder.statistics.hits + encoder.statistics.misses == 6 * 200 * 3
-    assert encoder.statistics.size <= 8
-
-
 def test_a_router_keeps_requests_where_it_is_asked_to_and_answers_the_same(snapshot: Path) -> None:
     keeping, plain = Router.open(snapshot, request_cache=9), Router.open(snapshot)
     assert keeping.route(REQUEST) == keeping.route(REQUEST) == plain.route(REQUEST)

@@ -62,27 +62,6 @@ def test_every_file_has_its_sha256_or_its_error_whoever_hashes_it(
     assert running() == []
 
 
-def test_the_caller_goes_on_beside_the_threads(opened: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    callers = []
-    began, go_on = threading.Event(), threading.Event()
-    sha256 = hashing._sha256
-
-    def waiting(descriptor: int, buffer: memoryview) -> str:
-        if threading.current_thread() is not threading.main_thread():
-            began.set()
-            assert go_on.wait(30)
-        return sha256(descriptor, buffer)
-
-    def meanwhile() -> None:
-        assert began.wait(30)  # a thread hashes before the caller has returned
-        callers.append(threading.current_thread())
-        go_on.set()
-
-    monkeypatch.setattr(hashing, "_sha256", waiting)
-    assert len(hash_opened(opened, 1, meanwhile)) == len(CONTENTS)
-    assert callers == [threading.main_thread()]
-
-
 def test_no_thread_reads_on_after_the_wait_for_it_was_interrupted_twice(
     opened: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -240,18 +240,6 @@ def test_a_router_follows_on_after_its_cache_was_removed(opened: Opened, catalog
     assert router.route("refund").snapshot == "b"
 
 
-def test_a_snapshot_named_like_a_file_of_the_cache_leaves_the_cache_whole(
-    opened: Opened, catalog: BucketCatalog, office: Publications
-) -> None:
-    opened().close()
-    catalog.publish(catalog.upload(office.add("bucket")))
-    with opened() as router:
-        assert router.manifest.snapshot == "a"
-    catalog.publish("b")
-    with opened() as router:
-        assert router.manifest.snapshot == "b"
-
-
 @pytest.mark.parametrize("moment", [("GET", "*/CURRENT"), ("GET", "*/manifest.json"), ("HEAD", "*/{own}")])
 def test_a_snapshot_that_is_removed_during_a_pull_gives_way_to_the_newer_one(
     opened: Opened, own: str, catalog: BucketCatalog, proxy: FaultyProxy, cache: Path, moment: tuple[str, str]

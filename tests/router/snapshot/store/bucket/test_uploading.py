@@ -157,22 +157,6 @@ def test_two_builds_of_the_same_second_and_content_take_different_names(stores: 
     assert list(stores().objects.list("snapshots/")) == []  # the names are free again
 
 
-def test_what_is_sent_is_told_in_whole_megabytes(stores: Stores, tmp_path: Path) -> None:
-    told: list[int | None] = []
-
-    class Told:
-        def start(self, stage: str, total: int | None = None) -> None:
-            told.append(total)
-
-        def advance(self, count: int = 1) -> None:
-            told.append(count)
-
-    made = stores()
-    store = BucketStore(made.label, made.cache.folder, progress=Told())
-    store.upload(write_bare_snapshot(tmp_path / "built/large", {"a": b"a" * 2_500_000, "b": b"b" * 700_000}))
-    assert told[0] == sum(count or 0 for count in told[1:]) == 4
-
-
 def test_an_upload_that_fails_waits_for_no_request_that_hangs(
     stores: Stores, tmp_path: Path, proxy: FaultyProxy
 ) -> None:
