@@ -36,7 +36,6 @@ from tests.support.providers.openai_searching_model import search_then_call
 # Held by tests of their own, beside what they need: a server, Prefect, a bucket, a cluster.
 ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "cluster"}
 MARKS = {"", "model", "agent", "responses", "claude", "llama_index"}
-MARKS |= {f"toml: {kind}" for kind in ("selection", "profiles", "keys", "calls", "plain")}
 SHOWN = {"text", "mermaid", "dockerfile", "diff"}
 SHOWN |= {f"{{{directive}}}" for directive in ("toctree", "include", "eval-rst", "image", "figure", "note")}
 PAGES = [
@@ -100,7 +99,7 @@ def test_a_block_that_does_not_run_says_why_and_every_mark_is_known() -> None:
             assert len(block.not_run.split()) >= 2, f"{block}: say why it is not run"
         else:
             assert block.language in SHOWN | CHECKS.keys() | {"sh", "python"}, f"{block}: {block.language!r}"
-            assert block.mark in MARKS | ELSEWHERE, str(block)
+            assert block.mark in MARKS | ELSEWHERE | TOML_FILES.keys(), str(block)
 
 
 @contextmanager
@@ -146,22 +145,27 @@ def run_python(block: Block) -> None:
     assert bool(said.getvalue().strip()) == ("print(" in block.text), str(block)
 
 
+# Files of their own, by the kind that a mark names; the page's commands read them under these names.
+TOML_FILES: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "toml: selection": ("selection.toml", Selection.load),
+    "toml: profiles": (
+        "profiles.toml",
+        lambda file: ProfilesFile.load(file, {"MONITORING_TOKEN": "a-token-of-the-page"}),
+    ),
+    "toml: keys": ("trusted.toml", read_keys_file),
+    "toml: calls": ("calls.toml", lambda file: read_call_settings(file, {"STRIPE_KEY": "a-key-of-the-page"})),
+    "toml: plain": ("plain.toml", lambda file: tomllib.loads(file.read_text(encoding="utf-8"))),
+}
+
+
 def check_toml(block: Block, folder: Path) -> None:
-    """Hold a part of a catalog.toml, or a file of a selection, profiles, keys or calls, against its typed settings."""
-    values = tomllib.loads(block.text)
-    if block.mark == "toml: selection":
-        (folder / "selection.toml").write_text(block.text, encoding="utf-8")
-        Selection.load(folder / "selection.toml")
-    elif block.mark == "toml: profiles":
-        (folder / "profiles.toml").write_text(block.text, encoding="utf-8")
-        ProfilesFile.load(folder / "profiles.toml", {"MONITORING_TOKEN": "a-token-of-the-page"})
-    elif block.mark == "toml: keys":
-        (folder / "trusted.toml").write_text(block.text, encoding="utf-8")
-        read_keys_file(folder / "trusted.toml")
-    elif block.mark == "toml: calls":
-        (folder / "calls.toml").write_text(block.text, encoding="utf-8")
-        read_call_settings(folder / "calls.toml", {"STRIPE_KEY": "a-key-of-the-page"})
-    elif block.mark != "toml: plain":
+    """Hold a file, or a part of a catalog.toml, against its typed settings."""
+    if block.mark in TOML_FILES:
+        name, read = TOML_FILES[block.mark]
+        (folder / name).write_text(block.text, encoding="utf-8")
+        read(folder / name)
+    else:
+        values = tomllib.loads(block.text)
         CatalogSettings(**{"name": "page", "folder": folder, "source": [{"path": "tools.json"}], **values})
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.build import build
+from pipeline.settings import load
 from tests.examples.conftest import EXAMPLES
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, row, tool_of
 from tests.support.factories import TOOLS
@@ -27,31 +29,26 @@ def with_a_link(body: dict[str, Any], count: int) -> Reply:
     return Reply(completion(json.dumps(written)))
 
 
-@pytest.fixture
-def workspace(tmp_path: Path, encoder_folder: Path) -> Path:
-    """A workspace of a catalog with a duplicate, a nameless record, and a phrase that is dropped."""
-    from pipeline.build import build
-    from pipeline.settings import load
-
+def built(folder: Path, encoder: Path) -> Path:
+    """The workspace of a catalog with a duplicate, a nameless record, and a phrase that is dropped."""
     duplicate = {**TOOLS[-1], "id": "climate/getForecast", "provider": "climate"}
-    catalog = tmp_path / "office"
+    catalog = folder / "office"
     catalog.mkdir()
     lines = [*TOOLS, duplicate, {"description": "It has no name."}]
     (catalog / "tools.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     with ModelServer(with_a_link) as model:
         changed: dict[str, dict[str, Any]] = {
-            "vectors": {"encoder": str(encoder_folder)},
+            "vectors": {"encoder": str(encoder)},
             "enrichment": {"base_url": model.base_url, "api_key": "sk-loopback", "contrast": False},
             "publish": {"max_rejected_share": 0.2},
         }
-        settings = load(catalog, changed, environment={})
-        build(settings, workspace=tmp_path / "workspace")
-    return tmp_path / "workspace"
+        build(load(catalog, changed, environment={}), workspace=folder / "workspace")
+    return folder / "workspace"
 
 
 @pytest.mark.nightly
 def test_the_notebook_shows_overview_faults_cost_and_a_plot(
-    workspace: Path, copied: Callable[[str], Path], tmp_path: Path
+    encoder_folder: Path, copied: Callable[[str], Path], tmp_path: Path
 ) -> None:
     pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
@@ -61,7 +58,7 @@ def test_the_notebook_shows_overview_faults_cost_and_a_plot(
         [sys.executable, "-c", JUPYTER_EXECUTE, str(notebook), "--inplace"],
         capture_output=True,
         text=True,
-        env={**os.environ, **homes, "QUARTERMASTER_WORKSPACE": str(workspace)},
+        env={**os.environ, **homes, "QUARTERMASTER_WORKSPACE": str(built(tmp_path, encoder_folder))},
     )
     assert done.returncode == 0, done.stderr
     shown = [cell["outputs"] for cell in cells(notebook) if cell["cell_type"] == "code"]
