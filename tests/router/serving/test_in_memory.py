@@ -25,7 +25,7 @@ def in_memory() -> Router:
     return Router.from_tools([create_refund, get_forecast], provider="shop", encoder=None)
 
 
-def test_the_http_api_serves_it(client_of: Ask, in_memory: Router) -> None:
+def test_the_http_api_and_the_pages_serve_it(client_of: Ask, in_memory: Router) -> None:
     client = client_of(in_memory)
     answer = client.post("/v1/route", json={"request": "refund a charge"}).json()
     assert answer["tools"][0]["tool_id"] == "shop/create_refund"
@@ -33,11 +33,8 @@ def test_the_http_api_serves_it(client_of: Ask, in_memory: Router) -> None:
     status = client.get("/v1/snapshot").json()
     assert (status["catalog"], status["encoder"], status["token_counter"]) == ("memory", None, "estimate")
     assert client.get("/readyz").status_code == 200
-
-
-@pytest.mark.parametrize("path", ["/", "/?request=refund", "/tools", "/tools/shop/create_refund", "/metrics"])
-def test_its_pages_are_shown(client_of: Ask, in_memory: Router, path: str) -> None:
-    assert client_of(in_memory).get(path).status_code == 200
+    for path in ("/", "/?request=refund", "/tools", "/tools/shop/create_refund", "/metrics"):
+        assert client.get(path).status_code == 200, path
 
 
 def test_the_mcp_server_finds_its_tools(in_memory: Router) -> None:

@@ -20,6 +20,7 @@ from router.record import Origin
 from router.serving.mcp import Upstream, transports
 from router.tools.definitions import record_of
 from tests.router.serving.mcp.plain_server import ASKING
+from tests.support.quick import QUICK
 
 HERE = Path(__file__).parent
 PLAIN = HERE / "plain_server.py"
@@ -60,7 +61,7 @@ def weather_snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("mcp") / "served"
     folder.mkdir()
     (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in TOOLS), encoding="utf-8")
-    settings = load(folder, {"vectors": {"encoder": "none"}}, environment={})
+    settings = load(folder, QUICK, environment={})
     return build(settings, workspace=folder / "ws").snapshot
 
 

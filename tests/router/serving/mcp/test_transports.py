@@ -1,4 +1,4 @@
-"""`quartermaster serve mcp` as a program, over stdio and over HTTP, asked by a real client, with a server of its own."""
+"""`quartermaster serve mcp` as a program over stdio and over HTTP, asked by a real client, with a server of its own."""
 
 import asyncio
 import json

@@ -1,9 +1,7 @@
 """The pages in a real Chromium: by keyboard, on a phone, in the dark, without the network, without a script."""
 
-import os
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +12,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
 
 REQUEST = "give the customer their money back, then tell the team in slack"
+LISTS = ["name", "description", "expansion", "dense"]
 MISSING = "/no/such/page"
 PAGES = (
     "/",
@@ -25,8 +24,6 @@ PAGES = (
     "/docs",
     MISSING,
 )
-# Where the screenshots go, for who wants to look: a folder.
-SHOTS = os.environ.get("PAGE_SHOTS")
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +72,6 @@ def leaving(url: str) -> list[str]:
     return [] if parts.scheme == "data" or parts.hostname == "127.0.0.1" else [f"asked {url}"]
 
 
-def shoot(page: Any, name: str) -> None:
-    if SHOTS:
-        page.screenshot(path=Path(SHOTS) / f"{name}.png", full_page=True)
-
-
 def test_the_keyboard_alone_leads_from_a_request_to_a_tool(page: Any) -> None:
     page.goto("/")
     assert page.evaluate("document.activeElement.id") == "request"
@@ -103,28 +95,21 @@ def test_the_keyboard_alone_leads_from_a_request_to_a_tool(page: Any) -> None:
 def test_an_answer_shows_ranks_shares_phrase_and_what_was_left_out(page: Any) -> None:
     page.goto(PAGES[1])
     first = page.locator(".results > li").first
-    assert [head.strip() for head in first.locator("tbody th").all_text_contents()][:4] == [
-        "name",
-        "description",
-        "expansion",
-        "dense",
-    ]
+    assert [head.strip() for head in first.locator("tbody th").all_text_contents()][:4] == LISTS
     shares = [text.strip(" %") for text in first.locator("tbody td:last-child").all_text_contents()]
     assert sum(int(share) for share in shares if share != "–") == pytest.approx(100, abs=3)
     assert first.locator(".phrase").text_content()
     ranks = first.locator("tbody td:nth-child(3)").all_text_contents()
     assert first.locator("circle").count() == sum(rank.isdigit() for rank in ranks) >= 2
     assert "weather/getForecast" in page.locator("table[aria-labelledby=dropped]").text_content()
-    shoot(page, "answer-desktop")
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_phone_shows_every_page_without_scrolling_sideways(page: Any, path: str) -> None:
+    page.goto(path)
     for width in (360, 400):
         page.set_viewport_size({"width": width, "height": 740})
-        page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    shoot(page, f"phone-{PAGES.index(path)}")
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -170,15 +155,13 @@ _CONTRAST = """
 """
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground_by_day_and_by_night(page: Any, scheme: str) -> None:
+def test_text_stands_out_from_its_ground_by_day_and_by_night(page: Any) -> None:
     """WCAG 2.2, 1.4.3: a contrast of 4.5 to 1."""
-    page.emulate_media(color_scheme=scheme)
     for path in PAGES:
         page.goto(path)
-        assert page.evaluate(_CONTRAST) == [], path
-    page.goto(PAGES[1])
-    shoot(page, f"answer-{scheme}")
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate(_CONTRAST) == [], (path, scheme)
 
 
 def test_two_snapshots_are_compared_and_what_moved_is_said(page: Any) -> None:
@@ -186,7 +169,6 @@ def test_two_snapshots_are_compared_and_what_moved_is_said(page: Any) -> None:
     moves = page.locator("table[aria-labelledby=moved] tbody tr td:last-child").all_text_contents()
     assert len(moves) == 8
     assert any(move.startswith(("↑", "↓")) for move in moves)
-    shoot(page, "compare-desktop")
 
 
 def test_a_sample_request_is_a_link_to_its_answer(page: Any) -> None:
@@ -217,12 +199,7 @@ def test_a_tools_page_answers_why_a_request_does_not_find_it(page: Any) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/getForecast?request=*#why")
     assert page.locator(".why [role=status]").is_visible()
-    assert [row.strip() for row in page.locator(".places tbody th").all_text_contents()] == [
-        "name",
-        "description",
-        "expansion",
-        "dense",
-    ]
+    assert [row.strip() for row in page.locator(".places tbody th").all_text_contents()] == LISTS
 
 
 def test_the_api_is_described_with_links_that_lead_to_its_schemas(page: Any) -> None:

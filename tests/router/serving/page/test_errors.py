@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from starlette.testclient import TestClient
 
 from tests.router.serving.conftest import TOKEN, Ask
@@ -16,14 +15,12 @@ def test_a_browser_gets_a_page_where_there_is_none(client: TestClient) -> None:
     assert response.headers["Content-Type"] == "text/html; charset=utf-8"
     assert int(response.headers["Content-Length"]) == len(response.content)
     assert "There is no such page." in response.text and "Content-Security-Policy" in response.headers
+    assert "No such tool" in client.get("/tools/no/such", headers=BROWSER).text  # a page that is an error itself
 
 
-@pytest.mark.parametrize("path", ["/v1/nothing", "/v1/tools/nobody", "/mcp"])
-def test_a_path_of_the_api_answers_in_json_whoever_asks(client: TestClient, path: str) -> None:
-    assert client.get(path, headers=BROWSER).json()["error"]["type"] == "not_found"
-
-
-def test_a_program_gets_json_everywhere(client: TestClient) -> None:
+def test_a_path_of_the_api_answers_in_json_whoever_asks_and_a_program_gets_json_everywhere(client: TestClient) -> None:
+    for path in ("/v1/nothing", "/v1/tools/nobody", "/mcp"):
+        assert client.get(path, headers=BROWSER).json()["error"]["type"] == "not_found"
     for accept in ("*/*", "application/json"):
         assert client.get("/no/such/page", headers={"Accept": accept}).json()["error"]["type"] == "not_found"
 
@@ -45,7 +42,3 @@ def test_an_error_that_nobody_foresaw_is_a_page_without_its_reason(client_of: As
     response = client.get("/tools", headers=BROWSER)
     assert response.status_code == 500
     assert "An error in the server" in response.text and "secret" not in response.text
-
-
-def test_a_page_that_is_an_error_itself_stays_as_it_is(client: TestClient) -> None:
-    assert "No such tool" in client.get("/tools/no/such", headers=BROWSER).text

@@ -12,11 +12,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from flows.cli.commands.serve.http import inspect_tool
-from router import Router, Selection, Signal
+from router import Router, Selection, Signal, SnapshotInvalid
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.serving.page.browsing import excerpt, list_providers, list_tools
 from router.serving.page.comparing import SnapshotCache, rank_changes
+from router.serving.page.rendering import tool_path
 from router.snapshot.snapshot import Snapshot
 from tests.router.serving.conftest import TOKEN, Ask
 from tests.support.publishing import Publications, sign
@@ -47,7 +48,6 @@ def text(client: TestClient, path: str, status: int = 200, **query: str) -> str:
         ({"k": "0"}, "k is &#39;0&#39;, it must be a whole number from 1 to 128"),
         ({"k": "٣"}, "it must be a whole number"),
         ({"k": "9" * 5_000}, "it must be a whole number"),
-        ({"k": "000000000001999"}, "it must be a whole number"),
         ({"k": "0" * 5_000 + "7000"}, "it must be a whole number"),
         ({"token_budget": "much"}, "token budget is &#39;much&#39;"),
     ],
@@ -60,15 +60,11 @@ def test_a_field_that_is_wrong_is_named_and_what_was_filled_in_stays(
     assert f'value="{REQUEST}"' in page
 
 
-def test_blank_fields_say_nothing(pages: TestClient) -> None:
+def test_blank_fields_say_nothing_and_a_request_that_no_tool_fits_is_said_so(pages: TestClient) -> None:
     assert "Try one of these" in text(pages, "/", request="  ")
     page = text(pages, "/", request=REQUEST, k="", recipe="", allow=" , ", token_budget="")
     assert "stripe/create_refund" in page
-
-
-def test_a_request_that_no_tool_fits_is_said_so(pages: TestClient) -> None:
-    page = text(pages, "/", request=REQUEST, providers="nobody")
-    assert "No tool is left" in page
+    assert "No tool is left" in text(pages, "/", request=REQUEST, providers="nobody")
 
 
 @pytest.mark.parametrize(
@@ -96,20 +92,13 @@ def test_no_tool_left_is_not_found_where_the_server_wants_an_error(client_of: As
 
 def test_a_tools_page_has_its_record_phrases_verdicts_and_neighbours(pages: TestClient) -> None:
     page = text(pages, "/tools/stripe/create_refund")
-    for part in (
-        "Refunds a charge in full or in part.",
-        "give the customer their money back",
-        "indexed",
-        "Nearest tools",
-    ):
+    for part in ("Refunds a charge in full or in part.", "give the customer their money back", "indexed", "Nearest"):
         assert part in page
     assert 'href="/tools/stripe/list_charges"' in page
     assert '<th scope="row">anthropic</th><td class="number">' in page
 
 
 def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(client_of: Ask, catalog: Path) -> None:
-    from router import SnapshotInvalid
-
     def gone(_folder: Path, _tool_id: str) -> Any:
         raise SnapshotInvalid("catalog.duckdb cannot be opened")
 
@@ -123,15 +112,15 @@ def test_a_tool_that_there_is_not_is_not_found(pages: TestClient) -> None:
     assert "No such tool" in text(pages, "/tools/no/such", 404)
 
 
-def test_tools_are_found_by_name_and_provider(pages: TestClient) -> None:
-    assert text(pages, "/tools", q="CREATE").count('class="tool"') == 3
-    assert text(pages, "/tools", q="create", provider="Stripe").count('class="tool"') == 1
+def test_tools_are_found_by_every_word_of_name_and_description_and_by_provider(pages: TestClient) -> None:
+    for query, count in (
+        ({"q": "CREATE"}, 3),
+        ({"q": "create", "provider": "Stripe"}, 1),
+        ({"q": "PART refunds"}, 1),
+        ({"q": "part unheard-of"}, 0),
+    ):
+        assert text(pages, "/tools", **query).count('class="tool"') == count, query
     assert "No tool matches." in text(pages, "/tools", q="unheard of")
-
-
-def test_tools_are_found_by_every_word_of_their_description_too(pages: TestClient) -> None:
-    page = text(pages, "/tools", q="PART refunds")
-    assert page.count('class="tool"') == 1 and "stripe/create_refund" in page
 
 
 def test_a_late_match_is_shown_with_the_words_around_it() -> None:
@@ -148,16 +137,20 @@ def test_providers_are_listed_with_their_numbers_of_tools(pages: TestClient) -> 
         assert re.search(r'href="/tools\?provider=linear"[^>]*><bdi>linear</bdi></a> <span class="dim">2</span>', page)
 
 
-def test_of_thousands_of_providers_most_are_folded_away() -> None:
+def test_of_many_providers_most_are_folded_away(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing() -> None:
         """Does nothing."""
 
-    providers = {f"提供者-{i:04}": [nothing] for i in range(2_100)}
+    monkeypatch.setattr("router.serving.page.browsing._FIRST_PROVIDERS", 4)
+    monkeypatch.setattr("router.serving.page.browsing._MAX_PROVIDERS", 20)
+    providers = {f"提供者-{i:04}": [nothing] for i in range(23)}
     listed = list_providers(Router.from_tools(providers, encoder=None))
-    assert (len(listed.first), len(listed.rest), listed.more, listed.count) == (40, 1_960, 100, 2_100)
+    assert (len(listed.first), len(listed.rest), listed.more, listed.count) == (4, 16, 3, 23)
 
 
-def test_a_large_catalog_is_read_part_by_part(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_catalog_is_read_part_by_part_and_a_providers_tools_are_found_however_far_down(
+    router: Router, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("router.serving.page.browsing._MAX_READ", 3)
     found: list[str] = []
     after: str | None = ""
@@ -168,30 +161,33 @@ def test_a_large_catalog_is_read_part_by_part(router: Router, monkeypatch: pytes
         after, pages = page.next_after, pages + 1
         assert page.complete == (after is None)
     assert (pages, found) == (3, ["github/create_issue", "linear/create_issue", "stripe/create_refund"])
-
-
-def test_a_providers_tools_are_found_however_far_down_the_catalog(
-    router: Router, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr("router.serving.page.browsing._MAX_READ", 1)
-    page = list_tools(router, "", "STRIPE", "")
-    assert [record.provider for record, _ in page.tools] == ["stripe"]
+    assert [record.provider for record, _ in list_tools(router, "", "STRIPE", "").tools] == ["stripe"]
 
 
-def test_two_snapshots_answer_one_request(pages: TestClient, catalog: Path) -> None:
-    page = text(pages, "/compare", request=REQUEST, a="20250101T000000Z-00000000")
-    assert "20250101T000000Z-00000000" in page
-    shelf = SnapshotCache(catalog)
-    before, after = (shelf.opened(stored.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
-    for row in rank_changes(before, after):
-        assert row.rise == before.ids.index(row.tool_id) - after.ids.index(row.tool_id)
+def test_no_tool_is_left_out_between_two_pages(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("router.serving.page.browsing.PAGE_SIZE", 3)
+    found: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        page = list_tools(router, "", "", after)
+        found += [record.tool_id for record, _ in page.tools]
+        after = page.next_after
+    assert found == sorted(tool.tool_id for tool in router.tools)
 
 
-def test_the_last_two_snapshots_are_compared_by_default(pages: TestClient) -> None:
-    page = text(pages, "/compare")
+def test_two_snapshots_answer_one_request_by_default_the_last_two(pages: TestClient, catalog: Path) -> None:
+    page = text(pages, "/compare", request=REQUEST)
     selected = re.findall(r'<option value="([^"]+)" selected>', page)
     assert selected == ["20250101T000000Z-00000000", "20250102T000000Z-11111111"]
     assert "No definition and no English phrase differs." in page
+    shelf = SnapshotCache(catalog)
+    before, after = (shelf.opened(stored.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
+    changes = rank_changes(before, after)
+    assert [row.rise for row in changes] == [
+        before.ids.index(row.tool_id) - after.ids.index(row.tool_id) for row in changes
+    ]
+    assert any(row.rise for row in changes)
 
 
 def test_a_comparison_says_which_tools_and_phrases_differ(client_of: Ask, snapshot: Path, tmp_path: Path) -> None:
@@ -219,8 +215,6 @@ def test_a_snapshot_is_one_of_the_catalogs_and_no_path(pages: TestClient, name: 
 def test_what_strangers_wrote_is_text(hostile: TestClient) -> None:
     ids = [tool["tool_id"] for tool in hostile.get("/v1/tools").json()["tools"]]
     assert ids == ['"><img src=x onerror=alert(1)>', "../../healthz"]
-    from router.serving.page.rendering import tool_path
-
     why = [f"{path}?request=refund" for path in map(tool_path, ids)]
     paths = ("/tools", "/?request=refund", *map(tool_path, ids), "/", "/docs", "/compare", *why)
     bodies = [text(hostile, path) for path in paths]

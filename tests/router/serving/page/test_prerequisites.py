@@ -32,33 +32,20 @@ def pages(client_of: Ask) -> TestClient:
     return client_of(film_router())
 
 
-def test_an_answer_says_what_runs_first_and_what_that_gave(pages: TestClient) -> None:
-    page = pages.get("/", params={"request": REQUEST}).text
-    assert 'first, for <code>person_id</code> of <a class="tool" href="/tools/films/get_person_credits">' in page
-    assert '<th scope="row">needed</th>' in page
-
-
-def test_a_tool_page_has_what_it_needs_with_the_confidence(pages: TestClient) -> None:
-    page = pages.get(f"/tools/{CREDITS['id']}").text
-    assert "Needs another tool first" in page and "<code>person_id</code>" in page
-    assert 'href="/tools/films/search_person"' in page and "100 %" in page.replace("\u00a0", " ")
-    assert "Runs first for" not in page
-
-
-def test_a_tool_page_has_what_needs_it(pages: TestClient) -> None:
-    page = pages.get(f"/tools/{SEARCH['id']}").text
-    assert "Runs first for" in page and 'href="/tools/films/get_person_credits"' in page
-    assert "Needs another tool first" not in page
-
-
-def test_a_tool_without_needs_says_nothing_of_them(pages: TestClient) -> None:
-    page = pages.get("/tools/weather/get_forecast").text
-    assert "Needs another tool first" not in page and "Runs first for" not in page
-
-
-def test_the_diagnosis_names_the_tool_that_needs_it(pages: TestClient) -> None:
-    page = pages.get(f"/tools/{SEARCH['id']}", params={"request": REQUEST}).text
-    assert "films/get_person_credits needs it first, for person_id." in page
+def test_pages_say_what_runs_first_for_which_tool_and_which_parameter(pages: TestClient) -> None:
+    answer = pages.get("/", params={"request": REQUEST}).text
+    assert 'first, for <code>person_id</code> of <a class="tool" href="/tools/films/get_person_credits">' in answer
+    assert '<th scope="row">needed</th>' in answer
+    needing = pages.get(f"/tools/{CREDITS['id']}").text
+    assert "Needs another tool first" in needing and "<code>person_id</code>" in needing
+    assert 'href="/tools/films/search_person"' in needing and "100 %" in needing.replace("\u00a0", " ")
+    assert "Runs first for" not in needing
+    needed = pages.get(f"/tools/{SEARCH['id']}", params={"request": REQUEST}).text
+    assert "Runs first for" in needed and 'href="/tools/films/get_person_credits"' in needed
+    assert "Needs another tool first" not in needed
+    assert "films/get_person_credits needs it first, for person_id." in needed  # the diagnosis
+    neither = pages.get("/tools/weather/get_forecast").text
+    assert "Needs another tool first" not in neither and "Runs first for" not in neither
 
 
 def test_a_parameter_of_a_stranger_is_text(client_of: Ask) -> None:

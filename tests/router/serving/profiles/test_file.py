@@ -98,5 +98,4 @@ def test_a_file_that_is_not_there_or_too_large_is_refused(tmp_path: Path) -> Non
 
 def test_new_tokens_differ_and_have_256_bits() -> None:
     tokens = {new_token() for _ in range(100)}
-    assert len(tokens) == 100
-    assert {len(token) for token in tokens} == {43}
+    assert (len(tokens), {len(token) for token in tokens}) == (100, {43})
