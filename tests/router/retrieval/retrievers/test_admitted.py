@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -14,19 +14,27 @@ from router.retrieval.retrievers import (
     DenseRetriever,
     DenseView,
     LexicalRetriever,
+    Ranking,
     ToolVectors,
 )
 from router.tools.field_text import FieldDocuments
+from tests.router.retrieval.retrievers.crowds import unit
 
 TOOLS, DIM = 600, 16
 # Every third tool says alpha, every fifth beta: ties, and tools without either.
 TEXTS = [f"{'alpha ' * (place % 3 == 0)}{'beta ' * (place % 5 == 0)}tool{place}" for place in range(TOOLS)]
+some_tools = st.sets(st.integers(0, TOOLS - 1), max_size=40) | st.just(set(range(TOOLS)))
+some_depth = st.integers(1, 60)
 
 
-def admitted(*ordinals: int) -> Admitted:
-    mask = np.zeros(TOOLS, bool)
-    mask[list(ordinals)] = True
-    return Admitted(mask)
+def admitted(ordinals: set[int]) -> Admitted:
+    return Admitted(np.isin(np.arange(TOOLS), list(ordinals)))
+
+
+def is_the_whole_without_the_others(found: Ranking, whole: Ranking, kept: set[int], depth: int) -> bool:
+    of_them = [ordinal for ordinal in whole.ordinals.tolist() if ordinal in kept][:depth]
+    same_scale = (found.center, found.spread) == (whole.center, whole.spread)
+    return found.ordinals.tolist() == of_them and (not of_them or same_scale)
 
 
 @pytest.fixture(scope="module")
@@ -36,40 +44,34 @@ def lexical(tmp_path_factory: pytest.TempPathFactory) -> LexicalRetriever:
     return LexicalRetriever.open(folder / "name", TOOLS)
 
 
-def unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
-    made: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
-    return made
-
-
-@pytest.fixture(scope="module")
-def vectors() -> ToolVectors:
-    random = np.random.default_rng(3)
-    documents, phrases = (unit(random.normal(size=(TOOLS, DIM))) for _ in range(2))
-    return ToolVectors.of(documents, phrases, np.arange(TOOLS + 1))
-
-
-@given(st.sets(st.integers(0, TOOLS - 1), max_size=40) | st.just(set(range(TOOLS))), st.integers(1, 60))
-@settings(max_examples=40, deadline=None)
+@given(some_tools, some_depth)
 def test_a_lexical_list_is_the_whole_one_without_what_is_not_admitted(
     lexical: LexicalRetriever, kept: set[int], depth: int
 ) -> None:
-    whole = lexical.rank_terms(("alpha", "beta"), TOOLS)
-    found = lexical.rank_terms(("alpha", "beta"), depth, admitted(*kept))
-    assert found.ordinals.tolist() == [ordinal for ordinal in whole.ordinals.tolist() if ordinal in kept][:depth]
-    assert not len(found) or (found.center, found.spread) == (whole.center, whole.spread)
+    whole, found = (lexical.rank_terms(("alpha", "beta"), *how) for how in ((TOOLS,), (depth, admitted(kept))))
+    assert is_the_whole_without_the_others(found, whole, kept, depth)
 
 
-@given(st.sets(st.integers(0, TOOLS - 1), max_size=40), st.integers(1, 60), st.sampled_from(DenseView))
-@settings(max_examples=40, deadline=None)
+def test_a_lexical_list_is_filled_however_far_down_the_admitted_tools_stand(lexical: LexicalRetriever) -> None:
+    last = {ordinal for ordinal in range(TOOLS) if ordinal % 15 in (5, 10)}  # beta alone: behind all that have both
+    found = lexical.rank_terms(("alpha", "beta"), 60, admitted(last))
+    assert found.ordinals.tolist() == sorted(last)[:60]
+
+
+@pytest.fixture(scope="module")
+def dense() -> DenseRetriever:
+    random = np.random.default_rng(3)
+    documents, phrases = (unit(random.normal(size=(TOOLS, DIM))) for _ in range(2))
+    return DenseRetriever(ToolVectors.of(documents, phrases, np.arange(TOOLS + 1)))
+
+
+@given(some_tools, some_depth, st.sampled_from(DenseView))
 def test_a_dense_list_is_the_whole_one_without_what_is_not_admitted(
-    vectors: ToolVectors, kept: set[int], depth: int, view: DenseView
+    dense: DenseRetriever, kept: set[int], depth: int, view: DenseView
 ) -> None:
-    retriever = DenseRetriever(vectors)
     request = unit(np.arange(DIM, dtype=np.float64))
-    whole = retriever.rank_vector(request, TOOLS, view)
-    found = retriever.rank_vector(request, depth, view, admitted(*kept))
-    assert found.ordinals.tolist() == [ordinal for ordinal in whole.ordinals.tolist() if ordinal in kept][:depth]
-    assert (found.center, found.spread) == (whole.center, whole.spread)
+    whole = dense.rank_vector(request, TOOLS, view)
+    assert is_the_whole_without_the_others(dense.rank_vector(request, depth, view, admitted(kept)), whole, kept, depth)
 
 
 class _Nearest(CandidateIndex):
@@ -100,18 +102,14 @@ class _Still(CatalogMoments):
 
 def test_in_a_large_catalog_few_admitted_tools_are_all_scored_and_many_ask_for_more_candidates() -> None:
     many = 8_000
-    random = np.random.default_rng(4)
-    documents = unit(random.normal(size=(many, DIM)))
-    nearest = _Nearest()
+    documents = unit(np.random.default_rng(4).normal(size=(many, DIM)))
     held = ToolVectors.of(documents, np.empty((0, DIM), np.float32), np.zeros(many + 1, np.int64))
+    nearest = _Nearest()
     retriever = DenseRetriever(held, nearest, _Still())
-    count = 279  # candidates of 8,000 tools: 27 × 8,000^0.26
-    few, half = np.zeros(many, bool), np.arange(many) % 2 == 0
-    few[many - 1_000 :] = True
-    exact = DenseRetriever(held).rank_vector(documents[many - 1], 5, DenseView.DOCUMENT, Admitted(few))
-    assert retriever.rank_vector(documents[many - 1], 5, DenseView.DOCUMENT, Admitted(few)).ordinals.tolist() == (
-        exact.ordinals.tolist()
-    )
-    assert nearest.asked == []
-    found = retriever.rank_vector(documents[0], 100, DenseView.DOCUMENT, Admitted(half))
-    assert nearest.asked == [2 * count] and set(found.ordinals % 2) == {0}
+    few, half = Admitted(np.arange(many) >= many - 1_000), Admitted(np.arange(many) % 2 == 0)
+    exact = DenseRetriever(held).rank_vector(documents[-1], 5, DenseView.DOCUMENT, few)
+    found = retriever.rank_vector(documents[-1], 5, DenseView.DOCUMENT, few)
+    assert found.ordinals.tolist() == exact.ordinals.tolist() and nearest.asked == []
+    found = retriever.rank_vector(documents[0], 100, DenseView.DOCUMENT, half)
+    # Candidates of 8,000 tools: 27 × 8,000^0.26.
+    assert nearest.asked == [2 * 279] and set(found.ordinals % 2) == {0}

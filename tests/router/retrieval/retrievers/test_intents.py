@@ -23,36 +23,26 @@ def intents(*uses: tuple[float, dict[int, float]], threshold: float = 0.5) -> In
     return IntentRetriever(vectors, offsets, tools, lessons, threshold)
 
 
-def test_a_tool_earns_the_lessons_of_near_uses_by_how_near_they_are() -> None:
-    found = intents((0.8, {4: 0.5}), (0.6, {4: 1.0, 2: 0.5}), (0.4, {9: 1.0})).rank_vector(REQUEST, 10)
-    # (.8 - .5) / .5 = .6 and (.6 - .5) / .5 = .2: tool 4 has .6 × .5 + .2 × 1, tool 2 has .2 × .5.
-    assert found.ordinals.tolist() == [4, 2]
-    assert found.scores.tolist() == pytest.approx([0.5, 0.1])
-    assert found.standard().tolist() == found.scores.tolist()
-
-
-def test_the_same_request_is_a_use_like_any_other() -> None:
-    assert intents((1.0, {4: 0.25})).rank_vector(REQUEST, 10).scores.tolist() == [0.25]
-
-
 @pytest.mark.parametrize(
-    "uses", [[(0.5, {4: 1.0})], [(-0.2, {4: 1.0})], [(0.9, {4: 0.0})]], ids=["at the threshold", "far", "known already"]
+    ("uses", "scores"),
+    [
+        # (.8 - .5) / .5 = .6 and (.6 - .5) / .5 = .2: tool 4 has .6 × .5 + .2 × 1, tool 2 has .2 × .5.
+        ([(0.8, {4: 0.5}), (0.6, {4: 1.0, 2: 0.5}), (0.4, {9: 1.0})], {4: 0.5, 2: 0.1}),
+        ([(1.0, {4: 0.25})], {4: 0.25}),  # the same request
+        ([(0.9, {1: 1.0})] * 19 + [(0.8, {2: 1.0}), (0.7, {3: 1.0})], {1: 19 * 0.8, 2: 0.6}),  # the nearest twenty
+        ([(0.9, {7: 0.5, 3: 0.5, 5: 0.25})], {3: 0.4, 7: 0.4, 5: 0.2}),  # ties go by ordinal
+        ([(0.5, {4: 1.0})], {}),  # at the threshold
+        ([(-0.2, {4: 1.0})], {}),
+        ([(0.9, {4: 0.0})], {}),  # known already
+    ],
 )
-def test_where_no_use_tells_anything_there_is_no_ranking(uses: list[tuple[float, dict[int, float]]]) -> None:
-    assert intents(*uses).rank_vector(REQUEST, 10) is EMPTY
-
-
-def test_the_twenty_nearest_uses_are_heard() -> None:
-    near = [(0.9, {1: 1.0})] * 19 + [(0.8, {2: 1.0}), (0.7, {3: 1.0})]
-    found = intents(*near).rank_vector(REQUEST, 10)
-    assert found.ordinals.tolist() == [1, 2]
-    assert found.scores.tolist() == pytest.approx([19 * 0.8, 0.6])
-
-
-def test_equal_scores_go_by_ordinal_and_a_list_is_cut_at_its_depth() -> None:
-    found = intents((0.9, {7: 0.5, 3: 0.5, 5: 0.25}))
-    assert found.rank_vector(REQUEST, 10).ordinals.tolist() == [3, 7, 5]
-    assert found.rank_vector(REQUEST, 2).ordinals.tolist() == [3, 7]
+def test_a_tool_earns_the_lessons_of_near_uses_by_how_near_they_are(
+    uses: list[tuple[float, dict[int, float]]], scores: dict[int, float]
+) -> None:
+    found = intents(*uses).rank_vector(REQUEST, 10)
+    assert found.ordinals.tolist() == list(scores)
+    assert found.scores.tolist() == found.standard().tolist() == pytest.approx(list(scores.values()))
+    assert intents(*uses).rank_vector(REQUEST, 2).ordinals.tolist() == list(scores)[:2]
 
 
 some_ranking = st.dictionaries(st.integers(0, 9), st.floats(0, 50), max_size=10).map(

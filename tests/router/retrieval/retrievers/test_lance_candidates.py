@@ -15,41 +15,26 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.indexing import dense
 from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
 from router.distribution import install_command
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers import (
-    Admitted,
-    DenseRetriever,
-    DenseView,
-    LanceCandidates,
-    ToolVectors,
-)
+from router.retrieval.retrievers import Admitted, DenseRetriever, DenseView, LanceCandidates, ToolVectors
 from router.retrieval.retrievers.held_files import HeldFiles
+from tests.router.retrieval.retrievers.crowds import DIM, TOOLS, some_requests, write_crowds
 
 pytest.importorskip("lancedb")
 
-TOOLS, DIM, CHILD_S = 1_500, 32, 60
+CHILD_S = 60
 ENCODER = EncoderManifest("m", "r", "mean", "", DIM, 64, "fp32")
 BARE = Manifest("s", "c", "", "", {}, (Signal.DENSE,), ENCODER, {}, {}, {}, "", {})
-
-
-def unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
-    made: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
-    return made
+Requests = NDArray[np.float32]
 
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tools in thirty crowds, each with four phrases near its document."""
-    generator = np.random.default_rng(7)
-    documents = unit(generator.normal(size=(30, DIM))[np.arange(TOOLS) % 30] + generator.normal(size=(TOOLS, DIM)))
-    phrases = unit(np.repeat(documents, 4, axis=0) + 0.1 * generator.normal(size=(4 * TOOLS, DIM)))
-    folder = tmp_path_factory.mktemp("lance")
-    dense.write_dense(folder, documents, phrases, np.arange(0, 4 * TOOLS + 1, 4), "lancedb")
-    return folder
+    """Each tool has four phrases."""
+    return write_crowds(tmp_path_factory.mktemp("lance"), np.full(TOOLS, 4), "lancedb")
 
 
 def files_of(folder: Path) -> list[str]:
@@ -79,27 +64,30 @@ def exact(catalog: Path) -> DenseRetriever:
 
 
 @pytest.fixture(scope="module")
-def requests() -> NDArray[np.float32]:
-    return unit(np.random.default_rng(8).normal(size=(20, DIM)))
+def requests() -> Requests:
+    return some_requests()[:20]
 
 
-def test_the_first_tools_are_those_of_every_vector_in_its_order(
-    retriever: DenseRetriever, exact: DenseRetriever, requests: NDArray[np.float32]
+@pytest.mark.parametrize("share", [None, 0.5, 0.1, 0.01, 0.001], ids=["no filter", "half", "a tenth", "1 %", ".1 %"])
+def test_the_first_tools_are_the_admitted_ones_of_every_vector_in_its_order_and_by_its_scores(
+    share: float | None, retriever: DenseRetriever, exact: DenseRetriever, requests: Requests
 ) -> None:
-    found = []
+    mask = np.random.default_rng(4).random(TOOLS) < (share or 1)
+    mask[17] = True
+    admitted, found = None if share is None else Admitted(mask), []
     for request in requests:
-        first, expected = (one.rank_vector(request, 20, DenseView.MEAN) for one in (retriever, exact))
+        first, expected = (one.rank_vector(request, 20, DenseView.MEAN, admitted) for one in (retriever, exact))
+        assert mask[first.ordinals].all() and len(first) == min(20, mask.sum())
         covered = np.isin(expected.ordinals, first.ordinals)
         found.append(covered.mean())
-        # What the candidates cover stands in the same order, by the same scores.
-        shared = first.ordinals[np.isin(first.ordinals, expected.ordinals)]
-        assert shared.tolist() == expected.ordinals[covered].tolist()
-        assert first.scores[np.isin(first.ordinals, shared)] == pytest.approx(expected.scores[covered], abs=2e-6)
-    assert np.mean(found) >= 0.98
+        shared = np.isin(first.ordinals, expected.ordinals)
+        assert first.ordinals[shared].tolist() == expected.ordinals[covered].tolist()
+        assert first.scores[shared] == pytest.approx(expected.scores[covered], abs=2e-6)
+    assert np.mean(found) >= (0.98 if share is None or share > 0.3 else 1)
 
 
 def test_all_that_compares_single_tools_is_as_without_an_engine(
-    retriever: DenseRetriever, exact: DenseRetriever, requests: NDArray[np.float32]
+    retriever: DenseRetriever, exact: DenseRetriever, requests: Requests
 ) -> None:
     tools = np.array([3, 700, 1_499])
     for request in requests[:5]:
@@ -109,41 +97,11 @@ def test_all_that_compares_single_tools_is_as_without_an_engine(
         assert ours == pytest.approx(theirs, abs=1e-6)
 
 
-@pytest.mark.parametrize("share", [0.5, 0.1, 0.01, 0.001], ids=["half", "a tenth", "1 %", ".1 %"])
-def test_a_filter_leaves_the_best_of_the_admitted_tools(
-    share: float, retriever: DenseRetriever, exact: DenseRetriever, requests: NDArray[np.float32]
-) -> None:
-    mask = np.random.default_rng(4).random(TOOLS) < share
-    mask[17] = True
-    admitted, found = Admitted(mask), []
-    for request in requests:
-        ranking = retriever.rank_vector(request, 20, DenseView.MEAN, admitted)
-        expected = exact.rank_vector(request, 20, DenseView.MEAN, admitted).ordinals
-        assert mask[ranking.ordinals].all()
-        assert len(ranking) == min(20, mask.sum())
-        found.append(np.isin(expected, ranking.ordinals).mean())
-    assert np.mean(found) >= (0.98 if share > 0.3 else 1)
-
-
-def test_tools_added_at_run_time_are_among_the_candidates(
-    retriever: DenseRetriever, requests: NDArray[np.float32]
-) -> None:
+def test_tools_added_at_run_time_are_among_the_candidates(retriever: DenseRetriever, requests: Requests) -> None:
     added = retriever.with_later(ToolVectors.of(requests[:1], requests[:0], np.array([0, 0])))
     ranking = added.rank_vector(requests[0], 20, DenseView.DOCUMENT)
-    assert ranking.ordinals[0] == TOOLS
+    assert ranking.ordinals[0] == TOOLS and len(ranking) == 20
     assert ranking.scores[0] == pytest.approx(1, abs=1e-3)
-    assert len(ranking) == 20
-
-
-def test_the_same_query_has_the_same_answer_in_many_threads(
-    retriever: DenseRetriever, requests: NDArray[np.float32]
-) -> None:
-    def ask(request: NDArray[np.float32]) -> list[int]:
-        return list(map(int, retriever.rank_vector(request, 20, DenseView.MEAN).ordinals))
-
-    alone = [ask(request) for request in requests]
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(ask, [*requests, *requests])) == alone * 2
 
 
 def in_child(call: Callable[[], bool]) -> int:
@@ -158,24 +116,28 @@ def in_child(call: Callable[[], bool]) -> int:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_forked_child_searches_and_leaves_its_parents_files(catalog: Path, requests: NDArray[np.float32]) -> None:
+def test_a_forked_child_and_many_threads_search_as_one_and_leave_the_files(catalog: Path, requests: Requests) -> None:
     own = opened(catalog)
-    before = own.rank_vector(requests[0], 20, DenseView.MEAN).ordinals.tolist()
 
-    def same() -> bool:
-        return bool(own.rank_vector(requests[0], 20, DenseView.MEAN).ordinals.tolist() == before)
+    def ask(request: Requests) -> list[int]:
+        return list(map(int, own.rank_vector(request, 20, DenseView.MEAN).ordinals))
 
-    assert in_child(same) == 0
-    assert same()
+    alone = [ask(request) for request in requests]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(ask, [*requests, *requests])) == alone * 2
+    assert in_child(lambda: ask(requests[0]) == alone[0]) == 0
+    assert ask(requests[0]) == alone[0]
 
 
-def test_a_table_is_read_though_its_folder_was_removed(
-    catalog: Path, requests: NDArray[np.float32], tmp_path: Path
-) -> None:
-    folder = Path(shutil.copytree(catalog, tmp_path / "gone"))
-    held = candidates(folder)
+@pytest.fixture
+def copied(catalog: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(catalog, tmp_path / "copied"))
+
+
+def test_a_table_is_read_though_its_folder_was_removed(catalog: Path, requests: Requests, copied: Path) -> None:
+    held = candidates(copied)
     before = held.nearest(requests[0], 300)
-    shutil.rmtree(folder)
+    shutil.rmtree(copied)
     assert held.nearest(requests[1], 300).tolist() == candidates(catalog).nearest(requests[1], 300).tolist()
     assert held.nearest(requests[0], 300).tolist() == before.tolist()
 
@@ -187,31 +149,24 @@ def test_links_and_descriptors_go_with_the_files(catalog: Path) -> None:
     target = os.readlink(links / contract.VECTOR_OFFSETS)
     assert os.path.exists(target)
     del files
-    assert not links.exists()
-    assert not os.path.exists(target)
+    assert not links.exists() and not os.path.exists(target)
 
 
-def test_without_lancedb_the_error_says_how_to_install_it(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_other_vectors_and_one_without_lancedb_are_refused(
+    catalog: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SnapshotInvalid, match=f"holds {TOOLS} centroids"):
+        candidates(catalog, tools=3)
+    with pytest.raises(SnapshotInvalid, match="of 64 dims"):
+        candidates(catalog, dim=64)
     monkeypatch.setitem(sys.modules, "lancedb", None)
     with pytest.raises(SnapshotInvalid) as raised:
         opened(catalog)
     assert str(raised.value).endswith(f"not installed: {install_command('lancedb')}")
 
 
-def test_a_table_of_other_vectors_is_refused(catalog: Path) -> None:
-    with pytest.raises(SnapshotInvalid, match=f"holds {TOOLS} centroids"):
-        candidates(catalog, tools=3)
-    with pytest.raises(SnapshotInvalid, match="of 64 dims"):
-        candidates(catalog, dim=64)
-
-
-@pytest.fixture
-def copied(catalog: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(catalog, tmp_path / "copied"))
-
-
 @pytest.mark.parametrize("part", ["_versions", "_indices", "data"])
-def test_a_table_without_a_file_is_refused(copied: Path, part: str, requests: NDArray[np.float32]) -> None:
+def test_a_table_without_a_file_is_refused(copied: Path, part: str, requests: Requests) -> None:
     shutil.rmtree(copied / contract.CANDIDATE_TABLE / part)
     if part == "data":  # the centroids themselves: the index has their codes, and no query reads them
         assert len(candidates(copied).nearest(requests[0], 300)) == 300
@@ -220,28 +175,21 @@ def test_a_table_without_a_file_is_refused(copied: Path, part: str, requests: ND
         candidates(copied)
 
 
-@pytest.mark.parametrize("share", [0, 0.5, 0.99])
-def test_a_truncated_file_is_refused_or_changes_nothing(copied: Path, share: float) -> None:
-    for path in sorted((copied / contract.CANDIDATE_TABLE).rglob("*")):
-        if path.is_file():
-            whole = path.read_bytes()
-            path.write_bytes(whole[: int(share * len(whole))])
-            _ask_or_be_refused(copied)
-            path.write_bytes(whole)
-
-
-def test_flipped_bits_end_in_a_ranking_or_in_a_refusal(copied: Path) -> None:
+@pytest.mark.parametrize("flips", [1, pytest.param(12, marks=pytest.mark.nightly)])
+def test_a_truncated_file_and_flipped_bits_end_in_a_ranking_or_in_a_refusal(copied: Path, flips: int) -> None:
     generator = random.Random(5)
-    for path in sorted((copied / contract.CANDIDATE_TABLE).rglob("*")):
-        whole = path.read_bytes() if path.is_file() else b""
-        for _ in range(6 if whole else 0):
-            place = generator.choice((generator.randrange(len(whole)), len(whole) - 1 - generator.randrange(13)))
+    for path in sorted(path for path in (copied / contract.CANDIDATE_TABLE).rglob("*") if path.is_file()):
+        whole = path.read_bytes()
+        damages = [whole[: int(share * len(whole))] for share in (0, 0.5, 0.99)]
+        for _ in range(flips if whole else 0):
             damaged = bytearray(whole)
-            damaged[place % len(whole)] ^= 1 << generator.randrange(8)
-            path.write_bytes(damaged)
+            place = generator.choice((generator.randrange(len(whole)), -1 - generator.randrange(min(13, len(whole)))))
+            damaged[place] ^= 1 << generator.randrange(8)
+            damages.append(bytes(damaged))
+        for content in damages:
+            path.write_bytes(content)
             _ask_or_be_refused(copied)
-        if whole:
-            path.write_bytes(whole)
+        path.write_bytes(whole)
 
 
 def _ask_or_be_refused(folder: Path) -> None:
@@ -250,6 +198,5 @@ def _ask_or_be_refused(folder: Path) -> None:
         found = candidates(folder).nearest(np.ones(DIM, np.float32), 300)
     except SnapshotInvalid:
         return
-    assert len(found) <= 300
-    assert (np.diff(found) > 0).all()
+    assert len(found) <= 300 and (np.diff(found) > 0).all()
     assert len(found) == 0 or 0 <= found[0] <= found[-1] < TOOLS

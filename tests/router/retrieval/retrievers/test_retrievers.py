@@ -19,35 +19,29 @@ def lexical(folder: Path, *texts: str) -> LexicalRetriever:
     return LexicalRetriever.open(folder / "name", len(texts))
 
 
-def test_bm25_is_the_textbook_formula(tmp_path: Path) -> None:
-    ranking = lexical(tmp_path, "alpha beta", "beta gamma").rank_terms(terms("alpha"), 10)
+def test_bm25_is_the_textbook_formula_of_the_terms_of_a_request(tmp_path: Path) -> None:
+    retriever = lexical(tmp_path, "alpha beta", "beta gamma")
+    ranking = retriever.rank_terms(terms("alpha"), 10)
     idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     expected = idf * 1 * (1.2 + 1) / (1 + 1.2 * (1 - 0.75 + 0.75 * 2 / 2))
     assert ranking.ordinals.tolist() == [0]
     assert ranking.scores[0] == pytest.approx(expected, rel=1e-5)
-
-
-def test_equal_documents_rank_by_ordinal_also_at_the_cut(tmp_path: Path) -> None:
-    retriever = lexical(tmp_path, *["same words"] * 300)
-    assert retriever.rank_terms(terms("words"), 7).ordinals.tolist() == list(range(7))
-
-
-def test_a_term_said_twice_counts_once(tmp_path: Path) -> None:
-    retriever = lexical(tmp_path, "alpha", "beta beta")
-    once, twice = (
-        retriever.rank_terms(terms(text), 5).scores.tolist() for text in ("alpha beta", "alpha beta beta alpha")
-    )
-    assert once == twice
-
-
-def test_a_request_of_stop_words_finds_nothing(tmp_path: Path) -> None:
-    assert len(lexical(tmp_path, "alpha").rank_terms(terms("can you please"), 5)) == 0
-
-
-def test_an_index_of_another_size_is_refused(tmp_path: Path) -> None:
-    lexical(tmp_path, "alpha", "beta")
+    once, twice = (retriever.rank_terms(terms(text), 5).scores for text in ("alpha beta", "alpha beta beta alpha"))
+    assert once.tolist() == twice.tolist()
+    assert len(retriever.rank_terms(terms("can you please"), 5)) == 0
     with pytest.raises(SnapshotInvalid, match="2 tools, not 3"):
         LexicalRetriever.open(tmp_path / "name", 3)
+
+
+def test_equal_documents_and_vectors_rank_by_ordinal_also_at_the_cut(tmp_path: Path) -> None:
+    assert lexical(tmp_path, *["same words"] * 300).rank_terms(terms("words"), 7).ordinals.tolist() == list(range(7))
+    generator = np.random.default_rng(0)
+    row, request = generator.normal(size=(2, 384)).astype(np.float32)
+    documents = np.tile(row / np.linalg.norm(row), (1_000, 1))
+    retriever = DenseRetriever(ToolVectors.of(documents, np.empty((0, 384), np.float32), np.zeros(1_001, np.int64)))
+    for depth in (1, 10, 999, 1_000, 2_000):
+        ranking = retriever.rank_vector(request, depth, DenseView.MEAN)
+        assert ranking.ordinals.tolist() == list(range(min(depth, 1_000)))
 
 
 def dense() -> DenseRetriever:
@@ -70,29 +64,16 @@ BYTE = 0.004  # half a step of a byte, on each of two components
         (DenseView.MEAN, {1: 1.11, 0: 0.8, 2: 0.7}),
     ],
 )
-def test_each_view_scores_as_it_says(view: DenseView, expected: dict[int, float]) -> None:
+def test_each_view_scores_as_it_says_and_goes_by_documents_where_there_is_no_phrase(
+    view: DenseView, expected: dict[int, float]
+) -> None:
     ranking = dense().rank_vector(REQUEST, 10, view)
     assert ranking.ordinals.tolist() == list(expected)
     assert ranking.scores.tolist() == pytest.approx(list(expected.values()), abs=BYTE)
-
-
-def test_a_catalog_without_any_phrase_goes_by_documents_in_every_view() -> None:
     documents = np.array([[1, 0], [0.8, 0.6]], np.float32)
-    retriever = DenseRetriever(ToolVectors.of(documents, np.empty((0, 2), np.float32), np.zeros(3, np.int64)))
-    for view in DenseView:
-        assert retriever.rank_vector(REQUEST, 10, view).scores.tolist() == pytest.approx([0.96, 0.6], abs=BYTE)
+    bare = DenseRetriever(ToolVectors.of(documents, np.empty((0, 2), np.float32), np.zeros(3, np.int64)))
+    assert bare.rank_vector(REQUEST, 10, view).scores.tolist() == pytest.approx([0.96, 0.6], abs=BYTE)
 
 
 def test_the_nearest_phrase_is_found_within_its_tool() -> None:
     assert dense().best_phrases(REQUEST, [0, 1, 2]) == [1, None, 0]
-
-
-def test_equal_vectors_rank_by_ordinal_at_any_depth() -> None:
-    generator = np.random.default_rng(0)
-    row = generator.normal(size=384).astype(np.float32)
-    documents = np.tile(row / np.linalg.norm(row), (1_000, 1))
-    request = generator.normal(size=384).astype(np.float32)
-    retriever = DenseRetriever(ToolVectors.of(documents, np.empty((0, 384), np.float32), np.zeros(1_001, np.int64)))
-    for depth in (1, 10, 999, 1_000, 2_000):
-        ranking = retriever.rank_vector(request, depth, DenseView.MEAN)
-        assert ranking.ordinals.tolist() == list(range(min(depth, 1_000)))

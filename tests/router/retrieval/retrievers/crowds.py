@@ -1,0 +1,32 @@
+"""A large catalog's vectors: tools in thirty crowds, with phrases near their documents."""
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.indexing import dense
+
+TOOLS, DIM = 1_500, 32
+REQUESTS = 40
+
+
+def unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Rows of length one."""
+    made: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
+    return made
+
+
+def write_crowds(folder: Path, counts: NDArray[np.int64], engine: Literal["faiss", "lancedb"] = "faiss") -> Path:
+    """Write a catalog whose n-th tool has `counts[n]` phrases."""
+    generator = np.random.default_rng(7)
+    documents = unit(generator.normal(size=(30, DIM))[np.arange(TOOLS) % 30] + generator.normal(size=(TOOLS, DIM)))
+    phrases = unit(np.repeat(documents, counts, axis=0) + 0.1 * generator.normal(size=(counts.sum(), DIM)))
+    dense.write_dense(folder, documents, phrases, np.concatenate([[0], np.cumsum(counts)]), engine)
+    return folder
+
+
+def some_requests() -> NDArray[np.float32]:
+    """Requests in any direction."""
+    return unit(np.random.default_rng(8).normal(size=(REQUESTS, DIM)))
