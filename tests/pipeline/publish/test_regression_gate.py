@@ -10,10 +10,12 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.publish import SnapshotStore
-from pipeline.settings import load
+from pipeline.publish import NOT_MEASURED, SnapshotStore, check_regression
+from pipeline.settings import PublishSettings, load
 from router import Router
-from tests.pipeline.build.test_build import edit
+from tests.support.notes import Notes
+from tests.support.quick import QUICK
+from tests.support.rows import write_rows
 
 # Twelve tools whose own text says nothing: requests are answered by the expansions alone.
 _VERBS = "borrow carve deliver examine fold gather harvest inspect juggle knit launch mend".split()
@@ -44,7 +46,7 @@ class Shop:
 
     def write(self, file: str, rows: Any) -> None:
         """Write a file of the catalog."""
-        (self.folder / file).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_rows(self.folder / file, rows)
 
     def expand(self, verbs: Sequence[str]) -> None:
         """Give each tool one phrase, with its verb."""
@@ -59,7 +61,7 @@ class Shop:
 
     def build(self, progress: Any = None, **publish: Any) -> BuildReport:
         """Build it without an encoder, with these settings of the gate."""
-        settings = load(self.folder, {"vectors": {"encoder": "none"}, "publish": publish}, environment={})
+        settings = load(self.folder, {**QUICK, "publish": publish}, environment={})
         return build(settings, workspace=self._workspace, progress=progress)
 
 
@@ -77,23 +79,7 @@ def shop(built: Path, tmp_path: Path) -> Shop:
     return Shop(shutil.copytree(built, tmp_path / "copy"))
 
 
-class Notes:
-    """A progress that keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def start(self, stage: str, total: int | None = None) -> None:
-        pass
-
-    def advance(self, count: int = 1) -> None:
-        pass
-
-    def note(self, message: str) -> None:
-        self.said.append(message)
-
-
-def test_what_answers_worse_beyond_chance_is_kept_and_does_not_serve(shop: Shop) -> None:
+def test_what_answers_worse_beyond_chance_does_not_serve_until_it_is_mended_or_allowed(shop: Shop) -> None:
     first = Router.open(shop.store.folder).manifest
     assert first.evaluation is not None and first.evaluation["metrics"]["full@10"] == 1
     assert 1 <= len(first.evaluation["examples"]) <= 8
@@ -108,37 +94,64 @@ def test_what_answers_worse_beyond_chance_is_kept_and_does_not_serve(shop: Shop)
     manifest = Router.open(second.snapshot).manifest
     assert manifest.held == second.held and manifest.evaluation == second.evaluation
     assert manifest.evaluation is not None and manifest.evaluation["serving"]["snapshot"] == first.snapshot
-
-
-def test_held_again_it_is_not_written_again_and_mended_it_serves(shop: Shop) -> None:
-    shop.swap()
-    held = shop.build()
-    again = shop.build()
-    assert (again.outcome, again.snapshot) == ("held", held.snapshot)
-    assert again.held == held.held
+    again = shop.build()  # it is not written again
+    assert (again.outcome, again.snapshot, again.held) == ("held", second.snapshot, second.held)
     (shop.folder / "judgements.jsonl").unlink()  # with nothing to hold it against, it may serve
     mended = shop.build()
-    assert mended.outcome == "published" and shop.store.current() == mended.snapshot.name != held.snapshot.name
+    assert mended.outcome == "published" and shop.store.current() == mended.snapshot.name != second.snapshot.name
 
 
-def test_the_gate_can_be_switched_off_and_made_lenient(shop: Shop) -> None:
+# The gate alone, with the snapshots of two builds.
+
+
+@pytest.fixture(scope="module")
+def swapped(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """A shop in which what was built last gives each tool the words of another, and does not serve."""
+    shop = Shop(shutil.copytree(built, tmp_path_factory.mktemp("swapped") / "copy"))
     shop.swap()
-    assert shop.build(significance=0.0).outcome == "published"
-    shop.expand(_VERBS)
-    assert shop.build().outcome == "published"  # better holds nothing back
-    shop.swap()
-    off = shop.build(judged=False)
-    assert off.outcome == "published" and off.evaluation is None
+    assert shop.build().outcome == "held"
+    return shop
 
 
-def test_a_loss_too_small_to_matter_holds_nothing_back(shop: Shop) -> None:
-    shop.swap()
-    assert shop.build(smallest_loss=1.0).outcome == "published"
+def checked(shop: Shop, rows: list[dict[str, Any]] | None = None, notes: Notes | None = None, **publish: Any) -> Any:
+    """Check the newest snapshot of a shop against the one that serves, on these judged requests or its own."""
+    newest = next(one.name for one in shop.store.snapshots() if one.name != shop.store.current())
+    judgements = shop.folder / "judgements.jsonl"
+    if rows is not None:
+        judgements = shop.folder / "others.jsonl"
+        write_rows(judgements, rows)
+    new, serving = Router.open(shop.store.folder / newest), shop.store.folder / str(shop.store.current())
+    return check_regression(new, serving, judgements, PublishSettings(**publish), notes or Notes())
 
 
-def test_a_loss_of_few_requests_may_be_chance(shop: Shop) -> None:
-    shop.expand([_VERBS[1], _VERBS[0], *_VERBS[2:]])  # two of twelve: p = .5
-    assert shop.build().outcome == "published"
+def test_the_gate_can_be_switched_off_and_made_lenient(swapped: Shop) -> None:
+    assert checked(swapped).held
+    assert checked(swapped, judged=False) == NOT_MEASURED
+    assert checked(swapped, significance=0.0).held == checked(swapped, smallest_loss=1.0).held == ()
+
+
+def judged(shop: Shop) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (shop.folder / "judgements.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_a_loss_of_few_requests_may_be_chance(swapped: Shop) -> None:
+    answered = {"required": [_IDS[6]], "acceptable": [_IDS[6]]}  # the tool that has the words of the first
+    good = [{**judged(swapped)[0], "id": f"good{number}", **answered} for number in range(10)]
+    assert checked(swapped, [*judged(swapped)[:2], *good]).held == ()  # two of twelve: p = .5
+
+
+def test_at_most_so_many_requests_are_put_drawn_from_the_whole_file(swapped: Shop) -> None:
+    evaluation = checked(swapped, max_judged=4).evaluation
+    assert (evaluation["requests"], evaluation["of"]) == (4, 12)
+    assert evaluation["examples"] == [f"{_VERBS[place]} something blue" for place in (0, 3, 6, 9)]
+
+
+def test_judgements_of_other_tools_say_nothing_and_a_file_that_cannot_be_read_is_noted(swapped: Shop) -> None:
+    others = [{**row, "required": ["choir/sing"], "acceptable": []} for row in judged(swapped)]
+    assert checked(swapped, others) == NOT_MEASURED
+    notes = Notes()
+    assert checked(swapped, ["not a judgement"], notes) == NOT_MEASURED  # type: ignore[list-item]
+    assert "others.jsonl, line 1" in notes.said[0]
 
 
 def test_tools_that_went_are_named(shop: Shop) -> None:
@@ -148,31 +161,12 @@ def test_tools_that_went_are_named(shop: Shop) -> None:
     assert "8 judged tools are no longer in the catalog: tool/t00, tool/t01, tool/t02, …" in report.held[0]
 
 
-def test_at_most_so_many_requests_are_put_drawn_from_the_whole_file(shop: Shop) -> None:
-    shop.swap()
-    evaluation = shop.build(max_judged=5).evaluation
-    assert evaluation is not None and (evaluation["requests"], evaluation["of"]) == (5, 12)
-
-
-def test_judgements_of_other_tools_say_nothing(shop: Shop) -> None:
-    for position in range(len(_VERBS)):
-        edit(shop.folder / "judgements.jsonl", position, required=["choir/sing"], acceptable=[])
-    shop.swap()
-    assert shop.build().evaluation is None
-
-
-@pytest.mark.parametrize("broken", ["judgements.jsonl", "manifest.json"])
-def test_what_cannot_be_compared_is_noted_and_holds_nothing_back(shop: Shop, broken: str) -> None:
+def test_a_serving_snapshot_of_another_format_is_noted_and_holds_nothing_back(shop: Shop) -> None:
     first = shop.store.folder / str(shop.store.current())
     shop.swap()
-    if broken == "manifest.json":
-        manifest = json.loads((first / broken).read_text(encoding="utf-8"))
-        manifest["versions"]["format"] = 1
-        (first / broken).write_text(json.dumps(manifest), encoding="utf-8")
-    else:
-        (shop.folder / broken).write_text("not json\n", encoding="utf-8")
+    manifest = json.loads((first / "manifest.json").read_text(encoding="utf-8"))
+    manifest["versions"]["format"] = 1
+    (first / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     notes = Notes()
-    report = shop.build(notes)
-    assert report.outcome == "published"
-    said = " ".join(notes.said)
-    assert ("judgements.jsonl, line 1" if broken == "judgements.jsonl" else "format 1") in said
+    assert shop.build(notes).outcome == "published"
+    assert "format 1" in " ".join(notes.said)

@@ -10,14 +10,13 @@ import pytest
 from flows.cli.commands.benches import build_bench
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.progress import SilentProgress
+from pipeline.publish.snapshot_learning import CalibrationSource, calibrate_snapshot
 from pipeline.settings import load
 from router import Router
+from router.contract import Manifest
 from router.snapshot.snapshot import Snapshot
 from tests.pipeline.enrichment import honest_tools
-from tests.support.places import DATA
-
-LANGUAGES = DATA / "languages"
+from tests.support.notes import Notes
 
 
 def built(folder: Path, workspace: Path, **sections: dict[str, Any]) -> BuildReport:
@@ -44,6 +43,7 @@ def test_a_catalog_is_calibrated_with_its_evidence_in_the_manifest(tmp_path: Pat
     assert routed.fits is not None and routed.to_json()["calibrated"] is False
 
 
+@pytest.mark.nightly
 def test_in_a_catalog_without_written_phrases_a_clear_leader_is_not_refused(tmp_path: Path) -> None:
     """Generic calibrations cannot know a catalog's scale: on 2,750 tools one gave .03 to the tool that led by ten."""
     others = [(tool["name"], tool["description"]) for tool in honest_tools.tools()]
@@ -61,36 +61,39 @@ def test_in_a_catalog_without_written_phrases_a_clear_leader_is_not_refused(tmp_
     assert Router(replace(snapshot, calibrations=strict)).route("the time and the place of it").none_fits
 
 
-def test_fewer_than_twenty_tools_are_not_calibrated(tmp_path: Path) -> None:
-    report = built(catalog(tmp_path / "few", *ENGLISH[:19]), tmp_path / "ws")
-    assert report.tuning["fitting"] == {
-        "skipped": "19 tools are too few to calibrate on: an agent can be given them all"
-    }
+@pytest.mark.parametrize(
+    ("tools", "languages", "why"),
+    [
+        (1, ("en",), "1 tool is too few to calibrate on"),
+        (19, ("en",), "19 tools are too few to calibrate on: an agent can be given them all"),
+        (20, ("en", "de"), "other languages"),
+    ],
+)
+def test_small_catalogs_and_those_in_other_languages_are_not_calibrated(
+    snapshot: Path, tmp_path: Path, tools: int, languages: tuple[str, ...], why: str
+) -> None:
+    manifest = Manifest.read(snapshot)
+    manifest = replace(manifest, counts={**manifest.counts, "tools": tools}, languages=languages)
+    calibrated = calibrate_snapshot(manifest, tmp_path, CalibrationSource(None, None, 0.05))
+    assert why in calibrated.tuning["fitting"]["skipped"] and calibrated == Manifest.read(tmp_path)
 
 
-def test_a_single_tool_is_told_in_the_singular(tmp_path: Path) -> None:
-    report = built(catalog(tmp_path / "one", *ENGLISH[:1]), tmp_path / "ws")
-    assert report.tuning["fitting"]["skipped"].startswith("1 tool is too few to calibrate on")
-
-
-def test_a_catalog_that_no_everyday_request_reaches_is_not_calibrated(tmp_path: Path) -> None:
+def test_a_catalog_that_no_everyday_request_reaches_is_not_calibrated_nor_one_that_wants_none(tmp_path: Path) -> None:
     rows = [(f"zq{n:02}x", f"Qqzx{n:02} vvkq{n:02}.") for n in range(25)]
-    report = built(catalog(tmp_path / "strange", *rows), tmp_path / "ws")
+    folder = catalog(tmp_path / "strange", *rows)
+    report = built(folder, tmp_path / "ws")
     assert report.tuning["fitting"] == {"skipped": "no list tells requests that a tool fits from everyday ones"}
     assert Router.open(report.snapshot).route("zq01x").fits is None
+    assert "fitting" not in built(folder, tmp_path / "ws", tuning={"calibrate": False}).tuning
 
 
-def test_a_catalog_with_phrases_in_other_languages_is_not_calibrated(tmp_path: Path) -> None:
-    report = built(LANGUAGES, tmp_path / "ws", enrichment={"languages": ("de",), "generator": "none"})
-    assert "other languages" in report.tuning["fitting"]["skipped"]
-
-
-def test_the_setting_switches_calibration_and_adapter_off(tmp_path: Path) -> None:
-    report = built(catalog(tmp_path / "english", *ENGLISH), tmp_path / "ws", tuning={"calibrate": False})
-    assert "fitting" not in report.tuning
-
-
-@pytest.mark.parametrize("taught", ["judged = true", 'usage = "judgements.jsonl"\nfit_weights = true'])
+@pytest.mark.parametrize(
+    "taught",
+    [
+        "judged = true",
+        pytest.param('usage = "judgements.jsonl"\nfit_weights = true', marks=pytest.mark.nightly),
+    ],
+)
 def test_requests_that_teach_a_catalog_do_not_measure_it(tmp_path: Path, taught: str) -> None:
     folder = catalog(tmp_path / "taught", *ENGLISH)
     (folder / "catalog.toml").write_text(
@@ -100,15 +103,9 @@ def test_requests_that_teach_a_catalog_do_not_measure_it(tmp_path: Path, taught:
     judged = [{"id": n, "query": d, "required": [n], "acceptable": [n], "kind": "single"} for n, d in ENGLISH]
     (folder / "judgements.jsonl").write_text("".join(json.dumps(row) + "\n" for row in judged), encoding="utf-8")
 
-    class Notes(SilentProgress):
-        notes: tuple[str, ...] = ()
-
-        def note(self, message: str) -> None:
-            self.notes += (message,)
-
     notes = Notes()
     report = build(load(folder, environment={}), workspace=tmp_path / "ws", progress=notes)
     assert report.evaluation is None
-    assert any("it learned from its judged requests" in note for note in notes.notes)
+    assert any("it learned from its judged requests" in note for note in notes.said)
     measured = build_bench(folder, tmp_path / "ws", notes, generator="none", encoder="none")
     assert not {"intents", "weights"} & set(Router.open(measured).manifest.tuning)
