@@ -9,16 +9,16 @@ from router.contract import CATALOG_DB, MANIFEST, RECORD_OFFSETS, RECORDS, TOKEN
 from router.fingerprint import file_sha256
 from tests.support.publishing import sign
 
-_KEPT = (Signal.NAME, RECORDS, RECORD_OFFSETS, TOKEN_COUNTS, CATALOG_DB)
+_KEPT = (RECORDS, RECORD_OFFSETS, TOKEN_COUNTS, CATALOG_DB)
 
 
-def write_thin_snapshot(snapshot: Path, folder: Path) -> Path:
-    """Write what is left of a snapshot with the index of names alone, and a database that nobody can open.
+def write_thin_snapshot(snapshot: Path, folder: Path, *signals: Signal) -> Path:
+    """Write what is left of a snapshot with the indexes of these signals alone, and a database that nobody can open.
 
-    A router opens it in 5 ms. Returns the folder.
+    A router opens it in 2 ms, and 3 ms more for each index. Returns the folder.
     """
     listed = json.loads((snapshot / MANIFEST).read_text(encoding="utf-8"))["files"]
-    names = [name for name in listed if name.split("/")[0] in _KEPT]
+    names = [name for name in listed if name.split("/")[0] in (*_KEPT, *signals)]
     for name in (*names, MANIFEST):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if name == CATALOG_DB:
@@ -27,7 +27,7 @@ def write_thin_snapshot(snapshot: Path, folder: Path) -> Path:
             shutil.copyfile(snapshot / name, folder / name)
 
     def change(manifest: dict[str, Any]) -> None:
-        manifest.update(signals=[Signal.NAME], encoder=None)
+        manifest.update(signals=[*signals], encoder=None)
         manifest["files"] = {name: file_sha256(folder / name) for name in names}
 
     sign(folder, change)

@@ -7,6 +7,7 @@ import pytest
 from router.store import DecisionStore
 from tests.support.object_storage import Bucket
 from tests.support.stores import KINDS, empty_store
+from tests.support.thin_snapshots import write_thin_snapshot
 
 
 @pytest.fixture(params=KINDS)
@@ -21,3 +22,9 @@ def empty(kind: str, tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyP
     for variable, value in bucket.environment.items():
         monkeypatch.setenv(variable, value)
     return empty_store(kind, tmp_path, bucket)
+
+
+@pytest.fixture(scope="session")
+def thinnest(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The session's snapshot without an index: four files, so that a bucket gets it in few requests."""
+    return write_thin_snapshot(snapshot, tmp_path_factory.mktemp("thinnest") / "office" / snapshot.name)

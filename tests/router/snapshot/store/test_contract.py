@@ -25,8 +25,8 @@ from tests.support.zip_store import ZipStore, zipped
 
 
 @pytest.fixture
-def built(tmp_path: Path, thin: Path) -> Publications:
-    return Publications(tmp_path / "built", thin)
+def built(tmp_path: Path, thinnest: Path) -> Publications:
+    return Publications(tmp_path / "built", thinnest)
 
 
 @pytest.fixture

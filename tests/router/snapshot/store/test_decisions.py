@@ -20,14 +20,14 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def stocked(empty: DecisionStore, tmp_path: Path, thin: Path) -> Stocked:
+def stocked(empty: DecisionStore, tmp_path: Path, thinnest: Path) -> Stocked:
     """Stock a store with snapshots, oldest first and named by their content; the last is current.
 
     A fault is "held" or "damaged", by name.
     """
 
     def stock(*contents: str, **faults: str) -> DecisionStore:
-        built = Publications(tmp_path / "built", thin)
+        built = Publications(tmp_path / "built", thinnest)
         for sequence, content in enumerate(contents, 1):
             folder = built.add(
                 f"2026{99 - sequence}-{content}",  # the clock goes backwards: the later, the smaller the name

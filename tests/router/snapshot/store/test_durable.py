@@ -27,9 +27,9 @@ class FailingSync:
 
 
 @pytest.fixture
-def store(tmp_path: Path, thin: Path) -> SnapshotStore:
+def store(tmp_path: Path, thinnest: Path) -> SnapshotStore:
     """A store of the snapshots `a` and `b`, of which `b` serves."""
-    built = Publications(tmp_path, thin)
+    built = Publications(tmp_path, thinnest)
     for sequence, name in enumerate("ab", 1):
         built.add(name, sequence=sequence, content_hash=name * 64, inputs_hash="")
     built.publish("b")
@@ -38,7 +38,7 @@ def store(tmp_path: Path, thin: Path) -> SnapshotStore:
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
 def test_whichever_sync_of_a_publication_fails_the_old_snapshot_serves_and_nothing_is_stored(
-    store: SnapshotStore, thin: Path, monkeypatch: pytest.MonkeyPatch, code: int
+    store: SnapshotStore, thinnest: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     sealed = False
     for at in range(1_000):
@@ -46,7 +46,7 @@ def test_whichever_sync_of_a_publication_fails_the_old_snapshot_serves_and_nothi
         monkeypatch.setattr(os, "fsync", failing)
         try:
             with store.staging("c" * 64) as staged:
-                shutil.copytree(thin, staged, dirs_exist_ok=True)
+                shutil.copytree(thinnest, staged, dirs_exist_ok=True)
                 sealed = False
                 folder = store.seal(staged)
                 sealed = True
@@ -58,7 +58,7 @@ def test_whichever_sync_of_a_publication_fails_the_old_snapshot_serves_and_nothi
             assert not [path for path in store.folder.glob(".*") if path.name != ".lock"]
             if not sealed:
                 assert {stored.name for stored in store.snapshots()} == {"a", "b"}
-    assert at == failing.calls > len([path for path in thin.rglob("*") if path.is_file()])
+    assert at == failing.calls > len([path for path in thinnest.rglob("*") if path.is_file()])
     assert store.current() not in ("a", "b")
 
 

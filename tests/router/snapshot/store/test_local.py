@@ -33,8 +33,8 @@ def bare(tmp_path: Path) -> SnapshotStore:
 
 
 @pytest.fixture
-def built(tmp_path: Path, thin: Path) -> Publications:
-    return Publications(tmp_path, thin)
+def built(tmp_path: Path, thinnest: Path) -> Publications:
+    return Publications(tmp_path, thinnest)
 
 
 @pytest.fixture
@@ -93,9 +93,9 @@ def test_numbers_rise_over_all_catalogs_of_a_workspace(built: Publications, tmp_
     assert [SnapshotStore(tmp_path, "other").take_sequence() for _ in range(3)] == [7, 8, 9]
 
 
-def test_the_catalog_built_last_is_found_by_number_whatever_the_clock_said(thin: Path, tmp_path: Path) -> None:
+def test_the_catalog_built_last_is_found_by_number_whatever_the_clock_said(thinnest: Path, tmp_path: Path) -> None:
     for sequence, (catalog, name) in enumerate((("a", "20270101T000000Z-a"), ("b", "20260101T000000Z-b")), 1):
-        folder = shutil.copytree(thin, tmp_path / "snapshots" / catalog / name)
+        folder = shutil.copytree(thinnest, tmp_path / "snapshots" / catalog / name)
         sign(folder, partial(dict.update, sequence=sequence))
         SnapshotStore(tmp_path, catalog).publish(name)
     assert last_built(tmp_path) == "b"
@@ -164,8 +164,8 @@ def test_a_rollback_that_did_not_take_effect_holds_nothing_back(store: SnapshotS
     assert decisions.reasons_against(store, "office", "x" * 64, current.inputs_hash) == ()
 
 
-def test_snapshots_that_do_not_tell_their_inputs_are_not_taken_for_one_another(thin: Path) -> None:
-    left = replace(Manifest.read(thin), content_hash="a" * 64, inputs_hash="")
+def test_snapshots_that_do_not_tell_their_inputs_are_not_taken_for_one_another(thinnest: Path) -> None:
+    left = replace(Manifest.read(thinnest), content_hash="a" * 64, inputs_hash="")
     state = StoreState().leaving(left, "2026-01-04T00:00:00+00:00")
     assert state.rollback_of("a" * 64, "") and state.rollback_of("b" * 64, "") is None
 
