@@ -2,12 +2,38 @@
 
 import os
 import shutil
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 
 from flows.engine.runtime import configure_prefect
+from tests.support.waiting import until
+
+# As the CLI starts it; without the CLI, which would take 2 s of CPU to import.
+_COMMAND = [
+    sys.executable,
+    "-m",
+    "uvicorn",
+    "--factory",
+    "prefect.server.api.server:create_app",
+    "--log-level=critical",
+]
+# What the server does by itself and no test needs: it looks at its database for ever. Tasks are recorded.
+_IDLE = "CANCELLATION_CLEANUP EVENT_LOGGER FOREMAN LATE_RUNS PAUSE_EXPIRATIONS REPOSSESSOR SCHEDULER TRIGGERS".split()
+
+
+def _is_healthy(url: str) -> bool:
+    try:
+        with urlopen(f"{url}/health", timeout=5) as response:
+            return bool(response.status == 200)
+    except (URLError, OSError):
+        return False
 
 
 @pytest.fixture(scope="session")
@@ -16,15 +42,29 @@ def prefect_server(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory)
     before = dict(os.environ)
     configure_prefect(at_terminal=True)
     from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
-    from prefect.testing import utilities
 
-    folder = tmp_path_factory.mktemp("server")
-    shutil.copy(prefect_home / "prefect.db", folder / "prefect-test.db")
-    # A flow that beats waits for its next second before it ends.
-    with pytest.MonkeyPatch.context() as patch, temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
-        # Where the harness makes its database: there is one already, with its tables.
-        patch.setattr(utilities, "mkdtemp", lambda: str(folder))
-        with utilities.prefect_test_harness(server_startup_timeout=180):
-            yield str(PREFECT_API_URL.value())
+    from flows.engine.reporting import drop_events
+
+    home = shutil.copytree(prefect_home, tmp_path_factory.mktemp("server") / "home")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    idle = {f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "false" for service in _IDLE}
+    environment = {**os.environ, **idle, "PREFECT_HOME": str(home)}
+    url = f"http://127.0.0.1:{port}/api"
+    process = subprocess.Popen([*_COMMAND, f"--port={port}"], env=environment, cwd=home)
+    try:
+        assert until(lambda: process.poll() is not None or _is_healthy(url), 150) and process.poll() is None
+        # A flow that beats waits for its next second before it ends.
+        with temporary_settings({PREFECT_API_URL: url, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+            yield url
+            drop_events()
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
     for variable in set(os.environ) - set(before):
         del os.environ[variable]

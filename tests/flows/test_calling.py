@@ -11,8 +11,9 @@ from pipeline.build import build
 from pipeline.settings import load
 from router import Router
 from router.calling import CallRefused, CallSettings, HttpCaller, ProviderCalls
+from tests.support.quick import QUICK
 
-OVERRIDES = {"vectors": {"encoder": "none"}}
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def prefect_tools(prefect_server: str, tmp_path_factory: pytest.TempPathFactory)
     folder = tmp_path_factory.mktemp("prefect_tools")
     document = folder / "prefect.openapi.json"
     document.write_bytes(msgspec.json.encode(create_app(ephemeral=True).openapi()))
-    report = build(load(document, OVERRIDES, environment={}), workspace=folder / "ws")
+    report = build(load(document, QUICK, environment={}), workspace=folder / "ws")
     with Router.open(report.snapshot) as router:
         yield router
 

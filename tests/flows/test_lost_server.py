@@ -7,8 +7,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import FlowRun
 from prefect.settings import (
     PREFECT_API_REQUEST_TIMEOUT,
     PREFECT_API_URL,
@@ -20,12 +18,13 @@ from typer.testing import CliRunner
 from flows.cli.main import app
 from flows.engine.dead_runs import close_dead_runs
 from flows.engine.progress import FlowProgress
-from flows.engine.reporting import ServerReports, drop_events
+from flows.engine.reporting import drop_events
 from pipeline.errors import RunAborted
 from router import Router
+from tests.flows.server import last_run, state_of
 from tests.support.proxy import Mode, Proxy, proxied
 
-pytestmark = pytest.mark.usefixtures("prefect_server")
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]
 When = Callable[[str, Callable[[], None]], None]
 
 
@@ -71,23 +70,9 @@ def run_build(catalog: Path, workspace: Path) -> Any:
     )
 
 
-def last_run() -> FlowRun:
-    """The newest flow run on the server."""
-    with get_client(sync_client=True) as client:
-        return client.read_flow_runs(sort="START_TIME_DESC", limit=1)[0]  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("stage", "mode"),
-    [("read", "gone"), ("index", "hangs")],
-)
+@pytest.mark.parametrize(("stage", "mode"), [("read", "gone"), ("index", "hangs")])
 def test_a_build_whose_server_is_lost_publishes_and_says_so(
-    stage: str,
-    mode: Mode,
-    proxy: Proxy,
-    when: When,
-    catalog_folder: Path,
-    tmp_path: Path,
+    stage: str, mode: Mode, proxy: Proxy, when: When, catalog_folder: Path, tmp_path: Path
 ) -> None:
     when(stage, lambda: proxy.switch(mode))
     done = run_build(catalog_folder, tmp_path / "ws")
@@ -100,9 +85,8 @@ def test_a_build_whose_server_is_lost_publishes_and_says_so(
     run = last_run()
     assert run.state is not None and run.state.name == "Running"
     close_dead_runs(tmp_path / "ws")
-    with get_client(sync_client=True) as client:
-        state = client.read_flow_run(run.id).state
-    assert state is not None and state.name == "Completed" and (state.message or "").startswith("published: ")
+    state = state_of(run.id)
+    assert state.name == "Completed" and (state.message or "").startswith("published: ")
 
 
 def test_a_server_that_restarts_is_told(
@@ -138,12 +122,3 @@ def test_a_build_that_fails_without_its_server_fails_for_its_own_reason(
     when("read", lambda: proxy.switch("gone"))
     done = run_build(tmp_path, tmp_path / "ws")
     assert isinstance(done.exception, RunAborted) and "gone.json does not exist" in str(done.exception)
-
-
-def test_a_report_that_fails_silences_those_after_it() -> None:
-    reports = ServerReports()
-    with reports.attempt("something"):
-        raise ConnectionError("gone")
-    assert not reports.possible
-    with pytest.raises(KeyError), reports.attempt("a bug"):
-        raise KeyError("ours")

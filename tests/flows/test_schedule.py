@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from datetime import datetime
 from inspect import signature
 from pathlib import Path
@@ -18,11 +17,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, LogFilter, LogFilterFlowRunId
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.deployments import run_deployment
+from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.testing.cli import invoke_and_assert
 from typer.testing import CliRunner
 
@@ -32,38 +30,21 @@ from flows.engine.runtime import check_server
 from flows.schedule import next_runs, server
 from pipeline.errors import RunAborted, SettingsInvalid
 from router import Router
+from tests.flows.server import ask, logs_of, tasks_of
 from tests.support.documents import commands
 from tests.support.places import ROOT
+from tests.support.waiting import until
 
-pytestmark = pytest.mark.usefixtures("prefect_server")
-
-
-def until_deployed(name: str) -> str:
-    """The name of a deployment, as soon as the server has it."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        with get_client(sync_client=True) as client:
-            if any(f"build-catalog/{deployment.name}" == name for deployment in client.read_deployments()):
-                return name
-        time.sleep(0.2)
-    raise AssertionError(f"{name} was never deployed")
-
-
-def until_logged(run: FlowRun, message: str) -> None:
-    """Wait until the server has a line of a run's log: they are sent in batches."""
-    until = time.monotonic() + 30
-    with get_client(sync_client=True) as client:
-        wanted = LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run.id]))
-        while message not in (found := [entry.message for entry in client.read_logs(wanted, limit=200)]):
-            assert time.monotonic() < until, found
-            time.sleep(0.2)
+PREFECT_YAML = (ROOT / "prefect.yaml").read_text(encoding="utf-8")
 
 
 def test_a_schedule_says_when_it_runs_next() -> None:
-    first, second = next_runs("0 2 * * *", "Asia/Tokyo", 2)
-    assert re.fullmatch(r"\w{3} \d{4}-\d\d-\d\d 02:00 JST", first) and first != second
+    start = datetime(2026, 5, 1, 12, tzinfo=ZoneInfo("UTC"))
+    assert next_runs("0 2 * * *", "Asia/Tokyo", 2, start) == ["Sat 2026-05-02 02:00 JST", "Sun 2026-05-03 02:00 JST"]
 
 
+@pytest.mark.nightly
+@pytest.mark.timeout(180)
 def test_a_server_of_our_own_answers_on_loopback_and_ends_with_its_block(
     prefect_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,8 +56,6 @@ def test_a_server_of_our_own_answers_on_loopback_and_ends_with_its_block(
 
 
 def test_a_server_that_does_not_answer_is_one_sentence() -> None:
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
     with (
         temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}),
         pytest.raises(RunAborted, match=r"the Prefect server http://127.0.0.1:9/api does not answer"),
@@ -115,6 +94,7 @@ def test_a_wrong_option_is_refused_before_the_schedule_begins(
     assert isinstance(CliRunner().invoke(app, ["schedule", str(catalog_folder), *wrong]).exception, SettingsInvalid)
 
 
+@pytest.mark.timeout(180)
 def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
     prefect_server: str, catalog_folder: Path, tmp_path: Path
 ) -> None:
@@ -147,7 +127,9 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
             if line.strip() and "Stop: Ctrl-C" in line:
                 break
         # Its time has come: the server is asked for a run now.
-        run = run_deployment(until_deployed("build-catalog/office"), timeout=120, poll_interval=1)
+        with ask() as client:
+            assert until(lambda: "office" in [deployment.name for deployment in client.read_deployments()], 60)
+        run = run_deployment("build-catalog/office", timeout=120, poll_interval=1)
         assert isinstance(run, FlowRun)
         assert run.state is not None and run.state.is_completed(), run.state
         assert len(Router.open(tmp_path / "ws" / "snapshots" / "office")) == 8
@@ -163,10 +145,8 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
             "allow_commands": False,
             "no_commands": False,
         }
-        until_logged(run, "publish started")
-        with get_client(sync_client=True) as client:
-            tasks = client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run.id])))
-        assert {one.empirical_policy.retries for one in tasks} == {7}  # the environment reached the run
+        assert logs_of(run.id, "publish started")
+        assert {one.empirical_policy.retries for one in tasks_of(run.id)} == {7}  # the environment reached the run
     finally:
         process.send_signal(signal.SIGINT)
         try:
@@ -178,20 +158,23 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
     assert process.returncode == 0 and "Traceback" not in rest
 
 
+def test_prefect_yaml_names_parameters_that_the_flow_takes() -> None:
+    nightly = next(one for one in yaml.safe_load(PREFECT_YAML)["deployments"] if one["name"] == "nightly")
+    assert set(nightly["parameters"]) <= set(signature(build_catalog.fn).parameters)
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("prefect_server")
+@pytest.mark.timeout(180)
 # Prefect's command line leaves its connections to the garbage collector.
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-def test_prefect_yaml_deploys_to_a_work_pool_with_parameters_that_the_flows_take(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    declared = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
-    nightly = next(d for d in declared["deployments"] if d["name"] == "nightly")
-    assert set(nightly["parameters"]) <= set(signature(build_catalog.fn).parameters)
+def test_prefect_yaml_deploys_to_a_work_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     # As docs/scheduling.md says it; the third starts a worker, which runs until it is stopped.
     for line in commands("prefect")[:2]:
         invoke_and_assert(shlex.split(line)[1:], expected_code=0)
     gc.collect()
-    with get_client(sync_client=True) as client:
+    with ask() as client:
         deployment = client.read_deployment_by_name("build-catalog/nightly")
     (scheduled,) = deployment.schedules
     assert isinstance(scheduled.schedule, CronSchedule) and scheduled.schedule.cron == "0 2 * * *"

@@ -12,35 +12,15 @@ from uuid import UUID, uuid4
 
 import pytest
 from prefect import flow, task
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
-from prefect.client.schemas.objects import State, TaskRun
+from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed, Running
 
 from flows.engine.dead_runs import close_crashed_run, close_dead_runs
 from flows.engine.open_runs import OpenRun, abandoned_runs
+from tests.flows.server import ask, state_of, tasks_of
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.usefixtures("prefect_server")
-
-
-def state_of(run: UUID) -> State[Any]:
-    """The state of a run on the server."""
-    with get_client(sync_client=True) as client:
-        state = client.read_flow_run(run).state
-    assert state is not None
-    return state
-
-
-def tasks_of(run: UUID) -> list[TaskRun]:
-    """The task runs of a run, once the server has one: they are reported as events."""
-    until = time.monotonic() + 30
-    with get_client(sync_client=True) as client:
-        while True:
-            tasks = client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run])))
-            if tasks or time.monotonic() > until:
-                return tasks
-            time.sleep(0.2)
+pytestmark = [pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]  # a busy machine starts it slowly
 
 
 def left_behind(workspace: Path, final: State[Any] | None = None) -> UUID:
@@ -54,7 +34,7 @@ def left_behind(workspace: Path, final: State[Any] | None = None) -> UUID:
     def whole() -> None:
         return
 
-    with get_client(sync_client=True) as client:
+    with ask() as client:
         created = client.create_flow_run(whole, state=Running())
         client.create_task_run(part, created.id, dynamic_key="0", state=Running())
         opened = OpenRun.begin(workspace, created.id, client.read_flow_run(created.id).run_count)
@@ -64,6 +44,7 @@ def left_behind(workspace: Path, final: State[Any] | None = None) -> UUID:
     return created.id
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_killed_is_closed_with_its_tasks(prefect_server: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/openapi.json"
@@ -100,7 +81,10 @@ def test_a_run_that_ended_untold_gets_the_state_that_it_ended_in(final: State[An
     assert [one.state_name for one in tasks_of(run)] == ["Crashed"]
 
 
-def test_a_run_that_was_started_again_is_left_alone(tmp_path: Path) -> None:
+def test_a_run_that_lives_and_one_that_was_started_again_are_left_alone(tmp_path: Path) -> None:
+    lives = OpenRun.begin(tmp_path, uuid4(), 1)
+    assert not list(abandoned_runs(tmp_path))
+    lives.forget()
     run = left_behind(tmp_path)
     (file,) = (tmp_path / "flow_runs").iterdir()
     content = json.loads(file.read_text(encoding="utf-8"))
@@ -128,7 +112,7 @@ def test_a_file_that_was_cut_off_is_deleted(tmp_path: Path) -> None:
 
 def test_the_tasks_of_a_run_that_its_runner_found_dead_are_closed(tmp_path: Path) -> None:
     run = left_behind(tmp_path)
-    with get_client(sync_client=True) as client:
+    with ask() as client:
         found = client.read_flow_run(run)
         assert found.state is not None
         close_crashed_run(None, found, found.state)

@@ -1,26 +1,24 @@
 """What our loggers say in a flow run can be read on the Prefect server, and only there."""
 
 import logging
-import time
 from collections.abc import Callable
 from threading import Thread
 from uuid import UUID
 
 import pytest
 from prefect import flow, task
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import LogFilter, LogFilterFlowRunId
 from prefect.client.schemas.objects import Log
 from prefect.context import FlowRunContext
 from prefect.logging.handlers import PrefectConsoleHandler
 
 from flows.engine.run_logs import logs_on_server, silence_console
+from tests.flows.server import logs_of
 
-pytestmark = pytest.mark.usefixtures("prefect_server")
+pytestmark = [pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]  # a busy machine starts it slowly
 
 
-def logged(work: Callable[[], None]) -> tuple[UUID, list[Log]]:
-    """The id of a flow run that does the work, and its log once the server has its last line."""
+def logged(work: Callable[[], None]) -> list[Log]:
+    """The log of a flow run that does the work, once the server has its last line."""
     seen: list[UUID] = []
 
     @flow(persist_result=False)
@@ -33,17 +31,10 @@ def logged(work: Callable[[], None]) -> tuple[UUID, list[Log]]:
         logging.getLogger("pipeline.sources").warning("too late")
 
     speaks()
-    wanted = LogFilter(flow_run_id=LogFilterFlowRunId(any_=seen))
-    until = time.monotonic() + 30
-    with get_client(sync_client=True) as client:
-        while True:
-            found = client.read_logs(wanted, limit=100)
-            if any(log.message.startswith("Finished in state") for log in found) or time.monotonic() > until:
-                return seen[0], found
-            time.sleep(0.2)
+    return logs_of(seen[0], "Finished in state")
 
 
-def test_records_of_a_flow_its_tasks_and_its_threads_reach_the_server() -> None:
+def test_records_of_a_flow_its_tasks_and_its_threads_reach_the_server_and_loggers_are_left_as_they_were() -> None:
     @task
     def stage() -> None:
         logging.getLogger("router").info("from a task")
@@ -57,7 +48,10 @@ def test_records_of_a_flow_its_tasks_and_its_threads_reach_the_server() -> None:
         thread.join()
         stage()
 
-    _, found = logged(work)
+    loggers = [logging.getLogger(name) for name in ("pipeline", "router", "flows")]
+    before = [(logger.level, list(logger.handlers)) for logger in loggers]
+    found = logged(work)
+    assert [(logger.level, logger.handlers) for logger in loggers] == before
     ours = {log.message: log for log in found if not log.name.startswith("prefect")}
     assert {(log.name, log.level, text) for text, log in ours.items()} == {
         ("pipeline.sources", logging.INFO, "from the flow"),
@@ -65,13 +59,6 @@ def test_records_of_a_flow_its_tasks_and_its_threads_reach_the_server() -> None:
         ("router", logging.INFO, "from a task"),
     }
     assert ours["from a task"].task_run_id and not ours["from a thread"].task_run_id
-
-
-def test_loggers_are_left_as_they_were() -> None:
-    logger = logging.getLogger("pipeline")
-    before = (logger.level, list(logger.handlers))
-    logged(lambda: logger.info("heard"))
-    assert (logger.level, logger.handlers) == before
 
 
 def test_a_silent_console_shows_our_warnings_alone(monkeypatch: pytest.MonkeyPatch) -> None:

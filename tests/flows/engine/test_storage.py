@@ -7,7 +7,8 @@ from typing import IO
 
 import pytest
 
-from flows.engine.storage import build_folder
+from flows.engine.storage import build_folder, probe, share
+from pipeline.errors import SettingsInvalid
 
 
 def test_a_build_that_begins_meanwhile_leaves_a_folder_that_is_being_locked(
@@ -38,9 +39,21 @@ def test_a_build_that_begins_meanwhile_leaves_a_folder_that_is_being_locked(
     assert exists == [True]
 
 
-def test_the_folder_of_a_build_that_was_killed_is_removed_by_the_next(tmp_path: Path) -> None:
+def test_what_a_killed_build_left_is_removed_and_what_a_live_one_has_is_not(tmp_path: Path) -> None:
     killed = tmp_path / "builds" / "killed"
     killed.mkdir(parents=True)
     (killed / "lock").touch()
-    with build_folder(tmp_path) as folder:
-        assert [path.name for path in (tmp_path / "builds").iterdir()] == [folder.name]
+    with build_folder(tmp_path) as first, build_folder(tmp_path) as second:
+        assert {*(tmp_path / "builds").iterdir()} == {first, second}
+    assert not list((tmp_path / "builds").iterdir())
+
+
+def test_values_that_were_shared_before_are_not_written_again_and_small_ones_never(tmp_path: Path) -> None:
+    large = share(tmp_path, (b"x" * 100_000, 1))
+    assert large == share(tmp_path, (b"x" * 100_000, 1)) and large.open() == (b"x" * 100_000, 1)
+    assert share(tmp_path, (1, 2)).open() == (1, 2) and len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_worker_that_does_not_see_the_storage_says_so(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match=r"^flow.storage: the worker on .* cannot read .*/probe \(No such file"):
+        probe(tmp_path / "probe")

@@ -1,7 +1,9 @@
-"""Stages as tasks: what is tried again, what is not, and what a time-out says."""
+"""Stages as tasks: what is tried again, what is not, what a time-out says, and batches on several threads."""
 
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.progress import SilentProgress
 from pipeline.settings import FlowSettings
 
-pytestmark = pytest.mark.usefixtures("prefect_server")
+pytestmark = [pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]  # a busy machine starts it slowly
 
 
 class Heard(SilentProgress):
@@ -48,25 +50,23 @@ def failing(times: int, error: Exception) -> tuple[Callable[[], str], list[int]]
     return work, attempts
 
 
-def test_what_did_not_answer_is_tried_again_and_said() -> None:
+def test_what_did_not_answer_is_tried_again_and_said_and_a_label_is_no_template() -> None:
     work, attempts = failing(2, Unavailable("no answer"))
-    assert run(work) == ("done", ["no answer", "no answer"])
+    assert run(work, "{work} {nobody}") == ("done", ["no answer", "no answer"])
     assert len(attempts) == 3
 
 
-def test_after_its_retries_the_stages_own_error_is_raised() -> None:
-    work, attempts = failing(9, Unavailable("no answer"))
-    with pytest.raises(Unavailable, match="no answer"):
-        run(work, retries=1)
-    assert len(attempts) == 2
-
-
-@pytest.mark.parametrize("error", [RunAborted("a wrong key"), KeyError("a bug")])
-def test_what_would_fail_again_is_not_tried_again(error: Exception) -> None:
+@pytest.mark.parametrize(
+    ("error", "retries", "attempted"),
+    [(Unavailable("no answer"), 1, 2), (RunAborted("a wrong key"), 2, 1), (KeyError("a bug"), 2, 1)],
+)
+def test_after_its_retries_a_stages_own_error_is_raised_and_what_would_fail_again_is_not_tried_again(
+    error: Exception, retries: int, attempted: int
+) -> None:
     work, attempts = failing(9, error)
-    with pytest.raises(type(error)):
-        run(work)
-    assert len(attempts) == 1
+    with pytest.raises(type(error), match=str(error)):
+        run(work, retries=retries)
+    assert len(attempts) == attempted
 
 
 def test_a_stage_past_its_time_is_one_sentence_with_the_setting() -> None:
@@ -78,5 +78,28 @@ def test_a_stage_past_its_time_is_one_sentence_with_the_setting() -> None:
         run(endless, "notes", timeout_s=0.5)
 
 
-def test_a_label_of_a_catalog_is_no_template() -> None:
-    assert run(lambda: "done", "{work} {nobody}")[0] == "done"
+def test_batches_run_on_several_threads_with_what_they_share_and_after_an_error_no_other_begins(tmp_path: Path) -> None:
+    together = threading.Barrier(2, timeout=30)
+    begun: list[int] = []
+
+    def double(batch: int, factor: int) -> int:
+        together.wait()  # two at once
+        return batch * factor
+
+    def refuses(batch: int, _: int) -> int:
+        begun.append(batch)
+        if batch == 0:
+            raise RunAborted("the batch is wrong")
+        return batch
+
+    @flow(persist_result=False)
+    def two_stages() -> None:
+        settings = FlowSettings(runner="threads", workers=2)
+        with TaskExecution.started(settings, SilentProgress(), tmp_path) as execution:
+            done = execution.map("count", double, ((str(number), number) for number in range(4)), 10)
+            assert sorted(done) == [(number, number * 10) for number in range(4)]
+            with pytest.raises(RunAborted, match=r"^the batch is wrong$"):
+                list(execution.map("count", refuses, ((str(number), number) for number in range(50)), 10))
+
+    two_stages()
+    assert len(begun) < 20  # some, until it is heard of

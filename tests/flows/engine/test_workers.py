@@ -22,16 +22,15 @@ from typer.testing import CliRunner
 from flows.cli.main import app
 from flows.engine.progress import FlowProgress
 from flows.engine.reporting import drop_events
-from flows.engine.storage import build_folder, probe, share
 from flows.engine.tasks import TaskExecution
 from pipeline.build import build
-from pipeline.errors import RunAborted, SettingsInvalid, WorkersLost
+from pipeline.errors import RunAborted, WorkersLost
 from pipeline.progress import SilentProgress
 from pipeline.settings import FlowSettings, load
 from tests.support.places import ROOT
 from tests.support.proxy import proxied
 
-pytestmark = pytest.mark.usefixtures("prefect_server")
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module")
@@ -107,19 +106,6 @@ def test_a_worker_whose_storage_is_full_names_the_setting(execution: TaskExecuti
         list(execution.map("count", fills, labelled(0)))
 
 
-def refuses(batch: int, folder: Path) -> int:
-    (folder / str(batch)).touch()
-    if batch == 0:
-        raise RunAborted("the batch is wrong")
-    return batch
-
-
-def test_after_an_error_no_other_batch_begins(execution: TaskExecution, tmp_path: Path) -> None:
-    with pytest.raises(RunAborted, match=r"^the batch is wrong$"):
-        list(execution.map("count", refuses, labelled(*range(200)), tmp_path))
-    assert len(list(tmp_path.iterdir())) < 200  # some, until it is heard of
-
-
 def test_a_build_on_workers_whose_server_is_lost_publishes_the_plain_snapshot(
     cluster: Any,
     prefect_server: str,
@@ -154,29 +140,7 @@ def test_a_build_on_workers_whose_server_is_lost_publishes_the_plain_snapshot(
     assert not list((tmp_path / "ws" / "workers" / "builds").iterdir())
 
 
-def test_a_worker_that_does_not_see_the_storage_says_so(tmp_path: Path) -> None:
-    with pytest.raises(SettingsInvalid, match=r"^flow.storage: the worker on .* cannot read .*/probe \(No such file"):
-        probe(tmp_path / "probe")
-
-
-def test_what_a_killed_build_left_in_the_storage_is_removed_and_what_a_live_one_has_is_not(tmp_path: Path) -> None:
-    killed = tmp_path / "builds" / "killed"
-    killed.mkdir(parents=True)
-    (killed / "lock").touch()
-    with build_folder(tmp_path) as first, build_folder(tmp_path) as second:
-        assert {*(tmp_path / "builds").iterdir()} == {first, second}
-    assert not list((tmp_path / "builds").iterdir())
-
-
-def test_values_that_were_shared_before_are_not_written_again(tmp_path: Path) -> None:
-    large = share(tmp_path, (b"x" * 100_000, 1))
-    assert large == share(tmp_path, (b"x" * 100_000, 1)) and large.open() == (b"x" * 100_000, 1)
-    assert len(list(tmp_path.iterdir())) == 1
-    assert share(tmp_path, (1, 2)).open() == (1, 2) and len(list(tmp_path.iterdir())) == 1
-
-
 def test_a_scheduler_that_does_not_answer_is_one_sentence(tmp_path: Path) -> None:
-
     settings = FlowSettings(runner="dask", dask_address="tcp://127.0.0.1:1")
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
