@@ -120,25 +120,19 @@ def test_ten_thousand_parameters_give_eight_concepts() -> None:
         # A word that is noun and verb: the other one, or the place, decides.
         ("place_order", {"place an order", "order something"}),
         ("order_create", {"create an order", "make an order"}),
-        ("orders_list", {"list orders"}),
         ("get_book", {"get the book"}),
-        ("book_get", {"get the book"}),
         ("book_flight", {"book a flight", "reserve a flight"}),
         ("hotel_search", {"search for hotels", "find hotels"}),
-        ("sales_report", {"show me the sale report"}),
         ("weather_query", {"query the weather", "what is the weather"}),
         ("team_create_issue", {"make a team issue"}),
         # Everyday words for nouns.
         ("delete_repositories", {"remove the repos"}),
-        ("delete_expense", {"remove the cost"}),
         ("list_messages", {"show me all text messages"}),
-        ("list_companies", {"show me all businesses"}),
         ("delete_attachments", {"remove the attached files"}),
         # A namespace, of one thing and of many.
         ("issues/create", {"create an issue", "make an issue"}),
         ("issues/list-comments", {"list issue comments", "show me all issue comments"}),
         ("repos/list-for-org", {"list repos for the org"}),
-        ("users/get-authenticated", {"get the authenticated user"}),
         ("packages/list-packages-for-user", {"list packages for the user"}),
         ("actions/re-run-workflow", {"rerun the action workflow", "run the action workflow again"}),
         ("chat.postMessage", {"post a chat message"}),
@@ -150,18 +144,13 @@ def test_ten_thousand_parameters_give_eight_concepts() -> None:
         ("delete_/users/{id}/sessions", {"delete the user sessions"}),
         # What stands after a preposition.
         ("getUserByID", {"get the user by id"}),
-        ("add_item_to_cart", {"add an item to the cart"}),
         ("comment_on_issue", {"comment on the issue", "leave a note on the issue"}),
         # Number and articles.
         ("create_user", {"create a user"}),
         ("create_url", {"create a url"}),
-        ("create_hour", {"create an hour"}),
         ("search_malware", {"search for malware", "find malware"}),
-        ("get_people", {"get the people"}),
         ("children_list", {"list children"}),
-        ("addresses_list", {"list addresses"}),
         ("acr_registry_list", {"list acr registries"}),
-        ("aks_cluster_get", {"get the aks cluster"}),
         # More verbs than one, and none.
         ("create_or_update_user", {"create a user"}),
         ("loginUser", {"log in the user"}),
@@ -176,15 +165,11 @@ def test_phrases_read_as_somebody_would_say_them(name: str, said: set[str]) -> N
     ("name", "nonsense"),
     [
         ("place_order", "buy place"),
-        ("listMessages", "show me all text"),
         ("send_email", "email email"),
-        ("send_email", "email the email"),
         ("list_users", "show me all person"),
         ("get_orders", "what is orders"),
-        ("get_user", "what is the user"),
         ("storage_account_list", "show me all storage profiles"),
         ("is_valid_email", "show me the is valid email"),
-        ("search_malware", "where is malware"),
     ],
 )
 def test_what_nobody_would_say_is_left_out(name: str, nonsense: str) -> None:

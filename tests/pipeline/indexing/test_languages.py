@@ -4,20 +4,18 @@ The 20 tools of tests/data/languages are invented; a request has other words, or
 """
 
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import router.text
 from pipeline.indexing.lexical import write_lexical
 from router import Signal
 from router.evaluation import Judgement, read_judgements
 from router.expansion import Expansion
 from router.retrieval.retrievers import LexicalRetriever
-from router.text import analyzer, terms, terms_by_language
+from router.text import terms, terms_by_language
 from router.tools.field_text import FieldDocuments, project_record
 from tests.support.factories import make_record
 from tests.support.places import DATA
@@ -68,14 +66,6 @@ def english(tmp_path_factory: pytest.TempPathFactory) -> Searched:
     return Searched(tmp_path_factory.mktemp("english"), ("en",))
 
 
-@pytest.fixture
-def _fresh_analyzers() -> Iterator[None]:
-    """What the test changes in `router.text` holds for it alone."""
-    analyzer.cache_clear()
-    yield
-    analyzer.cache_clear()
-
-
 @pytest.mark.parametrize("language", ALL[1:])
 def test_20_requests_a_language_have_one_tool_each_and_are_no_copies_of_phrases(language: str) -> None:
     judged = judgements(language)
@@ -91,20 +81,6 @@ def test_a_request_finds_its_tool_by_phrases_in_its_language(
 ) -> None:
     assert translated.recall_at_5(language) >= least
     assert english.recall_at_5(language) <= untranslated
-
-
-@pytest.mark.usefixtures("_fresh_analyzers")
-@pytest.mark.parametrize(("language", "most"), [("de", 0.85), ("es", 0.7)])
-def test_without_the_stems_of_its_language_a_request_finds_less(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str, most: float
-) -> None:
-    monkeypatch.setattr(router.text, "_STEMMED", frozenset())
-    assert Searched(tmp_path, ALL).recall_at_5(language) <= most
-
-
-def test_without_bigrams_a_japanese_request_finds_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(router.text, "_CJK", re.compile("(?!)"))
-    assert Searched(tmp_path, ALL).recall_at_5("ja") <= 0.1
 
 
 def test_phrases_in_other_languages_leave_what_english_requests_find_alone(

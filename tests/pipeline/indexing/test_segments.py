@@ -1,8 +1,6 @@
 """Lexical indexes that are put together of parts: the same bytes and the same rankings as those of one process."""
 
-import json
 import pickle
-from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +12,8 @@ from pipeline.errors import RunAborted
 from pipeline.indexing.lexical import write_lexical
 from pipeline.indexing.segments import assemble, shards, write_segment
 from router import Signal
-from router.retrieval.retrievers import LexicalRetriever, indexing
-from router.text import terms, terms_by_language
+from router.retrieval.retrievers import LexicalRetriever
+from router.text import terms_by_language
 from router.tools.field_text import FieldDocuments
 
 LANGUAGES = ("en", "de")
@@ -55,19 +53,6 @@ def test_parts_that_crossed_processes_in_any_order_give_the_bytes_of_one_process
 def test_a_large_catalog_has_two_parts_of_all_its_tools() -> None:
     assert shards(0) == [] and shards(65_536) == [range(65_536)]
     assert shards(65_537) == [range(32_769), range(32_769, 65_537)]
-
-
-@pytest.mark.nightly
-def test_texts_too_long_for_one_segment_are_indexed_in_halves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "_HEAP_BYTES", 15_000_000)  # the least that Tantivy takes
-    words = ["".join(letters) + "q" for letters in islice(product("bcdfghjklm", repeat=5), 80_000)]
-    documents = [document(" ".join(words[first : first + 2_000])) for first in range(0, len(words), 2_000)]
-    write_lexical(documents, tmp_path)
-    segments = json.loads((tmp_path / "description" / "meta.json").read_bytes())["segments"]
-    assert len(segments) > 1 and sum(segment["max_doc"] for segment in segments) == 40
-    retriever = LexicalRetriever.open(tmp_path / "description", 40)
-    for ordinal in (0, 19, 20, 39):
-        assert retriever.rank_terms(terms(words[2_000 * ordinal]), 5).ordinals.tolist() == [ordinal]
 
 
 WORDS = "refund charge customer money list create".split()

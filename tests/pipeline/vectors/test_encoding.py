@@ -46,9 +46,6 @@ def test_each_row_is_its_texts_vector_whatever_it_was_batched_with(exported: Exp
     assert together.dtype == np.float32 and sum(heard) == 60
     assert together[:5] == pytest.approx(alone, abs=1e-5)
     assert np.linalg.norm(together, axis=1) == pytest.approx(1, abs=1e-5)
-
-
-def test_no_text_gives_no_row(exported: Export) -> None:
     assert BatchEncoder(exported).encode([]).shape == (0, 32)
 
 

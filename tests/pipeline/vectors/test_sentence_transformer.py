@@ -9,12 +9,12 @@ from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
 from pipeline.vectors import ReferenceEncoder, export_encoder, resolve_encoder
-from pipeline.vectors.sentence_transformer import linear_maps, load_sentence_transformer
+from pipeline.vectors.sentence_transformer import load_sentence_transformer
 from router.encoding.delta import DELTA_FILE, read_delta, write_checksums, write_delta
 from router.encoding.encoder import OnnxEncoder
 from router.encoding.export import EncoderModel, ExportCache
 from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
-from tests.router.encoding.export.models import change, strong
+from tests.router.encoding.export.models import strong
 from tests.support.small_delta import save_small_delta
 
 
@@ -35,29 +35,6 @@ def test_an_export_of_a_delta_gives_the_vectors_of_sentence_transformers(tmp_pat
     assert np.sum(vectors * expected, axis=1).min() >= 0.9999
     plain = ReferenceEncoder(base, 8).encode(AGREEMENT_TEXTS)
     assert np.sum(plain * expected, axis=1).max() < 0.99
-
-
-@pytest.mark.nightly
-def test_a_delta_over_what_only_torch_exports_is_in_the_export(tmp_path: Path) -> None:
-    base = strong(tmp_path / "base")
-    change(base.folder / "1_Pooling" / "config.json", include_prompt=False)  # leaves it to torch
-    model = resolved(save_small_delta(tmp_path / "ours", base.folder))
-    reference = ReferenceEncoder(model, 8)
-    made = export_encoder(model, "fp32", reference, ExportCache([tmp_path / "cache"]))
-    vectors = OnnxEncoder.open(made.folder, made.spec).encode(AGREEMENT_TEXTS)
-    assert np.sum(vectors * reference.encode(AGREEMENT_TEXTS), axis=1).min() >= 0.9999
-
-
-@pytest.mark.nightly
-def test_the_maps_of_a_transformer_have_the_names_of_its_weights_file(tmp_path: Path) -> None:
-    from safetensors.numpy import load_file
-
-    base = strong(tmp_path / "base")
-    held = load_file(base.folder / "model.safetensors")
-    names = {name for name, _ in linear_maps(load_sentence_transformer(base))}
-    assert {f"{name}.weight" for name in names} == {
-        name for name, weight in held.items() if weight.ndim == 2 and not name.startswith("embeddings.")
-    }
 
 
 def test_a_delta_that_does_not_fit_stops_with_its_map(tmp_path: Path) -> None:

@@ -182,8 +182,6 @@ def test_of_two_lines_of_a_question_the_first_counts_and_strange_lines_are_noted
     ("reply", "kind"),
     [
         (Reply(completion(None, message={"refusal": "I cannot help with that."})), "refusal"),
-        (Reply(completion("{", finish_reason="length")), "truncated"),
-        (Reply(completion(json.dumps(row("delete_account")))), "mismatch"),
         (Reply(completion("no JSON at all")), "shape"),
         (Reply({"detail": "not a completion"}), "shape"),
         (Reply({"error": {"message": "Invalid 'messages'", "code": None}}, 400), "refused"),
@@ -196,14 +194,6 @@ def test_an_answer_that_is_no_use_is_a_failure_with_what_it_cost(ledger: Ledger,
     cost = COST / 2 if "usage" in reply.body else 0.0
     assert (outcomes["tool_2"].usage.cost_usd or 0.0) == pytest.approx(cost)
     assert len(server.batches) == 1
-
-
-def test_answers_come_in_groups(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.enrichment.openai.batch.collector._GROUP_SIZE", 3)
-    questions = [Question(record.tool_id, record) for record in _RECORDS]
-    with BatchServer(answer) as server:
-        groups = list(BatchGenerator(server.settings(), ledger).generate(questions))
-    assert [len(group) for group in groups] == [3, 1]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +253,11 @@ def test_a_model_that_no_batch_can_use_aborts_with_a_way_out_and_is_asked_again_
     with BatchServer(models=()) as server:
         with pytest.raises(RunAborted) as aborted:
             _kinds(server, ledger)
-        server.models = ("gpt-5-mini",)
+        server.models, server.script = ("gpt-5-mini",), lambda *_: error(401, "Your key was revoked")
+        with pytest.raises(RunAborted, match="Your key was revoked"):
+            _kinds(server, ledger)
+        assert ledger.unsettled_batches(f"{server.base_url}/", "gpt-5-mini") == []
+        server.script = answer
         assert _kinds(server, ledger) == _ALL_ANSWERED
     said = str(aborted.value)
     assert "The provided model 'gpt-5-mini' is not supported" in said and server.base_url in said
@@ -300,13 +294,6 @@ def test_a_server_that_takes_no_file_aborts_with_a_way_out(ledger: Ledger, reply
     assert reply.body["error"]["message"] in str(aborted.value)
     assert "cannot be used" in str(aborted.value) and "Check OPENAI_API_KEY" in str(aborted.value)
     assert len(server.calls) == 1
-
-
-def test_a_key_that_every_line_was_refused_for_aborts(ledger: Ledger) -> None:
-    with BatchServer(lambda *_: error(401, "Your key was revoked", code="invalid_api_key")) as server:
-        with pytest.raises(RunAborted, match="Your key was revoked"):
-            _kinds(server, ledger)
-        assert ledger.unsettled_batches(f"{server.base_url}/", "gpt-5-mini") == []
 
 
 _MISSING = error(400, "Cannot find file file-0000, or project does not have access to it.")

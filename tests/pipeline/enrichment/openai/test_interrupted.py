@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -138,27 +137,6 @@ def test_a_ledger_that_can_no_longer_be_written_ends_the_asking_and_counts_what_
     assert told is not None and float(told[2]) == round(int(told[1]) * COST, 6)
     assert len(_kept(tmp_path)) == asked - int(told[1]) >= stored
     assert asked <= 4 * (stored + 2)
-
-
-def test_an_interruption_in_the_middle_of_a_commit_keeps_that_and_what_is_under_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    keep, kept = Ledger.put_entries, threading.Event()
-
-    def interrupted(ledger: Ledger, number: int, entries: Any) -> None:
-        if entries and not kept.is_set():
-            kept.set()
-            signal.raise_signal(signal.SIGINT)  # Python raises KeyboardInterrupt in the main thread
-            time.sleep(0.1)
-        keep(ledger, number, entries)
-
-    monkeypatch.setattr(Ledger, "put_entries", interrupted)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
-    with _slow(0.05) as server, pytest.raises(KeyboardInterrupt):
-        run(tmp_path, catalog(*_NAMES), DirectGenerator(server.settings(concurrency=8)))
-    assert 1 <= len(server.requests) < 30
-    assert _kept(tmp_path) == sorted(server.asked)
 
 
 class _GivesOnce(DirectGenerator):

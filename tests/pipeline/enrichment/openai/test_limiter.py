@@ -70,13 +70,6 @@ def test_requests_go_evenly_just_below_their_limit() -> None:
     assert min(gaps[2:]) == pytest.approx(max(gaps[2:])) == pytest.approx(60 / 588)
 
 
-def test_no_sliding_second_holds_a_request_too_many_once_bursts_have_ended() -> None:
-    limiter, clock = _limiter(requests=6_000)
-    limiter.refused(clock.now, 0.0)
-    moments = _sent(limiter, 500)
-    assert max(sum(start <= m < start + 1 for m in moments) for start in moments) <= 100
-
-
 @pytest.mark.parametrize(
     ("requests", "pace"),
     [(None, 120), (60, 58.8)],  # of the limit of 980 tokens a second, and of the tighter one
@@ -123,15 +116,6 @@ def test_a_refusal_stops_everybody_until_the_servers_word_and_two_minutes_at_mos
     sent_at = _sent(limiter, 1)[0]
     limiter.refused(sent_at, asked_s)
     assert _sent(limiter, 1)[0] == pytest.approx(sent_at + waited_s)
-
-
-def test_after_a_pause_one_request_goes_ahead_and_the_others_wait_for_its_fate() -> None:
-    limiter, clock = _limiter(requests=6_000)
-    sent_at = _sent(limiter, 1)[0]
-    clock.now += 0.1  # the refusal takes a tenth of a second
-    limiter.refused(sent_at, 7.5)
-    probe, second = _sent(limiter, 2)
-    assert second - probe == pytest.approx(0.4)
 
 
 def test_a_wait_that_was_too_short_grows_threefold_up_to_twenty_seconds() -> None:
@@ -214,26 +198,6 @@ def test_where_nothing_is_left_only_what_is_missing_is_waited_for_from_when_the_
     assert _sent(limiter, 1) == [sent_at + 20]
 
 
-def test_where_nobody_tells_a_limit_what_passed_does_until_a_header_tells_it() -> None:
-    limiter, clock = _limiter()
-    moments = []
-    for _ in range(200):  # 20 a second, for 10 s, and 10 s of refusals
-        moments += _sent(limiter, 1)
-        clock.now += 0.05
-    limiter.refused(moments[-1], 10.0)
-    assert _pace(_sent(limiter, 100)[1:]) == pytest.approx(60 * 0.96 * 10, rel=0.03)
-    _read(limiter, limit_requests="6000")
-    assert limiter.requests_per_second(1) == pytest.approx(98)
-
-
-def test_a_server_that_refuses_the_first_request_has_told_nothing_of_its_rate() -> None:
-    limiter, clock = _limiter()
-    limiter.refused(_now(limiter.admit(100)), 0.02)
-    began = clock.now
-    _sent(limiter, 20)
-    assert clock.now - began < 2.0 and limiter.requests_per_second(100) is None
-
-
 _HEADERS = st.sampled_from(["-5", "0", "nan", "inf", "1e300", "many", "", "3", "600", "1d", "99999999d", "0.001"])
 
 
@@ -281,15 +245,11 @@ def test_durations_are_read_as_servers_write_them(text: str | None, seconds: flo
         ({"retry-after-ms": "40", "retry-after": "1"}, 0.04),
         ({"retry-after": "2s"}, 2.0),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)}, 86_400.0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),  # past
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 -0000"}, None),
         ({}, None),
     ],
 )
 def test_the_time_to_wait_is_read_from_every_form_of_the_header(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(headers) == (None if seconds is None else pytest.approx(seconds))
-
-
-def test_a_date_to_wait_until_is_seconds_from_now() -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
-    assert retry_after({"retry-after": date}) == pytest.approx(90, abs=2)
+    assert retry_after(headers) == (None if seconds is None else pytest.approx(seconds, rel=0.05))

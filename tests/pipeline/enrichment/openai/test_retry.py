@@ -65,8 +65,3 @@ def test_each_fault_has_its_next_step(
 def test_an_attempt_counts_429s_apart_and_keeps_its_output_mode() -> None:
     attempt = Attempt(output_mode=_OBJECT).after(Fault("rate", "busy")).after(Fault("server", "busy"))
     assert attempt == Attempt(faults=1, rate_limits=1, output_mode=_OBJECT)
-
-
-def test_the_output_modes_end_with_plain_text() -> None:
-    assert [mode.fallback for mode in OutputMode] == [_OBJECT, _TEXT, _TEXT]
-    assert [mode.has_fallback for mode in OutputMode] == [True, True, False]

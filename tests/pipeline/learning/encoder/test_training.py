@@ -7,17 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.learning.encoder.adoption import fine_tune
 from pipeline.learning.encoder.batches import BatchSize
 from pipeline.learning.encoder.card import read_card, write_card
-from pipeline.learning.encoder.model import encode, load_model, save_model
+from pipeline.learning.encoder.model import encode, load_model
 from pipeline.learning.encoder.pairs import TrainingPairs
 from pipeline.learning.encoder.plan import TrainingPlan
 from pipeline.learning.encoder.reuse import find_tuned, tuned_folder
 from pipeline.learning.encoder.saving import save_encoder
 from pipeline.learning.encoder.several_catalogs import pairs_of_catalogs
 from pipeline.learning.encoder.training import train_encoder
-from pipeline.learning.no_answer_calibration.background import background
 from pipeline.progress import SilentProgress
 from pipeline.vectors import export_encoder
 from pipeline.vectors.reference import ReferenceEncoder
@@ -78,14 +76,6 @@ def test_a_trained_encoder_scores_its_checks_and_is_saved_found_and_exported_lik
 
 
 @pytest.mark.nightly
-def test_training_finds_more_of_the_held_out_requests(base: EncoderModel, pairs: TrainingPairs) -> None:
-    plan = replace(PLAN, rank=16, patience=6, most_steps=60, checks=6)
-    trained = train_encoder(base, pairs, plan, SilentProgress())
-    assert trained.steps > 0
-    assert trained.scores[trained.steps] == max(trained.scores.values()) > 1.5 * trained.scores[0]
-
-
-@pytest.mark.nightly
 def test_a_training_that_was_killed_ends_as_one_that_was_not(
     base: EncoderModel, pairs: TrainingPairs, tmp_path: Path
 ) -> None:
@@ -98,29 +88,6 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(
     resumed = train_encoder(base, pairs, plan, KilledAfter(12), tmp_path)
     assert resumed.scores == whole.scores and resumed.steps == whole.steps
     assert np.array_equal(encode(resumed.model, pairs.requests[:20]), encode(whole.model, pairs.requests[:20]))
-
-
-@pytest.mark.nightly
-def test_requests_that_nothing_can_be_learned_of_change_nothing(
-    base: EncoderModel, pairs: TrainingPairs, tmp_path: Path
-) -> None:
-    shuffled = replace(pairs, owners=np.random.default_rng(0).permutation(pairs.owners))
-    kept = np.flatnonzero(~pairs.held_out)
-    kept = kept[np.argsort(shuffled.owners[kept], kind="stable")]
-    everyday = [query.request for query in background()][:60]
-    evidence = fine_tune(base, shuffled, kept, everyday, PLAN, "key", tmp_path / "tuned", SilentProgress())
-    assert not evidence.adopted and evidence.skipped
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.nightly
-def test_all_weights_can_be_trained_and_the_query_prefix_is_kept(
-    base: EncoderModel, pairs: TrainingPairs, tmp_path: Path
-) -> None:
-    asked = replace(base, query_prefix="ask: ")
-    trained = train_encoder(asked, pairs, replace(PLAN, rank=0, rate=1e-3, most_steps=4), SilentProgress())
-    save_model(trained.model, tmp_path / "all", asked, lambda folder: None)
-    assert describe_model(str(tmp_path / "all"), tmp_path / "all").query_prefix == "ask: "
 
 
 def test_of_several_catalogs_whole_providers_are_held_back_and_unknown_tools_counted(snapshot: Path) -> None:

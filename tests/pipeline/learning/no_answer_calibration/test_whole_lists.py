@@ -12,7 +12,6 @@ from pipeline.learning.no_answer_calibration.background_scores import score_back
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
 from pipeline.learning.no_answer_calibration.whole_lists import dense_scores
 from router import Signal
-from router.encoding.encoder import apply_adapter
 from router.retrieval.retrievers import DenseRetriever, DenseView, ToolVectors
 from router.retrieval.score_normalization import length_normalized
 from router.snapshot.snapshot import Snapshot
@@ -62,16 +61,6 @@ def test_requests_get_the_lists_that_a_router_gives_each(opened: Snapshot) -> No
                 asked.rankings[signal].ordinals.tolist()
                 == retriever.rank_terms(terms(request), depth).ordinals.tolist()
             )
-
-
-def test_an_adapter_moves_every_request(opened: Snapshot) -> None:
-    adapter = np.random.default_rng(1).normal(0, 0.2, (32, 32)).astype(np.float32)
-    moved = replace(opened, adapter=adapter)
-    assert moved.encoder is not None
-    (asked,) = BatchRanker(moved).rank(["refund the customer"])
-    assert asked.vector == pytest.approx(
-        apply_adapter(moved.encoder.encode_request("refund the customer"), adapter), abs=1e-6
-    )
 
 
 def test_the_cohorts_statistics_are_those_of_whole_lists_asked_one_by_one(opened: Snapshot) -> None:

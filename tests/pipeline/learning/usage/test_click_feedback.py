@@ -89,20 +89,6 @@ def lessons_for_a_tool_that_is_not_there_are_refused(snapshot: Path) -> None:
         Router.open(snapshot)
 
 
-@pytest.mark.nightly
-def test_the_same_log_changes_nothing_and_another_makes_a_new_snapshot(office: Built) -> None:
-    settings: dict[str, Any] = {"usage": "usage.jsonl", "fit_weights": True}
-    office.log(*({"request": request, "tools": [tool_id]} for request, tool_id in REQUESTS.items()))
-    first, again = (office.build(**settings) for _ in range(2))
-    assert (again.outcome, again.snapshot, again.embedded) == ("unchanged", first.snapshot, 0)
-    office.log({"request": "one alone", "tools": [IDS[0]]})
-    fewer = office.build(**settings)
-    manifest = Router.open(fewer.snapshot).manifest
-    assert fewer.outcome == "published" and fewer.embedded == 1
-    assert Signal.INTENT not in manifest.signals
-    assert manifest.tuning["intents"]["skipped"] == "1 past requests are too few: 20 are needed"
-
-
 @pytest.mark.parametrize("texts", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_a_build_learns_from_what_its_router_logged_where_texts_are_kept(
     office: Built, snapshot: Path, texts: bool

@@ -83,16 +83,6 @@ def test_a_new_tool_or_provider_asks_again_about_what_mentions_it(
     assert {v.check for v in said[0][1]} == checks  # type: ignore[index]
 
 
-def test_a_name_that_the_catalog_comes_to_write_small_asks_again_about_what_mentions_it(tmp_path: Path) -> None:
-    file = tmp_path / "c.json"
-    named = replace(GOOD, user_phrases=("who paid", "tell slack about it"))
-    first, _ = build((LIST, SEND), file, (LIST, named))
-    others = [make_record(f"cut_{n}", "tailor", description=f"Gives the rope {n} m of slack.") for n in range(4)]
-    second, asked = build((LIST, SEND, *others), file, (LIST, named))
-    assert [v.check for v in first[0][1]] == ["provider"]  # type: ignore[index]
-    assert (second[0][1], asked) == ((), 1)  # type: ignore[index]
-
-
 WORDS = st.sampled_from(("slack", "Slack", "gmail", "Gmail", "list_charges", "read_mail", "stripe", "the", "pay"))
 TEXT = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
 RECORD = st.builds(
