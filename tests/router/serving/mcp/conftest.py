@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from mcp_types import CallToolResult, TextContent
 
-from router import Router
+from router import Router, ToolRecord
 from router.record import Origin
 from router.serving.mcp import Upstream, transports
 from router.tools.definitions import record_of
@@ -50,6 +50,12 @@ TOOLS = [
     _tool("bank", "refund", "Give money back to a customer.", _schema(text="string")),
 ]
 DESK_TOOLS = [*(_tool("asking", name) for name in ASKING), *(_tool("clerk", name) for name in _CLERK)]
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The event loop of tests that are coroutines."""
+    return "asyncio"
 
 
 @pytest.fixture(scope="session")
@@ -149,6 +155,13 @@ def served_app(app: Any) -> Iterator[int]:
         finally:
             program.should_exit = True
             thread.join()
+
+
+def record(router: Router, tool_id: str) -> ToolRecord:
+    """The record of a tool that there is."""
+    found = router.record(tool_id)
+    assert found is not None
+    return found
 
 
 def text_of(result: CallToolResult) -> str:

@@ -1,5 +1,6 @@
 """A client of the MCP server in this process, that notes what it is told and answers what it is asked."""
 
+import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -31,9 +32,10 @@ def clerk(timeout_s: float = 20.0, protocol: str = "stdio", **settings: Any) -> 
 
 @dataclass
 class Desk:
-    """What a client was told and asked, and its calls. `name` is its answer to a form."""
+    """What a client was told and asked, and its calls. `name` is its answer to a form, for which it thinks so long."""
 
     name: str = "Ada"
+    thinks_s: float = 0.0
     progress: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     questions: list[types.ElicitRequestParams] = field(default_factory=list)
     sampled: list[types.CreateMessageRequestParams] = field(default_factory=list)
@@ -48,6 +50,7 @@ class Desk:
 
     async def elicited(self, _: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         self.questions.append(params)
+        await anyio.sleep(self.thinks_s)
         assert isinstance(params, types.ElicitRequestFormParams)
         properties = params.requested_schema["properties"]
         content: dict[str, Any] = {"yes": True} if "yes" in properties else {"name": self.name}
@@ -71,6 +74,9 @@ class Desk:
 
         given = {"tool_id": tool_id, "arguments": arguments}
         return await self.client.call_tool("call_tool", given, progress_callback=on_progress)
+
+    async def json(self, tool_id: str, **arguments: Any) -> Any:
+        return json.loads(await self.text(tool_id, **arguments))
 
     async def text(self, tool_id: str, **arguments: Any) -> str:
         answer = await self.call(tool_id, **arguments)

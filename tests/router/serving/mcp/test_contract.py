@@ -1,6 +1,5 @@
 """One contract of upstreams by each of their transports and protocols, to clients of each protocol."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -15,8 +14,10 @@ from router import Router
 from router.serving.mcp import Upstream, connected, list_changes, server
 from router.serving.mcp.calling_client import CALLING_CLIENT
 from tests.router.serving.mcp.clerk import clerk_server
-from tests.router.serving.mcp.conftest import served_app, text_of
+from tests.router.serving.mcp.conftest import record, served_app, text_of
 from tests.router.serving.mcp.desk import MODES, Noted, at_desk, clerk, until
+
+pytestmark = pytest.mark.anyio
 
 PAIRS = ("stdio-2026", "stdio-2025", "http-2026", "http-2025", "sse-2026")
 
@@ -67,107 +68,85 @@ def upstream(pair: str, request: pytest.FixtureRequest) -> Upstream:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_call_tells_of_progress_and_its_questions_are_answered_by_the_client(
+async def test_a_call_tells_of_progress_and_its_questions_are_answered_by_the_client(
     desk_router: Router, upstream: Upstream, mode: str
 ) -> None:
-    async def run() -> Any:
-        async with at_desk(server(desk_router, [upstream]), mode) as desk:
-            assert await desk.text("clerk/steps") == "done"
-            return await desk.text("clerk/order", item="tea"), await desk.text("clerk/describe", item="tea"), desk
-
-    ordered, described, desk = asyncio.run(run())
+    async with at_desk(server(desk_router, [upstream]), mode) as desk:
+        assert await desk.text("clerk/steps") == "done"
+        assert await desk.text("clerk/order", item="tea") == "tea: ordered"
+        assert await desk.text("clerk/describe", item="tea") == "four"
     # What comes within a twentieth of a second is told of together: the first, and the last.
     assert (desk.progress[0], desk.progress[-1]) == ((1, 4, "step 1"), (4, 4, "step 4"))
-    assert (ordered, described) == ("tea: ordered", "four")
     assert [question.message for question in desk.questions] == ["The MCP server 'clerk' asks: Order tea?"]
     assert [sampled.system_prompt for sampled in desk.sampled] == ["The MCP server 'clerk' asks for this."]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_resources_and_prompts_are_listed_by_server_and_read_without_hidden_or_steering_text(
+async def test_resources_and_prompts_are_listed_by_server_and_read_without_hidden_or_steering_text(
     desk_router: Router, upstream: Upstream, mode: str
 ) -> None:
     dead = Upstream("dead", command=("no-such-program",), provider="dead")
-
-    async def run() -> Any:
-        async with at_desk(server(desk_router, [dead, upstream], resources=True, prompts=True), mode) as desk:
-            listed = (await desk.client.list_resources()).resources
-            templates = (await desk.client.list_resource_templates()).resource_templates
-            own = templates[0].uri_template.replace("{name}", "first")
-            read = [await desk.client.read_resource(uri) for uri in (listed[0].uri, own)]
-            prompts = (await desk.client.list_prompts()).prompts
-            return listed[0], templates, read, prompts, await desk.client.get_prompt("clerk/review", {"file": "a.py"})
-
-    resource, (template,), (first, by_name), (prompt,), got = asyncio.run(run())
+    async with at_desk(server(desk_router, [dead, upstream], resources=True, prompts=True), mode) as desk:
+        resource = (await desk.client.list_resources()).resources[0]
+        (template,) = (await desk.client.list_resource_templates()).resource_templates
+        own = template.uri_template.replace("{name}", "first")
+        first, by_name = [(await desk.client.read_resource(uri)).contents[0] for uri in (resource.uri, own)]
+        (prompt,) = (await desk.client.list_prompts()).prompts
+        got = await desk.client.get_prompt("clerk/review", {"file": "a.py"})
     assert (resource.uri, resource.description) == ("quartermaster:clerk/note://all/first", "The first note.")
     assert template.uri_template == "quartermaster:clerk/note://by-name/{name}"
-    assert (first.contents[0].text, first.contents[0].uri) == ("Buy milk.", resource.uri)
-    assert by_name.contents[0].text == "first: Buy milk."
+    assert (first.text, first.uri, by_name.text) == ("Buy milk.", resource.uri, "first: Buy milk.")
     assert (prompt.name, prompt.description) == ("clerk/review", "Review a file.")
     assert [argument.name for argument in prompt.arguments] == ["file"]
     assert got.messages[0].content.text == "Please review a.py."
 
 
-def test_what_a_client_cancels_is_cancelled_at_the_server(desk_router: Router, upstream: Upstream) -> None:
-    async def run() -> None:
-        async with at_desk(server(desk_router, [upstream])) as desk:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(desk.call, "clerk/linger")
-                await until(lambda: desk.progress)
-                tasks.cancel_scope.cancel()
-            told = ""
-            with anyio.fail_after(10):
-                while "cancelled" not in told:
-                    told = str((await desk.call("clerk/told")).content)
-
-    asyncio.run(run())
+async def test_what_a_client_cancels_is_cancelled_at_the_server(desk_router: Router, upstream: Upstream) -> None:
+    async with at_desk(server(desk_router, [upstream])) as desk:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(desk.call, "clerk/linger")
+            await until(lambda: desk.progress)
+            tasks.cancel_scope.cancel()
+        with anyio.fail_after(10):
+            while "cancelled" not in str((await desk.call("clerk/told")).content):
+                await anyio.sleep(0.01)
 
 
 # By 2025 over stdio, a question names no call: test_calls_under_way.py
 @pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair != "stdio-2025"])
-def test_each_of_two_clients_is_asked_for_its_own_call_at_the_same_time(
+async def test_each_of_two_clients_is_asked_for_its_own_call_at_the_same_time(
     desk_router: Router, pair: str, upstream: Upstream
 ) -> None:
-    async def run() -> Any:
-        clients, results = {name: Noted(name) for name in "ab"}, dict[str, str]()
-        order, told = (desk_router.record(f"clerk/{name}") for name in ("order", "told"))
-        assert order and told
-        async with connected([upstream]) as upstreams, anyio.create_task_group() as tasks:
+    clients, results = {name: Noted(name) for name in "ab"}, dict[str, str]()
+    async with connected([upstream]) as upstreams, anyio.create_task_group() as tasks:
 
-            async def call(name: str) -> None:
-                CALLING_CLIENT.set(clients[name])
-                results[name] = text_of(await upstreams.call(order, {"item": name}))
+        async def call(name: str) -> None:
+            CALLING_CLIENT.set(clients[name])
+            results[name] = text_of(await upstreams.call(record(desk_router, "clerk/order"), {"item": name}))
 
-            await upstreams.call(told, {})
-            session = upstreams.connections["clerk"]._session
-            assert session is not None
-            assert session.client.protocol_version.startswith(pair[-4:])
-            for name in "ab":
-                tasks.start_soon(call, name)
-        return results, {name: client.asked for name, client in clients.items()}
-
-    results, asked = asyncio.run(run())
+        await upstreams.call(record(desk_router, "clerk/told"), {})
+        session = upstreams.connections["clerk"]._session
+        assert session is not None
+        assert session.client.protocol_version.startswith(pair[-4:])
+        for name in "ab":
+            tasks.start_soon(call, name)
     assert results == {"a": "a: ordered", "b": "b: left"}
-    assert asked == {name: [f"The MCP server 'clerk' asks: Order {name}?"] for name in "ab"}
+    for name, client in clients.items():
+        assert client.asked == [f"The MCP server 'clerk' asks: Order {name}?"]
 
 
 # The SDK's server of 2025 tells of no changes: test_list_changes.py has one that does.
 @pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair.endswith("2026")])
-def test_resources_that_change_are_told_of_and_read_anew(
+async def test_resources_that_change_are_told_of_and_read_anew(
     desk_router: Router, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_changes, "_BETWEEN_S", 0.02)
-
-    async def run() -> list[str]:
-        async with at_desk(server(desk_router, [upstream], resources=True)) as desk:
-            await desk.client.list_resources()  # opens the session with the upstream
-            async with desk.client.listen(resources_list_changed=True, prompts_list_changed=True) as events:
-                assert (events.honored.resources_list_changed, events.honored.prompts_list_changed) == (True, None)
-                await anyio.sleep(0.2)  # the gateway's own subscription at the upstream
-                await desk.text("clerk/write", name="second", text="Buy tea.")
-                async for event in events:
-                    assert event == ResourcesListChanged()
-                    break
-            return [resource.uri for resource in (await desk.client.list_resources()).resources]
-
-    assert asyncio.run(run()) == [f"quartermaster:clerk/note://all/{name}" for name in ("first", "second")]
+    async with at_desk(server(desk_router, [upstream], resources=True)) as desk:
+        await desk.client.list_resources()  # opens the session with the upstream
+        async with desk.client.listen(resources_list_changed=True, prompts_list_changed=True) as events:
+            assert (events.honored.resources_list_changed, events.honored.prompts_list_changed) == (True, None)
+            await anyio.sleep(0.2)  # the gateway's own subscription at the upstream
+            await desk.text("clerk/write", name="second", text="Buy tea.")
+            assert await anext(aiter(events)) == ResourcesListChanged()
+        uris = [resource.uri for resource in (await desk.client.list_resources()).resources]
+    assert uris == [f"quartermaster:clerk/note://all/{name}" for name in ("first", "second")]

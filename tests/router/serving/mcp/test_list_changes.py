@@ -2,7 +2,6 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -14,6 +13,7 @@ from router.serving.profiles import Callers
 from tests.router.serving.mcp.desk import MODES, asking, at_desk, until
 from tests.support.profiles import written
 
+pytestmark = pytest.mark.anyio
 PROFILE = "[profiles.office]\nselection = {}\ncall = %s\n"
 
 
@@ -23,47 +23,33 @@ def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_changes, "_BETWEEN_S", 0.1)
 
 
-def test_a_2025_client_over_a_stream_is_told_without_a_subscription(desk_router: Router) -> None:
-    async def run() -> list[str]:
-        served = server(desk_router, [asking(max_pages=2)], resources=True, prompts=True)
-        async with at_desk(served, "legacy") as desk:
-            await desk.client.list_tools()
-            await desk.text("asking/chatter")
-            await until(
-                lambda: {*desk.messages} >= {"ResourceListChangedNotification", "PromptListChangedNotification"}
-            )
-            return desk.messages
-
-    messages = asyncio.run(run())
-    assert messages.count("ResourceListChangedNotification") <= 2  # of 500
+async def test_a_2025_client_over_a_stream_is_told_without_a_subscription(desk_router: Router) -> None:
+    served = server(desk_router, [asking(max_pages=2)], resources=True, prompts=True)
+    async with at_desk(served, "legacy") as desk:
+        await desk.client.list_tools()
+        await desk.text("asking/chatter")
+        await until(lambda: {*desk.messages} >= {"ResourceListChangedNotification", "PromptListChangedNotification"})
+    assert desk.messages.count("ResourceListChangedNotification") <= 2  # of 500
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_profile_that_may_call_from_now_on_has_another_list_of_tools(
+async def test_a_profile_that_may_call_from_now_on_has_another_list_of_tools(
     desk_router: Router, tmp_path: Path, mode: str
 ) -> None:
     path = written(tmp_path / "profiles.toml", PROFILE % "false")
     served = server(desk_router, [], callers=Callers(path, desk_router), profile="office", prompts=True)
-
-    async def run() -> Any:
-        async with at_desk(served, mode) as desk:
-            before = len((await desk.client.list_tools()).tools)
-            if mode == "auto":
-                async with desk.client.listen(tools_list_changed=True, prompts_list_changed=True) as events:
-                    written(path, PROFILE % "true")
-                    seen = set()
-                    with anyio.fail_after(10):
-                        async for event in events:
-                            seen.add(event)
-                            if len(seen) == 2:
-                                break
-                    assert seen == {ToolsListChanged(), PromptsListChanged()}
-            else:
+    async with at_desk(served, mode) as desk:
+        assert len((await desk.client.list_tools()).tools) == 2
+        if mode == "auto":
+            async with desk.client.listen(tools_list_changed=True, prompts_list_changed=True) as events:
                 written(path, PROFILE % "true")
-                await until(lambda: "ToolListChangedNotification" in desk.messages)
-            return before, len((await desk.client.list_tools()).tools)
-
-    assert asyncio.run(run()) == (2, 3)
+                with anyio.fail_after(10):
+                    coming = aiter(events)
+                    assert {await anext(coming), await anext(coming)} == {ToolsListChanged(), PromptsListChanged()}
+        else:
+            written(path, PROFILE % "true")
+            await until(lambda: "ToolListChangedNotification" in desk.messages)
+        assert len((await desk.client.list_tools()).tools) == 3
 
 
 def test_a_server_can_be_run_again_in_another_event_loop(desk_router: Router) -> None:

@@ -1,6 +1,5 @@
 """Prompts of a catalog, called like tools: got from their own server, and not lost when it lists its tools."""
 
-import asyncio
 from typing import Any
 
 import mcp_types as types
@@ -11,8 +10,9 @@ from router.record import Kind, Origin
 from router.serving.mcp import Upstream, server
 from router.serving.mcp.results import prompt_result
 from tests.router.serving.mcp.conftest import text_of
-from tests.router.serving.mcp.desk import MODES, asking, at_desk, clerk
+from tests.router.serving.mcp.desk import MODES, asking, at_desk, clerk, until
 
+pytestmark = pytest.mark.anyio
 _PROPERTIES = {"properties": {"file": {"type": "string"}}, "required": ["file"], "additionalProperties": False}
 _FILE = {"type": "object", **_PROPERTIES}
 REVIEW = ToolRecord(
@@ -28,28 +28,23 @@ def router() -> Router:
     return Router.from_tools([REVIEW, ORDER, GONE, TEA], encoder=None)
 
 
-def called(router: Router, upstreams: list[Upstream], mode: str, tool_id: str, **arguments: Any) -> str:
-    async def run() -> str:
-        async with at_desk(server(router, upstreams), mode) as desk:
-            return text_of(await desk.call(tool_id, **arguments))
-
-    return asyncio.run(run())
+async def called(router: Router, upstreams: list[Upstream], tool_id: str, mode: str = "auto", **arguments: Any) -> str:
+    async with at_desk(server(router, upstreams), mode) as desk:
+        return text_of(await desk.call(tool_id, **arguments))
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_prompt_is_got_from_the_server_of_its_label_that_lists_it_without_hidden_characters(
+async def test_a_prompt_is_got_from_the_server_of_its_label_that_lists_it_without_hidden_characters(
     router: Router, mode: str
 ) -> None:
-    assert called(router, [clerk()], mode, "clerk/review", file="a.py") == "Please review a.py."
+    assert await called(router, [clerk()], "clerk/review", mode, file="a.py") == "Please review a.py."
     other = asking(provider="clerk", max_list_bytes=3_000_000)
-    assert called(router, [other, clerk()], mode, "clerk/review", file="b.py") == "Please review b.py."
+    assert await called(router, [other, clerk()], "clerk/review", mode, file="b.py") == "Please review b.py."
 
 
-def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Router) -> None:
-    assert called(router, [], "auto", "clerk/review", file="a.py") == (
-        "call_tool failed: the prompt clerk/review cannot be read here: no MCP server is connected for the provider "
-        "'clerk' (connected: none). Name its server to `quartermaster serve mcp` (--upstream, --catalog-folder)"
-    )
+async def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Router) -> None:
+    told = await called(router, [], "clerk/review", file="a.py")
+    assert "no MCP server is connected for the provider 'clerk' (connected: none). Name its server to" in told
     with pytest.raises(RequestInvalid, match="is a prompt of an MCP server: ask the server for it"):
         router.call("clerk/review", {"file": "a.py"})
 
@@ -63,22 +58,18 @@ def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Router) -
         ("clerk/gone", {}, "the MCP server 'clerk' no longer offers the prompt 'gone'"),
     ],
 )
-def test_a_wrong_call_of_a_prompt_gives_the_reason(
+async def test_a_wrong_call_of_a_prompt_gives_the_reason(
     router: Router, tool_id: str, arguments: dict[str, Any], reason: str
 ) -> None:
-    assert reason in called(router, [clerk()], "auto", tool_id, **arguments)
+    assert reason in await called(router, [clerk()], tool_id, **arguments)
 
 
-def test_prompts_and_skills_stay_when_their_server_lists_its_tools(router: Router) -> None:
-    async def run() -> list[str]:
-        async with at_desk(server(router, [clerk()], connect=True)):
-            while router.record("clerk/steps") is None:  # until the server's tools serve
-                await asyncio.sleep(0.02)
-            return [record.tool_id for record in router.tools if record.kind is not Kind.TOOL]
-
-    assert asyncio.run(asyncio.wait_for(run(), 20)) == ["clerk/gone", "clerk/review", "clerk/tea"]
+async def test_prompts_and_skills_stay_when_their_server_lists_its_tools(router: Router) -> None:
+    async with at_desk(server(router, [clerk()], connect=True)):
+        await until(lambda: router.record("clerk/steps"))  # until the server's tools serve
+        others = [record.tool_id for record in router.tools if record.kind is not Kind.TOOL]
+    assert others == ["clerk/gone", "clerk/review", "clerk/tea"]
     assert router.instructions("clerk/tea") == "Boil water."
-    assert router.record("clerk/gone") is not None
     assert router.route("make tea", selection=Selection(kinds=("skill",))).ids == ("clerk/tea",)
 
 
@@ -89,15 +80,11 @@ def test_a_list_of_skills_replaces_the_skills() -> None:
 
 
 def test_several_messages_say_whose_they_are_and_other_blocks_stay() -> None:
-    def message(role: Any, block: Any) -> types.PromptMessage:
-        return types.PromptMessage(role=role, content=block)
-
-    def text(words: str) -> types.TextContent:
-        return types.TextContent(type="text", text=words)
-
     image = types.ImageContent(type="image", data="aGk=", mime_type="image/png")
-    talk = types.GetPromptResult(
-        messages=[message("user", text("Hello.")), message("user", image), message("assistant", text("Yes?"))]
-    )
-    assert prompt_result(talk).content == [text("user: Hello."), image, text("assistant: Yes?")]
-    assert prompt_result(types.GetPromptResult(messages=[])).content == [text("(the prompt has no messages)")]
+    hello, yes = (types.TextContent(type="text", text=words) for words in ("Hello.", "Yes?"))
+    said: Any = (("user", hello), ("user", image), ("assistant", yes))
+    messages = [types.PromptMessage(role=role, content=block) for role, block in said]
+    shown = prompt_result(types.GetPromptResult(messages=messages)).content
+    assert [getattr(block, "text", block) for block in shown] == ["user: Hello.", image, "assistant: Yes?"]
+    (nothing,) = prompt_result(types.GetPromptResult(messages=[])).content
+    assert nothing == types.TextContent(type="text", text="(the prompt has no messages)")
