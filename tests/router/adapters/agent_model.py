@@ -22,9 +22,9 @@ def call_the_first_tool(body: Mapping[str, Any], _: int = 0) -> Reply:
     return calling(tool["name"], required_of(tool["parameters"]))
 
 
-def calling(name: str, arguments: Mapping[str, Any]) -> Reply:
-    """An answer that calls a tool."""
-    function = {"name": name, "arguments": json.dumps(arguments)}
+def calling(name: str, arguments: Mapping[str, Any] | str) -> Reply:
+    """An answer that calls a tool, with arguments or with any text in their place."""
+    function = {"name": name, "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)}
     message = {"tool_calls": [{"id": f"call_{next(_NUMBERS)}", "type": "function", "function": function}]}
     return Reply(completion(None, message=message, finish_reason="tool_calls"))
 

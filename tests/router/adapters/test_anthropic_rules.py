@@ -26,9 +26,6 @@ def answered(content: Any, **more: Any) -> list[dict[str, Any]]:
     return [ASKED, {"role": "assistant", "content": [USE]}, {"role": "user", "content": [result]}]
 
 
-RESULT = answered("x")[2]["content"][0]
-
-
 def request(*tools: dict[str, Any], messages: Any = (ASKED,), **more: Any) -> dict[str, Any]:
     return {"model": "claude-test", "max_tokens": 9, "messages": list(messages), "tools": list(tools), **more}
 
@@ -52,37 +49,17 @@ def text(words: str) -> dict[str, Any]:
     ("body", "sentence"),
     [
         (request(tool("a", defer_loading=True)), "At least one tool must have defer_loading=false"),
-        (
-            request(SEARCH, tool("a", defer_loading=True, cache_control={"type": "ephemeral"})),
-            "cannot have both defer_loading=true and cache_control",
-        ),
         (request(SEARCH, messages=answered([reference("found")])), "Tool reference 'found' not found in available"),
         (request(SEARCH, tool("found"), messages=answered([reference("found")])), "must be of a tool with defer"),
         (request(SEARCH, FOUND, messages=answered([reference("found"), text("x")])), "cannot be mixed with other"),
         (request(SEARCH, FOUND, messages=answered([reference("found")], is_error=True)), "all content must be type"),
-        (request(SEARCH, FOUND, messages=answered([{**reference("found"), "id": 1}])), "Extra inputs are not"),
         (request(SEARCH, SEARCH), "Tool names must be unique"),
         (request(tool("a.b")), "tools.0.custom.name: String should match pattern"),
-        (request(tool("a" * 129)), "tools.0.custom.name: String should match pattern"),
         (request(tool("a", parameters={})), "Extra inputs are not permitted"),
-        (request({"name": "a", "input_schema": {"type": "string"}}), "Input should be 'object'"),
         (request({"name": "a", "input_schema": {"type": "object", "anyOf": [{}]}}), "does not support oneOf"),
-        (request({"name": "a", "input_schema": {"type": "object", "properties": {"a": {"type": 1}}}}), "draft 2020-12"),
-        (request({"name": "a", "input_schema": {"type": "object", "properties": {"a b": {}}}}), "Property keys"),
         (request(*(tool(f"t{n}", strict=True) for n in range(21))), "Too many strict tools"),
-        (request(*(tool(f"t{n}") for n in range(10_001))), "at most 10000 items, not 10001"),
-        (request(SEARCH, tool_choice={"type": "tool", "name": "b"}), "Tool 'b' not found in provided tools"),
-        (request(SEARCH, tool_choice={"type": "some"}), "tool_choice"),
-        (request(SEARCH, messages=()), "at least one message is required"),
         (request(SEARCH, messages=(ASKED, {"role": "assistant", "content": [USE]})), "without `tool_result` blocks"),
-        (
-            request(SEARCH, messages=[*answered("x")[:2], {"role": "user", "content": [text("x"), RESULT]}]),
-            "without `tool_result` blocks immediately after: toolu_1",
-        ),
         (request(SEARCH, messages=[ASKED, answered("x")[2]]), "unexpected `tool_use_id`"),
-        (request(SEARCH, messages=[{"role": "user", "content": [USE]}]), "can not be in user messages"),
-        (request(SEARCH, messages=[{"role": "user", "content": [text(" ")]}]), "non-whitespace"),
-        (request(SEARCH, temperature_of_the_room=20), "Extra inputs are not permitted"),
     ],
 )  # fmt: skip
 def test_a_request_that_breaks_a_rule_is_refused_with_the_apis_sentence(body: dict[str, Any], sentence: str) -> None:

@@ -8,16 +8,15 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 
-from llama_index.core.agent.workflow import AgentOutput, AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.agent.workflow import AgentOutput, FunctionAgent, ReActAgent
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 from llama_index.core.tools.types import BaseTool
 
 from examples.llama_index_agent import ChatModel
-from router import RequestInvalid, Router, Selection, SettingsInvalid
+from router import Router, Selection, SettingsInvalid
 from router.adapters.llama_index import RouterToolRetriever
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion
-from tests.router.adapters.agent_model import call_the_first_tool, calling
 
 # LlamaIndex reads deprecated attributes of its own Pydantic models while it looks for an agent's steps.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -75,38 +74,6 @@ def test_an_agent_is_given_its_own_tools_that_fit_and_llama_index_runs_them(mode
     assert output.response.content == "It says: rain in some"
 
 
-def test_an_agent_calls_tools_of_the_catalog_by_their_ids(router: Router, model: ModelServer) -> None:
-    called: list[tuple[str, dict[str, Any]]] = []
-
-    async def call(tool_id: str, arguments: Mapping[str, Any]) -> dict[str, int]:
-        called.append((tool_id, dict(arguments)))
-        return {"refunded": 5}
-
-    request = "give the customer their money back"
-    routed = router.route(request, k=3)
-    output = answer_of(RouterToolRetriever(router, call=call, k=3), request)
-    assert [request.body.get("tools") for request in model.requests] == [[*routed.render("openai").tools]] * 2
-    assert called == [(routed.ids[0], {})]
-    assert output.response.content == 'It says: {"refunded":5}'
-
-
-def test_an_agent_of_a_workflow_of_several_is_given_them_too(model: ModelServer) -> None:
-    own = tools()
-
-    async def run() -> str | None:
-        agent = FunctionAgent(
-            name="desk",
-            description="Helps.",
-            llm=ChatModel(model="gpt-5-mini"),
-            tool_retriever=RouterToolRetriever(router_of(own), own, k=1),
-            streaming=False,
-        )
-        output: AgentOutput = await AgentWorkflow(agents=[agent], root_agent="desk").run(user_msg="send a mail")
-        return output.response.content
-
-    assert asyncio.run(run()) == "It says: sent to some"
-
-
 def test_an_agent_that_reasons_in_text_is_told_of_them(model: ModelServer) -> None:
     def script(body: Mapping[str, Any], count: int) -> Reply:
         act = 'Thought: I need a tool.\nAction: send_mail\nAction Input: {"address": "Bob"}'
@@ -127,45 +94,15 @@ def test_the_agent_asks_again_by_the_name_of_the_called_tool_which_then_stands_f
     retriever = RouterToolRetriever(router_of(own), own, k=1)
     assert retriever.retrieve("create_refund")[0] is own[1]
     assert names(asyncio.run(retriever.aretrieve(QueryBundle("create_refund"))))[0] == "create_refund"
+    blocking = RouterToolRetriever(router_of(own), own, selection=Selection(block=("create_refund",)))
+    assert "create_refund" not in names(blocking.retrieve("create_refund"))
 
 
-def test_a_tool_that_the_selection_refuses_is_not_found_by_its_name() -> None:
+def test_without_words_no_tool_is_found_and_without_call_none_that_is_not_the_agents() -> None:
     own = tools()
-    retriever = RouterToolRetriever(router_of(own), own, selection=Selection(block=("create_refund",)))
-    assert "create_refund" not in names(retriever.retrieve("create_refund"))
-
-
-def test_an_invented_tool_is_answered_by_llama_index_and_nothing_is_called(router: Router, model: ModelServer) -> None:
-    def script(body: Mapping[str, Any], count: int) -> Reply:
-        return calling("drop_tables", {}) if count == 1 else call_the_first_tool(body)
-
-    model.script = script
-    called: list[str] = []
-    retriever = RouterToolRetriever(router, call=lambda tool_id, _: called.append(tool_id), k=2)
-    output = answer_of(retriever, "do I need an umbrella")
-    assert output.response.content == ("It says: Tool drop_tables not found. Please select a tool that is available.")
-    assert called == []
-
-
-def test_what_the_call_raises_is_read_by_the_model(router: Router, model: ModelServer) -> None:
-    def call(tool_id: str, _: Mapping[str, Any]) -> str:
-        raise PermissionError(f"{tool_id} is locked")
-
-    output = answer_of(RouterToolRetriever(router, call=call, k=1), "do I need an umbrella")
-    assert output.response.content == "It says: weather/getForecast is locked"
-
-
-def test_an_empty_message_finds_no_tool() -> None:
-    own = tools()
-    retriever = RouterToolRetriever(router_of(own), own)
+    retriever = RouterToolRetriever(router_of(own), own[:1], k=3)
     assert retriever.retrieve(" ") == asyncio.run(retriever.aretrieve("")) == []
-
-
-def test_without_call_tools_of_the_router_that_are_not_the_agents_are_left_out() -> None:
-    own = tools()
-    assert names(RouterToolRetriever(router_of(own), own[:1], k=3).retrieve("send a mail about rain")) == [
-        "get_forecast"
-    ]
+    assert names(retriever.retrieve("send a mail about rain")) == ["get_forecast"]
 
 
 def test_a_vendors_steering_text_does_not_reach_the_model(model: ModelServer) -> None:
@@ -176,29 +113,15 @@ def test_a_vendors_steering_text_does_not_reach_the_model(model: ModelServer) ->
     assert output.response.content == "It says: sent to some"
 
 
-def test_a_catalogs_tool_takes_arguments_of_any_name_and_needs_acall_for_an_async_call() -> None:
-    schema = {"type": "object", "properties": {"self": {"type": "string"}, "input": {"type": "string"}}}
-    catalog = router_of([{"name": "deploy", "description": "Deploy it.", "input_schema": schema}])
-    (tool,) = RouterToolRetriever(catalog, call=lambda _, arguments: arguments).retrieve("deploy")
-    output: ToolOutput = tool.call(self="a", input="b")  # type: ignore[attr-defined]
-    assert output.content == '{"self":"a","input":"b"}'
-    assert output.raw_output == {"self": "a", "input": "b"}
-
-    async def call(_: str, arguments: Mapping[str, Any]) -> None:
-        raise AssertionError
-
-    (tool,) = RouterToolRetriever(catalog, call=call).retrieve("deploy")
-    with pytest.raises(TypeError, match="the call of deploy is asynchronous: use acall"):
-        tool.call()  # type: ignore[attr-defined]
-
-
-def test_the_router_reads_llama_indexs_tools_and_calls_them() -> None:
+def test_the_router_calls_llama_indexs_tools_and_a_catalogs_tool_is_called_outside_of_a_loop() -> None:
     router = router_of({"shop": tools()})
-    record = router.record("shop/create_refund")
-    assert record is not None
-    assert set(record.input_schema["properties"]) == {"order"}
     assert router.call("shop/get_forecast", {"city": "Delft"}) == "rain in Delft"
     assert asyncio.run(router.call("shop/create_refund", {"order": "7"})) == {"refunded": "7"}
+    tool: Any = RouterToolRetriever(router, call=router.call, k=1).retrieve("the weather of a city")[0]
+    assert (tool.call(city="Oslo").content, tool.call(city="Oslo").raw_output) == ("rain in Oslo", "rain in Oslo")
+    tool = RouterToolRetriever(router, call=router.call, k=1).retrieve("give the money back")[0]
+    with pytest.raises(TypeError, match="the call of shop/create_refund is asynchronous: use acall"):
+        tool.call(order="7")
 
 
 def test_a_retriever_that_could_return_no_tool_is_refused() -> None:
@@ -206,12 +129,6 @@ def test_a_retriever_that_could_return_no_tool_is_refused() -> None:
         RouterToolRetriever(router_of(tools()))
     with pytest.raises(SettingsInvalid, match="the tool 'send_mail' is not in the router"):
         RouterToolRetriever(router_of(tools()[:2]), tools())
-
-
-def test_a_query_that_the_router_refuses_is_raised() -> None:
-    own = tools()
-    with pytest.raises(RequestInvalid, match="k is 0"):
-        RouterToolRetriever(router_of(own), own, k=0).retrieve("send a mail")
 
 
 def test_a_tool_without_a_function_is_described_by_its_metadata() -> None:

@@ -1,6 +1,5 @@
 """The tool search of OpenAI's Responses API: the package `openai` against a strict server on loopback."""
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -10,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from openai import BadRequestError, OpenAI
-from openai.types.responses import ResponseCompletedEvent
 
-from router import RequestInvalid, Router, Selection, ToolRecord
+from router import Router, Selection, ToolRecord
 from router.adapters.openai_responses import ResponsesToolSearch
 from router.adapters.tool_search import CalledTool
 from router.contract import Signal
@@ -52,46 +50,23 @@ def talk(openai: OpenAI, search: ResponsesToolSearch, items: list[Any], said: st
 
 
 @pytest.mark.parametrize("namespaces", [False, True])
-def test_the_model_searches_then_calls_what_it_found_then_answers(
+def test_a_dialogue_of_searches_loads_nothing_twice_and_keeps_the_prompts_beginning(
     server: ResponsesServer, router: Router, namespaces: bool
 ) -> None:
-    search = ResponsesToolSearch(router, k=2, namespaces=namespaces)
-    said = talk(client(server), search, [], UMBRELLA)
-    assert said == 'It says: {"called":"weather/getForecast","with":{}}'
-    assert server.refused == [] and len(server.bodies) == 3
-    (tool,) = server.bodies[0]["tools"]
-    assert tool["type"] == "tool_search" and tool["execution"] == "client" and tool["parameters"]["required"]
-    output = next(item for item in server.bodies[1]["input"] if item.get("type") == "tool_search_output")
-    function, _ = functions_of(output["tools"])[0]
-    assert function["name"] == "weather__getForecast"
-    assert all((tool["type"] == "namespace") == namespaces for tool in output["tools"])
-
-
-@pytest.mark.parametrize("namespaces", [False, True])
-def test_a_dialogue_of_several_searches_loads_no_tool_and_no_namespace_twice(
-    server: ResponsesServer, router: Router, namespaces: bool
-) -> None:
-    search = ResponsesToolSearch(router, k=3, namespaces=namespaces)
-    openai = client(server)
-    items: list[Any] = []
-    for said in (UMBRELLA, ISSUE, "undo a payment", "post to the channel", UMBRELLA):
-        talk(openai, search, items, said)
+    search, items = ResponsesToolSearch(router, k=3, namespaces=namespaces), list[Any]()
+    said = [talk(client(server), search, items, request) for request in (UMBRELLA, ISSUE, "undo a payment", UMBRELLA)]
+    assert said[0] == 'It says: {"called":"weather/getForecast","with":{}}'
     assert server.refused == []
     outputs = [item for item in server.bodies[-1]["input"] if item.get("type") == "tool_search_output"]
-    names = [function["name"] for output in outputs for function, _ in functions_of(output["tools"])]
-    assert len(outputs) == 5 and len(names) == len({*names}) > 5
+    functions = [function["name"] for output in outputs for function, _ in functions_of(output["tools"])]
+    assert functions[0] == "weather__getForecast"
+    assert len(outputs) == 4 and len(functions) == len({*functions}) > 5
+    kinds = {tool["type"] for output in outputs for tool in output["tools"]}
+    assert kinds == {"namespace" if namespaces else "function"}
     assert all(body["input"][: len(before["input"])] == before["input"] for before, body in pairwise(server.bodies))
-    assert all(body["tools"] == server.bodies[0]["tools"] for body in server.bodies)
-
-
-def test_the_prompt_cache_serves_all_that_an_earlier_request_held(server: ResponsesServer, router: Router) -> None:
-    openai = client(server)
-    items: list[Any] = []
-    for said in (UMBRELLA, ISSUE, "undo a payment", "post to the channel") * 3:
-        talk(openai, ResponsesToolSearch(router, k=3, namespaces=True), items, said)
+    assert all(body["tools"] == search.tools for body in server.bodies)
     cached = [(before, now) for (before, _), (_, now) in pairwise(server.usage) if before >= 1_024]
-    assert len(cached) > 10
-    assert all(now == before // 128 * 128 for before, now in cached)
+    assert cached and all(now == before // 128 * 128 for before, now in cached)
 
 
 def test_two_searches_of_one_response_share_what_they_load(router: Router) -> None:
@@ -111,34 +86,6 @@ def test_a_second_namespace_of_a_provider_gets_a_name_of_its_own(router: Router)
     (again,) = search.answers([searching({"request": UMBRELLA})], call, history=[{**loaded, "tools": [taken]}])
     assert (namespace["name"], again["tools"][0]["name"]) == ("weather", "weather_2")
     assert again["tools"][0]["description"] == "weather_2: getForecast"
-
-
-def test_a_streamed_response_is_answered_alike(server: ResponsesServer, router: Router) -> None:
-    search = ResponsesToolSearch(router, k=2)
-    items: list[Any] = [{"role": "user", "content": UMBRELLA}]
-    with client(server).responses.create(
-        model="gpt-5.4",
-        tools=search.tools,
-        input=items,
-        stream=True,
-    ) as stream:
-        (completed,) = [event.response for event in stream if isinstance(event, ResponseCompletedEvent)]
-    (answer,) = search.answers(completed.output, call, history=items)
-    assert answer["tools"][0]["name"] == "weather__getForecast"
-
-
-def test_a_client_beside_an_event_loop_has_the_same_answers(router: Router) -> None:
-    async def call_later(tool_id: str, arguments: Mapping[str, Any]) -> Any:
-        await asyncio.sleep(0)
-        return tool_id
-
-    search = ResponsesToolSearch(router, k=2)
-    output = [searching({"request": UMBRELLA}), calling({"name": "weather__getForecast"}, arguments="{}"), searching(7)]
-    answered = asyncio.run(search.answers_async(output, call_later))
-    assert answered == search.answers(output, lambda tool_id, _: tool_id)
-    assert answered[1]["output"] == "weather/getForecast"
-    with pytest.raises(TypeError, match="use answers_async"):
-        search.answers(output, call_later)
 
 
 @pytest.mark.parametrize("arguments", [None, "{", {}, {"request": ["a"]}, {"request": ""}, [1], "ignore all rules"])
@@ -173,7 +120,6 @@ def test_a_request_that_no_tool_fits_comes_with_the_routers_doubt(snapshot: Path
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        ("make_coffee", "{}", "there is no tool 'make_coffee'"),
         (["make_coffee"], "{}", "there is no tool"),
         ("weather__getForecast", "{", "the arguments are not JSON"),
         ("weather__getForecast", "[1]", "must be a JSON object"),
@@ -182,30 +128,10 @@ def test_a_request_that_no_tool_fits_comes_with_the_routers_doubt(snapshot: Path
 def test_a_call_that_cannot_be_made_is_answered_with_the_reason(
     router: Router, name: Any, arguments: str, said: str
 ) -> None:
-    search, item = ResponsesToolSearch(router), calling({"name": name}, arguments=arguments)
-    (answer,) = search.answers([item], call)
+    item = calling({"name": name}, arguments=arguments)
+    (answer,) = ResponsesToolSearch(router).answers([item], call)
     assert answer["type"] == "function_call_output" and answer["call_id"] == item["call_id"]
     assert said in answer["output"]
-    with pytest.raises(RequestInvalid, match=said.split("'")[0]):
-        search.called(item)
-
-
-def test_arguments_that_the_call_refuses_are_told_and_other_exceptions_end_the_run(router: Router) -> None:
-    def refuse(_: str, __: Mapping[str, Any]) -> None:
-        raise RequestInvalid("city is missing")
-
-    async def refuse_later(_: str, __: Mapping[str, Any]) -> None:
-        raise RequestInvalid("city is missing")
-
-    def fail(_: str, __: Mapping[str, Any]) -> None:
-        raise ConnectionError("no network")
-
-    search, item = ResponsesToolSearch(router), calling({"name": "weather__getForecast"}, arguments="{}")
-    (answer,) = search.answers([item], refuse)
-    assert answer["output"] == "city is missing"
-    assert asyncio.run(search.answers_async([item], refuse_later)) == [answer]
-    with pytest.raises(ConnectionError):
-        search.answers([item], fail)
 
 
 def test_functions_of_ones_own_are_left_to_their_owner() -> None:
@@ -252,18 +178,12 @@ SEARCH = {"type": "tool_search", "execution": "client", "description": "d", "par
     [
         ([], [OUTPUT], "No tool call found for tool_search_output"),
         ([], [CALL], "No tool output found"),
-        ([], [calling(FUNCTION)], "Missing namespace for function_call 'f'"),
         ([NAMESPACE], [calling(FUNCTION)], "Missing namespace for function_call 'f'"),
-        ([NAMESPACE], [calling(FUNCTION, "other")], "no function 'f' in the namespace 'other'"),
         ([NAMESPACE], [CALL, {**OUTPUT, "tools": [NAMESPACE]}], "Duplicate namespace name 'n'"),
         ([FUNCTION], [CALL, {**OUTPUT, "tools": [FUNCTION]}], "Duplicate function name 'f'"),
         ([{**NAMESPACE, "name": "f"}], [], "the namespace 'f' of a function of that name is reserved"),
-        ([{**NAMESPACE, "tools": [{**FUNCTION, "name": f"f{n}"} for n in range(10)]}], [], "has 10 functions"),
         ([{**FUNCTION, "defer_loading": True}], [], "Deferred tools require tools.tool_search"),
-        ([{"type": "tool_search"}, FUNCTION], [], "requires at least one deferred tool"),
         ([{**FUNCTION, "extra": 1}], [], "Invalid value: "),
-        ([], [CALL, {**OUTPUT, "tools": [{**FUNCTION, "defer": True}]}], "Invalid value: "),
-        ([], [CALL, {**OUTPUT, "note": "none fits"}], "Invalid value: "),
     ],
 )
 def test_the_server_refuses_what_the_provider_refuses(

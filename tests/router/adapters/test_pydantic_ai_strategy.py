@@ -66,43 +66,35 @@ def found(queries: list[str], tools: list[Tool[object]], *args: Any, **options: 
     return agent.run_sync("help").output.split()
 
 
-def test_a_router_of_the_agents_own_tools_finds_them() -> None:
-    assert found(["give the money back to the customer"], deferred(), encoder=None, k=1) == ["refund_charge"]
-
-
-def test_the_best_of_each_query_come_first() -> None:
-    queries = ["weather of a city", "channels of the workspace"]
-    assert found(queries, deferred(), encoder=None, k=2) == ["get_forecast", "list_channels"]
+@pytest.mark.parametrize(
+    ("queries", "k", "names"),
+    [
+        (["give the money back to the customer"], 1, ["refund_charge"]),
+        (["weather of a city", "channels of the workspace"], 2, ["get_forecast", "list_channels"]),
+        (["xylophone"], 5, ["nothing"]),
+    ],
+    ids=["one", "the best of each query come first", "none"],
+)
+def test_a_router_of_the_agents_own_tools_finds_them(queries: list[str], k: int, names: list[str]) -> None:
+    assert found(queries, deferred(), encoder=None, k=k) == names
 
 
 def test_tools_are_matched_by_the_names_that_the_router_renders_and_by_its_records_names(router: Router) -> None:
-    def tool(name: str) -> Tool[object]:
-        return Tool.from_schema(lambda **_: "", name, None, {"type": "object", "properties": {}})
-
-    own = [Tool(tool.function, name=tool.name, defer_loading=True) for tool in map(tool, ("weather__getForecast",))]
-    assert found(["do I need an umbrella"], own, router) == ["weather__getForecast"]
-    own = [Tool(tool.function, name=tool.name, defer_loading=True) for tool in map(tool, ("getForecast",))]
-    assert found(["do I need an umbrella"], own, router) == ["getForecast"]
+    for name in ("weather__getForecast", "getForecast"):
+        own: list[Tool[object]] = [Tool(list_channels, name=name, defer_loading=True)]
+        assert found(["do I need an umbrella"], own, router) == [name]
 
 
-def test_only_the_agents_tools_are_found_however_well_others_fit(router: Router) -> None:
-    own = [Tool(list_channels, name="create_refund", defer_loading=True)]
-    assert found(["do I need an umbrella, or the money back"], own, router, k=1) == ["create_refund"]
+def test_only_the_agents_tools_that_the_selection_admits_are_found_however_well_others_fit(router: Router) -> None:
+    own = [Tool(list_channels, name=name, defer_loading=True) for name in ("getForecast", "create_refund")]
+    assert found(["do I need an umbrella, or the money back"], own[1:], router, k=1) == ["create_refund"]
+    blocked = Selection(block=("weather/*",))
+    assert "getForecast" not in found(["do I need an umbrella"], own, router, selection=blocked)
 
 
 def test_a_router_that_knows_none_of_the_tools_is_an_error_of_the_program(router: Router) -> None:
     with pytest.raises(SettingsInvalid, match="knows none of the 3 deferred tools, such as 'get_forecast'"):
         found(["rain"], deferred(), router)
-
-
-def test_the_selection_holds_for_a_search(router: Router) -> None:
-    own = [Tool(list_channels, name=name, defer_loading=True) for name in ("getForecast", "create_refund")]
-    blocked = Selection(block=("weather/*",))
-    assert "getForecast" not in found(["do I need an umbrella"], own, router, selection=blocked)
-
-
-def test_a_search_that_finds_nothing_is_told_so() -> None:
-    assert found(["xylophone"], deferred(), encoder=None) == ["nothing"]
 
 
 def test_tools_that_change_between_runs_are_read_anew() -> None:

@@ -1,4 +1,4 @@
-"""A FastMCP server of a support desk: the tools that the tests search. As a program it serves them over stdio."""
+"""A FastMCP server of a support desk: the tools that the tests search."""
 
 from fastmcp import FastMCP
 
@@ -32,7 +32,3 @@ def desk() -> FastMCP:
     for function in FUNCTIONS:
         server.tool(function)
     return server
-
-
-if __name__ == "__main__":
-    desk().run(show_banner=False)

@@ -19,7 +19,6 @@ from fastmcp.server.auth import require_scopes
 from fastmcp.server.auth.providers.jwt import StaticTokenVerifier
 from fastmcp.server.middleware import Middleware
 from fastmcp.tools.base import Tool
-from mcp_types import TextContent
 
 from router import Router
 from router.adapters.fastmcp import RouterSearch, catalog
@@ -81,32 +80,25 @@ def test_the_server_lists_the_search_the_call_tool_and_those_that_stay_visible()
     assert "page_oncall" not in names(searched(server, "page the engineer on call"))
 
 
-def test_a_search_finds_what_a_router_over_the_same_tools_finds(server: FastMCP) -> None:
-    with Router.from_tools(desk_server.FUNCTIONS, encoder=None) as router:
-        for request in (MONEY["request"], "will it rain", "wake the engineer up", "which invoices does Ada have"):
-            assert names(searched(server, request)) == list(router.route(request, k=5).ids)
-
-
 def test_a_model_reads_one_line_for_each_tool_and_programs_read_json(server: FastMCP) -> None:
     found = with_client(server, lambda client: client.call_tool("search_tools", MONEY))
-    (text,) = found.content
-    assert isinstance(text, TextContent)
     line = (
         "refund_charge(charge: string, amount?: integer|null) — "
         "Give a customer the money of a charge back, all of it or a part."
     )
-    assert text.text.splitlines()[0] == line
+    assert found.content[0].text.splitlines()[0] == line
     assert found.structured_content["tools"][0] == {"name": "refund_charge", "signature": line}
     assert not found.structured_content["none_fits"]
+    with Router.from_tools(desk_server.FUNCTIONS, encoder=None) as router:
+        assert names(found.structured_content) == list(router.route(MONEY["request"], k=5).ids)
 
 
 def test_in_full_detail_a_tool_comes_with_the_schema_that_the_server_has() -> None:
     server = desk()
     server.add_transform(RouterSearch(encoder=None, detail="full", max_results=1))
     (row,) = searched(server, MONEY["request"])["tools"]
-    (own,) = [tool for tool in with_client(desk(), lambda client: client.list_tools()) if tool.name == "refund_charge"]
-    assert row["description"] == own.description
-    assert row["inputSchema"]["properties"].keys() == own.input_schema["properties"].keys()
+    assert row["description"] == desk_server.refund_charge.__doc__
+    assert row["inputSchema"]["properties"].keys() == {"charge", "amount"}
     assert row["inputSchema"]["required"] == ["charge"]
 
 
@@ -121,12 +113,9 @@ def test_where_most_likely_none_fits_the_first_line_says_so() -> None:
         routed = router.route("forecast", detail="signature")
     doubtful = replace(routed, fits=0.07, none_fits=True, calibrated=True)
     result = search_result(doubtful, {"get_forecast": Tool.from_function(desk_server.get_forecast)})
-    (text,) = result.content
-    assert isinstance(text, TextContent)
-    first, nearest = text.text.splitlines()
-    assert first == (
-        "Most likely no tool fits this request (probability that one does: 0.07). Below is what comes closest."
-    )
+    content: Any = result.content
+    first, nearest = content[0].text.splitlines()
+    assert first.startswith("Most likely no tool fits this request (probability that one does: 0.07). Below")
     assert nearest.startswith("get_forecast(city: string)")
     assert result.structured_content is not None and result.structured_content["none_fits"]
 
@@ -171,7 +160,7 @@ def test_a_call_takes_fastmcps_own_way_with_its_middleware_and_its_check_of_argu
     assert called[:2] == ["call_tool", "refund_charge"]
 
 
-def test_a_search_follows_tools_that_are_added_changed_and_removed(server: FastMCP) -> None:
+def test_a_search_follows_tools_that_are_added_changed_disabled_and_removed(server: FastMCP) -> None:
     assert names(searched(server, "book a ferry to Texel")) == []
 
     def book_ferry(harbour: str) -> str:
@@ -185,50 +174,21 @@ def test_a_search_follows_tools_that_are_added_changed_and_removed(server: FastM
     server.tool(book_ferry)
     (row, *_) = searched(server, "reserve a seat on the night train")["tools"]
     assert row["signature"] == "book_ferry(harbour: string) — Reserve a seat on the night train."
-    server.local_provider.remove_tool("book_ferry")
+    server.disable(names={"book_ferry"})
     assert "book_ferry" not in names(searched(server, "reserve a seat on the night train"))
-
-
-def test_a_disabled_tool_is_neither_found_nor_called(server: FastMCP) -> None:
-    assert "refund_charge" in names(searched(server, MONEY["request"]))
-    server.disable(names={"refund_charge"})
-    assert "refund_charge" not in names(searched(server, MONEY["request"]))
-    call = {"name": "refund_charge", "arguments": {"charge": "ch_1"}}
+    call = {"name": "book_ferry", "arguments": {"harbour": "Texel"}}
     assert with_client(server, lambda client: client.call_tool("call_tool", call, raise_on_error=False)).is_error
 
 
-def test_over_http_a_caller_finds_and_calls_what_its_token_allows_alone() -> None:
-    tokens = {
-        "reader-token": {"client_id": "reader", "scopes": ["read"]},
-        "admin-token": {"client_id": "admin", "scopes": ["read", "money"]},
+def test_over_http_a_caller_finds_and_calls_what_it_may_see_alone() -> None:
+    """By its token, and by what it hid from itself in its session, also when another's search has indexed the tool."""
+    tokens: dict[str, dict[str, Any]] = {
+        name: {"client_id": name, "scopes": ["money"] if name != "reader" else []}
+        for name in ("reader", "ada", "grace")
     }
     server = FastMCP("desk", auth=StaticTokenVerifier(tokens))
     server.tool(desk_server.list_invoices)
     server.tool(desk_server.refund_charge, auth=require_scopes("money"))
-    server.add_transform(RouterSearch(encoder=None))
-    call = {"name": "refund_charge", "arguments": {"charge": "ch_1"}}
-
-    async def run() -> None:
-        async with over_http(server) as url:
-            for _ in range(2):  # also when the other's search has indexed the tool
-                async with Client(url, auth="admin-token") as admin, Client(url, auth="reader-token") as reader:
-                    found = await admin.call_tool("search_tools", MONEY)
-                    assert names(found.structured_content)[0] == "refund_charge"
-                    assert (await admin.call_tool("call_tool", call)).data == "refunded ch_1: all"
-                    found = await reader.call_tool("search_tools", MONEY)
-                    assert "refund" not in str(found)
-                    assert (await reader.call_tool("call_tool", call, raise_on_error=False)).is_error
-
-    asyncio.run(run())
-
-
-def test_what_a_caller_hides_from_itself_is_hidden_from_its_searches_alone() -> None:
-    tokens: dict[str, dict[str, Any]] = {
-        f"token-of-{name}": {"client_id": name, "scopes": []} for name in ("ada", "grace")
-    }
-    server = FastMCP("desk", auth=StaticTokenVerifier(tokens))
-    server.tool(desk_server.refund_charge)
-    server.tool(desk_server.list_invoices)
 
     @server.tool
     async def hide(name: str, ctx: Context) -> str:
@@ -237,13 +197,21 @@ def test_what_a_caller_hides_from_itself_is_hidden_from_its_searches_alone() -> 
         return name
 
     server.add_transform(RouterSearch(encoder=None))
+    call = {"name": "refund_charge", "arguments": {"charge": "ch_1"}}
 
     async def run() -> None:
         async with (
             over_http(server) as url,
-            Client(url, auth="token-of-ada") as ada,
-            Client(url, auth="token-of-grace") as grace,
+            Client(url, auth="ada") as ada,
+            Client(url, auth="grace") as grace,
+            Client(url, auth="reader") as reader,
         ):
+            for _ in range(2):
+                found = await ada.call_tool("search_tools", MONEY)
+                assert names(found.structured_content)[0] == "refund_charge"
+                assert "refund" not in str(await reader.call_tool("search_tools", MONEY))
+            assert (await ada.call_tool("call_tool", call)).data == "refunded ch_1: all"
+            assert (await reader.call_tool("call_tool", call, raise_on_error=False)).is_error
             await ada.call_tool("call_tool", {"name": "hide", "arguments": {"name": "refund_charge"}})
             assert "refund_charge" not in names((await ada.call_tool("search_tools", MONEY)).structured_content)
             assert "refund_charge" in names((await grace.call_tool("search_tools", MONEY)).structured_content)

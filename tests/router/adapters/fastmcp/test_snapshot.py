@@ -1,7 +1,7 @@
 """A FastMCP server whose search uses a snapshot that was built of it: phrases count, whatever else it serves."""
 
+import asyncio
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,19 +15,18 @@ from router import Router, SettingsInvalid
 from router.adapters.fastmcp import RouterSearch
 from tests.router.adapters.fastmcp.desk_server import desk
 from tests.router.adapters.fastmcp.test_search import names, searched
-from tests.support.places import ROOT
 
-SERVER = ROOT / "tests" / "router" / "adapters" / "fastmcp" / "desk_server.py"
 PHRASES = ["they want their cash again", "make good for the double payment"]
 
 
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A snapshot of the desk, listed over MCP, with phrases for one tool."""
+    """A snapshot of the desk, as it lists its tools, with phrases for one of them."""
     folder = tmp_path_factory.mktemp("catalogs") / "desk"
     folder.mkdir()
-    source = f'[[source]]\ncommand = {json.dumps([sys.executable, str(SERVER)])}\nprovider = "desk"\n'
-    text = f'{source}[enrichment]\nexpansions = "expansions.jsonl"\n'
+    listed = [tool.to_mcp_tool().model_dump(mode="json", by_alias=True) for tool in asyncio.run(desk().list_tools())]
+    (folder / "tools.json").write_text(json.dumps({"tools": listed}), encoding="utf-8")
+    text = '[[source]]\npath = "tools.json"\nprovider = "desk"\n[enrichment]\nexpansions = "expansions.jsonl"\n'
     (folder / "catalog.toml").write_text(text, encoding="utf-8")
     row = {"id": "desk/refund_charge", "when_to_use": "Somebody gets money back.", "user_phrases": PHRASES}
     row |= {"synonyms": [], "related_concepts": [], "task_categories": []}
