@@ -73,14 +73,6 @@ def test_a_build_publishes_into_the_bucket_and_finds_it_unchanged_from_another_m
     assert (planned.serving, planned.new) == (first.snapshot.name, 0)
 
 
-@pytest.mark.nightly
-def test_the_second_snapshot_sends_only_what_is_new(build_into: Callable[..., BuildReport], proxy: FaultyProxy) -> None:
-    build_into()
-    assert build_into(more="lend_a_bicycle").outcome == "published"
-    sent = {key: count for key, count in proxy.plan.uploads().items() if "/files/" in key}
-    assert len(sent) > 20 and set(sent.values()) == {1}
-
-
 def test_a_bucket_that_cannot_be_reached_or_written_stops_the_build_before_anything_is_read(
     build_into: Callable[..., BuildReport], tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,23 +126,6 @@ def test_a_build_does_not_publish_over_what_another_has_published_since_it_began
     numbers = [stored.order[0] for stored in store.snapshots()]
     assert report.snapshot.name in {stored.name for stored in store.snapshots()} and len({*numbers}) == len(numbers)
     assert build_into("one", more="water_the_plants").outcome == "published"
-
-
-@pytest.mark.nightly
-def test_a_build_that_waited_for_another_compares_with_what_that_one_published(
-    build_into: Callable[..., BuildReport],
-) -> None:
-    open_ledger = Ledger.open
-    patched = pytest.MonkeyPatch()
-
-    def open_late(*arguments: Any, **options: Any) -> Any:
-        patched.undo()
-        build_into("two", more="water_the_plants")
-        return open_ledger(*arguments, **options)
-
-    build_into("one")
-    patched.setattr(Ledger, "open", open_late)
-    assert build_into("one", more="lend_a_bicycle").outcome == "published"
 
 
 @pytest.mark.nightly

@@ -16,8 +16,8 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.execution import DirectExecution
 from pipeline.settings import load
 from router.contract import Manifest
-from router.store import SnapshotStore, decisions
-from tests.pipeline.enrichment.batch_server import BatchServer, Course
+from router.store import SnapshotStore
+from tests.pipeline.enrichment.batch_server import BatchServer
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, error, row, tool_of
 from tests.support.quick import QUICK
 from tests.support.rows import write_rows
@@ -154,17 +154,6 @@ def test_a_stage_is_tried_again_before_earlier_answers_serve(office: Office) -> 
 
 
 @pytest.mark.nightly
-def test_a_rollback_lasts_though_the_expansions_have_become_stale(office: Office) -> None:
-    with ModelServer() as server:
-        office.write(changed=2)
-        left = office.night(server)
-        decisions.rollback(SnapshotStore(office.workspace, "office"))
-        report = office.night(server, model="gpt-6", base_url=_NOBODY)
-    assert (report.outcome, len(report.stale_expansions)) == ("held", _TOOLS)
-    assert f"that of {left.snapshot.name}, which was rolled back from" in report.held[0]
-
-
-@pytest.mark.nightly
 def test_a_new_model_within_a_budget_keeps_what_the_old_one_wrote(office: Office) -> None:
     with ModelServer() as server:
         for left in (15, 0):
@@ -204,17 +193,6 @@ def test_a_new_answer_that_the_checks_refuse_leaves_the_one_before(office: Offic
     assert [failure.kind for failure in report.failures] == ["rejected"] * 3
     # No fault of the night: asked again, the model would say the same.
     assert (len(report.stale_expansions), report.degraded, report.held) == (3, (), ())
-
-
-@pytest.mark.nightly
-def test_a_batch_that_is_not_ready_leaves_the_answer_before(office: Office) -> None:
-    office.write(changed=2)
-    with BatchServer(courses=[Course(["in_progress"])]) as server:
-        waiting = office.night(server, batch={"wait_s": 0.0, "poll_s": 0.001})
-        server.proceed("completed")
-        collected = office.night(server)
-    assert _stale(waiting) == {"tool_00": ("record",), "tool_01": ("record",)}
-    assert (waiting.generators, collected.stale_expansions, len(server.batches)) == ({"openai": _TOOLS}, {}, 1)
 
 
 def test_giving_up_the_model_is_held_back_with_its_cause(office: Office) -> None:

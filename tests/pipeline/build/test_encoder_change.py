@@ -20,7 +20,6 @@ from router.encoding.export import describe_model
 from router.encoding.export.cache import CACHE_VARIABLE
 from tests.support.notes import Notes
 from tests.support.once import made_once
-from tests.support.publishing import sign
 from tests.support.small_encoder import save
 
 _TOOLS, _PHRASES = 20, 6
@@ -127,25 +126,6 @@ def test_the_old_snapshot_opens_and_answers_where_its_encoder_is_gone(moved: Pat
     assert old.route("thing 3 please").tools and new.route("thing 3 please").tools
     vectors = [np.load(store / router.manifest.snapshot / "vectors.npy") for router in (old, new)]
     assert vectors[0].shape == vectors[1].shape and not np.array_equal(*vectors)
-
-
-@pytest.mark.nightly
-def test_a_build_replaces_a_snapshot_whose_encoder_this_machine_does_not_have(moved: Path, told: Any) -> None:
-    store = moved / "ws" / "snapshots" / "shop"
-    shutil.rmtree(store / Path(told["after"]["snapshot"]).name)
-    (store / "CURRENT").write_text(Path(told["before"]["snapshot"]).name, encoding="utf-8")
-    report = run(moved, "second", "ws")
-    assert report.outcome == "published" and report.encoder_before is not None
-    assert report.encoder_before.model == "first"
-    assert Router.open(store).manifest.content_hash == Manifest.read(Path(told["alone"]["snapshot"])).content_hash
-
-
-@pytest.mark.nightly
-def test_a_snapshot_that_does_not_say_how_its_encoder_was_chosen_opens(moved: Path, told: Any) -> None:
-    folder = moved / "ws" / "snapshots" / "shop" / Path(told["before"]["snapshot"]).name
-    sign(folder, lambda raw: raw.pop("preferred_encoder"))
-    router = Router.open(folder)
-    assert router.manifest.preferred_encoder is None and router.route("thing 3 please").tools
 
 
 def test_a_manifest_tells_what_auto_would_have_preferred_and_no_path(tmp_path: Path, snapshot: Path) -> None:

@@ -17,7 +17,6 @@ from pipeline.build.report import BuildReport
 from pipeline.ledger import LEDGER_FILE
 from pipeline.ledger.checking import check
 from pipeline.ledger.compaction import compact
-from pipeline.ledger.maintenance import restore_from_snapshots
 from pipeline.settings import load
 from router.contract import CATALOG_DB
 from tests.pipeline.enrichment.model_server import COST, ModelServer
@@ -131,21 +130,6 @@ def test_a_lost_ledger_comes_back_from_the_snapshots_with_answers_costs_runs_and
     assert check(workspace).problems == ()
 
 
-@pytest.mark.nightly
-def test_after_that_a_changed_tool_alone_is_asked_about_and_embedded(
-    run: Any, shop: Path, workspace: Path, tmp_path: Path
-) -> None:
-    catalog = shutil.copytree(shop, tmp_path / "shop")
-    text = (catalog / "tools.jsonl").read_text(encoding="utf-8")
-    (catalog / "tools.jsonl").write_text(text.replace("Pays bill a.", "Pays the bill of a shop."), encoding="utf-8")
-    known = shutil.copytree(workspace, tmp_path / "known")
-    forget(workspace)
-    lost, asked = run(catalog, workspace)
-    kept, asked_of_known = run(catalog, known)
-    assert asked == asked_of_known > 0
-    assert lost.embedded == kept.embedded > 0
-
-
 def test_a_lost_ledger_comes_back_from_the_copy_and_what_it_lacks_from_the_snapshots(
     run: Any, shop: Path, workspace: Path
 ) -> None:
@@ -168,16 +152,6 @@ def test_a_snapshot_of_an_earlier_version_gives_its_answers_as_the_checks_left_t
     report, asked = run(shop, tmp_path, contrast=False)
     assert (asked, report.reused) == (0, 6)
     assert "6 answers are there only as the checks left them" in report.degraded[0]
-
-
-@pytest.mark.nightly
-def test_the_command_fills_a_ledger_and_keeps_the_one_before(workspace: Path) -> None:
-    with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:
-        connection.execute("DELETE FROM expansions")
-    done = restore_from_snapshots(workspace)
-    assert done.from_snapshots is not None and done.from_snapshots.answers == 12
-    assert len(rows(workspace, _ANSWERS)) == 12
-    assert done.replaced is not None and done.replaced.name == f"{LEDGER_FILE}.replaced-1"
 
 
 @pytest.mark.nightly

@@ -16,7 +16,6 @@ from pipeline.settings import load
 from router.errors import SnapshotInvalid
 from router.snapshot.store import local
 from router.store import SnapshotStore, decisions
-from tests.support.publishing import sign
 from tests.support.quick import QUICK
 
 Night = Callable[..., BuildReport]
@@ -89,18 +88,6 @@ def test_a_forced_build_of_content_that_was_left_is_held(night: Night, store: Sn
     assert store.current() == good.snapshot.name
 
 
-@pytest.mark.nightly
-def test_content_whose_snapshot_was_removed_is_written_once_and_held(night: Night, store: SnapshotStore) -> None:
-    night("Returns charges.")
-    bad = night("Deletes charges.")
-    decisions.rollback(store)
-    shutil.rmtree(bad.snapshot)
-    written, again = night(), night()
-    assert written.outcome == again.outcome == "held" and written.snapshot == again.snapshot
-    decisions.use(store, written.snapshot.name)
-    assert night().outcome == "unchanged"
-
-
 def test_builds_under_a_pin_are_written_once_and_held_and_a_damaged_state_stops_them(
     night: Night, store: SnapshotStore
 ) -> None:
@@ -136,14 +123,3 @@ def test_three_nights_with_a_wrong_clock_push_nothing_out(
     assert store.newest() == nights[-1]
     assert decisions.rollback(store) == nights[-2]
     assert decisions.rollback(store) == nights[-3]
-
-
-@pytest.mark.nightly
-def test_snapshots_without_a_number_are_older_than_those_with_one(night: Night, store: SnapshotStore) -> None:
-    old = night("Returns charges.").snapshot
-    sign(old, lambda raw: (raw.pop("sequence"), raw.pop("inputs_hash")))
-    (store.folder / "state.json").unlink()
-    assert night().outcome == "unchanged"
-    new = night("Returns charges, oldest first.").snapshot
-    assert [(stored.name, stored.order[0]) for stored in store.snapshots()] == [(new.name, 1), (old.name, 0)]
-    assert decisions.rollback(store) == old.name

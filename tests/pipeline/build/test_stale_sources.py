@@ -14,7 +14,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.plan import plan
 from pipeline.build.report import BuildReport
-from pipeline.errors import RunAborted, Unavailable
+from pipeline.errors import Unavailable
 from pipeline.ledger import LEDGER_FILE
 from pipeline.settings import CatalogSettings, load
 from router.contract import Manifest
@@ -212,26 +212,6 @@ def test_a_build_that_was_killed_before_it_accepted_its_reads_has_not_forgotten_
     shop.answer("", 503)
     later = shop.build()
     assert (later.outcome, later.snapshot, later.stale_sources[0].tools) == ("unchanged", report.snapshot, 6)
-
-
-@pytest.mark.nightly
-def test_sources_of_one_program_are_told_apart(unread: Shop) -> None:
-    for name in ("one", "two"):
-        (unread.folder / f"{name}.json").write_text(_tools(name), encoding="utf-8")
-    commands = "".join(f'[[source]]\ncommand = ["cat", "{n}.json"]\nformat = "function"\n' for n in ("one", "two"))
-    (unread.folder / "catalog.toml").write_text(commands, encoding="utf-8")
-    first = unread.build()
-    (unread.folder / "one.json").unlink()
-    report = unread.build()
-    assert (report.outcome, report.snapshot) == ("unchanged", first.snapshot)
-
-
-@pytest.mark.nightly
-def test_a_source_that_only_an_experiment_has_read_has_nothing_to_keep(unread: Shop) -> None:
-    build(unread.settings(), workspace=unread.workspace, area="evaluations")
-    unread.answer("", 503)
-    with pytest.raises(RunAborted, match="answered 503"):
-        unread.build()
 
 
 def test_what_is_kept_holds_no_secret_and_grows_only_with_what_changes(shop: Shop) -> None:

@@ -21,15 +21,24 @@ def _ids(catalog: Catalog) -> list[str]:
     return [record.tool_id for record in catalog.records]
 
 
-def test_records_are_sorted_by_id_whatever_their_order() -> None:
-    assert _ids(_catalog(("c", {}), ("a", {}), ("b", {"provider": "a"}), ("B", {}))) == ["B", "a", "a/b", "c"]
+@pytest.mark.parametrize(
+    ("tools", "ids"),
+    [
+        ([("c", {}), ("a", {}), ("b", {"provider": "a"}), ("B", {})], ["B", "a", "a/b", "c"]),
+        ([("send mail", {}), ("send-mail", {}), ("send/mail", {})], ["send-mail", "send-mail~2", "send-mail~3"]),
+        ([("a", {"id": "1"}), ("a", {"id": "2"})], ["1"]),
+        ([("send", {"provider": "gmail"}), ("send", {"provider": "outlook"})], ["gmail/send", "outlook/send"]),
+        ([], []),
+    ],
+    ids=["sorted", "made equal by the id", "a duplicate under another id", "two providers", "nothing"],
+)
+def test_the_ids_of_a_catalog_are_sorted_and_each_is_there_once(
+    tools: list[tuple[str, dict[str, Any]]], ids: list[str]
+) -> None:
+    assert _ids(_catalog(*tools)) == ids
 
 
-def test_nothing_makes_an_empty_catalog() -> None:
-    assert catalog_records([]) == Catalog((), {}, ())
-
-
-def test_other_tools_of_one_id_are_numbered_in_source_order() -> None:
+def test_other_tools_of_one_id_are_numbered_in_source_order_and_a_number_that_is_taken_is_skipped() -> None:
     catalog = _catalog(*(("send", {"description": text}) for text in ("First.", "Second.", "Third.")))
     assert {r.tool_id: r.description for r in catalog.records} == {
         "send": "First.",
@@ -40,80 +49,57 @@ def test_other_tools_of_one_id_are_numbered_in_source_order() -> None:
         Notice("send~2", "renamed", "the id send was taken", Origin("tools.json", "/1")),
         Notice("send~3", "renamed", "the id send was taken", Origin("tools.json", "/2")),
     )
+    assert catalog.hashes == {record.tool_id: record_hash(record) for record in catalog.records}
+    assert len(set(catalog.hashes.values())) == 3
+    taken = _catalog(("a", {"id": "x~2"}), ("b", {"id": "x"}), ("c", {"id": "x"}))
+    assert {r.tool_id: r.name for r in taken.records} == {"x~2": "a", "x": "b", "x~3": "c"}
 
 
-def test_names_that_only_an_id_makes_equal_are_numbered() -> None:
-    assert _ids(_catalog(("send mail", {}), ("send-mail", {}), ("send/mail", {}))) == [
-        "send-mail",
-        "send-mail~2",
-        "send-mail~3",
-    ]
-
-
-def test_a_number_that_a_source_took_itself_is_skipped() -> None:
-    catalog = _catalog(("a", {"id": "x~2"}), ("b", {"id": "x"}), ("c", {"id": "x"}))
-    assert {r.tool_id: r.name for r in catalog.records} == {"x~2": "a", "x": "b", "x~3": "c"}
-
-
-def test_an_exact_duplicate_is_merged_into_the_first() -> None:
+def test_an_exact_duplicate_is_merged_into_the_first_of_its_content() -> None:
     catalog = _catalog(("send", {"provider": "mail"}), ("list", {}), ("send", {"provider": "mail"}))
     assert _ids(catalog) == ["list", "mail/send"]
     assert catalog.records[1].origin.pointer == "/0"
     message = "mail/send is an exact duplicate"
     assert catalog.notices == (Notice("mail/send", "merged", message, Origin("tools.json", "/2")),)
+    renamed = _catalog(("a", {}), ("a", {"description": "Other."}), ("a", {"description": "Other."}))
+    assert _ids(renamed) == ["a", "a~2"]
+    assert [(n.kind, n.tool_id) for n in renamed.notices] == [("renamed", "a~2"), ("merged", "a~2")]
 
 
-def test_a_duplicate_of_a_renamed_tool_is_merged_into_that() -> None:
-    catalog = _catalog(("a", {}), ("a", {"description": "Other."}), ("a", {"description": "Other."}))
-    assert _ids(catalog) == ["a", "a~2"]
-    assert [(n.kind, n.tool_id) for n in catalog.notices] == [("renamed", "a~2"), ("merged", "a~2")]
-
-
-def test_a_duplicate_under_another_id_of_its_own_is_merged() -> None:
-    assert _ids(_catalog(("a", {"id": "1"}), ("a", {"id": "2"}))) == ["1"]
-
-
-def test_the_same_tool_of_two_providers_is_two_tools() -> None:
-    catalog = _catalog(("send", {"provider": "gmail"}), ("send", {"provider": "outlook"}))
-    assert _ids(catalog) == ["gmail/send", "outlook/send"]
-    assert catalog.notices == ()
-
-
-@pytest.mark.parametrize("description", ["", " \n"])
-def test_a_tool_without_description_is_kept_and_noticed_as_thin(description: str) -> None:
-    catalog = _catalog(("a", {"description": description}))
+@pytest.mark.parametrize(
+    ("fields", "notices"),
+    [
+        ({"description": " \n"}, [("thin", "it has no description")]),
+        ({"notices": ("x is open", "y is open", "x is open")}, [("open", "x is open"), ("open", "y is open")]),
+        ({"description": "지하철 도착 정보 조회"}, [("unread", "not English (Hangul letters)")]),
+        ({"description": "Books a table."}, []),
+    ],
+)
+def test_what_an_operator_should_know_of_a_tool_is_noticed_once_and_counted(
+    fields: dict[str, Any], notices: list[tuple[str, str]]
+) -> None:
+    catalog = _catalog(("a", fields))
     assert _ids(catalog) == ["a"]
-    assert catalog.notices == (Notice("a", "thin", "it has no description", Origin("tools.json", "/0")),)
+    for notice, (kind, message) in zip(catalog.notices, notices, strict=True):
+        assert (notice.tool_id, notice.kind, notice.origin.pointer) == ("a", kind, "/0") and message in notice.message
+    counts = {kind: [one for one, _ in notices].count(kind) for kind in NOTICES}
+    assert {kind: catalog.count(kind) for kind in NOTICES} == counts
+    assert catalog.unread == ({"a"} if counts["unread"] else set())
 
 
-def test_each_open_reference_is_noticed_once() -> None:
-    catalog = _catalog(("a", {"notices": ("x is left open", "y is left open", "x is left open")}))
-    assert [(n.kind, n.message) for n in catalog.notices] == [("open", "x is left open"), ("open", "y is left open")]
+BASE: dict[str, Any] = {"input_schema": {"type": "object", "properties": {}}, "annotations": {"readOnlyHint": True}}
 
 
-def test_notices_are_counted_by_kind() -> None:
-    catalog = _catalog(("a", {}), ("a", {}), ("a", {"description": ""}), ("b", {"description": ""}))
-    assert {kind: catalog.count(kind) for kind in NOTICES} == {
-        "merged": 1,
-        "renamed": 1,
-        "thin": 2,
-        "unread": 0,
-        "open": 0,
-    }
-
-
-def test_the_catalogs_hashes_are_those_of_its_records() -> None:
-    catalog = _catalog(("a", {}), ("a", {"description": "Other."}), ("b", {}))
-    assert catalog.hashes == {record.tool_id: record_hash(record) for record in catalog.records}
-    assert len(set(catalog.hashes.values())) == 3
-
-
-BASE: dict[str, Any] = {"input_schema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
-
-
-@pytest.mark.parametrize("change", [{"origin": Origin("elsewhere.json", "/9")}, {"tool_id": "elsewhere/x~2"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"origin": Origin("elsewhere.json", "/9")},
+        {"tool_id": "elsewhere/x~2"},
+        {"input_schema": dict(reversed(BASE["input_schema"].items()))},
+    ],
+)
 def test_a_records_hash_ignores_where_it_came_from_and_what_it_is_called_here(change: dict[str, Any]) -> None:
-    assert record_hash(make_record(**BASE, **change)) == record_hash(make_record(**BASE))
+    assert record_hash(make_record(**{**BASE, **change})) == record_hash(make_record(**BASE))
 
 
 @pytest.mark.parametrize(
@@ -132,16 +118,3 @@ def test_a_records_hash_ignores_where_it_came_from_and_what_it_is_called_here(ch
 )
 def test_a_records_hash_changes_with_what_a_tool_is(change: dict[str, Any]) -> None:
     assert record_hash(make_record(**{**BASE, **change})) != record_hash(make_record(**BASE))
-
-
-def test_a_records_hash_ignores_the_order_of_keys() -> None:
-    first = make_record(input_schema={"type": "object", "properties": {}})
-    second = make_record(input_schema={"properties": {}, "type": "object"})
-    assert record_hash(first) == record_hash(second)
-
-
-def test_a_description_in_another_language_is_told() -> None:
-    catalog = _catalog(("a", {"description": "지하철 도착 정보 조회"}), ("b", {"description": "Books a table."}))
-    assert [(notice.tool_id, notice.kind) for notice in catalog.notices] == [("a", "unread")]
-    assert "not English (Hangul letters)" in catalog.notices[0].message
-    assert catalog.unread == {"a"}
