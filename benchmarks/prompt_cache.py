@@ -18,29 +18,26 @@ those before; the figures are means of theirs.
 
 import argparse
 import json
-import random
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from benchmarks.support.dialogues import CACHED, TURNS, Dialogue, common, drawn
 from benchmarks.support.measuring import DATA, about, report
 from pipeline.tokens import TokenCounter
 from router import Router
 from router.dialogue.stable_selection import StableSelection
-from router.evaluation import Judgement, judgements_of, read_judgements
+from router.evaluation import read_judgements
 from router.provider_formats import Form, render
 from router.record import ToolRecord
 
 DIALOGUE = DATA / "dialogue" / "support_day.jsonl"
-K, TURNS, DRAWN = 8, 20, 12
+K, DRAWN = 8, 12
 CAPACITIES, CALLED = (16, 24, 32, 64), 2
 LONGER = (24, 2 * K, 8)  # capacity, keep_within, keep_called
 MESSAGES = 3  # of a request, the latest among them
-CACHED = 0.1  # what a token from the cache costs: a tenth at Anthropic, a half to a tenth at OpenAI
 
-Dialogue = Sequence[Judgement]
 Turns = Iterator[Sequence[ToolRecord]]
 
 
@@ -82,7 +79,7 @@ def figures(turns: Turns, dialogue: Dialogue, count: Callable[[str], int]) -> di
     for records, judgement in zip(turns, dialogue, strict=True):
         text = json.dumps(render(records, Form.OPENAI, cap=None).tools, separators=(",", ":"), ensure_ascii=False)
         tokens += count(text)
-        prefix += count(_common(before, text))
+        prefix += count(common(before, text))
         tools += len(records)
         same += text == before
         missed += len(judgement.required.difference(record.tool_id for record in records))
@@ -98,32 +95,9 @@ def figures(turns: Turns, dialogue: Dialogue, count: Callable[[str], int]) -> di
     }
 
 
-def draw(router: Router, judgements: Sequence[Judgement], seed: int) -> Dialogue:
-    """A dialogue of judged requests, two to four on one provider; one in three times on one of those before."""
-    chance = random.Random(seed)
-    by_provider: defaultdict[str, list[Judgement]] = defaultdict(list)
-    for judgement in judgements:
-        for tool_id in sorted(judgement.required):
-            record = router.record(tool_id)
-            assert record, f"{judgement.request}: there is no tool {tool_id}"
-            by_provider[record.provider or ""].append(judgement)
-    drawn: list[Judgement] = []
-    visited: list[str] = []
-    while len(drawn) < TURNS:
-        visited.append(chance.choice(visited if visited and chance.random() < 1 / 3 else sorted(by_provider)))
-        drawn += [chance.choice(by_provider[visited[-1]]) for _ in range(chance.randint(2, 4))]
-    return drawn[:TURNS]
-
-
 def _messages(dialogue: Dialogue) -> Iterator[list[str]]:
     said = [judgement.request for judgement in dialogue]
     return (said[max(turn - MESSAGES, 0) : turn] for turn in range(1, len(said) + 1))
-
-
-def _common(before: str, now: str) -> str:
-    """What both begin with."""
-    length = next((place for place, pair in enumerate(zip(before, now, strict=False)) if pair[0] != pair[1]), None)
-    return now[: min(len(before), len(now)) if length is None else length]
 
 
 def main() -> None:
@@ -139,10 +113,7 @@ def main() -> None:
     counter = TokenCounter()
     with Router.open(asked.snapshot) as router:
         if asked.judged:
-            file = judgements_of(asked.judged)
-            assert file, f"{asked.judged} holds no judged requests"
-            judged = [judgement for judgement in read_judgements(file) if judgement.required]
-            dialogues = [draw(router, judged, seed) for seed in range(DRAWN)]
+            dialogues = drawn(router, asked.judged, DRAWN)
         measured = measure(router, dialogues, counter.length)
     title = f"{len(dialogues)} dialogues of {TURNS} turns, tokens by {counter.name}"
     report(title, found, measured, asked.json, asked.against)

@@ -1,12 +1,10 @@
 """Measure requests a second: `python -m benchmarks.throughput SNAPSHOT [--requests FILE] [--against STORED]`.
 
-One router, ten tools each, explained, every record read. By recipe: one thread and two, `route_many`, `route_async`
-with the event loop's longest pause, and the request cache with every request in it; the cache is off for the others.
-The ways take turns, round by round, so that what else the machine does falls on all of them alike; `of one thread` is
-the median over rounds. `cores` is CPU time over wall time: two threads that get no 2 cores say little.
+One router, ten tools each, explained, every record read, the request cache off. By recipe: one thread and two, and
+`route_many`. The ways take turns, round by round, so that what else the machine does falls on all alike; `of one
+thread` is the median over rounds. `cores` is CPU time over wall time: two threads that get no 2 cores say little.
 """
 
-import asyncio
 import itertools
 import statistics
 import threading
@@ -20,8 +18,6 @@ from benchmarks.support.timed_requests import read_whole, requests_of, timing_ar
 from router import Router
 
 MANY = 64  # requests of one route_many
-IN_FLIGHT = 16  # requests that the event loop waits for at once
-TICK = 0.001
 Way = Callable[[float], int]
 
 
@@ -30,7 +26,6 @@ class Asked:
 
     def __init__(self, router: Router, requests: Sequence[str], recipe: str) -> None:
         self.router, self.requests, self.recipe = router, requests, recipe
-        self.longest_pause = 0.0
 
     def one_by_one(self, until: float, start: int = 0) -> int:
         """Ask one request after the other until a time of `time.perf_counter`."""
@@ -64,60 +59,31 @@ class Asked:
             answered += MANY
         return answered
 
-    def asynchronously(self, until: float) -> int:
-        """IN_FLIGHT requests at once from an event loop, which notes how late its ticks come meanwhile."""
-        return asyncio.run(self._asynchronously(until))
-
-    async def _asynchronously(self, until: float) -> int:
-        endless, answered = self._endless(0), 0
-
-        async def ask() -> None:
-            nonlocal answered
-            while time.perf_counter() < until:
-                read_whole(await self.router.route_async(next(endless), explain=True, recipe=self.recipe))
-                answered += 1
-
-        async def tick() -> None:
-            while (before := time.perf_counter()) < until:
-                await asyncio.sleep(TICK)
-                self.longest_pause = max(self.longest_pause, time.perf_counter() - before - TICK)
-
-        await asyncio.gather(tick(), *(ask() for _ in range(IN_FLIGHT)))
-        return answered
-
     def _endless(self, start: int) -> Iterator[str]:
         return itertools.islice(itertools.cycle(self.requests), start, None)
 
 
 def measure(snapshot: Path, requests: Sequence[str], recipe: str, seconds: float, rounds: int) -> dict[str, Any]:
     """Requests a second by way of asking: the median over rounds."""
-    with (
-        Router.open(snapshot) as router,
-        Router.open(snapshot, request_cache=10 * len(requests)) as caching,
-    ):
-        asked, from_cache = Asked(router, requests, recipe), Asked(caching, requests, recipe)
-        caching.route_many(requests, recipe=recipe)
+    with Router.open(snapshot) as router:
+        asked = Asked(router, requests, recipe)
         ways: dict[str, Way] = {
             "one thread": asked.one_by_one,
             "two threads": asked.on_threads,
             f"route_many of {MANY}": asked.many,
-            "route_async": asked.asynchronously,
-            "request cache, all known": from_cache.one_by_one,
         }
         for way in ways.values():
             way(time.perf_counter() + seconds / 10)
         taken = [{name: _rate(way, seconds) for name, way in ways.items()} for _ in range(rounds)]
-        figures: dict[str, Any] = {}
-        for name in ways:
-            rates, cores = zip(*(round_[name] for round_ in taken), strict=True)
-            ratios = [round_[name][0] / round_["one thread"][0] for round_ in taken]
-            figures[name] = {
-                "requests/s": round(statistics.median(rates), 1),
-                "of one thread": round(statistics.median(ratios), 3),
-                "cores": round(statistics.median(cores), 2),
-            }
-        figures["route_async"]["longest pause ms"] = round(1e3 * asked.longest_pause, 2)
-        figures["request cache, all known"]["hit rate"] = round(caching.cache.hit_rate, 3)
+    figures: dict[str, Any] = {}
+    for name in ways:
+        rates, cores = zip(*(round_[name] for round_ in taken), strict=True)
+        ratios = [round_[name][0] / round_["one thread"][0] for round_ in taken]
+        figures[name] = {
+            "requests/s": round(statistics.median(rates), 1),
+            "of one thread": round(statistics.median(ratios), 3),
+            "cores": round(statistics.median(cores), 2),
+        }
     return figures
 
 

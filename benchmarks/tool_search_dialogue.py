@@ -18,20 +18,19 @@ and numbers, then gives up. It calls what it needs and has, and answers. Hosted 
 import argparse
 import json
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any, Protocol
 
-from benchmarks.prompt_cache import CACHED, TURNS, draw
+from benchmarks.support.dialogues import CACHED, TURNS, common, drawn
 from benchmarks.support.hosted_search import Bm25Search, RegexSearch
 from benchmarks.support.measuring import about, report
 from pipeline.tokens import TokenCounter
 from router import Router, StableSelection, ToolRecord
 from router.adapters.openai_hosted import hosted_tools
 from router.adapters.openai_responses import ResponsesToolSearch
-from router.evaluation import Judgement, judgements_of, read_judgements
+from router.evaluation import Judgement
 from router.provider_formats import Detail, Form, render
 
 DIALOGUES, K, CAPACITY, MESSAGES = 12, 8, 24, 3
@@ -165,7 +164,7 @@ class Bill:
     def request(self, tools: Sequence[Any], items: Sequence[Any]) -> None:
         """Count a prompt, its tools first."""
         prompt = "".join(json.dumps(part, separators=(",", ":"), ensure_ascii=False) for part in (*tools, *items))
-        cached = max((self._count(_common(earlier, prompt)) for earlier in self._before), default=0)
+        cached = max((self._count(common(earlier, prompt)) for earlier in self._before), default=0)
         self.tokens += self._count(prompt)
         self.cached += cached // CACHE_STEP * CACHE_STEP if cached >= CACHE_LEAST else 0
         self.requests += 1
@@ -262,12 +261,6 @@ def measure(router: Router, dialogues: Sequence[Sequence[Judgement]], count: Cou
     return figures
 
 
-def _common(before: str, now: str) -> str:
-    """Return what both begin with."""
-    length = bisect_left(range(1, min(len(before), len(now)) + 1), True, key=lambda n: before[:n] != now[:n])
-    return now[:length]
-
-
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -277,12 +270,9 @@ def main() -> None:
     parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     asked = parser.parse_args()
     found = about(asked.snapshot)
-    file = judgements_of(asked.judged)
-    assert file, f"{asked.judged} holds no judged requests"
-    judged = [judgement for judgement in read_judgements(file) if judgement.required]
     counter = TokenCounter()
     with Router.open(asked.snapshot) as router:
-        figures = measure(router, [draw(router, judged, seed) for seed in range(DIALOGUES)], counter.length)
+        figures = measure(router, drawn(router, asked.judged, DIALOGUES), counter.length)
     title = f"{DIALOGUES} dialogues of {TURNS} turns, tokens by {counter.name}"
     report(title, {**found, "tokens": {"counter": counter.name}}, figures, asked.json, asked.against)
 

@@ -150,7 +150,7 @@ TOML_FILES: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "toml: selection": ("selection.toml", Selection.load),
     "toml: profiles": (
         "profiles.toml",
-        lambda file: ProfilesFile.load(file, {"MONITORING_TOKEN": "a-token-of-the-page"}),
+        lambda file: ProfilesFile.load(file, {"MONITORING_TOKEN": "token-of-the-page"}),
     ),
     "toml: keys": ("trusted.toml", read_keys_file),
     "toml: calls": ("calls.toml", lambda file: read_call_settings(file, {"STRIPE_KEY": "a-key-of-the-page"})),

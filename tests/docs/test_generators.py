@@ -8,6 +8,7 @@ import typer.main
 from docs.generators.pages import GENERATORS, REFERENCE
 from docs.generators.settings import SECTIONS, meanings_of
 from flows.cli.main import app
+from pipeline.settings.base import Section
 from pipeline.settings.catalog import CatalogSettings
 
 
@@ -28,7 +29,7 @@ def test_the_page_of_tables_says_what_each_column_means() -> None:
 def test_every_section_is_on_the_page_of_settings_and_every_field_says_what_it_means() -> None:
     sections = {name.strip("[]") for name in SECTIONS}
     assert set(CatalogSettings.model_fields) - {"name", "folder"} <= sections
-    documented = {**SECTIONS, "catalog": CatalogSettings}
+    documented: dict[str, type[Section]] = {**SECTIONS, "catalog": CatalogSettings}
     silent = {place: section.model_fields.keys() - meanings_of(section).keys() for place, section in documented.items()}
     assert {place: names for place, names in silent.items() if names} == {}
 

@@ -8,7 +8,7 @@ import pytest
 from tests.examples.conftest import Run
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.nightly
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(300)]
 
 
 def test_the_routed_operation_of_an_app_is_called_through_the_app(run: Run, folder: Path) -> None:
