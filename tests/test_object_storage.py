@@ -33,7 +33,7 @@ def through(bucket: Bucket, proxy: FaultyProxy) -> S3Store:
 @pytest.mark.parametrize("mode", ["create", "replace"])
 def test_of_writers_on_the_same_condition_one_wins(bucket: Bucket, mode: Any) -> None:
     store = bucket.store()
-    condition = mode if mode == "create" else {"e_tag": obstore.put(store, "CURRENT", b"0")["e_tag"]}
+    condition: Any = mode if mode == "create" else {"e_tag": obstore.put(store, "CURRENT", b"0")["e_tag"]}
 
     def write(number: int) -> bool:
         try:

@@ -39,6 +39,19 @@ def offered(folder: Path) -> list[str]:
     return [event.snapshot for event in events_in(folder) if isinstance(event, Offered)]
 
 
+def held_back(log: FeedbackLog, monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Hold back what a log writes; return what tells that it has begun to, and what lets it go on."""
+    begun, go, append = threading.Event(), threading.Event(), log._files.append
+
+    def later(lines: bytes) -> None:
+        begun.set()
+        assert go.wait(20)
+        append(lines)
+
+    monkeypatch.setattr(log._files, "append", later)
+    return begun, go
+
+
 def is_complete(path: Path) -> bool:
     with complete_file(path) as descriptor:
         return descriptor is not None
@@ -68,11 +81,10 @@ def test_texts_are_kept_where_they_are_allowed(tmp_path: Path) -> None:
 def test_events_that_come_faster_than_the_disk_takes_them_are_dropped_counted_and_told(
     log: FeedbackLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    blocked, go = threading.Event(), threading.Event()
     monkeypatch.setattr(feedback_log, "_CLOSE_S", 0.05)
-    monkeypatch.setattr(log._files, "append", lambda lines: (blocked.set(), go.wait(20)))
+    begun, go = held_back(log, monkeypatch)
     log.offered("s1", ["a"])
-    assert blocked.wait(10)
+    assert begun.wait(10)
     with caplog.at_level(logging.WARNING):
         for _ in range(8):  # five wait, and three are lost
             log.offered("s1", ["a"])
@@ -86,10 +98,8 @@ def test_events_that_come_faster_than_the_disk_takes_them_are_dropped_counted_an
 def test_a_disk_that_cannot_be_written_loses_events_and_fails_nobody(
     log: FeedbackLog, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, go = threading.Event(), threading.Event()
     log.folder.rmdir()
-    append = log._files.append
-    monkeypatch.setattr(log._files, "append", lambda lines: (begun.set(), go.wait(20), append(lines)))
+    begun, go = held_back(log, monkeypatch)
     log.offered("s1", ["a"])
     assert begun.wait(10)
     for _ in range(3):  # of one batch

@@ -103,8 +103,11 @@ def test_a_statement_about_another_snapshot_or_of_another_catalog_is_refused(off
     with pytest.raises(SnapshotUntrusted, match="that of 'first'"):
         office.open()
     statement = Statement.of(data, Manifest.read(office.folder / "second"))
-    for fields, told in (({"catalog": "crm"}, "'second' of the catalog 'crm'"), ({"snapshot": "x"}, "signs 'x'")):
-        signature.write_text(replace(statement, **fields).envelope().signed_by(office.signer).to_json())
+    for wrong, told in (
+        (replace(statement, catalog="crm"), "'second' of the catalog 'crm'"),
+        (replace(statement, snapshot="x"), "signs 'x'"),
+    ):
+        signature.write_text(wrong.envelope().signed_by(office.signer).to_json())
         with pytest.raises(SnapshotUntrusted, match=told):
             office.open()
 

@@ -50,6 +50,11 @@ def cut(path: Path) -> None:
     path.write_bytes(content[: len(content) // 2])
 
 
+def put_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 def cached(cache: Path) -> list[str]:
     return sorted(manifest.parent.name for manifest in cache.glob("*/manifest.json"))
 
@@ -196,10 +201,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "no manifest": lambda folder: (folder / MANIFEST).unlink(),
     "cut manifest": lambda folder: cut(folder / MANIFEST),
     "extra file": lambda folder: (folder / "name" / "evil.store").write_bytes(b"x"),
-    "folder for a file": lambda folder: (
-        (folder / "records.jsonl").unlink(),
-        (folder / "records.jsonl").mkdir(),
-    ),
+    "folder for a file": lambda folder: put_folder(folder / "records.jsonl"),
     "no folder": shutil.rmtree,
 }
 
