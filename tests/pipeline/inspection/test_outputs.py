@@ -47,6 +47,9 @@ def test_the_database_has_the_rows_and_null_where_nothing_is_declared(shop: Shop
         assert inspection.sql("SELECT outputs IS NULL AS undeclared FROM tools ORDER BY tool_id").column(
             "undeclared"
         ) == (False, True)
+        assert inspection.table("expansions").column("provides") == (["a charge's id by day"],)
+    *_, expansion = served_expansions(_folder(shop), ["pay/find"])["pay/find"]
+    assert (expansion.requires, expansion.provides) == (("the payer's id",), ("a charge's id by day",))
 
 
 def test_a_snapshot_has_the_rows_beside_the_record_so_that_answers_do_not_read_them(shop: Shop) -> None:
@@ -70,13 +73,6 @@ def test_a_record_that_serves_on_keeps_its_hash(shop: Shop) -> None:
     with Inspection.open(folder) as inspection:
         assert kept.hashes == {"pay/find": inspection.record_hashes()["pay/find"]}
     assert kept.records[0].outputs == OUTPUTS
-
-
-def test_the_database_has_what_a_tool_requires_and_provides_and_gives_it_back(shop: Shop) -> None:
-    *_, expansion = served_expansions(_folder(shop), ["pay/find"])["pay/find"]
-    assert (expansion.requires, expansion.provides) == (("the payer's id",), ("a charge's id by day",))
-    with Inspection.open(_folder(shop)) as inspection:
-        assert inspection.table("expansions").column("provides") == (["a charge's id by day"],)
 
 
 def test_a_ledger_that_is_restored_from_a_snapshot_has_them(shop: Shop, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 import logging
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,7 @@ def test_a_command_reads_the_json_on_its_standard_input_in_the_catalogs_folder(m
     assert (told["event"], told["catalog"], told["reasons"]) == ("failed", "office", ["no disk"])
 
 
-def test_a_url_is_sent_the_json_with_headers_from_the_environment(
+def test_a_url_is_sent_the_json_with_headers_from_the_environment_for_its_events_alone(
     make_run: Make, server: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOOK_TOKEN", "s3cret-t0ken")
@@ -53,9 +52,7 @@ def test_a_url_is_sent_the_json_with_headers_from_the_environment(
     assert posted.headers["authorization"] == "Bearer s3cret-t0ken"
     assert posted.headers["content-type"] == "application/json"
     assert posted.json()["event"] == "failed"
-
-
-def test_a_hook_is_called_for_its_events_alone(make_run: Make, server: Receiver, tmp_path: Path) -> None:
+    server.posted.clear()
     notified(make_run(), tmp_path, url=server.url)
     notified(make_run(degraded=("a model",)), tmp_path, url=server.url, events=("held", "failed"))
     assert server.posted == []
@@ -74,9 +71,7 @@ def test_a_hook_is_called_for_its_events_alone(make_run: Make, server: Receiver,
 def test_a_command_that_fails_is_told_and_stops_nothing(
     make_run: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture, command: tuple[str, ...], warning: str
 ) -> None:
-    before = time.monotonic()
     notified(failed(make_run), tmp_path, command=command, timeout_s=0.5 if "sleep" in command[-1] else 20)
-    assert time.monotonic() - before < 20
     (told,) = warnings(caplog)
     assert told.startswith("the hook failed: ") and warning in told
 
@@ -103,10 +98,3 @@ def test_a_url_that_fails_is_told_without_its_path(
     (told,) = warnings(caplog)
     assert told == f"the hook failed: notify.url at 127.0.0.1 {warning}"
     assert len(server.posted) == 1
-
-
-def test_a_variable_that_is_not_set_is_named(make_run: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    notified(failed(make_run), tmp_path, url="https://hooks.example/${NO_SUCH_VARIABLE}")
-    assert warnings(caplog) == [
-        "the hook failed: notify.url needs the environment variable NO_SUCH_VARIABLE, which is not set or empty"
-    ]

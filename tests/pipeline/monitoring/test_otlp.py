@@ -49,19 +49,6 @@ def test_a_receiver_of_the_environment_gets_the_figures_once(
     assert outcomes == {"published": 0, "unchanged": 0, "held": 1, "failed": 0}
 
 
-def test_a_receiver_that_refuses_is_told_and_stops_nothing(
-    make_run: Make,
-    server: Receiver,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    pytest.importorskip("opentelemetry.exporter.otlp.proto.http.metric_exporter")
-    server.status = 401
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", f"{server.url}/v1/metrics")
-    assert told(make_run(), tmp_path, caplog)[-1].startswith("the metrics could not be sent: the receiver")
-
-
 @pytest.mark.parametrize(
     "variables",
     [
@@ -84,10 +71,13 @@ def test_nothing_is_sent_where_the_environment_does_not_want_it(
     assert server.posted == []
 
 
-def test_another_protocol_and_a_missing_package_are_told(
-    make_run: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_a_receiver_that_refuses_another_protocol_and_a_missing_package_are_told(
+    make_run: Make, server: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http.metric_exporter")
+    server.status = 401
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", f"{server.url}/v1/metrics")
+    assert told(make_run(), tmp_path, caplog)[-1].startswith("the metrics could not be sent: the receiver")
     monkeypatch.setattr("pipeline.monitoring.otlp._EXPORTER", "opentelemetry.exporter.nowhere")
     assert "is not installed" in told(make_run(), tmp_path, caplog)[-1]
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
