@@ -31,7 +31,7 @@ OUTPUTS = (
     Parameter("id", "string", "The zebra's id.", required=True),
     Parameter("state", "string", enum=("ok", "bad")),
 )
-FULL = replace(PLAIN, outputs=OUTPUTS, links=(Link("charge", "refund", "$response.body#/id"),))
+FULL = replace(PLAIN, outputs=OUTPUTS, links=(Link("charge", "refund", "$response.body#/id"),), instructions="Wait.")
 TEXTS = st.text(max_size=8)
 ROWS = st.builds(Parameter, TEXTS, TEXTS, TEXTS, st.lists(TEXTS, max_size=3).map(tuple), st.booleans())
 RECORDS = st.builds(
@@ -41,11 +41,12 @@ RECORDS = st.builds(
 )
 
 
-def test_outputs_and_links_count_as_content_and_without_them_a_record_is_as_before() -> None:
+def test_what_stands_beside_a_record_counts_as_content_and_without_them_a_record_is_as_before() -> None:
     assert record_hash(PLAIN) == "b50101683b6c74ee3c00c2be0296e27cc6f79949abc4abf8c25949edf9c329bc"
     assert PLAIN.to_json().keys().isdisjoint({"outputs", "links"})
     assert ToolRecord.from_json(PLAIN.to_json()) == PLAIN
-    assert len({record_hash(one) for one in (FULL, replace(FULL, outputs=()), replace(FULL, links=()))}) == 3
+    less = (FULL, replace(FULL, outputs=()), replace(FULL, links=()), replace(FULL, instructions=""))
+    assert len(set(map(record_hash, less))) == 4
 
 
 @given(RECORDS)
@@ -57,7 +58,9 @@ def test_a_record_comes_back_from_its_json_and_from_a_snapshot(record: ToolRecor
 
 
 @pytest.mark.parametrize("vendor_text", list(VendorText))
-def test_outputs_and_links_are_in_no_answer_in_no_searched_text_and_handed_to_no_model(vendor_text: VendorText) -> None:
+def test_what_stands_beside_a_record_is_in_no_answer_in_no_searched_text_and_handed_to_no_model(
+    vendor_text: VendorText,
+) -> None:
     assert RoutedTool("pay/list", FULL, 1.0).to_json()["record"] == PLAIN.to_json()
     assert project_record(FULL, None) == project_record(PLAIN, None)
     assert handed_record(FULL, vendor_text).record == PLAIN

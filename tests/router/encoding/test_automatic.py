@@ -10,7 +10,7 @@ import pytest
 from pipeline.settings import VectorSettings
 from router.contract import EncoderManifest, Manifest
 from router.encoding import automatic
-from router.encoding.automatic import PREFERRED, automatic_choice, is_on_disk, newer_choice, untuned_name
+from router.encoding.automatic import INSTALLED, PREFERRED, automatic_choice, is_on_disk, newer_choice, untuned_name
 from router.encoding.export import PACKAGED, TOOLS_ENCODER
 from tests.support.bare_snapshots import write_bare_snapshot
 
@@ -39,16 +39,6 @@ def manifest(tmp_path: Path, model: str | None, preferred: str | None, tuning: A
     return Manifest.read(write_bare_snapshot(tmp_path / "snapshot", {}, **fields))
 
 
-def test_the_hub_has_a_model_where_its_own_library_says_so(hub: Path) -> None:
-    from huggingface_hub import try_to_load_from_cache
-
-    for fetched in (False, True):
-        if fetched:
-            fetch(hub, PREFERRED)
-        known = try_to_load_from_cache(PREFERRED, "config.json", cache_dir=hub)
-        assert is_on_disk(PREFERRED) is isinstance(known, str) is fetched
-
-
 @pytest.mark.parametrize(
     ("variable", "inside"),
     [
@@ -58,9 +48,15 @@ def test_the_hub_has_a_model_where_its_own_library_says_so(hub: Path) -> None:
         ("HOME", ".cache/huggingface/hub"),
     ],
 )
-def test_the_cache_is_where_the_hubs_own_variables_put_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, inside: str
+def test_a_model_is_here_where_the_hubs_own_variables_and_library_say_so(
+    hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, inside: str
 ) -> None:
+    from huggingface_hub import try_to_load_from_cache
+
+    fetch(hub, PREFERRED)
+    for name in (PREFERRED, "acme/other"):
+        known = try_to_load_from_cache(name, "config.json", cache_dir=hub)
+        assert is_on_disk(name) is isinstance(known, str) is (name == PREFERRED)
     for name in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(variable, str(tmp_path))
@@ -71,20 +67,13 @@ def test_the_cache_is_where_the_hubs_own_variables_put_it(
 def test_auto_takes_the_preferred_model_if_it_is_here_and_else_the_installed_one(
     hub: Path, monkeypatch: pytest.MonkeyPatch, encoder_folder: Path
 ) -> None:
-    assert automatic_choice(PREFERRED) == automatic.INSTALLED[-1]
+    assert VectorSettings().preferred == PREFERRED
+    assert automatic_choice(PREFERRED) == INSTALLED[-1]
     assert automatic_choice(str(encoder_folder)) == str(encoder_folder)
     fetch(hub, PREFERRED)
     assert automatic_choice(PREFERRED) == PREFERRED
     monkeypatch.setattr(automatic, "packaged_folder", lambda: None)
     assert automatic_choice("acme/encoder") is None
-
-
-@pytest.mark.parametrize("preferred", [PREFERRED, None])
-def test_a_snapshot_of_the_packaged_model_is_told_of_the_preferred_one_once_it_is_here(
-    hub: Path, tmp_path: Path, preferred: str | None
-) -> None:
-    fetch(hub, PREFERRED)
-    assert newer_choice(manifest(tmp_path, PACKAGED, preferred)) == PREFERRED
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "a/" * 2000, "a\0b"])
@@ -93,42 +82,34 @@ def test_a_name_that_can_be_no_path_is_on_no_disk(tmp_path: Path, name: str) -> 
     assert newer_choice(manifest(tmp_path, PACKAGED, name)) == automatic_choice(PREFERRED) == TOOLS_ENCODER
 
 
-def test_a_snapshot_of_what_auto_takes_today_is_told_nothing(tmp_path: Path) -> None:
-    assert newer_choice(manifest(tmp_path, automatic.INSTALLED[-1], PREFERRED)) is None
-
-
-def test_a_snapshot_of_an_encoder_installed_before_is_told_of_todays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(automatic, "INSTALLED", (PACKAGED, "newer-v1"))
-    assert newer_choice(manifest(tmp_path, PACKAGED, PREFERRED)) == "newer-v1"
-
-
 @pytest.mark.parametrize(
-    ("model", "preferred"),
+    ("fetched", "model", "preferred", "newer"),
     [
-        (PACKAGED, ""),  # the settings name it
-        (PREFERRED, PREFERRED),  # the hub may give it again
-        ("ours", None),
-        (None, None),
+        (PREFERRED, PACKAGED, PREFERRED, PREFERRED),
+        (PREFERRED, PACKAGED, None, PREFERRED),
+        ("acme/encoder", INSTALLED[-1], PREFERRED, None),  # what auto takes today
+        ("acme/encoder", PACKAGED, "", None),  # the settings name it
+        ("acme/encoder", PREFERRED, PREFERRED, None),  # the hub may give it again
+        ("acme/encoder", "ours", None, None),
+        ("acme/encoder", None, None, None),
     ],
 )
-def test_an_encoder_that_was_named_preferred_or_none_stays(
-    hub: Path, tmp_path: Path, model: str | None, preferred: str | None
+def test_a_snapshot_is_told_of_what_a_rebuild_would_take_in_its_encoders_place(
+    hub: Path, tmp_path: Path, fetched: str, model: str | None, preferred: str | None, newer: str | None
 ) -> None:
-    fetch(hub, "acme/encoder")
-    assert newer_choice(manifest(tmp_path, model, preferred)) is None
+    fetch(hub, fetched)
+    assert newer_choice(manifest(tmp_path, model, preferred)) == newer
 
 
-def test_a_tuned_encoder_counts_as_its_base(hub: Path, tmp_path: Path) -> None:
+def test_an_encoder_installed_before_gives_way_to_todays_and_a_tuned_one_counts_as_its_base(
+    hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tuned = manifest(tmp_path, f"{TOOLS_ENCODER}-tuned-k1", PREFERRED, {"encoder": {"key": "k1", "skipped": ""}})
     assert untuned_name(tuned) == TOOLS_ENCODER and newer_choice(tuned) is None
+    monkeypatch.setattr(automatic, "INSTALLED", (PACKAGED, TOOLS_ENCODER, "newer-v1"))
+    assert newer_choice(tuned) == "newer-v1"
     fetch(hub, PREFERRED)
     assert newer_choice(tuned) == PREFERRED
-
-
-def test_the_settings_prefer_the_same_model() -> None:
-    assert VectorSettings().preferred == PREFERRED
 
 
 def test_nothing_heavy_is_imported_for_it() -> None:

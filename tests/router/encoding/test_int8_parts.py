@@ -25,51 +25,25 @@ def encoder(tmp_path: Path, pooling: str = "mean", precision: str = "fp32", pref
     return OnnxEncoder.open(made.folder, made.spec)
 
 
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> OnnxEncoder:
-    return encoder(tmp_path_factory.mktemp("mean"))
-
-
-def test_the_first_vector_is_the_requests_own(opened: OnnxEncoder) -> None:
-    vectors = opened.encode_parts("ab cd, ef", [[(0, 5)], [(7, 9)]])
-    assert vectors is not None and vectors.shape == (3, 32)
-    assert vectors[0] == pytest.approx(opened.encode_request("ab cd, ef"), abs=1e-6)
-
-
-def test_a_part_is_the_normalised_mean_of_its_own_tokens(opened: OnnxEncoder) -> None:
+@pytest.mark.parametrize("prefix", ["", "q: "])
+def test_a_part_is_the_normalised_mean_of_its_own_tokens_after_the_requests_vector(tmp_path: Path, prefix: str) -> None:
+    opened = encoder(tmp_path, prefix=prefix)
     # Each character is a token of the small encoder; its first is [CLS].
-    tokens = opened._session.run(["tokens"], opened.feeds(["ab cd, ef"]))[0][0]
+    tokens = opened._session.run(["tokens"], opened.feeds([f"{prefix}ab cd, ef"]))[0][0][len(prefix.replace(" ", "")) :]
     vectors = opened.encode_parts("ab cd, ef", [[(0, 5)], [(7, 9)], [(0, 2), (7, 9)]])
-    assert vectors is not None
+    assert vectors is not None and vectors.shape == (4, 32)
+    assert vectors[0] == pytest.approx(opened.encode_request("ab cd, ef"), abs=1e-6)
     for vector, rows in zip(vectors[1:], ([1, 2, 3, 4], [6, 7], [1, 2, 6, 7]), strict=True):
         mean = tokens[rows].mean(axis=0)
         assert vector == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
 
 
-def test_a_query_prefix_moves_the_characters(tmp_path: Path, opened: OnnxEncoder) -> None:
-    prefixed = encoder(tmp_path, prefix="q: ")
-    tokens = prefixed._session.run(["tokens"], prefixed.feeds(["q: ab cd"]))[0][0]
-    vectors = prefixed.encode_parts("ab cd", [[(3, 5)]])
-    assert vectors is not None
-    mean = tokens[5:7].mean(axis=0)  # [CLS] q : a b c d
-    assert vectors[1] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
-
-
-def test_a_part_past_the_models_length_cannot_be_told(opened: OnnxEncoder) -> None:
-    request = "ab " * 60
+def test_a_part_past_the_models_length_or_of_another_pooling_cannot_be_told(tmp_path: Path) -> None:
+    opened, request = encoder(tmp_path), "ab " * 60
     assert opened.encode_parts(request, [[(0, 5)]]) is not None
     assert opened.encode_parts(request, [[(0, 5)], [(170, 178)]]) is None
     assert opened.encode_parts(request, [[(0, 178)]]) is None
-
-
-def test_a_model_that_pools_otherwise_tells_no_parts(tmp_path: Path) -> None:
     assert encoder(tmp_path, pooling="cls").encode_parts("ab cd", [[(0, 2)]]) is None
-
-
-def test_in_int8_a_vector_does_not_hang_on_the_texts_beside_it(tmp_path: Path) -> None:
-    opened = encoder(tmp_path, precision="int8")
-    together = opened.encode(["ab", "a much longer text, with other numbers in it"])
-    assert together[0].tolist() == opened.encode(["ab"])[0].tolist()
 
 
 def test_the_spans_of_steps_are_their_texts() -> None:
@@ -79,10 +53,14 @@ def test_the_spans_of_steps_are_their_texts() -> None:
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_many_requests_of_several_steps_each_leave_no_text_to_encode_alone(
+def test_a_vector_does_not_hang_on_the_texts_or_requests_beside_it(
     tmp_path: Path, snapshot: Path, precision: str
 ) -> None:
     made = encoder(tmp_path, precision=precision)
+    together = made.encode(["ab", "a much longer text, with other numbers in it"])
+    alone = made.encode(["ab"])[0]
+    assert together[0] == pytest.approx(alone, abs=1e-6 if precision == "fp32" else 0)
+    assert made.encode([]).shape == made.encode_requests([]).shape == (0, 32)
     router = Router(replace(Snapshot.open(snapshot), encoder=made))
     # Short enough for the small encoder, whose tokens are characters, to read whole.
     requests = [
@@ -92,9 +70,3 @@ def test_many_requests_of_several_steps_each_leave_no_text_to_encode_alone(
     many = router.route_many(requests)
     assert all(answer.steps for answer in many)
     assert [answer.ids for answer in many] == [router.route(request).ids for request in requests]
-
-
-@pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_no_text_has_no_vector(tmp_path: Path, precision: str) -> None:
-    made = encoder(tmp_path, precision=precision)
-    assert made.encode([]).shape == made.encode_requests([]).shape == (0, 32)

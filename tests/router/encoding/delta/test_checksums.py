@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,38 +20,32 @@ def test_checksums_are_those_that_sha256sum_reads(tmp_path: Path) -> None:
     subprocess.run(["sha256sum", "--check", "--strict", CHECKSUMS_FILE], cwd=tmp_path, check=True, capture_output=True)
 
 
-def test_a_delta_without_checksums_is_refused(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    (tmp_path / CHECKSUMS_FILE).unlink()
-    with pytest.raises(EncoderInvalid, match=rf"{CHECKSUMS_FILE}.*Fetch the folder again"):
-        read_header(path)
+def listed(text: str) -> Callable[[Path], object]:
+    return lambda path: (path.parent / CHECKSUMS_FILE).write_text(text, encoding="utf-8")
 
 
-def test_a_delta_that_the_checksums_leave_out_is_refused(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    (tmp_path / CHECKSUMS_FILE).write_text(f"{'0' * 64}  other.safetensors\n", encoding="utf-8")
-    with pytest.raises(EncoderInvalid, match="says none"):
-        read_header(path)
-
-
-@pytest.mark.parametrize("text", ["no checksum\n", f"{'0' * 63}  delta.safetensors\n", "\x00" * 70_000])
-def test_checksums_of_another_format_are_refused(tmp_path: Path, text: str) -> None:
-    path = saved(tmp_path)
-    (tmp_path / CHECKSUMS_FILE).write_text(text, encoding="utf-8")
-    with pytest.raises(EncoderInvalid, match=CHECKSUMS_FILE):
-        read_header(path)
-
-
-def test_a_pipe_in_the_place_of_a_delta_is_refused_at_once(tmp_path: Path) -> None:
-    path = saved(tmp_path)
+def become_a_pipe(path: Path) -> None:
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(EncoderInvalid, match="no regular file"):
-        read_header(path)
 
 
-def test_a_file_that_is_larger_than_any_delta_is_not_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("harm", "says"),
+    [
+        (lambda path: (path.parent / CHECKSUMS_FILE).unlink(), rf"{CHECKSUMS_FILE}.*Fetch the folder again"),
+        (listed(f"{'0' * 64}  other.safetensors\n"), "says none"),
+        (listed("no checksum\n"), CHECKSUMS_FILE),
+        (listed(f"{'0' * 63}  delta.safetensors\n"), CHECKSUMS_FILE),
+        (listed("\x00" * 70_000), CHECKSUMS_FILE),
+        (become_a_pipe, "no regular file"),
+        (lambda path: os.truncate(path, 1 << 30), "1,073,741,824 bytes"),  # sparse
+    ],
+    ids=["no checksums", "left out", "no checksum", "a short one", "a long file", "a pipe", "larger than any delta"],
+)
+def test_a_delta_without_a_checksum_of_its_own_is_refused_at_once(
+    tmp_path: Path, harm: Callable[[Path], object], says: str
+) -> None:
     path = saved(tmp_path)
-    os.truncate(path, 1 << 30)  # sparse
-    with pytest.raises(EncoderInvalid, match="1,073,741,824 bytes"):
+    harm(path)
+    with pytest.raises(EncoderInvalid, match=says):
         read_header(path)

@@ -8,39 +8,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from router.encoding.delta import (
-    CHECKSUMS_FILE,
-    DELTA_FILE,
-    Delta,
-    read_delta,
-    write_checksums,
-)
+from router.encoding.delta import CHECKSUMS_FILE, DELTA_FILE, Delta, read_delta, write_checksums
 from router.errors import EncoderInvalid
 from tests.router.encoding.delta.written import HEADER, SHAPES, factors, saved
 
 
-def test_a_delta_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_delta_is_read_as_it_was_written_and_changes_by_the_scaled_product_of_its_factors(tmp_path: Path) -> None:
     delta = read_delta(saved(tmp_path))
     assert delta.header == HEADER
-    assert {name: [half.tolist() for half in pair] for name, pair in delta.factors.items()} == {
-        name: [half.tolist() for half in pair] for name, pair in factors().items()
-    }
-
-
-def test_a_change_is_the_scaled_product_of_its_factors(tmp_path: Path) -> None:
-    changes = dict(read_delta(saved(tmp_path)).changes(SHAPES))
+    changes = dict(delta.changes(SHAPES))
     for name, (down, up) in factors().items():
+        assert [half.tolist() for half in delta.factors[name]] == [down.tolist(), up.tolist()]
         assert changes[name].dtype == np.float32
         assert np.allclose(changes[name], 2 * up.astype(float) @ down.astype(float), atol=1e-5)
 
 
 def test_equal_deltas_give_equal_files(tmp_path: Path) -> None:
-    files = []
-    for number in range(5):  # the library alone would order the metadata at random
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        files.append(saved(folder).read_bytes())
-    assert len(set(files)) == 1
+    # The library alone would order the metadata at random.
+    assert len({saved(tmp_path).read_bytes() for _ in range(5)}) == 1
 
 
 @pytest.mark.parametrize(
@@ -55,21 +40,10 @@ def test_a_map_that_the_base_has_not_is_refused_before_anything_is_multiplied(
 ) -> None:
     with pytest.raises(EncoderInvalid, match=said):
         next(read_delta(saved(tmp_path)).changes(shapes))
-
-
-def test_factors_of_a_gigantic_product_are_refused_by_the_bases_shape() -> None:
     wide = np.ones((1, 1_000_000), np.float16)
     delta = Delta(Path("delta.safetensors"), HEADER, {"layer.out": (wide, wide.T)})  # 4 TB
     with pytest.raises(EncoderInvalid, match="1000000"):
         next(delta.changes(SHAPES))
-
-
-def with_tensors(path: Path, tensors: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
-    """Write a file as a stranger may, with a checksum that is right."""
-    from safetensors.numpy import save_file
-
-    save_file(dict(tensors), path, dict(HEADER.metadata() if metadata is None else metadata))
-    write_checksums(path.parent)
 
 
 def half(*shape: int, value: float = 1.0) -> Any:
@@ -90,16 +64,6 @@ STRANGE_TENSORS = [
     ({**TENSORS, "a.up": half(3, 2, value=np.nan)}, "'a' that is not finite"),
     ({**TENSORS, "a.down": half(2, 4, value=np.inf)}, "'a' that is not finite"),
 ]
-
-
-@pytest.mark.parametrize(("tensors", "said"), STRANGE_TENSORS, ids=[said for _, said in STRANGE_TENSORS])
-def test_tensors_that_are_no_factors_are_refused(tmp_path: Path, tensors: dict[str, Any], said: str) -> None:
-    with_tensors(tmp_path / DELTA_FILE, tensors)
-    with pytest.raises(EncoderInvalid, match=said) as raised:
-        read_delta(tmp_path / DELTA_FILE)
-    assert str(tmp_path / DELTA_FILE) in str(raised.value) and "fetch the folder again" in str(raised.value)
-
-
 STRANGE_METADATA = [
     ({}, "'' for format_version"),
     ({"format_version": "2"}, "format version '2', this Quartermaster reads 1"),
@@ -109,19 +73,28 @@ STRANGE_METADATA = [
     ({"scale": "nan"}, "'nan' for scale"),
     ({"scale": "-2"}, "'-2' for scale"),
     ({"scale": "1e30"}, "at most 1024"),
-    ({"scale": "two"}, "'two' for scale"),
     ({"rank": "0"}, "'0' for rank"),
     ({"rank": "1e9"}, "'1e9' for rank"),
     ({"rank": "1.5"}, "whole number"),
     ({"query_prefix": "q" * 5_000}, "query_prefix of 5,000 characters"),
 ]
+STRANGE = [
+    *((tensors, HEADER.metadata(), said) for tensors, said in STRANGE_TENSORS),
+    *((TENSORS, {**HEADER.metadata(), **change} if change else {}, said) for change, said in STRANGE_METADATA),
+]
 
 
-@pytest.mark.parametrize(("change", "said"), STRANGE_METADATA, ids=[said for _, said in STRANGE_METADATA])
-def test_metadata_that_says_nothing_usable_is_refused(tmp_path: Path, change: dict[str, str], said: str) -> None:
-    with_tensors(tmp_path / DELTA_FILE, TENSORS, {**HEADER.metadata(), **change} if change else {})
-    with pytest.raises(EncoderInvalid, match=said):
+@pytest.mark.parametrize(("tensors", "metadata", "said"), STRANGE, ids=[said for *_, said in STRANGE])
+def test_a_strangers_file_with_a_right_checksum_is_refused_with_what_is_wrong(
+    tmp_path: Path, tensors: dict[str, Any], metadata: Mapping[str, str], said: str
+) -> None:
+    from safetensors.numpy import save_file
+
+    save_file(tensors, tmp_path / DELTA_FILE, dict(metadata))
+    write_checksums(tmp_path)
+    with pytest.raises(EncoderInvalid, match=said) as raised:
         read_delta(tmp_path / DELTA_FILE)
+    assert str(tmp_path / DELTA_FILE) in str(raised.value)
 
 
 def cut(path: Path) -> None:
@@ -148,7 +121,7 @@ def test_a_damaged_file_is_refused_by_its_checksum_and_without_one(
 ) -> None:
     path = saved(tmp_path)
     damage(path)
-    with pytest.raises(EncoderInvalid, match=f"sha256.*{CHECKSUMS_FILE} beside it says"):
+    with pytest.raises(EncoderInvalid, match=f"sha256.*{CHECKSUMS_FILE} beside it says.*fetch the folder again"):
         read_delta(path)
     write_checksums(tmp_path)
     with pytest.raises(EncoderInvalid, match="cannot be read"):

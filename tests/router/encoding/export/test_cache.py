@@ -22,15 +22,18 @@ SPEC = EncoderManifest("some/model", "r1", "mean", "", 32, 64, "fp32")
 
 
 class Maker:
-    """Writes an export's two files; `made` is how often."""
+    """Writes an export's two files; `made` is how often. The first time it may raise."""
 
-    def __init__(self) -> None:
+    def __init__(self, error: Exception | None = None) -> None:
         self.made = 0
+        self._error = error
 
     def __call__(self, folder: Path) -> Mapping[str, float]:
         self.made += 1
         (folder / "model.onnx").write_bytes(b"weights")
         (folder / "tokenizer.json").write_bytes(b"words")
+        if self._error and self.made == 1:
+            raise self._error
         return {"least": 1.0}
 
 
@@ -45,74 +48,54 @@ def test_the_folder_is_the_variables_or_the_platforms(monkeypatch: pytest.Monkey
     assert cache_folder({"QUARTERMASTER_CACHE": ""}).parts[-2:] == ("quartermaster", "encoders")
     if sys.platform == "linux":
         assert cache_folder({}) == tmp_path / "quartermaster" / "encoders"
-
-
-def test_a_folder_of_a_user_that_there_is_not_is_refused() -> None:
     with pytest.raises(EncoderInvalid, match=r"QUARTERMASTER_CACHE is '~nobody-here/kept': Could not determine"):
         cache_folder({"QUARTERMASTER_CACHE": "~nobody-here/kept"})
 
 
-def test_an_export_is_made_once_and_found_again(tmp_path: Path) -> None:
-    make = Maker()
-    first = ExportCache([tmp_path]).get(SPEC, make)
-    assert first == ExportCache([tmp_path]).get(SPEC, make) == ExportCache([tmp_path]).find(SPEC)
+def test_an_export_is_made_once_a_user_and_found_again_by_every_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, user = Maker(), tmp_path / "user"
+    first = ExportCache([user, tmp_path / "a"]).get(SPEC, make)
+    assert first == ExportCache([user, tmp_path / "b"]).get(SPEC, make) == ExportCache([user]).find(SPEC)
     assert first == Export(first.folder, SPEC, {"least": 1.0})
-    assert (make.made, contents(tmp_path)) == (1, [first.folder.name])
+    assert (make.made, contents(user), contents(tmp_path)) == (1, [first.folder.name], ["user"])
     assert read_spec(first.folder) == SPEC
-
-
-def test_two_workspaces_share_the_users_folder(tmp_path: Path) -> None:
-    make = Maker()
-    folders = [ExportCache([tmp_path / "user", tmp_path / name]).get(SPEC, make).folder for name in ("a", "b")]
-    assert folders[0] == folders[1] and make.made == 1
-    assert contents(tmp_path) == ["user"]
+    with pytest.raises(EncoderInvalid, match="no exported encoder"):
+        read_spec(tmp_path)
+    monkeypatch.setattr("router.encoding.export.cache.EXPORT_VERSION", 999)
+    assert ExportCache([user]).find(SPEC) is ExportCache([user]).find_named(SPEC.model) is None
 
 
 @pytest.mark.parametrize(
-    "other",
+    "change",
     [
-        replace(SPEC, model="other"),
-        replace(SPEC, revision="r2"),
-        replace(SPEC, pooling="cls"),
-        replace(SPEC, query_prefix="ask: "),
-        replace(SPEC, dim=33),
-        replace(SPEC, max_length=65),
-        replace(SPEC, precision="int8"),
+        {"model": "../../up"},
+        {"revision": "r2"},
+        {"pooling": "cls"},
+        {"query_prefix": "ask: "},
+        {"dim": 33},
+        {"max_length": 65},
+        {"precision": "int8"},
     ],
-    ids=lambda spec: next(name for name in SPEC.__slots__ if getattr(spec, name) != getattr(SPEC, name)),
+    ids=lambda change: next(iter(change)),
 )
-def test_whatever_an_export_depends_on_gives_another_folder(tmp_path: Path, other: EncoderManifest) -> None:
-    make, cache = Maker(), ExportCache([tmp_path])
-    assert cache.get(SPEC, make).folder != cache.get(other, make).folder
-    assert make.made == 2
+def test_whatever_an_export_depends_on_gives_another_folder_beside_it(tmp_path: Path, change: dict[str, str]) -> None:
+    make, cache, other = Maker(), ExportCache([tmp_path]), replace(SPEC, **change)  # type: ignore[arg-type]
+    folders = {cache.get(spec, make).folder for spec in (SPEC, other)}
+    assert len(folders) == make.made == 2 and {folder.parent for folder in folders} == {tmp_path}
 
 
-def test_exports_of_another_version_of_the_code_are_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ExportCache([tmp_path]).get(SPEC, Maker())
-    monkeypatch.setattr("router.encoding.export.cache.EXPORT_VERSION", 999)
-    assert ExportCache([tmp_path]).find(SPEC) is None
-
-
-def test_an_export_is_found_by_its_models_name_alone_int8_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_is_found_by_its_models_name_alone_int8_first(tmp_path: Path) -> None:
     cache = ExportCache([tmp_path])
     full, small = (replace(SPEC, precision=precision) for precision in ("fp32", "int8"))
     assert cache.find_named(SPEC.model) is None
-    found = cache.get(full, Maker())
-    assert cache.find_named(SPEC.model) == found
+    assert cache.get(full, Maker()) == cache.find_named(SPEC.model)
     assert cache.get(small, Maker()) == cache.find_named(SPEC.model)
     assert cache.find_named("another") is None
     (tmp_path / "torn-int8-0").mkdir()
     (tmp_path / "torn-int8-0" / "export.json").write_text("{", encoding="utf-8")
     assert cache.find_named(SPEC.model) is not None
-    monkeypatch.setattr("router.encoding.export.cache.EXPORT_VERSION", 999)
-    assert cache.find_named(SPEC.model) is None
-
-
-def test_a_models_name_is_no_path(tmp_path: Path) -> None:
-    made = ExportCache([tmp_path]).get(replace(SPEC, model="../../up"), Maker())
-    assert made.folder.parent == tmp_path
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "export.json"])
@@ -126,48 +109,30 @@ def test_a_damaged_export_is_made_again_and_told(tmp_path: Path, name: str, harm
     assert notes == [f"the exported encoder in {again.folder} is damaged: it is made again"]
 
 
-def test_a_folder_that_cannot_be_written_is_told_and_the_workspaces_is_used(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_told_once_and_the_workspaces_is_used(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
+    unwritable, workspace = tmp_path / "file" / "cache", tmp_path / "ws"
     make, notes = Maker(), list[str]()
-    cache = ExportCache([tmp_path / "file" / "cache", tmp_path / "ws"], notes.append)
+    cache = ExportCache([unwritable, workspace], notes.append)
     made = cache.get(SPEC, make)
-    assert made.folder.parent == tmp_path / "ws"
+    assert made.folder.parent == workspace
     assert cache.get(SPEC, make) == made and make.made == 1
-    assert len(notes) == 1 and "cannot be written" in notes[0] and str(tmp_path / "ws") in notes[0]
-
-
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
-    notes: list[str] = []
-    make = Maker()
-
-    def full(folder: Path) -> Mapping[str, float]:
-        found = make(folder)
-        if make.made == 1:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return found
-
-    made = ExportCache([tmp_path / "user", tmp_path / "ws"], notes.append).get(SPEC, full)
-    assert made.folder.parent == tmp_path / "ws"
-    assert contents(tmp_path / "user") == []
-    assert "No space left" in notes[0]
-
-
-def test_where_nothing_can_be_written_the_error_names_it(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
+    assert len(notes) == 1 and "cannot be written" in notes[0] and str(workspace) in notes[0]
     with pytest.raises(EncoderInvalid, match=r"written nowhere.*Not a directory"):
-        ExportCache([tmp_path / "file" / "cache"]).get(SPEC, Maker())
+        ExportCache([unwritable]).get(SPEC, make)
 
 
-def test_an_export_that_fails_leaves_nothing_and_is_tried_again(tmp_path: Path) -> None:
-    def fail(folder: Path) -> Mapping[str, float]:
-        (folder / "model.onnx").touch()
-        raise EncoderInvalid("no agreement")
-
-    cache = ExportCache([tmp_path])
+def test_a_full_disk_and_an_export_that_fails_leave_nothing(tmp_path: Path) -> None:
+    notes: list[str] = []
+    full = Maker(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    made = ExportCache([tmp_path / "user", tmp_path / "ws"], notes.append).get(SPEC, full)
+    assert made.folder.parent == tmp_path / "ws" and "No space left" in notes[0]
+    assert contents(tmp_path / "user") == []
+    cache, fail = ExportCache([tmp_path / "user"]), Maker(EncoderInvalid("no agreement"))
     with pytest.raises(EncoderInvalid, match="no agreement"):
         cache.get(SPEC, fail)
-    assert contents(tmp_path) == []
-    assert cache.get(SPEC, Maker()).spec == SPEC
+    assert contents(tmp_path / "user") == []
+    assert cache.get(SPEC, fail).spec == SPEC
 
 
 def test_of_two_at_once_one_exports_and_the_other_waits_and_is_told(tmp_path: Path) -> None:
@@ -219,8 +184,3 @@ def test_a_refusal_is_remembered_with_its_reason(tmp_path: Path) -> None:
     assert ExportCache(folders).refusal(replace(SPEC, revision="r2")) is None
     ExportCache(folders[:1]).refuse(SPEC, "nowhere to write")  # is tried again then
     assert ExportCache(folders[:1]).refusal(SPEC) is None
-
-
-def test_a_folder_that_is_no_export_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EncoderInvalid, match="no exported encoder"):
-        read_spec(tmp_path)
