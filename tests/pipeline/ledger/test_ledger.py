@@ -69,88 +69,59 @@ def test_runs_are_recorded_with_their_outcome(tmp_path: Path) -> None:
     ]
 
 
-def test_a_record_is_kept_once_and_what_was_rejected_or_noticed_once_a_run(tmp_path: Path) -> None:
-    thin, good = make_raw("a"), make_raw("b", description="It does b.")
-    catalog = catalog_records([thin, good])
+def test_a_version_of_a_record_is_kept_once_and_what_was_rejected_or_noticed_once_a_run(tmp_path: Path) -> None:
+    thin = make_raw("a", input_schema={"properties": {"顧客": {"enum": ["x", "\x00"]}}})
+    catalog = catalog_records([thin, make_raw("b", description="It does b.")])
     bad = RecordRejected(Origin("tools.json", "/9"), "name is missing")
     with Ledger.open(tmp_path) as ledger:
         for _ in range(2):
             ledger.put_catalog(ledger.start_run("office"), "office", catalog, [bad])
         ledger.put_catalog(ledger.start_run("home"), "home", catalog, [])
-    records = _rows(
-        tmp_path, "SELECT tool_id, catalog, first_run, record_hash FROM records ORDER BY first_run, tool_id"
-    )
-    hashes = catalog.hashes
-    assert records == [(t, c, run, hashes[t]) for c, run in (("office", 1), ("home", 3)) for t in ("a", "b")]
+        changed = catalog_records([make_raw("b", description="It does more.")])
+        ledger.put_catalog(ledger.start_run("home"), "home", changed, [])
+    said = "SELECT tool_id, catalog, first_run, record_hash FROM records ORDER BY first_run, tool_id"
+    places = [("a", "office", 1), ("b", "office", 1), ("a", "home", 3), ("b", "home", 3)]
+    kept = [(*place, catalog.hashes[place[0]]) for place in places]
+    assert _rows(tmp_path, said) == [*kept, ("b", "home", 4, changed.hashes["b"])]
+    ((text,),) = _rows(tmp_path, "SELECT record FROM records WHERE tool_id = 'a' AND catalog = 'home'")
+    assert ToolRecord.from_json(json.loads(text)) == catalog.records[0]
     assert _rows(tmp_path, "FROM rejections") == [(run, "tools.json", "/9", "name is missing") for run in (1, 2)]
     notices = _rows(tmp_path, "SELECT run_id, tool_id, kind, file, pointer FROM notices ORDER BY run_id")
     assert notices == [(run, "a", "thin", "tools.json", "/0") for run in (1, 2, 3)]
 
 
-def test_a_changed_record_is_kept_beside_the_one_before(tmp_path: Path) -> None:
+def test_the_answer_given_first_is_found_by_its_key_and_a_failure_is_kept_with_its_reason_and_cost(
+    tmp_path: Path,
+) -> None:
+    answer = {"when_to_use": "Now.", "user_phrases": ["顧客 \u2028 \x00 \"'", "two"]}
+    shape = entry("b", expansion=None, kind="shape", message="half \ud83d pair")
+    late = entry("c", expansion=None, kind="timeout", message="顧客", cost_usd=None)
     with Ledger.open(tmp_path) as ledger:
-        for description in ("before", "after"):
-            catalog = catalog_records([make_raw("a", description=description)])
-            ledger.put_catalog(ledger.start_run("office"), "office", catalog, [])
-    found = _rows(tmp_path, "SELECT record ->> 'description' FROM records ORDER BY first_run")
-    assert found == [("before",), ("after",)]
-
-
-def test_a_kept_record_is_the_record(tmp_path: Path) -> None:
-    catalog = catalog_records([make_raw("顧客", input_schema={"properties": {"a": {"enum": ["x", "\x00"]}}})])
-    with Ledger.open(tmp_path) as ledger:
-        ledger.put_catalog(ledger.start_run("office"), "office", catalog, [])
-    ((text,),) = _rows(tmp_path, "SELECT record FROM records")
-    assert ToolRecord.from_json(json.loads(text)) == catalog.records[0]
-
-
-def test_answers_are_found_by_key_and_failures_are_not(tmp_path: Path) -> None:
-    answer = {"when_to_use": "Now.", "user_phrases": ["顧客 \u2028 \x00 \"'"]}
-    with Ledger.open(tmp_path) as ledger:
-        ledger.put_entries(1, [entry("a", expansion=answer), entry("b", expansion=None, kind="timeout")])
+        ledger.put_entries(7, [entry("a", expansion=answer), shape, late])
+        ledger.put_entries(8, [entry("a")])
         assert ledger.expansions(["a", "b", "unknown"]) == {"a": answer}
-        assert ledger.expansions([]) == {}
-        assert ledger.expansions(key for key in ("a",)) == {"a": answer}
-
-
-def test_the_answer_given_first_stands(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path) as ledger:
-        for run in (1, 2, 3):
-            ledger.put_entries(run, [entry("a", expansion={"user_phrases": [f"run {run}"]})])
-        assert ledger.expansions(["a"]) == {"a": {"user_phrases": ["run 1"]}}
-    assert _rows(tmp_path, "SELECT count(*) FROM expansions") == [(3,)]
-
-
-def test_a_failure_is_kept_with_its_reason_and_its_cost(tmp_path: Path) -> None:
-    known = entry("a", expansion=None, kind="shape", message="half \ud83d pair")
-    unknown = entry("b", expansion=None, kind="timeout", message="顧客", cost_usd=None)
-    with Ledger.open(tmp_path) as ledger:
-        ledger.put_entries(7, [known, unknown])
+        assert ledger.expansions([]) == {} and ledger.expansions(key for key in ("a",)) == {"a": answer}
     said = "expansion_key, tool_id, generator, model, kind, message, prompt_tokens, cached_tokens, completion_tokens"
     assert _rows(tmp_path, f"SELECT {said}, cost_usd, run_id FROM failures ORDER BY 1") == [
-        ("a", "tool a", "openai", "gpt", "shape", "half ? pair", 10, 4, 2, 0.5, 7),
-        ("b", "tool b", "openai", "gpt", "timeout", "顧客", 10, 4, 2, None, 7),
+        ("b", "tool b", "openai", "gpt", "shape", "half ? pair", 10, 4, 2, 0.5, 7),
+        ("c", "tool c", "openai", "gpt", "timeout", "顧客", 10, 4, 2, None, 7),
     ]
-
-
-def test_the_view_phrases_has_a_row_a_phrase(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path) as ledger:
-        ledger.put_entries(1, [entry("a", expansion={"user_phrases": ["one", "two"]}), entry("b")])
-    assert _rows(tmp_path, "FROM phrases ORDER BY ALL") == [
-        ("tool a", "openai", "gpt", "one"),
-        ("tool a", "openai", "gpt", "two"),
-        ("tool b", "openai", "gpt", "do it"),
-    ]
+    phrases = [(*("tool a", "openai", "gpt"), phrase) for phrase in (*answer["user_phrases"], "do it")]
+    assert _rows(tmp_path, "FROM phrases ORDER BY ALL") == sorted(phrases)
 
 
 @pytest.mark.parametrize("dim", [1, 384])
-def test_vectors_come_back_bit_for_bit_in_another_session(tmp_path: Path, dim: int) -> None:
-    vectors = _vectors(50, dim)
+def test_vectors_come_back_bit_for_bit_in_another_session_from_any_layout_in_parts_or_from_a_worker(
+    tmp_path: Path, dim: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.ledger.vectors._ROWS_PER_CHUNK", 7)
+    vectors = _vectors(3_000, dim)
     vectors[:4, 0] = (-0.0, np.nan, np.inf, np.float32(1e-45))
-    hashes = [f"text {number}" for number in range(50)]
+    hashes = [f"text {number}" for number in range(3_000)]
+    write_vector_shard(tmp_path / "0.parquet", hashes[:20], vectors[:20])
     with Ledger.open(tmp_path) as ledger:
-        ledger.put_vectors(hashes[:20], vectors[:20], "m")
-        ledger.put_vectors(hashes[20:], vectors[20:], "m")
+        ledger.put_vector_shard(tmp_path / "0.parquet", "m", dim)
+        ledger.put_vectors(hashes[20:], np.asfortranarray(vectors)[20:], "m")
     with Ledger.open(tmp_path) as ledger:
         found = ledger.vectors(hashes[::-1], "m", dim)
     assert found.dtype == np.float32
@@ -177,14 +148,6 @@ def test_vectors_are_found_by_text_model_and_length_in_the_order_asked_and_a_mis
         assert np.load(tmp_path / "out.npy").tolist() == [[3, 4], [1, 2]]
 
 
-def test_vectors_of_a_file_are_those_that_a_worker_wrote(tmp_path: Path) -> None:
-    vectors = _vectors(5, 8)
-    write_vector_shard(tmp_path / "0.parquet", list("abcde"), vectors)
-    with Ledger.open(tmp_path) as ledger:
-        ledger.put_vector_shard(tmp_path / "0.parquet", "m", 8)
-        assert ledger.vectors(list("ecadb"), "m", 8).tobytes() == vectors[[4, 2, 0, 3, 1]].tobytes()
-
-
 def test_used_vectors_are_those_looked_up_and_not_stored_elsewhere_each_once(tmp_path: Path) -> None:
     with Ledger.open(tmp_path) as ledger:
         ledger.put_vectors(list("abcd"), _vectors(4, 4), "m")
@@ -203,22 +166,6 @@ def test_missing_texts_come_once_each_in_the_order_of_their_hashes(tmp_path: Pat
         ledger.add_missing_texts({"3": "three", "1": "one"})
         assert ledger.sort_missing_texts() == 3
         assert (ledger.missing_texts(0, 2), ledger.missing_texts(2, 2)) == (["one", "two"], ["three"])
-
-
-def test_vectors_are_whole_where_they_come_in_several_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.ledger.vectors._ROWS_PER_CHUNK", 7)
-    vectors, hashes = _vectors(5_000, 3), [f"text {number}" for number in range(5_000)]
-    with Ledger.open(tmp_path) as ledger:
-        ledger.put_vectors(hashes, vectors, "m")
-        assert ledger.vectors(hashes, "m", 3).tobytes() == vectors.tobytes()
-
-
-def test_any_memory_layout_of_vectors_is_kept_right(tmp_path: Path) -> None:
-    vectors = _vectors(8, 6)
-    with Ledger.open(tmp_path) as ledger:
-        ledger.put_vectors(["a", "b"], np.asfortranarray(vectors)[2:8:3], "m")
-        found = ledger.vectors(["a", "b"], "m", 6)
-    assert found.tolist() == [vectors[2].tolist(), vectors[5].tolist()]
 
 
 def test_answers_and_failures_are_stored_together_or_not_at_all(
