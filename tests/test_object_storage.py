@@ -63,9 +63,7 @@ OUTCOMES: dict[Kind, tuple[bool, str]] = {
 
 
 @pytest.mark.parametrize("kind", OUTCOMES)
-def test_what_a_fault_does_to_a_put_and_to_a_get(
-    kind: Kind, bucket: Bucket, proxy: FaultyProxy, through: S3Store
-) -> None:
+def test_faults_of_a_put_and_of_a_get(kind: Kind, bucket: Bucket, proxy: FaultyProxy, through: S3Store) -> None:
     done, answered = OUTCOMES[kind]
     proxy.plan.set(Fault(kind, "PUT", seconds=0.05))
     outcome = _outcome(lambda: obstore.put(through, "a/key", b"1234") and b"1234")
@@ -77,9 +75,7 @@ def test_what_a_fault_does_to_a_put_and_to_a_get(
     assert _outcome(lambda: bytes(obstore.get(through, "a/key").bytes())) == answered
 
 
-def test_a_fault_meets_the_requests_that_it_names_and_can_act_when_they_were_done(
-    bucket: Bucket, proxy: FaultyProxy, through: S3Store
-) -> None:
+def test_a_fault_meets_the_requests_that_it_names(bucket: Bucket, proxy: FaultyProxy, through: S3Store) -> None:
     found: list[bytes] = []
 
     def read() -> None:

@@ -164,9 +164,7 @@ def test_a_forked_child_writes_a_file_of_its_own_and_lets_go_of_its_parents(log:
     assert len(event_files(log.folder)) == 2 and sorted(offered(log.folder)) == ["child", "parent", "parent"]
 
 
-def test_a_file_that_a_build_removes_gets_no_events_before_or_after_it_is_locked(
-    log: FeedbackLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_a_build_removes_gets_no_events(log: FeedbackLog, monkeypatch: pytest.MonkeyPatch) -> None:
     locked, removed = files._locked, list[Path]()
 
     def locked_too_late(descriptor: int) -> bool:
@@ -183,7 +181,7 @@ def test_a_file_that_a_build_removes_gets_no_events_before_or_after_it_is_locked
     assert log.flush() and offered(log.folder) == ["s2"]
 
 
-def test_a_file_is_complete_once_nobody_writes_it_and_after_an_hour_whether_events_come_or_not(
+def test_a_file_is_complete_after_an_hour_or_a_close(
     tmp_path: Path, log: FeedbackLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log.offered("s1", ["a"])

@@ -214,9 +214,7 @@ def test_neither_duplicates_nor_what_a_build_held_back_is_named_outside_of_a_pro
     assert IDS[0] not in repr(restricted.manifest)
 
 
-def test_a_wrong_profile_is_refused_with_its_field_and_a_misspelled_name_warned_of(
-    router: Router, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_wrong_fields_are_refused_and_misspelled_names_told(router: Router, caplog: pytest.LogCaptureFixture) -> None:
     wrong: list[dict[str, Any]] = [
         {"name": " "},
         {"name": "p", "limit": 0},

@@ -165,9 +165,7 @@ def test_the_tools_of_every_answer_come_out_of_its_budget(router: Router, opened
     assert routed.dropped[0].reason == f"the tools in `always` take {cost} of {cost} tokens"
 
 
-def test_a_name_that_a_model_made_up_costs_no_look_at_every_id(
-    opened: Snapshot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_made_up_name_costs_no_look_at_every_id(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     def read(_: object) -> None:
         raise AssertionError("every id is read")
 
@@ -267,9 +265,7 @@ def test_a_provider_takes_at_most_its_cap_with_the_tools_of_every_answer_and_wit
     assert capped.route(REQUEST, k=2, form="openai", token_budget=100_000).dropped == ()
 
 
-def test_a_reranker_orders_the_first_k_times_its_multiplier_and_the_fused_order_stands_where_it_fails(
-    opened: Snapshot,
-) -> None:
+def test_a_reranker_orders_k_times_its_multiplier_and_nothing_where_it_fails(opened: Snapshot) -> None:
     plain = Router(opened).route(REQUEST, k=8).ids
     routed = Router(opened, rerank=Reranking(last_first, 2)).route(REQUEST, k=2)
     assert (routed.ids, routed.failed) == ((plain[3], plain[2]), "") and routed.ms["rerank"] >= 0

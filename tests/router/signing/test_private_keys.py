@@ -47,9 +47,7 @@ def test_an_encrypted_key_needs_its_passphrase(tmp_path: Path, monkeypatch: pyte
         read_signer("build.pem", tmp_path)
 
 
-def test_a_key_may_lie_in_a_variable_and_no_message_and_no_representation_shows_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_may_lie_in_a_variable_and_no_message_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = generate(tmp_path / "build.pem")
     pem = (tmp_path / "build.pem").read_text()
     secret = pem.splitlines()[1]

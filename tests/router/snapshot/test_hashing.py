@@ -62,9 +62,7 @@ def test_every_file_has_its_sha256_or_its_error_whoever_hashes_it(
     assert running() == []
 
 
-def test_no_thread_reads_on_after_the_wait_for_it_was_interrupted_twice(
-    opened: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_thread_reads_on_after_two_interruptions(opened: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     began, go_on = threading.Event(), threading.Event()
     interruptions = [KeyboardInterrupt(), KeyboardInterrupt()]
     sha256, join = hashing._sha256, threading.Thread.join

@@ -137,9 +137,7 @@ def test_a_link_inside_the_folder_is_followed(copied: Path) -> None:
     assert len(Router.open(copied)) == 8
 
 
-def test_a_file_that_is_swapped_after_it_was_hashed_is_not_served(
-    copied: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_swapped_after_its_hash_is_not_read(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = Router.open(copied).route("refund the customer", k=1)[0].record
     compare = opened_files._compare
 
@@ -266,9 +264,7 @@ def test_a_pipe_or_a_device_in_place_of_a_stores_file_is_refused(copied: Path, n
             read()
 
 
-def test_the_files_of_a_snapshot_are_read_only_under_any_umask_and_can_be_removed(
-    snapshot: Path, tmp_path: Path
-) -> None:
+def test_files_are_read_only_under_any_umask_and_can_be_removed(snapshot: Path, tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in snapshot.rglob("*") if path.is_file()} == {0o444}
     shutil.rmtree(shutil.copytree(snapshot, tmp_path / "removed"))
     folder = tmp_path / "stricter"

@@ -46,9 +46,7 @@ def test_a_catalogs_folder_opens_its_current_snapshot_and_a_snapshots_folder_its
         router.route_many(["undo", None])  # type: ignore[list-item]
 
 
-def test_opening_again_and_again_leaves_no_links_behind(
-    copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_opening_leaves_no_links_behind(copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     links = tmp_path / "links"
     links.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(links))
@@ -103,9 +101,7 @@ def test_a_tool_without_expansion_is_told_what_is_assumed_of_it(copied: Path) ->
     ],
     ids=lambda value: value if isinstance(value, str) else str(value.shape),
 )
-def test_an_array_that_does_not_fit_the_catalog_is_refused(
-    copied: Path, name: str, array: np.ndarray, told: str
-) -> None:
+def test_an_array_that_does_not_fit_is_refused(copied: Path, name: str, array: np.ndarray, told: str) -> None:
     save(copied, name, array)
     with pytest.raises(SnapshotInvalid, match=told):
         Router.open(copied)

@@ -33,9 +33,7 @@ def recount(folder: Path, counts: np.ndarray, formats: tuple[str, ...], details:
     replace(manifest, files=files, token_formats=formats, token_details=details).write(folder)
 
 
-def test_counts_without_names_are_those_of_the_first_formats(
-    snapshot: Path, copied: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unnamed_counts_are_the_first(snapshot: Path, copied: Path, caplog: pytest.LogCaptureFixture) -> None:
     counts = np.load(snapshot / TOKEN_COUNTS)[:, : len(UNNAMED_TOKEN_FORMATS)]
     recount(copied, counts, UNNAMED_TOKEN_FORMATS, DETAILS)
     raw = json.loads((copied / MANIFEST).read_text(encoding="utf-8"))
@@ -56,9 +54,7 @@ def test_counts_are_read_by_name_and_those_of_unknown_formats_and_details_ignore
     assert (Snapshot.open(copied).token_counts == counts).all()
 
 
-def test_counts_of_a_format_that_are_not_there_are_estimated_with_a_warning(
-    copied: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_counts_that_are_not_there_are_estimated(copied: Path, caplog: pytest.LogCaptureFixture) -> None:
     counts = np.load(copied / TOKEN_COUNTS)
     recount(copied, counts[:, 1:], FORMATS[1:], DETAILS)
     router = Router.open(copied)
@@ -69,9 +65,7 @@ def test_counts_of_a_format_that_are_not_there_are_estimated_with_a_warning(
     assert len(routed) and routed.tokens is not None and routed.tokens <= 2 * tokens["openai"]["full"]
 
 
-def test_a_snapshot_that_lacks_a_detail_has_all_estimated_and_one_whose_counts_do_not_fit_is_refused(
-    copied: Path,
-) -> None:
+def test_what_lacks_a_detail_is_estimated_and_what_does_not_fit_refused(copied: Path) -> None:
     counts = np.load(copied / TOKEN_COUNTS)
     recount(copied, counts[:, :, :2], FORMATS, DETAILS[:2])
     assert (Snapshot.open(copied).token_counts > 0).all()

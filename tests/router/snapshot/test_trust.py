@@ -112,9 +112,7 @@ def test_a_statement_about_another_snapshot_or_of_another_catalog_is_refused(off
             office.open()
 
 
-def test_a_catalog_serves_in_no_others_place_and_is_named_where_it_lies_elsewhere(
-    office: SignedOffice, tmp_path: Path
-) -> None:
+def test_a_catalog_serves_in_no_others_place(office: SignedOffice, tmp_path: Path) -> None:
     (tmp_path / "crm").symlink_to(office.folder)  # a link does not choose the catalog
     copy = shutil.copytree(office.folder / "second", tmp_path / "elsewhere" / "second")
     os.unlink(copy / CATALOG_DB)  # no router needs it
@@ -129,9 +127,7 @@ def test_a_catalog_serves_in_no_others_place_and_is_named_where_it_lies_elsewher
     assert office.open(catalog="crm").manifest.catalog == "crm"
 
 
-def test_a_store_without_a_name_needs_the_catalogs_and_keeps_no_signed_pointer(
-    office: SignedOffice, tmp_path: Path
-) -> None:
+def test_a_store_without_a_name_needs_the_catalogs(office: SignedOffice, tmp_path: Path) -> None:
     store = ZipStore(tmp_path / "local")
     for name in ("first", "second"):
         put(store, office.folder / name)
@@ -171,9 +167,7 @@ def test_catalog_and_state_without_keys_are_refused(office: SignedOffice, tmp_pa
             Router.open(office.folder, **options)
 
 
-def test_a_newer_snapshot_serves_and_an_older_one_is_refused_and_told(
-    office: SignedOffice, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_older_or_equal_number_is_refused_and_told(office: SignedOffice, caplog: pytest.LogCaptureFixture) -> None:
     router = office.open()
     office.publish("first")
     with caplog.at_level(logging.WARNING, "router"):
@@ -193,9 +187,7 @@ def test_a_newer_snapshot_serves_and_an_older_one_is_refused_and_told(
     assert REFUSED not in Metrics(router).exposition()
 
 
-def test_an_operator_goes_back_by_a_signature_of_a_later_number(
-    office: SignedOffice, store: SnapshotStore, tmp_path: Path
-) -> None:
+def test_an_operator_goes_back_by_a_later_number(office: SignedOffice, store: SnapshotStore, tmp_path: Path) -> None:
     state = tmp_path / "trust.json"
     router = office.open(trust_state=state)
     before = (office.folder / "first" / MANIFEST).read_bytes()
@@ -220,9 +212,7 @@ def test_an_operator_goes_back_by_a_signature_of_a_later_number(
         router.reload()
 
 
-def test_builds_after_a_rollback_are_newer_and_one_that_it_overtook_is_signed_as_the_newest(
-    office: SignedOffice, store: SnapshotStore
-) -> None:
+def test_a_build_that_a_rollback_overtook_is_signed_as_newest(office: SignedOffice, store: SnapshotStore) -> None:
     decisions.rollback(store, By(office.signer))
     router = office.open()
     store.publish("third")  # a build that took number 3 before the rollback took 4
@@ -237,9 +227,7 @@ def test_builds_after_a_rollback_are_newer_and_one_that_it_overtook_is_signed_as
     assert router.reload() and router.manifest.snapshot == "fourth"
 
 
-def test_without_a_key_a_rollback_is_refused_unless_it_is_wanted_or_nothing_is_signed(
-    office: SignedOffice, store: SnapshotStore
-) -> None:
+def test_without_a_key_a_rollback_must_be_wanted(office: SignedOffice, store: SnapshotStore) -> None:
     with pytest.raises(SettingsInvalid, match="give --sign-key FILE, or --unsigned"):
         decisions.rollback(store)
     assert store.current() == "second"

@@ -69,9 +69,7 @@ def test_the_entries_are_those_of_a_build(built: Router, in_memory: Router) -> N
 
 
 @pytest.mark.parametrize("request_text", REQUESTS)
-def test_lists_and_answers_are_those_of_a_build_to_the_last_bit(
-    built: Router, in_memory: Router, request_text: str
-) -> None:
+def test_lists_and_answers_are_bit_by_bit_those_of_a_build(built: Router, in_memory: Router, request_text: str) -> None:
     expected, found = built.rankings(request_text), in_memory.rankings(request_text)
     assert list(found) == list(expected) == [Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION]
     for signal, ranking in expected.items():

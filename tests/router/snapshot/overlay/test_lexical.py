@@ -39,9 +39,7 @@ def indexes(tmp_path_factory: pytest.TempPathFactory) -> tuple[OverlaidLexical, 
     return OverlaidLexical(base, [Counter(terms(text)) for text in texts[BASE:]], BASE, mean), whole
 
 
-def test_a_registered_tool_scores_as_it_would_in_the_index(
-    indexes: tuple[OverlaidLexical, LexicalRetriever],
-) -> None:
+def test_a_registered_tool_scores_as_it_would_in_the_index(indexes: tuple[OverlaidLexical, LexicalRetriever]) -> None:
     overlaid, whole = indexes
     for seed in range(20):
         request = random.Random(seed).sample(WORDS[:60], 6)

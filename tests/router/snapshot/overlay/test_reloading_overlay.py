@@ -127,7 +127,7 @@ class Model(RuleBasedStateMachine):
         assert self.reloading.overlay.tools.keys() == self.overlaid.keys()
 
 
-def test_whatever_is_changed_each_id_serves_once_as_it_was_said_last(
+def test_whatever_changes_each_id_serves_as_it_was_said_last(
     office: Publications, snapshots: tuple[Path, Path]
 ) -> None:
     Model.folder = office.folder

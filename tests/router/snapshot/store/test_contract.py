@@ -103,9 +103,7 @@ def test_a_damaged_snapshot_is_refused_and_what_served_serves_on(store: Decision
     assert router.route("refund").snapshot == "a"
 
 
-def test_what_is_built_is_stored_when_it_is_sealed_and_a_build_that_fails_leaves_nothing(
-    store: DecisionStore, built: Publications
-) -> None:
+def test_a_build_is_stored_when_it_is_sealed_or_not_at_all(store: DecisionStore, built: Publications) -> None:
     new = built.add("d", sequence=4)
     with pytest.raises(RuntimeError), store.staging("d" * 64) as staged:
         (staged / "half").write_text("written", encoding="utf-8")
@@ -146,9 +144,7 @@ def test_pages_compare_the_snapshots_of_a_store(store: DecisionStore) -> None:
 
 
 @pytest.mark.parametrize("kind", ["zip files"], indirect=True)  # how a bucket is followed: bucket/test_following.py
-def test_a_store_that_is_away_is_warned_of_once_and_read_again_later(
-    store: ZipStore, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_store_that_is_away_is_warned_of_once(store: ZipStore, caplog: pytest.LogCaptureFixture) -> None:
     router = Router.open(store)
     assert store.fetched.count("a") == 1
     store.reachable = False

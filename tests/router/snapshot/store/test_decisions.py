@@ -90,9 +90,7 @@ def test_a_held_snapshot_that_was_used_can_be_rolled_back_to(stocked: Stocked) -
     assert serving(store) == "b"
 
 
-def test_a_decision_that_was_killed_before_it_took_effect_changes_nothing(
-    stocked: Stocked, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_decision_that_was_killed_midway_changes_nothing(stocked: Stocked, monkeypatch: pytest.MonkeyPatch) -> None:
     store = stocked("a", "b", "c")
     store.publish(named(store, "b"))
     with monkeypatch.context() as patched:

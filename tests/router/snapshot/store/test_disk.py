@@ -22,9 +22,7 @@ def snapshots(tmp_path: Path) -> tuple[Path, Path, dict[str, str]]:
     return old, new, dict(Manifest.read(new).files)
 
 
-def test_an_unchanged_file_is_shared_and_the_size_tells_own_bytes_from_shared_ones(
-    snapshots: tuple[Path, Path, dict[str, str]],
-) -> None:
+def test_unchanged_files_are_shared_and_counted_apart(snapshots: tuple[Path, Path, dict[str, str]]) -> None:
     old, new, files = snapshots
     before = disk_size(new)
     share_unchanged(new, files, old)

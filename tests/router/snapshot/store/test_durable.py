@@ -62,9 +62,7 @@ def test_whichever_sync_of_a_publication_fails_the_old_snapshot_serves_and_nothi
     assert store.current() not in ("a", "b")
 
 
-def test_a_rollback_that_cannot_be_remembered_does_not_happen(
-    store: SnapshotStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rollback_that_is_not_remembered_is_none(store: SnapshotStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", FailingSync(0, errno.ENOSPC))
     with pytest.raises(OSError, match="No space left"):
         decisions.rollback(store)

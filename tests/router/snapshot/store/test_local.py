@@ -62,9 +62,7 @@ def test_snapshots_that_are_held_night_after_night_push_nothing_out(built: Publi
     assert [stored.held for stored in store.snapshots()] == [True, False]
 
 
-def test_what_a_killed_build_left_is_removed_by_the_next_and_a_running_one_keeps_its_folder(
-    bare: SnapshotStore,
-) -> None:
+def test_what_a_killed_build_left_goes_and_a_running_one_keeps_its_folder(bare: SnapshotStore) -> None:
     left = bare.folder / ".building-old"
     left.mkdir()
     assert bare.retain(9) == [] and not left.exists()

@@ -75,9 +75,7 @@ def test_an_address_with_a_secret_or_without_a_catalog_is_refused_and_no_secret_
             checked_url(url)
 
 
-def test_a_bucket_that_does_not_exist_is_told_from_an_empty_one(
-    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_bucket_is_told_from_an_empty_one(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in bucket.environment.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(FileNotFoundError, match="CURRENT does not exist"):

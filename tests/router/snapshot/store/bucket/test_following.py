@@ -59,9 +59,7 @@ def cached(cache: Path) -> list[str]:
     return sorted(manifest.parent.name for manifest in cache.glob("*/manifest.json"))
 
 
-def test_a_router_follows_an_address_by_one_request_a_look_without_a_body(
-    opened: Opened, catalog: BucketCatalog, proxy: FaultyProxy
-) -> None:
+def test_a_look_is_one_request_without_a_body(opened: Opened, catalog: BucketCatalog, proxy: FaultyProxy) -> None:
     router = opened()
     look(router)
     proxy.plan.log.clear()
@@ -174,9 +172,7 @@ def test_a_router_starts_in_time_where_a_newer_snapshot_does_not_come(
     assert (router.manifest.snapshot, router.refusal) == ("c", "")
 
 
-def test_what_no_bucket_and_no_cache_has_is_told_of(
-    opened: Opened, proxy: FaultyProxy, bucket: Bucket, tmp_path: Path
-) -> None:
+def test_what_nobody_has_is_told_of(opened: Opened, proxy: FaultyProxy, bucket: Bucket, tmp_path: Path) -> None:
     with pytest.raises(SnapshotInvalid, match=rf"{bucket.url}/catalogs/none serves no snapshot: none was published"):
         Router.open(f"{bucket.url}/catalogs/none", cache_dir=tmp_path / "cache")
     proxy.refuse()
@@ -184,9 +180,7 @@ def test_what_no_bucket_and_no_cache_has_is_told_of(
         opened()
 
 
-def test_a_snapshot_that_the_bucket_has_damaged_is_refused_at_the_start_for_the_one_before(
-    opened: Opened, own: str, catalog: BucketCatalog
-) -> None:
+def test_a_start_falls_back_from_what_is_damaged(opened: Opened, own: str, catalog: BucketCatalog) -> None:
     catalog.publish("a")
     opened().close()
     catalog.publish("c")

@@ -42,9 +42,7 @@ def fetched(proxy: FaultyProxy) -> Counter[str]:
     return Counter(e.key.rpartition("/")[2] for e in proxy.plan.log if e.method == "GET" and "/files/" in e.key)
 
 
-def test_a_pulled_snapshot_is_the_one_that_was_uploaded_in_a_catalog_of_read_only_files(
-    store: BucketReader, office: Publications
-) -> None:
+def test_a_pull_makes_a_catalog_of_read_only_files(store: BucketReader, office: Publications) -> None:
     folder = store.local_folder("a")
     Snapshot.open(folder, whole=True)
     assert (folder / MANIFEST).read_bytes() == (office.folder / "a" / MANIFEST).read_bytes()
@@ -71,7 +69,7 @@ def test_each_address_has_a_cache_of_its_own_in_a_folder_that_the_environment_na
         BucketReader("s3://bucket/other", store.cache.folder)
 
 
-def test_of_another_cached_snapshot_whole_files_are_linked_and_damaged_ones_fetched(
+def test_whole_files_are_linked_and_damaged_fetched(
     store: BucketReader, office: Publications, proxy: FaultyProxy
 ) -> None:
     one = store.local_folder("a")
@@ -114,9 +112,7 @@ def test_an_object_with_a_wrong_content_is_refused_after_three_tries(
         store.local_folder("a")
 
 
-def test_a_manifest_of_another_snapshot_is_refused(
-    store: BucketReader, catalog: BucketCatalog, office: Publications
-) -> None:
+def test_the_manifest_of_another_is_refused(store: BucketReader, catalog: BucketCatalog, office: Publications) -> None:
     catalog.upload(Path(shutil.copytree(office.folder / "b", office.folder / "d")))
     with pytest.raises(SnapshotInvalid, match="has the manifest of 'b' in the place of d's"):
         store.local_folder("d")
@@ -195,9 +191,7 @@ def test_large_files_come_in_ranges(store: BucketReader, proxy: FaultyProxy, mon
     assert max(fetched(proxy).values()) > 3
 
 
-def test_a_line_that_breaks_off_often_and_brings_some_bytes_each_time_brings_the_file(
-    store: BucketReader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_breaks_off_often_brings_the_file(store: BucketReader, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Objects.stream_range
 
     def broken_off(objects: Objects, name: str, start: int, length: int) -> Iterator[bytes]:
@@ -209,9 +203,7 @@ def test_a_line_that_breaks_off_often_and_brings_some_bytes_each_time_brings_the
     Snapshot.open(store.local_folder("a"), whole=True)
 
 
-def test_a_bucket_that_sends_more_than_it_said_is_not_read_further(
-    store: BucketReader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bucket_that_sends_too_much_is_not_read_on(store: BucketReader, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
 
     def stream(*_: object) -> Any:
@@ -240,9 +232,7 @@ def test_what_is_too_large_for_its_tools_or_for_the_disk_is_not_fetched(
     assert fetched(proxy) == {}
 
 
-def test_a_disk_that_fills_up_meanwhile_is_told_of_and_emptied(
-    store: BucketReader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_fills_up_is_told_of_and_emptied(store: BucketReader, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/cache/file")
 

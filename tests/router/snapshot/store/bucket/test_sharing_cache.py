@@ -43,9 +43,7 @@ def start(store: BucketReader) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def test_of_processes_that_start_at_once_one_fetches_and_what_one_serves_is_not_removed(
-    store: BucketReader, proxy: FaultyProxy
-) -> None:
+def test_one_process_fetches_for_all_and_keeps_what_it_serves(store: BucketReader, proxy: FaultyProxy) -> None:
     ending, serving = start(store), start(store)
     folder = str(store.cache.folder / "a")
     assert ending.communicate(timeout=60)[0].strip() == folder
@@ -73,7 +71,7 @@ class Killed(BaseException):
     """Ends a pull where a kill could."""
 
 
-def test_a_pull_that_ends_at_any_step_leaves_nothing_or_a_whole_snapshot(
+def test_a_pull_that_ends_at_any_step_leaves_all_or_nothing(
     store: BucketReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[tuple[Any, str]] = [(pulling, name) for name in ("link_or_copy", "make_read_only", "sync_tree", "sync")]
@@ -107,9 +105,7 @@ def test_a_pull_that_ends_at_any_step_leaves_nothing_or_a_whole_snapshot(
     pytest.fail("a pull takes more steps than that")
 
 
-def test_whoever_waits_too_long_for_another_process_does_without(
-    store: BucketReader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_waits_too_long_for_another_does_without(store: BucketReader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "_WAIT_S", 0.1)
     other = BucketReader(store.label, store.cache.folder)
     with other.cache.locked(0, threading.Event()):
@@ -149,9 +145,7 @@ def test_a_reader_of_a_snapshot_that_is_removed_again_and_again_gets_it_whole(st
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.touch, lambda path: path.symlink_to("/tmp")])
-def test_what_lies_in_the_place_of_a_snapshot_is_replaced(
-    store: BucketReader, cache: Path, make: Callable[[Path], object]
-) -> None:
+def test_what_lies_in_its_place_is_replaced(store: BucketReader, cache: Path, make: Callable[[Path], object]) -> None:
     make(cache / "a")
     Snapshot.open(store.local_folder("a"), whole=True)
     assert not (cache / "a").is_symlink()

@@ -209,9 +209,7 @@ def test_a_clock_that_is_wrong_removes_nothing_too_early(
     assert files(stocked) == 4
 
 
-def test_what_is_pushed_again_is_back_for_good_and_what_is_pinned_or_gone_back_to_stays(
-    stocked: BucketStore, stores: Stores, built: list[Path]
-) -> None:
+def test_what_is_pushed_again_is_back_and_a_pin_stays(stocked: BucketStore, stores: Stores, built: list[Path]) -> None:
     collector = stores("two", grace=NOW)
     assert stocked.retain(1) == ["a", "b"]
     stocked.upload(built[0])

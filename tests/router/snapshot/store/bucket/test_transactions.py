@@ -62,9 +62,7 @@ def test_a_write_whose_answer_was_lost_counts_once(stocked: BucketStore, proxy: 
     assert (stocked.current(), revision(stocked)) == ("b", before + 1)
 
 
-def test_a_write_whose_answer_was_lost_is_known_beneath_a_later_one(
-    stocked: BucketStore, stores: Stores, proxy: FaultyProxy
-) -> None:
+def test_a_lost_write_is_known_beneath_a_later_one(stocked: BucketStore, stores: Stores, proxy: FaultyProxy) -> None:
     numbers: list[int] = []
     other = stores("two")
     overtake = Fault("lost answer", "PUT", "*/CURRENT", times=1, act=lambda: numbers.append(other.take_sequence()))
@@ -72,9 +70,7 @@ def test_a_write_whose_answer_was_lost_is_known_beneath_a_later_one(
     assert (stocked.take_sequence(), numbers) == (4, [5])
 
 
-def test_a_bucket_that_stays_away_is_told_and_changes_nothing(
-    stocked: BucketStore, stores: Stores, proxy: FaultyProxy
-) -> None:
+def test_a_bucket_that_stays_away_is_told(stocked: BucketStore, stores: Stores, proxy: FaultyProxy) -> None:
     proxy.plan.set(Fault("error", "PUT", "*/CURRENT"))
     with pytest.raises(StoreUnavailable, match="CURRENT"):
         stores(patience_s=0.1).publish("b")
@@ -82,9 +78,7 @@ def test_a_bucket_that_stays_away_is_told_and_changes_nothing(
     assert stocked.current() == "a"
 
 
-def test_a_change_that_another_overtook_is_refused_and_a_decision_made_again_from_what_is_there(
-    stocked: BucketStore, stores: Stores, proxy: FaultyProxy
-) -> None:
+def test_an_overtaken_decision_is_made_again(stocked: BucketStore, stores: Stores, proxy: FaultyProxy) -> None:
     other = stores("two")
     with pytest.raises(StoreChanged), stocked.locked():
         stocked.publish("b")
@@ -95,9 +89,7 @@ def test_a_change_that_another_overtook_is_refused_and_a_decision_made_again_fro
     assert proxy.plan.counts["delay"] == 1
 
 
-def test_a_snapshot_that_another_build_overtook_counts_as_held_unless_it_has_the_same_content(
-    stocked: BucketStore, stores: Stores, tmp_path: Path
-) -> None:
+def test_what_another_build_overtook_counts_as_held(stocked: BucketStore, stores: Stores, tmp_path: Path) -> None:
     def held() -> list[str]:
         return [stored.name for stored in stocked.snapshots() if is_held(stored, stocked.state())]
 
@@ -124,9 +116,7 @@ def test_numbers_are_unique_over_threads_and_machines(stocked: BucketStore, stor
     assert taken([stocked, stocked, stores("two")]) == list(range(4, 4 + 8 * 3))
 
 
-def test_no_publication_is_lost_where_builds_publish_at_once(
-    stocked: BucketStore, stores: Stores, tmp_path: Path
-) -> None:
+def test_no_publication_of_builds_at_once_is_lost(stocked: BucketStore, stores: Stores, tmp_path: Path) -> None:
     machines = {f"n{number}": stores(f"machine {number}") for number in range(3)}
     with ThreadPoolExecutor() as pool:
         for turn in range(2):

@@ -56,9 +56,7 @@ def opened(catalog: BucketCatalog, proxy: FaultyProxy, office: SignedOffice, tmp
     )
 
 
-def test_a_signed_snapshot_serves_and_a_newer_one_follows_whatever_pointer_nobody_trusts(
-    opened: Opened, catalog: BucketCatalog
-) -> None:
+def test_a_signed_one_follows_whatever_pointer_nobody_trusts(opened: Opened, catalog: BucketCatalog) -> None:
     catalog.head = replace(catalog.head, pointer="{}")
     catalog.publish("second", "{}")
     router = opened()
@@ -142,7 +140,7 @@ def test_a_signature_that_comes_later_is_found_at_the_next_publication(
     assert opened().manifest.snapshot == "second" and signature.is_file()
 
 
-def test_the_start_without_the_bucket_checks_signature_and_trust_state(
+def test_a_start_without_the_bucket_checks_as_much(
     opened: Opened, catalog: BucketCatalog, cache: Path, proxy: FaultyProxy, tmp_path: Path
 ) -> None:
     router = opened()
@@ -161,9 +159,7 @@ def test_the_start_without_the_bucket_checks_signature_and_trust_state(
         opened()
 
 
-def test_a_signed_rollback_in_the_bucket_is_followed_and_takes_a_number(
-    office: SignedOffice, stores: Stores, tmp_path: Path
-) -> None:
+def test_a_signed_rollback_is_followed_and_takes_a_number(office: SignedOffice, stores: Stores, tmp_path: Path) -> None:
     store = stores("operator")
     for name in ("first", "second"):
         store.upload(office.folder / name)
@@ -177,9 +173,7 @@ def test_a_signed_rollback_in_the_bucket_is_followed_and_takes_a_number(
     assert stores("build").take_sequence() == 4  # the pointer took number 3
 
 
-def test_a_signature_is_added_to_that_of_the_same_manifest_and_replaces_that_of_another(
-    stores: Stores, tmp_path: Path, proxy: FaultyProxy
-) -> None:
+def test_signatures_of_one_manifest_lie_side_by_side(stores: Stores, tmp_path: Path, proxy: FaultyProxy) -> None:
     def signed_by() -> set[str]:
         return {key for key, _ in Envelope.from_json(store.signature("a") or b"").signatures}
 

@@ -38,9 +38,7 @@ def files_sent(proxy: FaultyProxy) -> list[str]:
     ]
 
 
-def test_each_content_is_sent_once_and_the_manifest_last_and_later_only_what_the_bucket_lacks(
-    stores: Stores, folder: Path, tmp_path: Path, proxy: FaultyProxy
-) -> None:
+def test_each_content_is_sent_once(stores: Stores, folder: Path, tmp_path: Path, proxy: FaultyProxy) -> None:
     write_bare_snapshot(folder, FILES | {"copy": FILES["file1"]})
     stores().upload(folder)
     assert len(files_sent(proxy)) == len(set(files_sent(proxy))) == len(FILES)
@@ -52,9 +50,7 @@ def test_each_content_is_sent_once_and_the_manifest_last_and_later_only_what_the
     assert len(files_sent(proxy)) == 1
 
 
-def test_what_is_damaged_is_replaced_when_all_is_sent_again_and_another_snapshot_of_the_name_never(
-    stores: Stores, folder: Path, tmp_path: Path
-) -> None:
+def test_sending_again_mends_and_never_replaces_another(stores: Stores, folder: Path, tmp_path: Path) -> None:
     store = stores()
     store.upload(folder)
     store.objects.put(next(store.objects.list("files/")).name, b"x" * 900)
@@ -103,9 +99,7 @@ def test_an_upload_over_a_bad_line_is_whole(stores: Stores, folder: Path, proxy:
     assert {name: (fetched / name).read_bytes() for name in FILES} == FILES
 
 
-def test_an_upload_that_fails_stores_no_snapshot_and_says_where(
-    stores: Stores, folder: Path, proxy: FaultyProxy, tmp_path: Path
-) -> None:
+def test_an_upload_that_fails_stores_nothing(stores: Stores, folder: Path, proxy: FaultyProxy, tmp_path: Path) -> None:
     proxy.plan.set(Fault("error", "PUT", "*/files/*", skip=3))
     with pytest.raises(StoreUnavailable, match="files/"):
         stores(patience_s=0.1).upload(folder)
@@ -140,9 +134,7 @@ def test_what_is_old_and_named_by_no_manifest_is_sent_anew(stores: Stores, folde
     assert len(files_sent(proxy)) >= len(FILES)
 
 
-def test_a_file_that_a_collector_takes_before_the_manifest_is_there_is_sent_again(
-    stores: Stores, folder: Path, proxy: FaultyProxy
-) -> None:
+def test_what_a_collector_takes_meanwhile_is_sent_again(stores: Stores, folder: Path, proxy: FaultyProxy) -> None:
     store, collector = stores(), stores("two")
     name = file_object(sha256(FILES["file0"]).hexdigest())
     proxy.plan.set(Fault("delay", "PUT", f"*/{MANIFEST}", times=1, act=lambda: collector.objects.delete([name])))
@@ -157,9 +149,7 @@ def test_two_builds_of_the_same_second_and_content_take_different_names(stores: 
     assert list(stores().objects.list("snapshots/")) == []  # the names are free again
 
 
-def test_an_upload_that_fails_waits_for_no_request_that_hangs(
-    stores: Stores, tmp_path: Path, proxy: FaultyProxy
-) -> None:
+def test_an_upload_that_fails_waits_for_no_hanging_one(stores: Stores, tmp_path: Path, proxy: FaultyProxy) -> None:
     folder = write_bare_snapshot(tmp_path / "built/first", FILES | {"large": b"as signed" * 1000})
     (folder / "large").write_bytes(b"corrupted" * 1000)
     proxy.plan.set(Fault("hang", "PUT", "*/files/*", seconds=60))
