@@ -4,9 +4,11 @@ import asyncio
 import json
 import logging
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from router.addresses import literal_address
@@ -115,24 +117,18 @@ def test_no_secret_comes_back_in_answers_errors_or_logs(
 
     api.answer = repeat
     with caplog.at_level(logging.INFO):  # at DEBUG the HTTP library logs the headers of answers
-        result = call(
-            ProviderCalls(base_url=api.url, auth=auth, headers={"X-Extra-Token": "another-secret"}), reading()
-        )
+        settings = ProviderCalls(base_url=api.url, auth=auth, headers={"X-Extra-Token": "another-secret"})
+        result = call(settings, reading())
     for secret in (SECRET, "s3cret%2Fvalue%2B1", "bWU6czNjcmV0L3ZhbHVlKzE=", "another-secret"):
         assert secret not in repr(result) and secret not in caplog.text
     assert "***" in result.text and result.is_error is (status != 200)
 
 
-def test_a_plain_header_s_value_is_not_masked_in_answers(api: ApiServer) -> None:
-    api.answer = lambda _: Reply.of({"created": "2024-06-20"})
-    result = call(ProviderCalls(base_url=api.url, headers={"X-Version": "2024-06-20"}), reading())
-    assert (result.value, api.last.headers["x-version"]) == ({"created": "2024-06-20"}, "2024-06-20")
-
-
 def test_a_dry_run_sends_nothing_and_masks_what_the_settings_add(api: ApiServer) -> None:
     settings = ProviderCalls(base_url=api.url, auth=Bearer(SECRET), headers={"X-Team": "blue-team"}, write=True)
     calls = ApiCalls(CallSettings({"shop": settings}), dry_run=True)
-    for result in (asyncio.run(calls.call(writing(), {"id": 5})), calls.preview(writing(), {"id": 5})):
+    dry = call(msgspec.structs.replace(settings, dry_run=True), writing(), {"id": 5})
+    for result in (asyncio.run(calls.call(writing(), {"id": 5})), calls.preview(writing(), {"id": 5}), dry):
         assert result.value["method"] == "POST" and result.value["url"] == f"{api.url}/items"
         assert result.value["body"] == {"id": 5}
         assert (result.value["headers"]["Authorization"], result.value["headers"]["X-Team"]) == ("***", "***")
@@ -153,40 +149,30 @@ def test_a_key_that_the_settings_send_need_not_be_given_and_cannot_be_replaced(a
         assert api.last.headers["x-key"] == SECRET
 
 
+LONG = Reply(b"x" * 5_000, 500, {"Content-Type": "text/plain"})
+LATIN = Reply("é".encode("latin-1"), 200, {"Content-Type": "text/plain; charset=ISO-8859-1"})
+PICTURE = Reply(b"\x89PNG\x00", 200, {"Content-Type": "image/png"})
+
+
 @pytest.mark.parametrize(
     ("reply", "text"),
     [
         (Reply(b'{"detail": "gone"}', 404), 'HTTP 404 Not Found: {"detail": "gone"}'),
-        (Reply(b"x" * 5_000, 500, {"Content-Type": "text/plain"}), f"HTTP 500 Internal Server Error: {'x' * 2_000}…"),
+        (LONG, f"HTTP 500 Internal Server Error: {'x' * 2_000}…"),
         (Reply(b"", 599, {}), "HTTP 599"),
         (Reply(b"", 302, {"Location": "https://evil.test/"}), "HTTP 302 Found (to https://evil.test/, not followed)"),
-    ],
-)
-def test_an_error_of_the_server_is_an_error_with_its_status_and_bounded_body(
-    api: ApiServer, reply: Reply, text: str
-) -> None:
-    api.answer = lambda _: reply
-    result = call(ProviderCalls(base_url=api.url), reading())
-    assert (result.text, result.is_error, result.status) == (text, True, reply.status)
-
-
-@pytest.mark.parametrize(
-    ("reply", "text"),
-    [
         (Reply(b"", 204, {}), "HTTP 204 No Content"),
-        (Reply("é".encode("latin-1"), 200, {"Content-Type": "text/plain; charset=ISO-8859-1"}), "é"),
-        (Reply(b"a,b", 200, {"Content-Type": "text/csv; charset=no-such"}), "a,b"),
-        (
-            Reply(b"\x89PNG\x00", 200, {"Content-Type": "image/png"}),
-            "HTTP 200 OK: 5 bytes of image/png, which are no text",
-        ),
+        (LATIN, "é"),
+        (PICTURE, "HTTP 200 OK: 5 bytes of image/png, which are no text"),
+        (Reply(b"a\x00b"), "HTTP 200 OK: 3 bytes of application/json, which are no text"),
         (Reply(b"{broken"), "{broken"),
     ],
 )
-def test_an_answer_that_is_no_json_is_told_as_what_it_is(api: ApiServer, reply: Reply, text: str) -> None:
+def test_an_answer_that_is_an_error_or_no_json_is_told_as_what_it_is(api: ApiServer, reply: Reply, text: str) -> None:
     api.answer = lambda _: reply
     result = call(ProviderCalls(base_url=api.url), reading())
-    assert (result.text, result.is_error, result.value) == (text, False, None)
+    assert (result.text, result.is_error, result.status) == (text, reply.status >= 300, reply.status)
+    assert result.value is None
 
 
 def test_of_a_long_answer_a_model_reads_the_beginning(api: ApiServer) -> None:
@@ -198,16 +184,17 @@ def test_of_a_long_answer_a_model_reads_the_beginning(api: ApiServer) -> None:
     assert result.value is None
 
 
-def test_an_answer_beyond_the_limit_is_not_read_to_its_end(api: ApiServer) -> None:
-    api.answer = lambda _: Reply(b"x" * 2_000_000)
-    with pytest.raises(CallFailed, match=r"more than 1,000 bytes \(max_response_bytes\)"):
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(b"x" * 1_001), r"more than 1,000 bytes \(max_response_bytes\)"),
+        (Reply(b"\x1f\x8b", 200, {"Content-Encoding": "gzip"}), "compressed answer"),
+    ],
+)
+def test_an_answer_beyond_the_limit_or_one_that_may_grow_is_not_read(api: ApiServer, reply: Reply, said: str) -> None:
+    api.answer = lambda _: reply
+    with pytest.raises(CallFailed, match=said):
         call(ProviderCalls(base_url=api.url, max_response_bytes=1_000), reading())
-
-
-def test_a_compressed_answer_is_refused(api: ApiServer) -> None:
-    api.answer = lambda _: Reply(b"\x1f\x8b", 200, {"Content-Encoding": "gzip"})
-    with pytest.raises(CallFailed, match="compressed answer"):
-        call(ProviderCalls(base_url=api.url), reading())
 
 
 def test_a_request_beyond_the_limit_is_not_sent(api: ApiServer) -> None:
@@ -223,13 +210,8 @@ def test_a_server_that_does_not_answer_is_given_up_and_a_write_is_not_repeated_b
             call(settings, reading())
         with pytest.raises(CallFailed, match=r"within 0\.2 s\. It is not known whether the call took effect"):
             call(settings, writing())
-
-
-def test_a_server_that_is_not_there_is_told() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    with pytest.raises(CallFailed, match=r"could not be reached.*nothing was sent"):
-        call(ProviderCalls(base_url=f"http://127.0.0.1:{port}"), reading())
+    with pytest.raises(CallFailed, match=r"could not be reached.*nothing was sent"):  # nobody listens any more
+        call(settings, reading())
 
 
 def test_redirects_are_followed_within_the_same_origin_alone(api: ApiServer) -> None:
@@ -245,27 +227,26 @@ def test_redirects_are_followed_within_the_same_origin_alone(api: ApiServer) -> 
     assert call(follow, reading()).value == "there" and api.last.query == [("page", "1")]
     assert "to http://127.0.0.1:1/, not followed" in call(follow, reading(), {"id": 3}).text
     assert call(ProviderCalls(base_url=api.url), reading()).status == 307
+    before = len(api.received)
+    writes = ProviderCalls(base_url=api.url, follow_redirects=True, write=True)
     api.answer = lambda _: Reply(b"", 302, {"Location": "/again"})
+    assert call(writes, writing()).status == 302 and len(api.received) == before + 1  # a write is sent once
     with pytest.raises(CallFailed, match="redirected more than 3 times"):
         call(follow, reading())
 
 
-def test_cookies_of_one_answer_are_not_sent_with_the_next_call(api: ApiServer) -> None:
+def test_nothing_of_earlier_answers_or_of_the_environment_is_sent(
+    api: ApiServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Cookies, proxies, and passwords."""
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login me password netrc-secret\n", encoding="utf-8")
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     api.answer = lambda _: Reply(b"{}", 200, {"Set-Cookie": "session=alice; Path=/"})
     calls = ApiCalls(CallSettings({"shop": ProviderCalls(base_url=api.url)}))
     for _ in range(2):
         asyncio.run(calls.call(reading(), {"id": 1}))
-    assert "cookie" not in api.last.headers
-
-
-def test_proxies_and_passwords_of_the_environment_are_not_used(
-    api: ApiServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
-    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login me password netrc-secret\n", encoding="utf-8")
-    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    call(ProviderCalls(base_url=api.url), reading())
-    assert "authorization" not in api.last.headers
+    assert not {"cookie", "authorization"} & api.last.headers.keys()
 
 
 @pytest.mark.parametrize(
@@ -278,12 +259,6 @@ def test_a_document_cannot_have_this_machine_or_its_network_called(api: ApiServe
     with pytest.raises(CallRefused, match="this machine or a private network"):
         call(ProviderCalls(document_server=True), reading(servers=(address,)))
     assert api.received == []
-
-
-@pytest.mark.parametrize("server", ["/v1", "", "https://a@b.test", "https://a.test/?x", "https://a.test\\@b.test"])
-def test_a_document_s_server_that_is_no_plain_address_is_refused(server: str) -> None:
-    with pytest.raises(CallRefused, match="write a base_url"):
-        call(ProviderCalls(document_server=True), reading(servers=(server,)))
 
 
 def test_a_name_that_leads_to_a_private_address_is_refused(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,12 +296,13 @@ def test_an_operation_with_a_server_of_its_own_is_called_only_where_the_settings
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        (lambda: make_record("read", "other", operation=Operation("GET", "/")), "no provider 'other' .they have: shop"),
-        (lambda: make_record("read", "shop"), "no API document"),
+        (make_record("read", "other", operation=Operation("GET", "/")), "no provider 'other' .they have: shop"),
+        (make_record("read", "shop"), "no API document"),
     ],
+    ids=["another provider", "no operation"],
 )
-def test_a_tool_that_cannot_be_called_says_why(record: Callable[[], ToolRecord], message: str) -> None:
+def test_a_tool_that_cannot_be_called_says_why(record: ToolRecord, message: str) -> None:
     calls = ApiCalls(CallSettings({"shop": ProviderCalls(base_url="https://shop.test")}))
-    assert not calls.serves(record())
+    assert not calls.serves(record)
     with pytest.raises(CallRefused, match=message):
-        asyncio.run(calls.call(record(), {}))
+        asyncio.run(calls.call(record, {}))

@@ -15,6 +15,7 @@ from router import Router
 from router.calling import (
     ApiCalls,
     ApiKey,
+    Auth,
     Basic,
     Bearer,
     CallRefused,
@@ -27,7 +28,6 @@ from router.calling import (
 from router.calling.auth import masked
 from router.operation import Operation, OperationBody, OperationParameter
 from router.provider_formats import VendorText
-from router.record import ToolRecord
 from tests.support.api_server import Reply, api_server
 from tests.support.factories import make_record
 
@@ -53,12 +53,6 @@ def test_an_answer_in_no_charset_of_the_web_is_read_as_utf8_at_once(charset: str
     assert time.process_time() - began < 1.0
 
 
-def test_the_charset_of_an_answer_is_used() -> None:
-    assert (
-        answer_to(Reply("für".encode("latin-1"), 200, {"Content-Type": "text/plain; charset=ISO-8859-1"})).text == "für"
-    )
-
-
 @pytest.mark.parametrize("location", ["http://[bad", "//[::1", "http://h:99999/"])
 def test_a_redirect_to_no_address_is_told_and_not_followed(location: str) -> None:
     result = answer_to(Reply(b"", 302, {"Location": location}), follow_redirects=True)
@@ -66,12 +60,16 @@ def test_a_redirect_to_no_address_is_told_and_not_followed(location: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "server", ["http://[::1/x", "https://shop.example:99999", "https://shop.example:x", "https://:80"]
+    "server",
+    [
+        *("http://[::1/x", "https://shop.example:99999", "https://shop.example:x", "https://:80", "https://a@b.test"),
+        *("/v1", "", "https://a.test/?x", "https://a.test\\@b.test"),
+    ],
 )
 def test_a_document_whose_server_is_no_address_is_refused(server: str) -> None:
     record = make_record("read", "shop", operation=Operation("GET", "/items", (server,)))
     calls = ApiCalls(CallSettings({"*": ProviderCalls(document_server=True)}))
-    with pytest.raises(CallRefused, match=r"no plain address; write a base_url"):
+    with pytest.raises(CallRefused, match="write a base_url"):
         asyncio.run(calls.call(record, {}))
 
 
@@ -97,21 +95,17 @@ def test_an_empty_multipart_form_is_sent_as_one(arguments: dict[str, Any]) -> No
         assert api.last.body == f"--{boundary}--\r\n".encode()
 
 
-def _caller(record: ToolRecord, url: str, vendor_text: VendorText) -> HttpCaller:
-    router = Router.from_tools([record], encoder=None, vendor_text=vendor_text)
-    return HttpCaller(router, CallSettings({"shop": ProviderCalls(base_url=url)}))
-
-
 def test_hidden_characters_and_terminal_sequences_of_an_answer_reach_no_model_unless_verbatim() -> None:
+    def caller(vendor_text: VendorText) -> HttpCaller:
+        router = Router.from_tools([READING], encoder=None, vendor_text=vendor_text)
+        return HttpCaller(router, CallSettings({"shop": ProviderCalls(base_url=api.url)}))
+
     hostile = Reply.of({"name": "la\u200bmp\x1b[2J"})
     with api_server(lambda _: hostile) as api:
-        trusted, verbatim = (
-            asyncio.run(_caller(READING, api.url, text).call("shop/read", {}))
-            for text in (VendorText.TRUSTED, VendorText.VERBATIM)
-        )
-        raw = Reply("la\u200bmp \x1b[2Jnew".encode(), 200, {"Content-Type": "text/plain"})
-        api.answer = lambda _: raw
-        text = asyncio.run(_caller(READING, api.url, VendorText.TRUSTED)("shop/read", {}))
+        trusted = asyncio.run(caller(VendorText.TRUSTED).call("shop/read", {}))
+        verbatim = asyncio.run(caller(VendorText.VERBATIM).call("shop/read", {}))
+        api.answer = lambda _: Reply("la\u200bmp \x1b[2Jnew".encode(), 200, {"Content-Type": "text/plain"})
+        text = asyncio.run(caller(VendorText.TRUSTED)("shop/read", {}))
     assert trusted.value == {"name": "lamp"}
     assert verbatim.value == {"name": "la\u200bmp\x1b[2J"}
     assert text == "lamp new"
@@ -136,15 +130,12 @@ def test_a_secret_is_masked_however_an_encoder_writes_it(written: str) -> None:
     assert masked("another text", [SECRET]) == "another text"
 
 
-def test_rich_shows_no_secret_either() -> None:
+@pytest.mark.parametrize(
+    "auth",
+    [Bearer("hidden"), Basic("me", "hidden"), ApiKey("k", "hidden"), ClientCredentials("https://t", "me", "hidden")],
+)
+def test_settings_never_show_a_secret(auth: Auth) -> None:
     """The command line's tracebacks are rich's, which asks objects for more than their repr."""
-    for auth in (
-        Bearer("hidden"),
-        Basic("me", "hidden"),
-        ApiKey("k", "hidden"),
-        ClientCredentials("https://t", "me", "hidden"),
-    ):
-        settings = CallSettings(
-            {"shop": ProviderCalls(base_url="https://a.test", auth=auth, headers={"X-Key": "hidden"})}
-        )
-        assert "hidden" not in pretty_repr(settings) + pretty_repr(auth)
+    provider = ProviderCalls(base_url="https://a.test", auth=auth, headers={"X-Key": "hidden"})
+    settings = CallSettings({"shop": provider})
+    assert "hidden" not in pretty_repr(settings) + pretty_repr(auth) + repr(settings) + str(settings) + repr(auth)

@@ -3,19 +3,20 @@
 import asyncio
 import json
 import sys
+from collections.abc import Iterator
 from email.parser import BytesParser
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from router.calling.errors import CallRefused
 from router.calling.requests import HttpRequest, build_request
 from router.calling.sending import Limits, send
 from router.operation import BodyField, Operation, OperationBody, OperationParameter
-from tests.support.api_server import api_server
+from tests.support.api_server import ApiServer, api_server
 
 BASE = "https://api.test/v1"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -43,7 +44,7 @@ def test_each_argument_goes_where_the_document_says() -> None:
         body=OperationBody("application/json", fields=(BodyField("title"), BodyField("done"), BodyField("note"))),
     )
     arguments = {
-        "id": "a/b".replace("/", "-"),
+        "id": "a-b",
         "query_id": 7,
         "trace": "t-1",
         "session": "s 1",
@@ -58,34 +59,19 @@ def test_each_argument_goes_where_the_document_says() -> None:
     assert request.headers["Content-Type"] == "application/json"
 
 
-def test_null_is_not_given_outside_of_a_body() -> None:
+def test_null_is_not_given_outside_of_a_body_and_an_unknown_argument_is_refused() -> None:
     called = operation(parameter("a", "query"), parameter("b", "header"), parameter("c", "cookie"))
     request = build_request(called, {"a": None, "b": None, "c": None}, BASE)
     assert request.full_url == f"{BASE}/items" and not {"b", "Cookie"} & request.all_headers.keys()
-
-
-def test_an_argument_that_the_operation_does_not_have_is_refused() -> None:
-    with pytest.raises(CallRefused, match="no argument limit; it has page"):
-        build_request(operation(parameter("page", "query")), {"limit": 1}, BASE)
+    with pytest.raises(CallRefused, match="no argument limit; it has a, b, c"):
+        build_request(called, {"limit": 1}, BASE)
+    with pytest.raises(CallRefused, match="needs id, which is not given"):
+        build_request(operation(path="/items/{id}"), {}, BASE)
 
 
 @pytest.mark.parametrize(
     "value",
-    [
-        "..",
-        ".",
-        "%2e%2e",
-        "%252e%252e",
-        "../admin",
-        "a/b",
-        "a\\b",
-        "%2Fadmin",
-        "a%252Fb",
-        "..%5c",
-        "a\x00b",
-        "a\nb",
-        "",
-    ],
+    [*"../admin a/b a\\b .. . %2e%2e %252e%252e %25252e%25252e %2Fadmin a%252Fb ..%5c".split(), "a\x00b", "a\nb", ""],
 )
 def test_a_path_argument_that_may_be_read_as_another_path_is_refused(value: str) -> None:
     with pytest.raises(CallRefused):
@@ -99,11 +85,6 @@ def test_slashes_are_sent_encoded_where_the_settings_say_so_but_never_dot_segmen
     )
     with pytest.raises(CallRefused, match="slash"):
         build_request(called, {"project": "group/../../admin"}, BASE, encoded_slashes=True)
-
-
-def test_a_parameter_of_a_path_that_is_not_given_is_refused() -> None:
-    with pytest.raises(CallRefused, match="needs id, which is not given"):
-        build_request(operation(path="/items/{id}"), {}, BASE)
 
 
 def test_a_document_s_path_cannot_change_the_host_or_end_in_a_query() -> None:
@@ -123,18 +104,9 @@ def test_a_header_argument_adds_no_header(value: str) -> None:
 def test_a_document_cannot_have_a_model_set_the_client_s_own_headers(name: str) -> None:
     with pytest.raises(CallRefused):
         build_request(operation(parameter(name, "header")), {name: "x"}, BASE)
-
-
-def test_headers_that_openapi_ignores_are_not_sent() -> None:
-    called = operation(parameter("Authorization", "header"), parameter("accept", "header"))
-    request = build_request(called, {"Authorization": "Bearer mine", "accept": "text/csv"}, BASE)
-    assert "Bearer mine" not in request.headers.values() and "text/csv" not in request.headers.values()
-
-
-@pytest.mark.parametrize("value", [float("nan"), "\ud800", object()])
-def test_what_is_no_json_is_refused(value: Any) -> None:
-    with pytest.raises(CallRefused, match="cannot be written as JSON"):
-        build_request(operation(parameter("q", "query")), {"q": value}, BASE)
+    ignored = operation(parameter("Authorization", "header"), parameter("accept", "header"))  # by OpenAPI
+    request = build_request(ignored, {"Authorization": "Bearer mine", "accept": "text/csv"}, BASE)
+    assert not {"Bearer mine", "text/csv"} & {*request.headers.values()}
 
 
 @pytest.mark.parametrize("place", ["query", "path"])
@@ -194,7 +166,6 @@ def test_no_body_is_sent_where_none_is_given_and_an_empty_object_where_one_is_re
 
 
 @given(identifier=TEXTS, name=TEXTS, values=st.lists(TEXTS, max_size=3), cookie=TEXTS)
-@settings(deadline=None)
 def test_no_argument_leaves_its_place(identifier: str, name: str, values: list[str], cookie: str) -> None:
     """Whatever the texts are, a request decodes to them, or is refused."""
     called = operation(
@@ -218,26 +189,32 @@ def test_no_argument_leaves_its_place(identifier: str, name: str, values: list[s
     assert unquote(request.all_headers["Cookie"]) == f"session={cookie}" and ";" not in request.all_headers["Cookie"]
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[ApiServer]:
+    with api_server() as running:
+        yield running
+
+
 @given(identifier=TEXTS, name=TEXTS)
-@settings(deadline=None, max_examples=25)
-def test_a_server_receives_what_was_given(identifier: str, name: str) -> None:
+def test_a_server_receives_what_was_given(server: ApiServer, identifier: str, name: str) -> None:
     called = operation(
         parameter("id", "path"),
         parameter("name", "query"),
         path="/items/{id}",
         body=OperationBody("application/json", fields=(BodyField("note"),)),
     )
-    with api_server() as server:
-        try:
-            request = build_request(called, {"id": identifier, "name": name, "note": name}, server.url)
-        except CallRefused:
-            return
-        asyncio.run(send(request, Limits(10, 1_000)))
-        assert unquote(server.last.path) == f"/items/{identifier}"
-        assert server.last.query == [("name", name)]
-        assert json.loads(server.last.body) == {"note": name}
+    try:
+        request = build_request(called, {"id": identifier, "name": name, "note": name}, server.url)
+    except CallRefused:
+        return
+    asyncio.run(send(request, Limits(10, 1_000)))
+    assert unquote(server.last.path) == f"/items/{identifier}"
+    assert server.last.query == [("name", name)]
+    assert json.loads(server.last.body) == {"note": name}
 
 
-def test_a_request_s_text_shows_no_header_query_or_body() -> None:
+def test_a_request_s_text_shows_no_header_query_or_body_and_a_part_of_the_settings_replaces_one_of_its_name() -> None:
     request = HttpRequest("GET", BASE, (("key", "secret"),), {"X": "secret"}, (("c", "secret"),), b"secret")
     assert "secret" not in repr(request)
+    settled = request.with_parts({"x": "own"}, (("key", "own"),), (("c", "own"),))
+    assert (settled.full_url, settled.all_headers) == (f"{BASE}?key=own", {"x": "own", "Cookie": "c=own"})
