@@ -1,9 +1,5 @@
-"""A real MCP server for the tests that asks, reports and has resources and prompts: `stdio`, or a kind and a PORT.
+"""A real MCP server for the tests that asks, reports and has resources and prompts."""
 
-`http` speaks both protocols, `sse` has the deprecated transport alone.
-"""
-
-import sys
 from typing import Annotated, Any
 
 import anyio
@@ -96,12 +92,3 @@ def clerk_server() -> MCPServer:
         return f"Please\u200b review {file}."
 
     return server
-
-
-if __name__ == "__main__":
-    if sys.argv[1] == "stdio":
-        clerk_server().run("stdio")
-    elif sys.argv[1] == "sse":
-        clerk_server().run("sse", port=int(sys.argv[2]))
-    else:
-        clerk_server().run("streamable-http", port=int(sys.argv[2]))

@@ -1,6 +1,7 @@
 """What the tests of the MCP server share: catalogs of its upstreams' tools, the upstreams themselves."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -13,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from router import Router, ToolRecord
 from router.record import Origin
-from router.serving.mcp import Upstream, transports
+from router.serving.mcp import Upstream, server, transports
 from router.tools.definitions import record_of
 from tests.router.serving.mcp.plain_server import ASKING
 from tests.support.quick import QUICK
@@ -157,11 +159,26 @@ def served_app(app: Any) -> Iterator[int]:
             thread.join()
 
 
+async def asked(router: Router, name: str, arguments: dict[str, Any], *upstreams: Upstream, **how: Any) -> Any:
+    """What one call of one of the three tools answers."""
+    async with Client(server(router, upstreams, **how)) as client:
+        return await client.call_tool(name, arguments)
+
+
 def record(router: Router, tool_id: str) -> ToolRecord:
     """The record of a tool that there is."""
     found = router.record(tool_id)
     assert found is not None
     return found
+
+
+def running(pid: int) -> bool:
+    """Whether a process is there, be it as a zombie."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def text_of(result: CallToolResult) -> str:

@@ -1,22 +1,20 @@
 """Tools of HTTP APIs through call_tool, asked by a real MCP client."""
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from mcp import Client
 from mcp_types import CallToolResult
 
 from router import Router
 from router.calling import ApiCalls, Bearer, CallSettings, ProviderCalls
 from router.operation import Operation, OperationParameter
 from router.selection import Selection
-from router.serving.mcp import server
-from tests.router.serving.mcp.conftest import text_of
+from tests.router.serving.mcp.conftest import asked, text_of
 from tests.support.api_server import ApiServer, Reply, api_server
 from tests.support.factories import make_record
 
+pytestmark = pytest.mark.anyio
 SECRET = "shop-s3cret"
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
 PARAMETERS = (OperationParameter("id", "path"),)
@@ -33,29 +31,24 @@ def api() -> Iterator[ApiServer]:
         yield running
 
 
-def called(api: ApiServer, tool_id: str, arguments: dict[str, Any], **settings: Any) -> CallToolResult:
+async def called(api: ApiServer, tool_id: str, arguments: dict[str, Any], **how: Any) -> CallToolResult:
     """What call_tool answers."""
     calls = ApiCalls(CallSettings({"shop": ProviderCalls(base_url=api.url, auth=Bearer(SECRET))}))
-
-    async def ask() -> CallToolResult:
-        router = Router.from_tools(RECORDS, encoder=None)
-        async with Client(server(router, calls=calls, **settings)) as client:
-            return await client.call_tool("call_tool", {"tool_id": tool_id, "arguments": arguments})
-
-    return asyncio.run(ask())
+    router = Router.from_tools(RECORDS, encoder=None)
+    result: CallToolResult = await asked(
+        router, "call_tool", {"tool_id": tool_id, "arguments": arguments}, calls=calls, **how
+    )
+    return result
 
 
-def test_a_model_calls_an_api_and_reads_its_answer_without_hidden_characters(api: ApiServer) -> None:
+async def test_a_model_calls_an_api_and_reads_its_answer_without_hidden_characters(api: ApiServer) -> None:
     api.answer = lambda received: Reply.of({"name": "la\u200bmp", "you": received.headers["authorization"]})
-    result = called(api, "shop/read", {"id": 3})
+    result = await called(api, "shop/read", {"id": 3})
     assert not result.is_error and api.last.target == "/3"
     assert "lamp" in text_of(result) or "la\\u200bmp" in text_of(result)
     assert SECRET not in result.model_dump_json() and api.last.headers["authorization"] == f"Bearer {SECRET}"
-
-
-def test_an_error_of_the_api_is_an_error_result(api: ApiServer) -> None:
     api.answer = lambda _: Reply.of({"detail": "no such item"}, 404)
-    result = called(api, "shop/read", {"id": 3})
+    result = await called(api, "shop/read", {"id": 3})
     assert result.is_error and text_of(result) == 'HTTP 404 Not Found: {"detail": "no such item"}'
 
 
@@ -67,11 +60,13 @@ def test_an_error_of_the_api_is_an_error_result(api: ApiServer) -> None:
         ("elsewhere/other", {}, "--calls for the HTTP APIs"),
     ],
 )
-def test_what_is_not_called_says_why(api: ApiServer, tool_id: str, arguments: dict[str, Any], message: str) -> None:
-    result = called(api, tool_id, arguments)
+async def test_what_is_not_called_says_why(
+    api: ApiServer, tool_id: str, arguments: dict[str, Any], message: str
+) -> None:
+    result = await called(api, tool_id, arguments)
     assert result.is_error and message in text_of(result) and api.received == []
 
 
-def test_a_selection_keeps_a_tool_from_being_called(api: ApiServer) -> None:
-    result = called(api, "shop/read", {"id": 1}, selection=Selection(block=("shop/read",)))
+async def test_a_selection_keeps_a_tool_from_being_called(api: ApiServer) -> None:
+    result = await called(api, "shop/read", {"id": 1}, selection=Selection(block=("shop/read",)))
     assert result.is_error and "may not be used here" in text_of(result) and api.received == []

@@ -1,6 +1,5 @@
 """Who may see what over MCP: of each message's token over HTTP, of the profile by name over stdio."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +12,15 @@ from starlette.testclient import TestClient
 
 from router import Router
 from router.serving.http import HttpSettings
-from router.serving.mcp import Upstream, server
+from router.serving.mcp import server
 from router.serving.mcp.http import http_app
 from router.serving.profiles import Callers
-from tests.router.serving.mcp.conftest import plain, text_of
+from tests.router.serving.mcp.conftest import asked, plain, text_of
+from tests.router.serving.mcp.processes import MemoryProcess
 from tests.support.profiles import ALICE, BOB, ROOT_TOKEN, written
 from tests.support.profiles import FILE as OFFICE
 
+pytestmark = pytest.mark.anyio
 FILE = (
     OFFICE.replace('["stripe", "slack"]', '["weather"]')
     .replace('["linear", "github"]', '["plain"]')
@@ -32,98 +33,80 @@ def path(tmp_path: Path) -> Path:
     return written(tmp_path / "profiles.toml", FILE, 'audit = "audit.jsonl"')
 
 
-def audited(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (path.parent / "audit.jsonl").read_text(encoding="utf-8").splitlines()]
+@pytest.fixture
+def callers(weather_router: Router, path: Path) -> Callers:
+    return Callers(path, weather_router)
 
 
-def asked(
-    router: Router, path: Path, profile: str, name: str, arguments: dict[str, Any], *upstreams: Upstream
-) -> CallToolResult:
-    served = server(router, upstreams, callers=Callers(path, router), profile=profile)
-
-    async def ask() -> CallToolResult:
-        async with Client(served) as client:
-            return await client.call_tool(name, arguments)
-
-    return asyncio.run(ask())
-
-
-def test_a_tool_outside_is_neither_found_nor_described_nor_suggested(weather_router: Router, path: Path) -> None:
-    found = asked(
-        weather_router, path, "support", "find_tools", {"request": "weather forecast, storm warnings, refund", "k": 20}
-    )
-    assert "weather/forecast" in text_of(found)
-    assert not any(name in text_of(found) for name in ("storm(", "bank/", "plain/"))
-    texts = []
-    for tool_id in ("weather/storm", "weather/stork"):
-        described = asked(weather_router, path, "support", "describe_tool", {"tool_id": tool_id})
-        assert described.is_error
-        texts.append(text_of(described))
-    assert texts[0].replace("storm", "stork") == texts[1]
-    assert "bank" not in texts[0]
+async def test_a_tool_outside_is_neither_found_nor_described_nor_suggested(
+    weather_router: Router, callers: Callers
+) -> None:
+    support: dict[str, Any] = {"callers": callers, "profile": "support"}
+    wishes = {"request": "weather forecast, storm warnings, refund", "k": 20}
+    found = text_of(await asked(weather_router, "find_tools", wishes, **support))
+    assert "weather/forecast" in found
+    assert not any(name in found for name in ("storm(", "bank/", "plain/"))
+    outside, unknown = [
+        await asked(weather_router, "describe_tool", {"tool_id": f"weather/{name}"}, **support)
+        for name in ("storm", "stork")
+    ]
+    assert outside.is_error and unknown.is_error
+    assert text_of(outside).replace("storm", "stork") == text_of(unknown)
+    assert "bank" not in text_of(outside)
 
 
-def test_a_profile_that_may_not_call_has_no_call_tool(weather_router: Router, path: Path) -> None:
-    served = server(weather_router, [plain()], callers=Callers(path, weather_router), profile="support")
-
-    async def listed() -> list[str]:
-        async with Client(served) as client:
-            return [tool.name for tool in (await client.list_tools()).tools]
-
-    assert asyncio.run(listed()) == ["find_tools", "describe_tool"]
-    refused = asked(weather_router, path, "support", "call_tool", {"tool_id": "weather/forecast"})
+async def test_a_profile_that_may_not_call_has_no_call_tool(weather_router: Router, callers: Callers) -> None:
+    async with Client(server(weather_router, [plain()], callers=callers, profile="support")) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["find_tools", "describe_tool"]
+        refused = await client.call_tool("call_tool", {"tool_id": "weather/forecast"})
     assert text_of(refused) == "there is no tool 'call_tool' here, only find_tools, describe_tool"
 
 
-def test_calls_are_made_within_the_profile_and_told_of_before_and_after(weather_router: Router, path: Path) -> None:
+async def test_calls_are_made_within_the_profile_and_told_of_before_and_after(
+    weather_router: Router, callers: Callers, path: Path
+) -> None:
+    dev: dict[str, Any] = {"callers": callers, "profile": "dev"}
     arguments = {"tool_id": "plain/echo", "arguments": {"text": "a secret"}}
-    assert not asked(weather_router, path, "dev", "call_tool", arguments, plain()).is_error
-    assert asked(weather_router, path, "dev", "call_tool", {"tool_id": "bank/refund"}, plain()).is_error
-    asked(weather_router, path, "dev", "find_tools", {"request": "echo", "k": 1})
-    assert [(row["path"], row["outcome"], row["called"], row["offered"]) for row in audited(path)] == [
+    assert not (await asked(weather_router, "call_tool", arguments, plain(), **dev)).is_error
+    assert (await asked(weather_router, "call_tool", {"tool_id": "bank/refund"}, plain(), **dev)).is_error
+    await asked(weather_router, "find_tools", {"request": "echo", "k": 1}, **dev)
+    log = (path.parent / "audit.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in log.splitlines()]
+    assert [(row["path"], row["outcome"], row["called"], row["offered"]) for row in rows] == [
         ("call_tool", "started", ["plain/echo"], []),
         ("call_tool", "ok", ["plain/echo"], []),
         ("call_tool", "failed", [], []),
         ("find_tools", "ok", [], ["plain/echo"]),
     ]
-    assert "a secret" not in (path.parent / "audit.jsonl").read_text(encoding="utf-8")
+    assert "a secret" not in log
 
 
-def test_a_call_that_cannot_be_recorded_is_not_made(weather_router: Router, tmp_path: Path) -> None:
+async def test_a_call_that_cannot_be_recorded_is_not_made(weather_router: Router, tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     path = written(tmp_path / "profiles.toml", FILE, 'audit = "log/audit.jsonl"')
     served = server(weather_router, [plain()], callers=Callers(path, weather_router), profile="dev")
-
-    async def ask() -> CallToolResult:
-        async with Client(served) as client:
-            (tmp_path / "log" / "audit.jsonl").unlink()
-            (tmp_path / "log").rmdir()
-            return await client.call_tool("call_tool", {"tool_id": "plain/echo", "arguments": {"text": "made"}})
-
-    result = asyncio.run(ask())
+    async with Client(served) as client:
+        (tmp_path / "log" / "audit.jsonl").unlink()
+        (tmp_path / "log").rmdir()
+        result = await client.call_tool("call_tool", {"tool_id": "plain/echo"})
     assert result.is_error
     assert "the audit log" in text_of(result)
-    assert "made" not in text_of(result)
+    assert MemoryProcess.started == []
 
 
-def test_a_profile_that_was_taken_away_ends_at_the_next_call(weather_router: Router, path: Path) -> None:
-    served = server(weather_router, callers=Callers(path, weather_router), profile="dev")
-
-    async def ask() -> tuple[CallToolResult, CallToolResult]:
-        async with Client(served) as client:
-            before = await client.call_tool("find_tools", {"request": "echo"})
-            written(path, FILE[: FILE.index("[profiles.dev]")])
-            return before, await client.call_tool("find_tools", {"request": "echo"})
-
-    before, after = asyncio.run(ask())
-    assert not before.is_error
+async def test_a_profile_that_was_taken_away_ends_at_the_next_call(
+    weather_router: Router, callers: Callers, path: Path
+) -> None:
+    async with Client(server(weather_router, callers=callers, profile="dev")) as client:
+        assert not (await client.call_tool("find_tools", {"request": "echo"})).is_error
+        written(path, FILE[: FILE.index("[profiles.dev]")])
+        after = await client.call_tool("find_tools", {"request": "echo"})
     assert after.is_error
     assert "there is no profile 'dev'" in text_of(after)
 
 
 @pytest.fixture
-def over_http(weather_router: Router, path: Path) -> Iterator[TestClient]:
-    callers = Callers(path, weather_router)
+def over_http(weather_router: Router, callers: Callers, path: Path) -> Iterator[TestClient]:
     served = http_app(server(weather_router, callers=callers), HttpSettings(profiles=path), callers)
     with TestClient(served, base_url="http://localhost") as client:
         yield client
@@ -153,8 +136,7 @@ def test_over_http_each_message_is_answered_within_its_own_token(over_http: Test
         assert "error" not in answer, response.text
         return text_of(CallToolResult.model_validate(answer["result"]))
 
-    session = {"Mcp-Session-Id": "of-somebody-else"}  # no session is kept: a token alone says who calls
-    for headers in ({}, session):
+    for headers in ({}, {"Mcp-Session-Id": "of-somebody-else"}):  # no session is kept: a token alone says who calls
         assert not any(name in found(ALICE, **headers) for name in ("weather/storm", "bank/", "plain/"))
         assert not any(name in found(BOB, **headers) for name in ("weather/", "bank/"))
         assert all(name in found(ROOT_TOKEN, **headers) for name in ("weather/storm", "bank/refund", "plain/echo"))

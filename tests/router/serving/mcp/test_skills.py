@@ -1,59 +1,39 @@
 """Skills over MCP: found beside tools, told by their kind, read by describe_tool and by call_tool."""
 
-import anyio
 import pytest
-from mcp import Client
-from mcp_types import CallToolResult, TextContent
 
 from router import Router, Selection, ToolRecord
 from router.record import Kind
-from router.serving.mcp import server
+from tests.router.serving.mcp.conftest import asked, text_of
 
+pytestmark = pytest.mark.anyio
 TEA = ToolRecord("own/tea", "own", "tea", "Make tea for a guest.", kind=Kind.SKILL, instructions="Boil water.")
 CUP = ToolRecord("own/cup", "own", "cup", "Fetch a cup for tea.")
 
 
-def answers(*calls: tuple[str, dict[str, object]], selection: Selection | None = None) -> list[CallToolResult]:
-    async def ask() -> list[CallToolResult]:
-        async with Client(server(Router.from_tools([TEA, CUP], encoder=None), selection=selection)) as client:
-            return [await client.call_tool(name, arguments) for name, arguments in calls]
-
-    return anyio.run(ask)
+@pytest.fixture
+def router() -> Router:
+    return Router.from_tools([TEA, CUP], encoder=None)
 
 
-def text(result: CallToolResult) -> str:
-    (block,) = result.content
-    assert isinstance(block, TextContent)
-    return block.text
-
-
-def test_find_tools_tells_which_lines_are_skills_and_filters_by_kind() -> None:
-    both, skills, tools = answers(
-        ("find_tools", {"request": "make tea"}),
-        ("find_tools", {"request": "make tea", "kind": "skill"}),
-        ("find_tools", {"request": "make tea", "kind": "tool"}),
-    )
-    assert sorted(text(both).splitlines()) == [
-        "[skill] own/tea() — Make tea for a guest.",
-        "own/cup() — Fetch a cup for tea.",
-    ]
-    assert [row["tool_id"] for row in skills.structured_content["tools"]] == ["own/tea"]
-    assert skills.structured_content["tools"][0]["kind"] == "skill"
-    assert [row["tool_id"] for row in tools.structured_content["tools"]] == ["own/cup"]
+async def test_find_tools_tells_which_lines_are_skills_and_filters_by_kind(router: Router) -> None:
+    both = text_of(await asked(router, "find_tools", {"request": "make tea"}))
+    skill, tool = "[skill] own/tea() — Make tea for a guest.", "own/cup() — Fetch a cup for tea."
+    assert sorted(both.splitlines()) == [skill, tool]
+    for kind, line in (("skill", skill), ("tool", tool)):
+        assert text_of(await asked(router, "find_tools", {"request": "make tea", "kind": kind})) == line
 
 
 @pytest.mark.parametrize("name", ["describe_tool", "call_tool"])
-def test_a_skill_is_read(name: str) -> None:
-    (result,) = answers((name, {"tool_id": "own/tea"}))
+async def test_a_skill_is_read(router: Router, name: str) -> None:
+    result = await asked(router, name, {"tool_id": "own/tea"})
     assert not result.is_error
-    assert "Boil water." in text(result)
+    assert "Boil water." in text_of(result)
 
 
-def test_a_kind_that_the_server_does_not_offer_is_refused() -> None:
-    found, read = answers(
-        ("find_tools", {"request": "make tea", "kind": "skill"}),
-        ("call_tool", {"tool_id": "own/tea"}),
-        selection=Selection(kinds=("tool",)),
-    )
-    assert "kind is 'skill': this server offers tool" in text(found)
-    assert "own/tea may not be used here: its kind is none of: tool" in text(read)
+async def test_a_kind_that_the_server_does_not_offer_is_refused(router: Router) -> None:
+    only = {"selection": Selection(kinds=("tool",))}
+    found = await asked(router, "find_tools", {"request": "make tea", "kind": "skill"}, **only)
+    assert "kind is 'skill': this server offers tool" in text_of(found)
+    read = await asked(router, "call_tool", {"tool_id": "own/tea"}, **only)
+    assert "own/tea may not be used here: its kind is none of: tool" in text_of(read)

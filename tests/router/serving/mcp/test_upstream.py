@@ -14,29 +14,19 @@ Write = Callable[[str, Any], Path]
 
 
 def test_servers_are_read_as_clients_have_them(write_json: Write) -> None:
-    path = write_json(
-        "servers.json",
-        {
-            "mcpServers": {
-                "git": {"command": "uvx", "args": ["mcp-server-git"], "env": {"KEY": "a${KEY}b"}, "cwd": "work"},
-                "shop": {
-                    "type": "http",
-                    "url": "https://shop.example/mcp",
-                    "headers": {"X-Key": "Bearer ${KEY}"},
-                },
-            }
-        },
-    )
-    git, shop = read_upstreams(path, {"KEY": "s3"})
-    assert git == Upstream(
+    git = {"command": "uvx", "args": ["mcp-server-git"], "env": {"KEY": "a${KEY}b"}, "cwd": "work"}
+    shop = {"type": "http", "url": "https://shop.example/mcp", "headers": {"X-Key": "Bearer ${KEY}"}}
+    path = write_json("servers.json", {"mcpServers": {"git": git, "shop": shop}})
+    command, address = read_upstreams(path, {"KEY": "s3"})
+    assert command == Upstream(
         "git",
         command=("uvx", "mcp-server-git"),
         provider="git",
         folder=path.parent / "work",
         environment={"KEY": "as3b"},
     )
-    assert (shop.url, shop.headers) == ("https://shop.example/mcp", {"X-Key": "Bearer s3"})
-    assert "s3" not in repr((git, shop))
+    assert (address.url, address.headers) == ("https://shop.example/mcp", {"X-Key": "Bearer s3"})
+    assert "s3" not in repr((command, address))
 
 
 @pytest.mark.parametrize(
@@ -66,16 +56,21 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, write_json: Write) -> No
             read_upstreams(path)
 
 
-def test_a_catalogs_live_servers_are_those_that_its_build_asks(tmp_path: Path) -> None:
+def test_a_catalogs_live_servers_are_those_that_its_build_asks_with_their_headers_and_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_KEY", "sk-secret")
     (tmp_path / "catalog.toml").write_text(
         """
         [[source]]
         path = "tools.jsonl"
         [[source]]
         command = ["mcp-server-git", "--repository", "."]
+        env = {TOKEN = "${SHOP_KEY}"}
         provider = "git"
         [[source]]
-        url = "https://shop.example/mcp?key=sk-secret"
+        url = "https://shop.example/mcp?key=${SHOP_KEY}"
+        headers = {Authorization = "Bearer ${SHOP_KEY}"}
         timeout_s = 5
         [[source]]
         command = ["print-openapi"]
@@ -85,27 +80,8 @@ def test_a_catalogs_live_servers_are_those_that_its_build_asks(tmp_path: Path) -
     )
     git, shop = catalog_upstreams(tmp_path, allow_commands=True)
     assert (git.command, git.provider, git.folder) == (("mcp-server-git", "--repository", "."), "git", tmp_path)
-    assert (shop.provider, shop.place, shop.timeout_s) == (None, "https://shop.example/mcp", 5)
-    assert "sk-secret" not in shop.name
-
-
-def test_a_catalogs_live_servers_are_given_their_headers_and_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SHOP_KEY", "sk-secret")
-    (tmp_path / "catalog.toml").write_text(
-        """
-        [[source]]
-        command = ["mcp-server-git"]
-        env = {TOKEN = "${SHOP_KEY}"}
-        [[source]]
-        url = "https://shop.example/mcp?key=${SHOP_KEY}"
-        headers = {Authorization = "Bearer ${SHOP_KEY}"}
-        """,
-        encoding="utf-8",
-    )
-    git, shop = catalog_upstreams(tmp_path, allow_commands=True)
     assert git.environment == {"TOKEN": "sk-secret"}
+    assert (shop.provider, shop.place, shop.timeout_s) == (None, "https://shop.example/mcp", 5)
     assert shop.headers == {"Authorization": "Bearer sk-secret"}
     assert shop.url == "https://shop.example/mcp?key=sk-secret"
-    assert shop.place == "https://shop.example/mcp" and "sk-secret" not in repr(shop.headers.keys())
+    assert "sk-secret" not in f"{shop.name} {shop.headers.keys()}"

@@ -38,7 +38,3 @@ def weather_server() -> MCPServer:
         return "open"
 
     return server
-
-
-if __name__ == "__main__":
-    weather_server().run("stdio")
