@@ -7,7 +7,6 @@ import pytest
 from router import RECIPES, Router, SettingsInvalid
 from router.evaluation import (
     METRICS,
-    Judgement,
     ablate,
     against,
     ask,
@@ -17,47 +16,29 @@ from router.evaluation import (
     recipes_to_compare,
     removable_signals,
 )
-from tests.support.factories import TOOLS, expansion_row
+from tests.router.evaluation.judging import of_the_phrases
+
+JUDGEMENTS = of_the_phrases()
 
 
-@pytest.fixture(scope="module")
-def judgements() -> list[Judgement]:
-    """Each of the catalog's phrases, as a request for its tool."""
-    return [
-        Judgement(f"{tool['id']} {i}", phrase, frozenset({tool["id"]}), frozenset({tool["id"]}), "single")
-        for tool in TOOLS
-        for i, phrase in enumerate(expansion_row(tool)["user_phrases"])
-    ]
-
-
-def test_a_measurement_differs_from_itself_by_nothing(router: Router, judgements: list[Judgement]) -> None:
-    first, second = ask(router, judgements, "lexical", whole=False), ask(router, judgements, "lexical", whole=False)
-    found = compared(first, second)["ndcg@10"]
-    assert found is not None and (found.difference, found.p) == (0, 1)
-    assert compared(first, second)["multi@10"] is None
-    assert against(first, second)["moved"] == []
-
-
-def test_what_is_better_is_so_with_both_signs(router: Router, judgements: list[Judgement]) -> None:
-    words, names = (
-        ask(router, judgements, recipe, whole=False) for recipe in recipes_to_compare(router, ["expansion", "name"])
-    )
+def test_what_is_better_is_so_with_both_signs_and_a_measurement_differs_from_itself_by_nothing(router: Router) -> None:
+    recipes = recipes_to_compare(router, ["name", "expansion"])
+    rows = [ask(router, JUDGEMENTS, recipe, whole=False) for recipe in recipes]
+    names, words = rows
     here, there = against(words, names), against(names, words)
     assert here["recipe"] == "name" and here["difference"]["ndcg@10"]["p"] < 0.01
     assert here["difference"]["ndcg@10"]["difference"] == -there["difference"]["ndcg@10"]["difference"] > 0.3
     assert here["difference"]["ndcg@10"]["better"] == there["difference"]["ndcg@10"]["worse"]
     assert [row["ndcg@10"] for row in here["moved"]] == [-row["ndcg@10"] for row in there["moved"]]
     assert here["moved"][0]["first"][0] in here["moved"][0]["id"]
+    same = compared(words, ask(router, JUDGEMENTS, recipes[1], whole=False))
+    assert same["ndcg@10"] is not None and (same["ndcg@10"].difference, same["ndcg@10"].p) == (0, 1)
+    assert same["multi@10"] is None and against(words, words)["moved"] == []
 
-
-def test_the_first_row_is_what_others_are_compared_with(router: Router, judgements: list[Judgement]) -> None:
-    rows = comparison_rows(
-        [ask(router, judgements, r, whole=False) for r in recipes_to_compare(router, ["name", "expansion", "lexical"])]
-    )
-    assert [row["recipe"] for row in rows] == ["name", "expansion", "lexical"]
-    assert rows[0]["difference"] is None
-    better = rows[1]["difference"]["hit@1"]
-    assert better["difference"] == pytest.approx(rows[1]["metrics"]["hit@1"] - rows[0]["metrics"]["hit@1"])
+    first, second = comparison_rows(rows)  # the first is what others are compared with
+    assert (first["recipe"], second["recipe"], first["difference"]) == ("name", "expansion", None)
+    better = second["difference"]["hit@1"]
+    assert better["difference"] == pytest.approx(second["metrics"]["hit@1"] - first["metrics"]["hit@1"])
     assert better["p"] < 0.05
 
 
@@ -71,28 +52,21 @@ def test_a_row_is_a_recipe_or_a_signal_alone(router: Router) -> None:
 
 def test_several_benches_count_alike() -> None:
     def bench(**values: float | None) -> dict[str, Any]:
-        return {
-            "rows": [
-                {"recipe": name, "metrics": {metric.key: None for metric in METRICS} | {"ndcg@10": value}}
-                for name, value in values.items()
-            ]
-        }  # fmt: skip
+        none = {metric.key: None for metric in METRICS}
+        return {"rows": [{"recipe": name, "metrics": none | {"ndcg@10": value}} for name, value in values.items()]}
 
     found = mean_rows([bench(a=0.2, b=0.5, c=1.0), bench(a=0.4, b=None)])
     assert found is not None
-    assert [(row["recipe"], row["metrics"]["ndcg@10"]) for row in found] == [
-        ("a", pytest.approx(0.3)),
-        ("b", 0.5),
-    ]
+    assert {row["recipe"]: row["metrics"]["ndcg@10"] for row in found} == {"a": pytest.approx(0.3), "b": 0.5}
     assert mean_rows([bench(a=1.0)]) is None
 
 
-def test_each_signal_is_left_out_in_turn(router: Router, judgements: list[Judgement]) -> None:
-    measured = ask(router, judgements, "lexical", whole=False)
+def test_each_signal_is_left_out_in_turn(router: Router) -> None:
+    measured = ask(router, JUDGEMENTS, "lexical", whole=False)
     routes: list[None] = []
     found = ablate(measured, lambda: routes.append(None))
     assert list(found) == ["name", "description", "expansion"] == removable_signals(measured)
-    assert len(routes) == 3 * len(judgements)
+    assert len(routes) == 3 * len(JUDGEMENTS)
     assert found["expansion"]["difference"]["ndcg@10"]["difference"] < -0.3
     (alone,) = recipes_to_compare(router, ["name"])
-    assert ablate(ask(router, judgements[:1], alone, whole=False)) == {}
+    assert ablate(ask(router, JUDGEMENTS[:1], alone, whole=False)) == {}

@@ -25,9 +25,8 @@ WriteLines = Callable[[str, list[object]], Path]
 )
 def test_a_bad_judgement_is_named_with_its_line(write_lines: WriteLines, wrong: dict[str, object], said: str) -> None:
     assert read_judgements(write_lines("queries.jsonl", [GOOD]))[0].request == "a\u2028b"
-    with pytest.raises(SettingsInvalid, match="line 2") as refused:
+    with pytest.raises(SettingsInvalid, match=f"line 2.*{said}"):
         read_judgements(write_lines("queries.jsonl", [GOOD, GOOD | wrong]))
-    assert said in str(refused.value)
 
 
 def test_a_benchmarks_requests_win_over_a_catalogs_judgements(tmp_path: Path) -> None:

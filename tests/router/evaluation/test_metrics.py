@@ -1,84 +1,74 @@
 """Metrics, worked by hand."""
 
 from math import log2
+from typing import Any
 
 import numpy as np
 import pytest
 
-from router.evaluation import METRICS, MRR, NDCG, FullRecall, Success, evaluate, full_recall, recall, scores
+from router.evaluation import METRICS, MRR, NDCG, FullRecall, Judgement, Metric, Success, evaluate, scores
 from router.evaluation.metrics import first_rank
 from tests.router.evaluation.judging import judged
 
+MULTI = judged("ab", kind="multi")
+NONE = judged("", kind="none")
+
 
 def test_one_request_by_hand() -> None:
-    found = evaluate([(list("xbya"), judged("ab", kind="multi"))])
-    ideal = 1 + 1 / log2(3)
-    assert found == {
+    assert evaluate([(list("xbya"), MULTI)]) == {
         "recall@10": 1,
         "hit@1": 0,
         "mrr@10": 1 / 2,
         "full@10": 1,
         "multi@10": 1,
-        "ndcg@10": pytest.approx((1 / log2(3) + 1 / log2(5)) / ideal),
+        "ndcg@10": pytest.approx((1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3))),
     }
 
 
-def test_full_recall_counts_required_tools_and_recall_acceptable_ones() -> None:
-    found = evaluate([(list("c"), judged("ab", acceptable="abc", kind="multi"))])
-    assert (found["recall@10"], found["full@10"]) == (1, 0)
+@pytest.mark.parametrize(
+    ("ranking", "judgement", "expected"),
+    [
+        ("c", judged("ab", acceptable="abc", kind="multi"), {"recall@10": 1, "full@10": 0}),
+        ("bx", judged("ac", acceptable="abcd", kind="multi", groups=("ab", "cd")), {"full@10": 1 / 2}),
+        ("0123456789a", judged("a"), dict.fromkeys(("recall@10", "hit@1", "mrr@10", "full@10", "ndcg@10"), 0)),
+        ("a", judged("a"), {"recall@10": 1, "multi@10": None}),
+        ("a", NONE, dict.fromkeys(("recall@10", "hit@1", "mrr@10", "full@10", "multi@10", "ndcg@10"))),
+    ],
+    ids=["acceptable and required", "groups", "past the tenth", "single", "no tool answers"],
+)
+def test_what_counts_for_which_metric(ranking: str, judgement: Judgement, expected: dict[str, Any]) -> None:
+    found = evaluate([(list(ranking), judgement)])
+    assert {name: found[name] for name in expected} == expected
+    # A request without a metric leaves its mean to the others.
+    assert evaluate([([], NONE), (list(ranking), judgement)]) == found
 
 
-def test_groups_replace_required_tools() -> None:
-    found = evaluate([(list("bx"), judged("ac", acceptable="abcd", kind="multi", groups=("ab", "cd")))])
-    assert found["full@10"] == 1 / 2
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        (Success(1), 0),
+        (Success(2), 1),
+        (MRR(1), 0),
+        (MRR(2), 1 / 2),
+        (FullRecall(2), 1 / 2),
+        (FullRecall(4), 1),
+        (NDCG(1), 0),
+        (NDCG(2), (1 / log2(3)) / (1 + 1 / log2(3))),
+    ],
+    ids=str,
+)
+def test_a_metric_at_another_cutoff_counts_to_there(metric: Metric, expected: float) -> None:
+    assert metric.compute(list("xaxb"), MULTI) == pytest.approx(expected)
+    assert first_rank(list("xaxb"), MULTI) == 2 and first_rank(list("xy"), MULTI) is None
+    # The best possible top k is 1, whatever else is right.
+    assert NDCG(1).compute(list("a"), MULTI) == 1
 
 
-def test_nothing_past_the_tenth_counts() -> None:
-    found = evaluate([(list("0123456789a"), judged("a"))])
-    assert set(found.values()) == {0, None}
-
-
-def test_recall_at_another_k_counts_to_there() -> None:
-    ranking, judgement = list("xaxb"), judged("ab", kind="multi")
-    assert [recall(ranking, judgement, k) for k in (1, 2, 4)] == [0, 1, 1]
-    assert [full_recall(ranking, judgement, k) for k in (1, 2, 4)] == [0, 0.5, 1]
-    assert first_rank(ranking, judgement) == 2 and first_rank(list("xy"), judgement) is None
-
-
-def test_requests_that_no_tool_answers_count_for_no_metric() -> None:
-    found = evaluate([([], judged("", kind="none")), (list("a"), judged("a"))])
-    assert found["recall@10"] == 1
-
-
-def test_a_metric_without_requests_is_none() -> None:
-    assert evaluate([(list("a"), judged("a"))])["multi@10"] is None
-    assert set(evaluate([]).values()) == {None}
-
-
-def test_scores_have_a_row_a_request_and_no_number_where_there_is_no_metric() -> None:
-    table = scores([(list("a"), judged("a")), (list("a"), judged("", kind="none"))])
-    assert table.shape == (2, len(METRICS))
+def test_scores_have_a_row_a_request_and_a_column_a_metric() -> None:
+    table = scores([(list("a"), judged("a")), (list("a"), NONE)])
     assert np.isnan(table[1]).all() and np.isnan(table[0]).tolist() == [m.key == "multi@10" for m in METRICS]
-    assert scores([]).shape == (0, len(METRICS))
-
-
-def test_a_metric_prints_its_cutoff_and_has_a_key_of_its_own() -> None:
-    assert [str(metric) for metric in METRICS] == [
-        "Success@10", "Success@1", "MRR@10", "FullRecall@10", "MultiToolRecall@10", "nDCG@10"
-    ]  # fmt: skip
-    assert [metric.key for metric in METRICS] == ["recall@10", "hit@1", "mrr@10", "full@10", "multi@10", "ndcg@10"]
-    assert (str(NDCG(5)), NDCG(5).key, Success(5).key) == ("nDCG@5", "ndcg@5", "recall@5")
-
-
-def test_a_metric_at_another_cutoff_counts_to_there() -> None:
-    ranking, judgement = list("xaxb"), judged("ab", kind="multi")
-    assert [Success(k).compute(ranking, judgement) for k in (1, 2)] == [0, 1]
-    assert [MRR(k).compute(ranking, judgement) for k in (1, 2)] == [0, 1 / 2]
-    assert [FullRecall(k).compute(ranking, judgement) for k in (2, 4)] == [1 / 2, 1]
-    assert NDCG(2).compute(ranking, judgement) == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3)))
-
-
-def test_a_request_lacks_the_metrics_that_do_not_apply_to_it() -> None:
-    assert not any(metric.applies(judged("", kind="none")) for metric in METRICS)
-    assert [metric.key for metric in METRICS if not metric.applies(judged("a"))] == ["multi@10"]
-    assert NDCG(5).of(list("a"), judged("", kind="none")) is None
+    assert scores([]).shape == (0, len(METRICS)) and set(evaluate([]).values()) == {None}
+    assert [f"{metric} {metric.key}" for metric in (*METRICS, NDCG(5))] == [
+        *("Success@10 recall@10", "Success@1 hit@1", "MRR@10 mrr@10", "FullRecall@10 full@10"),
+        *("MultiToolRecall@10 multi@10", "nDCG@10 ndcg@10", "nDCG@5 ndcg@5"),
+    ]

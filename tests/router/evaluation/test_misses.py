@@ -3,41 +3,33 @@
 import pytest
 
 from router import Router
-from router.evaluation import Judgement, ask, worst
+from router.evaluation import ask, worst
 from router.evaluation.misses import misses, why
-
-
-def take(id: str, request: str, *tools: str) -> Judgement:
-    """A request that takes all of these tools."""
-    return Judgement(id, request, frozenset(tools), frozenset(tools), "multi" if len(tools) > 1 else "single")
+from tests.router.evaluation.judging import taking
 
 
 def test_the_worst_come_first_with_what_was_required_and_what_was_returned(router: Router) -> None:
+    undo, steps = "undo a payment", [f"choir/sing{number}" for number in range(11)]
     judgements = [
-        take("good", "undo a payment", "stripe/create_refund"),
-        take("bad", "undo a payment", "weather/getForecast"),
-        take("gone", "sing in the choir", "choir/sing"),
+        taking("good", undo, "stripe/create_refund"),
+        taking("bad", undo, "weather/getForecast"),
+        taking("gone", "sing in the choir", *steps),
+        taking("none", undo),
     ]
     found = worst(ask(router, judgements, "lexical"), 10)
     assert [row["id"] for row in found] == ["bad", "gone"]  # what is answered without fault is no part of it
     bad, gone = found
     assert bad["returned"][0]["tool_id"] == "stripe/create_refund" and not bad["returned"][0]["right"]
-    (tool,) = bad["required"]
-    assert tool["rank"] == router.explain("undo a payment", "weather/getForecast", recipe="lexical")[1]
+    assert bad["required"][0]["rank"] == router.explain(undo, "weather/getForecast", recipe="lexical")[1]
     assert gone["required"][0]["why"] == "not in this snapshot"
+    assert (len(gone["required"]), gone["required_left_out"]) == (8, 3)
     assert len(worst(ask(router, judgements, "lexical"), 1)) == 1
 
 
-def test_a_long_workflow_is_cut_and_says_so(router: Router) -> None:
-    steps = [f"choir/sing{number}" for number in range(11)]
-    (row,) = worst(ask(router, [take("w", "sing it all", *steps)], "lexical"), 1)
-    assert (len(row["required"]), row["required_left_out"]) == (8, 3)
-
-
 def test_missed_steps_are_put_down_to_what_is_at_fault(router: Router) -> None:
-    judgements = [take("gone", "undo a payment", "stripe/create_refund", "choir/sing")]
-    assert misses(ask(router, judgements)) == {"steps": 2, "fusion": 0, "retrieval": 0, "absent": 1}
-    unfound = [take("unfound", "zzz", "stripe/create_refund")]
+    gone = [taking("gone", "undo a payment", "stripe/create_refund", "choir/sing"), taking("none", "sing")]
+    assert misses(ask(router, gone)) == {"steps": 2, "fusion": 0, "retrieval": 0, "absent": 1}
+    unfound = [taking("unfound", "zzz", "stripe/create_refund")]
     assert misses(ask(router, unfound, "lexical")) == {"steps": 1, "fusion": 0, "retrieval": 1, "absent": 0}
 
 

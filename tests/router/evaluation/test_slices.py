@@ -10,31 +10,21 @@ from tests.router.evaluation.judging import judged
     ("request_", "provider", "named"),
     [
         ("undo it in Stripe", "stripe", True),
-        ("list the pull requests on GitHub", "github", True),
         ("list the pull requests on github", "GitHub", True),
         ("move it in my Google calendar", "google-calendar", True),
         ("move it in my calendar", "google-calendar", False),
         ("what can I do", "to-do", False),  # stop-words say nothing
-        ("undo it", "stripe", False),
     ],
 )
 def test_a_provider_is_named_by_all_of_its_words(request_: str, provider: str, named: bool) -> None:
     assert names(request_, provider) is named
 
 
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [(1, "1-4 words"), (4, "1-4 words"), (5, "5-15 words"), (16, "16-40 words"), (41, "over 40 words")],
-)
-def test_length_is_counted_in_words(words: int, name: str) -> None:
-    assert length(" ".join(["charge"] * words)) == name
-
-
-def test_a_request_without_spaces_is_as_long_as_the_index_reads_it() -> None:
+def test_requests_are_sorted_by_kind_provider_and_length_in_words_as_the_index_reads_them() -> None:
+    assert [length("charge " * words) for words in (4, 5, 16, 41)] == [
+        *("1-4 words", "5-15 words", "16-40 words", "over 40 words")
+    ]
     assert length("顧客に全額を返金してください") == "5-15 words"
-
-
-def test_requests_are_sorted_by_kind_provider_and_length() -> None:
     asked = [
         judged("ab", kind="multi", request="ask pay to give it all back to everybody today"),
         judged("a", request="give it back"),
@@ -45,7 +35,4 @@ def test_requests_are_sorted_by_kind_provider_and_length() -> None:
         "provider": {"named": [0], "not named": [1]},
         "length": {"1-4 words": [1, 2], "5-15 words": [0]},
     }
-
-
-def test_without_providers_requests_are_not_sorted_by_them() -> None:
     assert "provider" not in slices([judged("a")], lambda tool_id: None)

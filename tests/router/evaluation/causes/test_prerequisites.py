@@ -18,36 +18,32 @@ def needs(path: str, description: str = "") -> Parameter:
     return Parameter(path, "string", description, required=True)
 
 
+ID, OPTIONAL = needs("customer_id"), Parameter("customer_id", "string")
+SEARCH = text("search_customers")
+
+
 @pytest.mark.parametrize(
-    ("needing", "parameter", "given"),
+    ("needing", "given", "resolved"),
     [
-        ("update_customer", needs("customer_id"), "search_customers"),
-        ("update_customer", needs("target.customerId"), "listCustomers"),
-        ("delete_customer", needs("id"), "find_customer"),
-        ("add_agenda", needs("token"), "GetUserToken"),
-        ("find_flights", needs("originCode", "Taken from the Search Airport API."), "SearchAirport"),
+        (text("update_customer", ID), SEARCH, "customer_id"),
+        (text("update_customer", needs("target.customerId")), text("listCustomers"), "target.customerId"),
+        (text("delete_customer", needs("id")), text("find_customer"), "id"),
+        (text("add_agenda", needs("token")), text("GetUserToken"), "token"),
+        (
+            text("find_flights", needs("originCode", "Taken from the Search Airport API.")),
+            text("SearchAirport"),
+            "originCode",
+        ),
+        (text("update_customer", needs("customer_name")), SEARCH, None),  # a person says it
+        (text("update_customer", ID), text("search_orders"), None),
+        (text("update_customer", ID), text("get_customer", ID), None),  # it needs the same
+        (text("update_customer", ID), text("search_customers", provider="other"), None),
+        # Optional identifiers count only where no parameter is marked as required.
+        (text("update_customer", OPTIONAL), SEARCH, "customer_id"),
+        (text("update_customer", OPTIONAL, needs("name")), SEARCH, None),
     ],
 )
 def test_a_tool_gives_the_identifier_that_its_name_or_the_parameter_says(
-    needing: str, parameter: Parameter, given: str
+    needing: ToolText, given: ToolText, resolved: str | None
 ) -> None:
-    assert resolved_parameter(text(needing, parameter), text(given)) == parameter.path
-
-
-@pytest.mark.parametrize(
-    ("parameter", "given"),
-    [
-        (needs("customer_name"), text("search_customers")),  # a person says it
-        (needs("customer_id"), text("search_orders")),
-        (needs("customer_id"), text("get_customer", needs("customer_id"))),  # it needs the same
-        (needs("customer_id"), text("search_customers", provider="other")),
-    ],
-)
-def test_other_tools_give_nothing(parameter: Parameter, given: ToolText) -> None:
-    assert resolved_parameter(text("update_customer", parameter), given) is None
-
-
-def test_optional_identifiers_count_only_where_no_parameter_is_marked_as_required() -> None:
-    optional = Parameter("customer_id", "string")
-    assert resolved_parameter(text("update_customer", optional), text("search_customers")) == "customer_id"
-    assert resolved_parameter(text("update_customer", optional, needs("name")), text("search_customers")) is None
+    assert resolved_parameter(needing, given) == resolved

@@ -21,13 +21,7 @@ NAMES = "amber birch cedar delta ember fjord grove heath inlet jetty knoll".spli
 DESCRIPTION = Recipe("description", Fusion.RRF, {"description": 1.0})
 DENSE = Recipe("dense", Fusion.RRF, {"dense": 1.0})
 # Longer than what the encoder gets of a description.
-PREFACE = (
-    "The archive was founded by three sisters in a mill near the river. Every winter they bound their papers in green "
-    "leather. Later owners moved the shelves twice, first into a chapel and then into an old station. Visitors read "
-    "everything there on weekdays. The garden behind it is open in summer and has a small pond with carp. A bakery "
-    "opposite sells rolls until noon. The last train leaves at nine, and the bridge is closed at night. In spring the "
-    "meadow floods, so boots are lent at the gate for a deposit."
-)
+PREFACE = " ".join(f"The archive has shelf {number} in a mill near the river." for number in range(12))
 
 
 class Words(FakeEncoder):
@@ -64,83 +58,92 @@ def decided(measurement: Measurement) -> list[tuple[Cause, str]]:
     return [decide(missed) for missed in missed_steps(measurement)]
 
 
-def test_a_tool_that_the_snapshot_lacks_is_absent() -> None:
-    found = measured([tool("pour", "Pours tea.")], "pour tea", "steep")
-    assert decided(found) == [(Cause.ABSENT, "not in this snapshot")]
+LEXICAL, BARELY = "lexical", Recipe("descriptions", Fusion.RRF, {"name": 0.01, "description": 1.0})
+POUR, QUENCH = tool("pour", "Pours tea."), tool("quench", "Halts a kiln.")
+OPEN, POEMS = ([tool(name, text) for name in NAMES] for text in ("Open tickets.", "poem"))
+LATE = tool("lantern", "A ticket, written late.")
+TWINS = [tool(f"{name}/pourTea", "Pours a cup of hot tea.") for name in NAMES]
+TRIPS = [tool("cancel_trip", "Cancels a trip.", "booking_id"), tool("find_booking", "Looks up reservations.")]
+# Only the graph of the snapshot knows that the one finds what the other needs.
+PAGES = [tool("w/delete_page", "Delete a page.", "page_id"), tool("w/search", "Find pages by their words.", "query")]
+SHEETS = [tool("convert_sheet", "Converts a sheet to a page."), tool("write_file", "Stores bytes on disk.")]
+ONE_PROVIDER = [*(tool(f"acme/{name}", "Open tickets.") for name in NAMES), tool("acme/late", "A ticket, late.")]
+ISSUES = [tool("add_issue", "Open tickets."), *OPEN, tool("delete_issue", "A ticket that goes away for good.")]
+LONG, SHORT = f"{PREFACE} It can translate a poem.", "filler0 filler1 filler2 filler3 filler4 translate"
+PASTED = " ".join(f"word{number}" for number in range(300))
+
+
+@pytest.mark.parametrize(
+    ("tools", "asked", "required", "recipe", "cause", "evidence"),
+    [
+        ([POUR], "pour tea", "steep", LEXICAL, Cause.ABSENT, "not in this snapshot"),
+        (TWINS, "pour a cup of tea", "knoll/pourTea", LEXICAL, Cause.DUPLICATE, "amber/pourTea has nearly the same"),
+        (TRIPS, "cancel it for Ada", "cancel_trip find_booking", LEXICAL, Cause.PREREQUISITE, "cancel_trip needs it"),
+        (
+            PAGES,
+            "throw it away",
+            "w/delete_page w/search",
+            LEXICAL,
+            Cause.PREREQUISITE,
+            "w/delete_page needs it for page",
+        ),
+        (
+            SHEETS,
+            "convert the sheet, keep it",
+            "convert_sheet write_file",
+            LEXICAL,
+            Cause.IMPLICIT,
+            "no word in common",
+        ),
+        (
+            [*ONE_PROVIDER, tool("o/z", "Z")],
+            "open tickets",
+            "acme/late",
+            LEXICAL,
+            Cause.SIBLING,
+            "acme/amber is of the",
+        ),
+        (ONE_PROVIDER, "open tickets", "acme/late", LEXICAL, Cause.RANK, "description ranks it 12"),
+        (ISSUES, "open tickets", "delete_issue", DESCRIPTION, Cause.SIBLING, "add_issue acts on the same object"),
+        (
+            [tool("translate", "Poems."), POUR],
+            f"{PASTED} translate",
+            "translate",
+            LEXICAL,
+            Cause.CUT_TEXT,
+            "cut off from",
+        ),
+        ([*POEMS, tool("l", LONG)], "translate poem", "l", DENSE, Cause.CUT_TEXT, "cut off from the text of the tool"),
+        ([*POEMS, tool("l", SHORT)], "translate poem", "l", DENSE, Cause.RANK, "dense ranks it 12"),
+        ([QUENCH, POUR], "cool the oven", "quench", LEXICAL, Cause.VOCABULARY, "no word in common"),
+        ([*OPEN, tool("storm", "Clouds.")], "storm tickets", "storm", BARELY, Cause.FUSION, "name ranks it 1"),
+        ([*OPEN, LATE], "open tickets", "lantern", LEXICAL, Cause.RANK, "description ranks it 12"),
+    ],
+)
+def test_the_first_cause_whose_rule_holds_is_taken_with_its_evidence(
+    tools: Sequence[ToolRecord], asked: str, required: str, recipe: str | Recipe, cause: Cause, evidence: str
+) -> None:
+    (*_, (found, said)) = decided(measured(tools, asked, *required.split(), recipe=recipe))
+    assert found is cause and said.startswith(evidence)
 
 
 def test_a_request_taken_for_one_that_no_tool_fits_is_an_abstention() -> None:
-    found = measured([tool("pour", "Pours tea.")], "zzz", "pour")
+    found = measured(TWINS, "pour a cup of tea", "knoll/pourTea", "gone")
     refused = replace(found, results=tuple(replace(result, none_fits=True, fits=0.25) for result in found.results))
-    assert decided(refused) == [(Cause.ABSTENTION, "the router says that no tool fits (fits 0.25)")]
-
-
-def test_a_tool_whose_near_duplicate_is_in_the_answer_is_a_duplicate() -> None:
-    twins = [tool(f"{name}/pourTea", "Pours a cup of hot tea.") for name in NAMES]
-    found = measured(twins, "pour a cup of tea", "knoll/pourTea")
-    assert decided(found) == [(Cause.DUPLICATE, "amber/pourTea has nearly the same name and description")]
-
-
-def test_a_tool_that_gives_what_another_required_tool_needs_is_a_prerequisite() -> None:
-    tools = [tool("cancel_trip", "Cancels a trip.", "booking_id"), tool("find_booking", "Looks up reservations.")]
-    found = measured(tools, "cancel the trip of Ada", "cancel_trip", "find_booking")
-    assert decided(found) == [(Cause.PREREQUISITE, "cancel_trip needs it for booking_id")]
-
-
-def test_a_prerequisite_that_only_the_graph_of_the_snapshot_knows_counts_too() -> None:
-    search = tool("desk/search", "Find pages by their words.", "query")
-    found = measured(
-        [tool("desk/delete_page", "Delete a page.", "page_id"), search],
-        "throw the letter to Ann away",
-        "desk/delete_page",
-        "desk/search",
-    )
-    assert decided(found)[-1] == (Cause.PREREQUISITE, "desk/delete_page needs it for page_id")
+    abstention = (Cause.ABSTENTION, "the router says that no tool fits (fits 0.25)")
+    assert decided(refused) == [(Cause.ABSENT, "not in this snapshot"), abstention]
 
 
 def test_a_tool_that_the_request_names_is_no_prerequisite() -> None:
-    tools = [
-        tool("cancel_trip", "Cancels a trip.", "booking_id"),
-        tool("find_booking", "Looks up reservations."),
-        *(tool(name, "Find the booking, find the booking.") for name in NAMES),
-    ]
+    tools = [*TRIPS, *(tool(name, "Find the booking, find the booking.") for name in NAMES)]
     found = measured(tools, "find the booking and cancel", "cancel_trip", "find_booking")
     assert Cause.PREREQUISITE not in [cause for cause, _ in decided(found)]
 
 
-def test_a_step_without_a_word_in_a_request_of_several_is_implicit() -> None:
-    tools = [tool("convert_sheet", "Converts a sheet to a page."), tool("write_file", "Stores bytes on disk.")]
-    found = measured(tools, "convert the sheet and keep it", "convert_sheet", "write_file")
-    assert decided(found) == [(Cause.IMPLICIT, "no word in common with a request that takes other tools too")]
-
-
-def test_a_tool_behind_others_of_its_provider_is_missed_for_a_sibling() -> None:
-    siblings = [tool(f"acme/{name}", "Open tickets.") for name in NAMES]
-    tools = [
-        *siblings,
-        tool("acme/lantern", "One of the tickets that somebody wrote."),
-        tool("other/zebra", "Stripes."),
-    ]
-    found = measured(tools, "open tickets", "acme/lantern")
-    assert decided(found) == [(Cause.SIBLING, "acme/amber is of the same provider")]
-
-
-def test_a_provider_says_nothing_where_there_is_only_one() -> None:
-    tools = [
-        *(tool(f"acme/{name}", "Open tickets.") for name in NAMES),
-        tool("acme/lantern", "A ticket, written late."),
-    ]
-    assert [cause for cause, _ in decided(measured(tools, "open tickets", "acme/lantern"))] == [Cause.RANK]
-
-
-def test_a_tool_behind_another_with_the_same_object_is_missed_for_a_sibling() -> None:
-    tools = [
-        tool("add_issue", "Open tickets."),
-        *(tool(name, "Open tickets.") for name in NAMES),
-        tool("delete_issue", "A ticket that goes away for good."),
-    ]
-    found = measured(tools, "open tickets", "delete_issue", recipe=DESCRIPTION)
-    assert decided(found) == [(Cause.SIBLING, "add_issue acts on the same object")]
+def test_a_tool_far_down_is_not_missed_for_a_sibling() -> None:
+    many = [tool(f"acme/{name}{number}", "Open tickets.") for number in range(3) for name in NAMES]
+    found = measured([*many, tool("acme/late", "A ticket."), tool("o/z", "Z")], "open tickets", "acme/late")
+    assert Cause.SIBLING not in [cause for cause, _ in decided(found)]
 
 
 @pytest.mark.parametrize(
@@ -156,65 +159,13 @@ def test_the_object_of_a_name_leaves_out_the_providers_label_before_it(first: st
     assert texts[0].has_same_object(texts[1]) is same
 
 
-def test_words_past_what_is_read_of_a_request_are_cut_text() -> None:
-    pasted = " ".join(f"word{number}" for number in range(300))
-    tools = [tool("translate", "Translates poems."), tool("pour", "Pours tea.")]
-    found = measured(tools, f"{pasted} translate the poem", "translate")
-    assert decided(found) == [(Cause.CUT_TEXT, "cut off from the request: poem, translat")]
-
-
-def test_words_past_what_is_read_of_a_description_are_cut_text() -> None:
-    tools = [*(tool(name, "poem") for name in NAMES), tool("lantern", f"{PREFACE} It can translate a poem.")]
-    found = measured(tools, "translate poem", "lantern", recipe=DENSE)
-    assert decided(found) == [(Cause.CUT_TEXT, "cut off from the text of the tool: poem, translat")]
-    short = [
-        *(tool(name, "poem") for name in NAMES),
-        tool("lantern", "filler0 filler1 filler2 filler3 filler4 translate"),
-    ]
-    assert [cause for cause, _ in decided(measured(short, "translate poem", "lantern", recipe=DENSE))] == [Cause.RANK]
-
-
-def test_a_tool_without_a_word_of_the_request_is_missed_for_its_vocabulary() -> None:
-    tools = [tool("quench", "Halts a kiln."), tool("pour", "Pours tea.")]
-    assert decided(measured(tools, "cool the oven", "quench")) == [(Cause.VOCABULARY, "no word in common")]
-
-
-def test_a_tool_that_one_list_has_first_is_lost_in_fusion() -> None:
-    tools = [*(tool(name, "Open tickets.") for name in NAMES), tool("storm", "Clouds.")]
-    recipe = Recipe("descriptions", Fusion.RRF, {"name": 0.01, "description": 1.0})
-    found = measured(tools, "storm tickets", "storm", recipe=recipe)
-    assert decided(found) == [(Cause.FUSION, "name ranks it 1")]
-
-
-def test_a_tool_that_every_list_ranks_below_others_is_missed_for_its_rank() -> None:
-    tools = [*(tool(name, "Open tickets.") for name in NAMES), tool("lantern", "A ticket, written late.")]
-    assert decided(measured(tools, "open tickets", "lantern")) == [(Cause.RANK, "description ranks it 12")]
-
-
-def test_the_first_cause_whose_rule_holds_is_taken() -> None:
-    twins = [tool(f"{name}/pourTea", "Pours a cup of hot tea.") for name in NAMES]
-    found = measured(twins, "pour a cup of tea", "knoll/pourTea", "gone")
-    assert [cause for cause, _ in decided(found)] == [Cause.ABSENT, Cause.DUPLICATE]
-    refused = replace(found, results=tuple(replace(result, none_fits=True) for result in found.results))
-    assert [cause for cause, _ in decided(refused)] == [Cause.ABSENT, Cause.ABSTENTION]
-
-
-def test_of_a_group_the_tool_that_came_nearest_is_looked_at() -> None:
-    tools = [
-        *(tool(name, "Open tickets.") for name in NAMES),
-        tool("lantern", "A ticket, late."),
-        tool("zebra", "Stripes."),
-    ]
-    judgement = Judgement(
-        "q", "open tickets", frozenset(), frozenset(), "single", (frozenset({"zebra", "lantern", "gone"}),)
-    )
-    (missed,) = missed_steps(ask(Router.from_tools(tools, encoder=None), [judgement], "lexical"))
+def test_of_a_group_the_tool_that_came_nearest_is_looked_at_and_lists_that_were_not_kept_are_ranked_again() -> None:
+    tools = [*OPEN, LATE, tool("zebra", "Stripes.")]
+    group = frozenset({"zebra", "lantern", "gone"})
+    judgement = Judgement("q", "open tickets", frozenset(), frozenset(), "single", (group,))
+    whole = ask(Router.from_tools(tools, encoder=None), [judgement], "lexical")
+    (missed,) = missed_steps(whole)
     assert (missed.tool_id, missed.nearest, missed.best_rank) == ("lantern", "description", 12)
-
-
-def test_lists_that_a_measurement_did_not_keep_are_ranked_again() -> None:
-    tools = [*(tool(name, "Open tickets.") for name in NAMES), tool("lantern", "A ticket, written late.")]
-    whole = measured(tools, "open tickets", "lantern")
     short = ask(whole.router, whole.judgements, "lexical", whole=False)
     assert list(short.results[0].lists) == ["fused"] and decided(short) == decided(whole)
 
