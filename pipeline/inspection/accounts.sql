@@ -1,8 +1,8 @@
--- Tables of what the ledger knows, from Arrow tables of the same names with ledger_ before them. `snapshot`, `tools` and
+-- Fill the tables of what the ledger knows, from Arrow tables of the same names with ledger_ before them. `snapshot`, `tools` and
 -- `words` (the expansions without their cost) are there already.
 
 -- The ledger hands a key's first answer to every later build, so that is the one to account for.
-CREATE TABLE expansions AS
+INSERT INTO expansions
 SELECT words.*, answer.prompt_version, answer.prompt_tokens, answer.cached_tokens, answer.completion_tokens, answer.cost_usd,
     answer.created_at AS written_at, answer.run_id
 FROM words
@@ -14,7 +14,7 @@ ORDER BY tool_id;
 
 -- A file is read by every build, and a model that is asked is in this build's rows: what stands from earlier builds is a
 -- model's failure that no words but the lexicon's have made good.
-CREATE TABLE failures AS
+INSERT INTO failures
 SELECT tools.tool_id, failure.generator, failure.model, failure.kind, failure.message, failure.prompt_tokens,
     failure.cached_tokens, failure.completion_tokens, failure.cost_usd, failure.run_id,
     failure.created_at AS failed_at, words.generator AS words_by
@@ -30,16 +30,16 @@ QUALIFY failure.run_id = (SELECT run_id FROM snapshot)
     ) = 1
 ORDER BY tools.tool_id, failed_at, failure.generator;
 
-CREATE TABLE builds AS
+INSERT INTO builds
 SELECT run_id, area, started_at, finished_at, outcome,
     CASE WHEN run_id = (SELECT run_id FROM snapshot) THEN (SELECT snapshot FROM snapshot) ELSE snapshot END AS snapshot,
     nullif(message, '') AS message, tools, asked, embedded, cost_usd, estimated_usd
 FROM ledger_runs
 ORDER BY run_id;
 
-CREATE TABLE spending AS FROM ledger_spending;
+INSERT INTO spending FROM ledger_spending;
 
-CREATE TABLE history AS
+INSERT INTO history
 SELECT tool_id, happened_at, run_id, event, detail FROM (
     SELECT tool_id, seen_at AS happened_at, run_id,
         CASE WHEN before IS NULL THEN 'first seen' ELSE 'changed' END AS event,

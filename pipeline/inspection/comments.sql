@@ -98,13 +98,6 @@ COMMENT ON COLUMN prerequisites.evidence IS 'What shows it: link, mention, outpu
 COMMENT ON COLUMN prerequisites.because IS 'The same in words.';
 COMMENT ON COLUMN prerequisites.of_own IS 'Whether the resolver finds only what is the caller''s own, as a list of my albums does.';
 
-COMMENT ON TABLE vectors IS 'The normalised vectors: one for each tool (position NULL) and one for each phrase. Empty where the catalog was built without an encoder; tool_vectors and phrase_vectors show them apart.';
-COMMENT ON COLUMN vectors.tool_id IS 'The tool.';
-COMMENT ON COLUMN vectors.position IS 'The phrase''s position; NULL for the vector of the tool as a whole.';
-COMMENT ON COLUMN vectors.text_hash IS 'The hash of the text that it was made from.';
-COMMENT ON COLUMN vectors.model_key IS 'The encoder, its revision and its settings.';
-COMMENT ON COLUMN vectors.vector IS 'The vector, of unit length.';
-
 COMMENT ON TABLE rejections IS 'The records, and the lines of expansions, that could not be used, with the place and the reason.';
 COMMENT ON COLUMN rejections.file IS 'The file.';
 COMMENT ON COLUMN rejections.pointer IS 'The place in it, as a JSON pointer or a line.';

@@ -1,4 +1,11 @@
--- What is asked of the vectors.
+-- The vectors, whose type is as wide as the encoder, and what is asked of them.
+
+COMMENT ON TABLE vectors IS 'The normalised vectors: one for each tool (position NULL) and one for each phrase. Empty where the catalog was built without an encoder; tool_vectors and phrase_vectors show them apart.';
+COMMENT ON COLUMN vectors.tool_id IS 'The tool.';
+COMMENT ON COLUMN vectors.position IS 'The phrase''s position; NULL for the vector of the tool as a whole.';
+COMMENT ON COLUMN vectors.text_hash IS 'The hash of the text that it was made from.';
+COMMENT ON COLUMN vectors.model_key IS 'The encoder, its revision and its settings.';
+COMMENT ON COLUMN vectors.vector IS 'The vector, of unit length.';
 
 CREATE VIEW tool_vectors AS
 SELECT tool_id, vector FROM vectors WHERE position IS NULL;

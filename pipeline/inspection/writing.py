@@ -1,7 +1,7 @@
 """Write `catalog.duckdb`: the build's data, what the ledger knows of it, and changes since the previous snapshot."""
 
+import shutil
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 
 import duckdb
@@ -10,9 +10,8 @@ import pyarrow as pa
 from pipeline.enrichment import Enrichment, ScreenedExpansion
 from pipeline.errors import RecordRejected
 from pipeline.inspection import comparison_sql, snapshot_tables, source_tables, tables
-from pipeline.ledger import CONNECTION, Ledger
-from pipeline.ledger.comments import SNAPSHOT_COMMENTS as LEDGER_COMMENTS
-from pipeline.ledger.schema import quoted
+from pipeline.inspection.template import TEMPLATE, comment, connect, statements
+from pipeline.ledger import Ledger
 from pipeline.records import Catalog
 from pipeline.sources import Coverage
 from pipeline.vectors import CatalogVectors
@@ -22,25 +21,18 @@ from router.snapshot.store.deltas.databases import database_file
 from router.tools.field_text import FieldDocuments
 from router.tools.prerequisites import Prerequisite
 
-# The oldest version that the extra `inspect` allows; by default DuckDB writes for its own version only.
-_READABLE = {"storage_compatibility_version": "v1.3.0"}
-# Vectors, most of the file, do not compress, and finding that out takes longer than writing them.
-# See docs/decisions/0039-uncompressed-inspection.md.
-_UNCOMPRESSED = "PRAGMA force_compression='uncompressed'"
-# Columns of tables that Arrow cannot type.
-_JSON = ("input_schema", "annotations", "outputs", "links", "operation")
-_COLUMNS = {"tools": f"* REPLACE ({', '.join(f'{name}::JSON AS {name}' for name in _JSON)})"}
-_QUESTIONS = ("comments.sql", "views.sql", "costs.sql", "vectors.sql")
 # A snapshot that an older version wrote has no such table.
 _HAS_METRICS = """
     SELECT 1 FROM duckdb_tables() WHERE database_name = 'previous_snapshot' AND table_name = 'judged_metrics'
 """
 _EARLIER_METRICS = """
-    CREATE OR REPLACE TABLE judged_metrics AS
+    CREATE TEMP TABLE all_metrics AS
     FROM judged_metrics
     UNION ALL BY NAME
-    SELECT earlier.* FROM previous_snapshot.judged_metrics earlier ANTI JOIN judged_metrics own USING (snapshot)
-    ORDER BY coalesce(sequence, 0), snapshot, metric
+    SELECT earlier.* FROM previous_snapshot.judged_metrics earlier ANTI JOIN judged_metrics own USING (snapshot);
+    DELETE FROM judged_metrics;
+    INSERT INTO judged_metrics BY NAME FROM all_metrics ORDER BY coalesce(sequence, 0), snapshot, metric;
+    DROP TABLE all_metrics
 """
 
 
@@ -65,15 +57,14 @@ def write(
     `run` is the build that writes, `manifest` its snapshot's, complete but for this file. `stored` are the manifests of
     the other snapshots in the store, `previous` is the folder of the one that serves now, or None.
     """
-    with duckdb.connect(str(path), config={**CONNECTION, **_READABLE}) as connection:
-        connection.execute(_UNCOMPRESSED)
-        connection.begin()  # hundreds of statements, each of which would be written to disk by itself
+    shutil.copyfile(TEMPLATE, path)
+    with connect(path) as connection:
+        connection.begin()  # dozens of statements, each of which would be written to disk by itself
         for name, table in (
             ("snapshot", snapshot_tables.snapshot(manifest, run)),
             ("tools", tables.tools(catalog, documents)),
             ("parameters", tables.parameters(catalog)),
             ("phrases", tables.phrases(documents)),
-            ("vectors", tables.vectors(documents, vectors)),
             ("verdicts", tables.verdicts(enrichment.verdicts)),
             ("siblings", tables.siblings(enrichment.siblings)),
             ("prerequisites", tables.prerequisites(prerequisites)),
@@ -85,16 +76,14 @@ def write(
             ("judged_metrics", snapshot_tables.judged_metrics([*stored, manifest])),
         ):
             connection.register("arrow_rows", table)
-            connection.execute(f"CREATE TABLE {name} AS SELECT {_COLUMNS.get(name, '*')} FROM arrow_rows")
+            connection.execute(f"INSERT INTO {name} BY NAME FROM arrow_rows")
             connection.unregister("arrow_rows")
+        _create(connection, "vectors", tables.vectors(documents, vectors))
+        connection.execute(statements("vectors.sql"))
         _write_accounts(connection, catalog, enrichment.written, manifest.catalog, ledger)
         _write_ledger(connection, catalog, vectors, manifest.catalog, ledger)
         connection.commit()
         _write_previous(connection, previous)  # attaches a database, which no transaction may
-        connection.begin()
-        for file in _QUESTIONS:
-            _execute(connection, file)
-        connection.commit()
         # Closing the file checkpoints it too, but says nothing where the disk is full, and leaves a half file behind.
         connection.execute("CHECKPOINT")
 
@@ -119,7 +108,8 @@ def _write_accounts(
         connection.register(table, rows)
     # The ledger has records as canonical JSON: equal values are equal texts.
     differing = comparison_sql.differing("json_extract(before, '$.{}')", "json_extract(record, '$.{}')")
-    _execute(connection, "accounts.sql", differing=f"CASE WHEN before IS NOT NULL THEN {differing} END")
+    differing = f"CASE WHEN before IS NOT NULL THEN {differing} END"
+    connection.execute(statements("accounts.sql").format(differing=differing))
     for table in arrow_tables:
         connection.unregister(table)
 
@@ -134,21 +124,21 @@ def _write_ledger(
     """Write what a lost ledger is restored from: answers as they were read, and vectors of texts besides `vectors`."""
     current = list(catalog.hashes.values())
     versions = ledger.versions(name, [record.tool_id for record in catalog.records])["record_hash"].to_pylist()
-    written: dict[str, pa.Table | pa.RecordBatchReader] = {
-        "ledger_answers": ledger.restorable_answers(sorted({*versions, *current}), current)
-    }
+    answers = ledger.restorable_answers(sorted({*versions, *current}), current)
+    connection.register("arrow_rows", answers)
+    connection.execute("INSERT INTO ledger_answers BY NAME FROM arrow_rows")
+    connection.unregister("arrow_rows")
     if vectors is not None:
         known = (vectors.document_hashes, vectors.phrase_hashes)
-        written["ledger_vectors"] = ledger.used_vectors(vectors.model.key, vectors.model.dim, known)
-    for table, rows in written.items():
-        connection.register("arrow_rows", rows)
-        connection.execute(f"CREATE TABLE {table} AS FROM arrow_rows")
-        connection.unregister("arrow_rows")
-        about, columns = LEDGER_COMMENTS[table]
-        connection.execute(f"COMMENT ON TABLE {table} IS {quoted(about)}")
-        for column in rows.schema.names:
-            if column in columns:
-                connection.execute(f"COMMENT ON COLUMN {table}.{column} IS {quoted(columns[column])}")
+        _create(connection, "ledger_vectors", ledger.used_vectors(vectors.model.key, vectors.model.dim, known))
+        comment(connection, "ledger_vectors")
+
+
+def _create(connection: "duckdb.DuckDBPyConnection", table: str, rows: pa.RecordBatchReader) -> None:
+    """Create a table that the template lacks, with its rows."""
+    connection.register("arrow_rows", rows)
+    connection.execute(f"CREATE TABLE {table} AS FROM arrow_rows")
+    connection.unregister("arrow_rows")
 
 
 def _write_previous(connection: "duckdb.DuckDBPyConnection", previous: Path | None) -> None:
@@ -156,10 +146,6 @@ def _write_previous(connection: "duckdb.DuckDBPyConnection", previous: Path | No
 
     All stays as it is where the previous snapshot cannot be opened.
     """
-    connection.execute(
-        "CREATE TABLE changes (tool_id VARCHAR, change VARCHAR, what VARCHAR[], "
-        "added_phrases VARCHAR[], removed_phrases VARCHAR[])"
-    )
     if previous is None:
         return
     ((own,),) = connection.execute("SELECT current_database()").fetchall()
@@ -176,8 +162,3 @@ def _write_previous(connection: "duckdb.DuckDBPyConnection", previous: Path | No
         pass
     finally:
         connection.execute("DETACH previous_snapshot")
-
-
-def _execute(connection: "duckdb.DuckDBPyConnection", file: str, **parts: str) -> None:
-    text = resources.files("pipeline.inspection").joinpath(file).read_text(encoding="utf-8")
-    connection.execute(text.format(**parts) if parts else text)
