@@ -154,7 +154,7 @@ def test_the_command_line_needs_its_other_packages_too(tmp_path: Path, package: 
 
 
 def test_the_places_that_the_test_run_names_exist() -> None:
-    from tests.conftest import GROUPS, LONGEST, SLOW
+    from tests.conftest import GROUPS, LONGEST
 
-    places = {place for group in (*GROUPS.values(), LONGEST, SLOW) for place in group}
+    places = {place for group in (*GROUPS.values(), LONGEST) for place in group}
     assert {place for place in places if not (ROOT / place).exists()} == set()

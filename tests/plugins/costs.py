@@ -48,7 +48,9 @@ class CostReport:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the figure of a test that has ended."""
         if report.when == "teardown":
-            self.costs[report.nodeid] = dict(report.user_properties).get("cpu", 0.0)
+            self.costs[report.nodeid] = next(
+                (float(str(v)) for name, v in report.user_properties if name == "cpu"), 0.0
+            )
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

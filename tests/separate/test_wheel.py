@@ -21,7 +21,7 @@ from tests.support.places import ROOT
 pytestmark = pytest.mark.nightly
 
 EXTRAS = [*tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]]
-UV = Path(sys.executable).with_name("uv")
+UV = str(Path(sys.executable).with_name("uv"))
 PACKAGES = ("quartermaster", "router", "pipeline", "flows")
 # Each with what it takes: `{demo}` is the demo's folder of snapshots, `{tools}` a file of tools.
 COMMANDS = {
@@ -93,9 +93,10 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
             folder = tmp_path_factory.mktemp("environment") / (extra or "core")
             subprocess.run([UV, "venv", "--no-config", "-q", "--python", sys.executable, folder], check=True)
             target = f"{wheel}[{extra}]" if extra else wheel
-            command = [UV, "pip", "install", "--no-config", "--native-tls", "-q", "--python", folder / "bin" / "python"]
-            locked = ["-c", ROOT / "requirements" / "development.lock"]
-            subprocess.run([*command, *locked, target], check=True, env=outside())
+            locked = str(ROOT / "requirements" / "development.lock")
+            python = str(folder / "bin" / "python")
+            command = [UV, "pip", "install", "--no-config", "--native-tls", "-q", "--python", python, "-c", locked]
+            subprocess.run([*command, str(target)], check=True, env=outside())
             made[extra] = folder / "bin"
         return made[extra]
 
@@ -107,7 +108,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The demo, built by the environment of the tests, and a file of tools."""
     workspace = tmp_path_factory.mktemp("demo")
     bench = ROOT / "catalogs" / "demo"
-    command = [sys.executable, "-m", "quartermaster", "build", bench, "--workspace", workspace]
+    command = [sys.executable, "-m", "quartermaster", "build", str(bench), "--workspace", str(workspace)]
     subprocess.run(command, check=True, capture_output=True)
     tools = workspace / "tools.jsonl"
     tools.write_text(json.dumps({"name": "send_mail", "description": "Send a mail."}) + "\n", encoding="utf-8")
@@ -151,7 +152,8 @@ def test_with_build_a_catalog_is_built_and_inspected(
 def test_with_serve_the_server_answers_over_http(
     installed: Callable[[str], Path], places: dict[str, Path], tmp_path: Path
 ) -> None:
-    command = [installed("serve") / "quartermaster", "serve", "http", "--snapshot", places["demo"], "--port", "0"]
+    program = str(installed("serve") / "quartermaster")
+    command = [program, "serve", "http", "--snapshot", str(places["demo"]), "--port", "0"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stderr is not None
