@@ -27,6 +27,16 @@ DOCUMENT = {
 }
 
 
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the built catalog of a shop, whose document names a server."""
+    folder = tmp_path_factory.mktemp("shop")
+    document = {**DOCUMENT, "servers": [{"url": "https://shop.example.com/v2"}]}
+    (folder / "shop.openapi.json").write_text(json.dumps(document), encoding="utf-8")
+    build(load(folder / "shop.openapi.json", QUICK, environment={}), workspace=folder / ".quartermaster")
+    return folder
+
+
 @pytest.fixture
 def api() -> Iterator[ApiServer]:
     with api_server() as server:
@@ -34,13 +44,11 @@ def api() -> Iterator[ApiServer]:
 
 
 @pytest.fixture
-def call(tmp_path: Path, api: ApiServer) -> Callable[..., Done]:
-    """Call a tool of a shop whose key is in the environment."""
-    (tmp_path / "shop.openapi.json").write_text(json.dumps(DOCUMENT), encoding="utf-8")
-    build(load(tmp_path / "shop.openapi.json", QUICK, environment={}), workspace=tmp_path / ".quartermaster")
+def call(shop: Path, api: ApiServer) -> Callable[..., Done]:
+    """Call a tool of the shop, which listens here, with a key of the environment."""
     settings = f'[provider.shop]\nbase_url = "{api.url}"\nauth = {{type = "bearer", token = "${{SHOP_KEY}}"}}\n'
-    (tmp_path / "calls.toml").write_text(settings, encoding="utf-8")
-    return partial(called, tmp_path, "call", "--calls", "calls.toml", SHOP_KEY="shop-s3cret")
+    (shop / "calls.toml").write_text(settings, encoding="utf-8")
+    return partial(called, shop, "call", "--calls", "calls.toml", SHOP_KEY="shop-s3cret")
 
 
 def test_an_answer_is_printed_and_with_json_all_about_it(call: Callable[..., Done], api: ApiServer) -> None:
@@ -57,13 +65,10 @@ def test_a_dry_run_sends_nothing(call: Callable[..., Done], api: ApiServer) -> N
     assert api.received == []
 
 
-def test_a_dry_run_without_settings_takes_the_documents_server(tmp_path: Path) -> None:
-    document = {**DOCUMENT, "servers": [{"url": "https://shop.example.com/v2"}]}
-    (tmp_path / "shop.openapi.json").write_text(json.dumps(document), encoding="utf-8")
-    build(load(tmp_path / "shop.openapi.json", QUICK, environment={}), workspace=tmp_path / ".quartermaster")
-    done = called(tmp_path, "call", "shop/get_items", "--dry-run")
+def test_a_dry_run_without_settings_takes_the_documents_server(shop: Path) -> None:
+    done = called(shop, "call", "shop/get_items", "--dry-run")
     assert done.returncode == 0 and "https://shop.example.com/v2/items" in done.stdout
-    done = called(tmp_path, "call", "shop/get_items")
+    done = called(shop, "call", "shop/get_items")
     assert done.returncode == 2 and "--dry-run needs none" in " ".join(done.stderr.split())
 
 
@@ -89,10 +94,11 @@ def test_an_error_of_the_api_is_printed_and_ends_with_3(call: Callable[..., Done
     assert (done.returncode, done.stdout) == (3, 'HTTP 410 Gone: "gone"\n')
 
 
+@pytest.mark.nightly
 def test_an_mcp_client_calls_an_api_through_serve_mcp(
-    call: Callable[..., Done], api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: Callable[..., Done], api: ApiServer, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(shop)
     api.answer = lambda _: Reply.of(["lamp"])
     program = StdioServerParameters(
         command=sys.executable,

@@ -3,21 +3,21 @@
 import json
 import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Done, called, started
+from tests.support.command_line import Done, started
 
 REFUND = ["stripe/create_refund"]
 QUERY = {"id": "1", "query": "undo a payment", "kind": "single", "required": REFUND, "acceptable": REFUND}
+Run = Callable[..., Done]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., Done]:
-    """Call `quartermaster` in an empty folder."""
-    return partial(called, tmp_path)
+def own(workspace: Path, tmp_path: Path) -> Path:
+    """The session's workspace, copied to where a command looks for it; the folder of its catalog's snapshots."""
+    return shutil.copytree(workspace, tmp_path / ".quartermaster") / "snapshots" / "office"
 
 
 def failed(done: Done, code: int) -> str:
@@ -28,22 +28,20 @@ def failed(done: Done, code: int) -> str:
 
 
 def test_build_prints_the_snapshots_folder_last(
-    run: Callable[..., Done], catalog_folder: Path, encoder_folder: Path, workspace: Path, tmp_path: Path
+    run: Run, catalog_folder: Path, encoder_folder: Path, own: Path
 ) -> None:
-    # Its ledger has every vector: nothing is left to embed.
-    shutil.copytree(workspace, tmp_path / "ws")
-    build = ("build", catalog_folder, "--encoder", encoder_folder, "--workspace", tmp_path / "ws")
+    build = ("build", catalog_folder, "--encoder", encoder_folder)  # the ledger has every vector
     done = run(*build, "--force")
     assert done.returncode == 0, done.stderr
     folder = Path(done.stdout.splitlines()[-1])
-    assert (folder / "manifest.json").is_file()
     assert "8 of 8 records" in done.stdout
     assert "0 new, 0 changed, 0 removed since 20" in done.stdout
     report = json.loads(run(*build, "--json").stdout)
     assert (report["outcome"], report["embedded"], report["snapshot"]) == ("unchanged", 0, str(folder))
+    assert (own / folder.name / "manifest.json").is_file()
 
 
-def test_build_ends_with_what_was_read_of_each_source(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_build_ends_with_what_was_read_of_each_source(run: Run, tmp_path: Path) -> None:
     (tmp_path / "fine.json").write_text('[{"name": "a", "description": "Does a.", "parameters": {"x": "(string) x"}}]')
     (tmp_path / "lost.json").write_text('[{"name": "b", "args": "--to WHOM", "usage_hint": "at night"}]')
     (tmp_path / "none.json").write_text("[]")
@@ -56,80 +54,62 @@ def test_build_ends_with_what_was_read_of_each_source(run: Callable[..., Done], 
     assert ["none.json", "0", "0", "0", "0", "0", "no", "tool"] in table
     assert ["all", "4", "sources", "3", "2", "1", "1,", "1", "lost", "1"] in table
     assert "lost.json: 1 of 1 tools declare parameters under `args` that could not be read" in done.stderr
-    assert "lost.json: keys that were not read: usage_hint (1: at night)" in done.stderr
     assert "odd.jsonl: none of the 1 records has a name. Their keys are `api_name`: say in catalog.toml" in done.stderr
-    report = json.loads(run("build", tmp_path, "--encoder", "none", "--generator", "lexicon", "--json").stdout)
-    assert list(report["coverage"]) == ["fine.json", "lost.json", "none.json", "odd.jsonl"]
-    assert report["coverage"]["lost.json"]["lost_parameters"] == 1 and report["coverage"]["fine.json"]["problems"] == []
 
 
-def test_a_file_whose_records_have_no_name_says_how_to_map_it(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_a_file_whose_records_have_no_name_says_how_to_map_it(run: Run, tmp_path: Path) -> None:
     (tmp_path / "odd.jsonl").write_text('{"api_name": "c", "functionality": "Does c."}\n')
-    said = failed(run("build", tmp_path / "odd.jsonl", "--encoder", "none"), 3)
-    assert (
-        "holds no tool: odd.jsonl: none of the 1 records has a name. Their keys are `api_name`, `functionality`" in said
-    )
+    said = failed(run("build", "odd.jsonl", "--encoder", "none"), 3)
+    assert "none of the 1 records has a name. Their keys are `api_name`, `functionality`" in said
     assert '[source.fields] name = "api_name"' in said
-    assert said.endswith(failed(run("build", tmp_path / "odd.jsonl", "--encoder", "none", "--plan"), 3))
+    assert said.endswith(failed(run("build", "odd.jsonl", "--encoder", "none", "--plan"), 3))
 
 
-def test_search_lists_tools_and_prints_json_for_programs(run: Callable[..., Done], workspace: Path) -> None:
-    table = run("search", "which cards were declined", "-k", 2, "--workspace", workspace)
-    assert table.returncode == 0 and "stripe/list_charges" in table.stdout
-    assert "\x1b[" not in table.stdout
-    answer = json.loads(run("search", "which cards were declined", "-k", 2, "--workspace", workspace, "--json").stdout)
-    assert answer["tools"][0]["tool_id"] == "stripe/list_charges"
-    assert len(answer["tools"]) == 2
+def test_search_lists_tools_at_any_width_and_prints_json_for_programs(run: Run, workspace: Path) -> None:
+    search = ("search", "which cards were declined", "--workspace", workspace)
+    answer = json.loads(run(*search, "-k", 2, "--json").stdout)
+    assert answer["tools"][0]["tool_id"] == "stripe/list_charges" and len(answer["tools"]) == 2
+    for width in (80, 200):
+        table = run(*search, COLUMNS=str(width))
+        assert table.returncode == 0 and "slack/conversations_list" in table.stdout
+        assert "\x1b[" not in table.stdout and max(map(len, table.stdout.splitlines())) <= width
 
 
-@pytest.mark.parametrize("width", ["80", "200"])
-def test_every_tool_id_is_readable_at_any_width(run: Callable[..., Done], workspace: Path, width: str) -> None:
-    shown = run("search", "refund", "--workspace", workspace, COLUMNS=width).stdout
-    assert "slack/conversations_list" in shown
-    assert max(map(len, shown.splitlines())) <= int(width)
-
-
-def test_explain_gives_ranks_by_signal(run: Callable[..., Done], workspace: Path) -> None:
-    done = run("explain", "undo a payment", "--workspace", workspace, COLUMNS="160")
+def test_explain_gives_ranks_by_signal_and_says_where_one_tool_stands(run: Run, workspace: Path) -> None:
+    explain = ("explain", "undo a payment")
+    done = run(*explain, "--workspace", workspace, COLUMNS="160")
     assert done.returncode == 0
     assert all(column in done.stdout.splitlines()[0] for column in ("name", "description", "expansion", "dense"))
     # The nearest phrase of the first tool; the small encoder's vectors lie too close to say which.
     assert "stripe/create_refund" in done.stdout
     assert any(phrase in done.stdout for phrase in ("undo a payment", "give the customer", "Use it when"))
-
-
-def test_explain_of_one_tool_says_where_it_stands(run: Callable[..., Done], workspace: Path) -> None:
-    answer = json.loads(
-        run("explain", "undo a payment", "weather/getForecast", "--workspace", workspace, "--json").stdout
-    )
+    answer = json.loads(run(*explain, "weather/getForecast", "--workspace", workspace, "--json").stdout)
     assert answer["tool_id"] == "weather/getForecast" and answer["rank"] > 1
 
 
-def test_evaluate_writes_the_figures(run: Callable[..., Done], catalog_folder: Path, tmp_path: Path) -> None:
+def test_evaluate_writes_the_figures_and_leaves_what_serves_alone(
+    run: Run, catalog_folder: Path, own: Path, tmp_path: Path
+) -> None:
     bench = shutil.copytree(catalog_folder, tmp_path / "office")
     (bench / "queries.jsonl").write_text(json.dumps(QUERY) + "\n", encoding="utf-8")
-    arguments = ("evaluate", "--bench", bench, "--encoder", "none", "--json", tmp_path / "out.json")
-    done = run(*arguments, "--recipe", "published")
-    assert done.returncode == 0, done.stderr
-    result = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
-    assert (result["bench"], result["recipe"], result["tools"]) == ("office", "published", 8)
-    assert result["signals"]["expansion"]["hit@1"] == 1
-    assert "multi@10" in done.stdout
-    without = run(*arguments, "--without-expansions")
-    assert without.returncode == 0, without.stderr
-    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["signals"]["expansion"]["hit@1"] is None
+    before = (own / "CURRENT").read_text(encoding="utf-8")
+    found = []
+    for options in (("--recipe", "published"), ("--without-expansions",)):
+        done = run("evaluate", "--bench", bench, "--encoder", "none", "--json", "out.json", *options)
+        assert done.returncode == 0 and "multi@10" in done.stdout, done.stderr
+        found.append(json.loads((tmp_path / "out.json").read_text(encoding="utf-8")))
+    assert (found[0]["bench"], found[0]["recipe"], found[0]["tools"]) == ("office", "published", 8)
+    assert [result["signals"]["expansion"]["hit@1"] for result in found] == [1, None]
+    assert (own / "CURRENT").read_text(encoding="utf-8") == before
+    assert [folder.name for folder in own.parent.iterdir()] == ["office"]
 
 
 def test_snapshots_are_listed_verified_and_rolled_back(
-    run: Callable[..., Done], catalog_folder: Path, tmp_path: Path
+    run: Run, catalog_folder: Path, own: Path, tmp_path: Path
 ) -> None:
-    catalog = shutil.copytree(catalog_folder, tmp_path / "office")
-    build = ("build", catalog, "--encoder", "none", "--json")
-    first = Path(json.loads(run(*build).stdout)["snapshot"]).name
-    (catalog / "tools.jsonl").write_text(
-        (catalog / "tools.jsonl").read_text(encoding="utf-8").replace("charges", "payments"), encoding="utf-8"
-    )
-    second = Path(json.loads(run(*build).stdout)["snapshot"]).name
+    first = (own / "CURRENT").read_text(encoding="utf-8").strip()
+    build = ("build", catalog_folder, "--encoder", "none")
+    second = Path(json.loads(run(*build, "--json").stdout)["snapshot"]).name
     listed = json.loads(run("snapshots", "--json").stdout)
     assert [(row["snapshot"], row["current"], row["sequence"]) for row in listed] == [
         (second, True, 2),
@@ -138,23 +118,20 @@ def test_snapshots_are_listed_verified_and_rolled_back(
     assert all(row["own_bytes"] > row["shared_bytes"] for row in listed)
     rolled_back = run("snapshots", "office", "--rollback")
     assert rolled_back.returncode == 0 and f"{second}: rolled back from at 20" in " ".join(rolled_back.stdout.split())
-    assert (tmp_path / ".quartermaster/snapshots/office/CURRENT").read_text(encoding="utf-8").strip() == first
+    assert (own / "CURRENT").read_text(encoding="utf-8").strip() == first
     assert "nothing to roll back" in failed(run("snapshots", "--rollback"), 2)
-    held = run(*build[:-1])
+    held = run(*build)
     assert held.returncode == 1 and f"quartermaster snapshots office --release {second}" in held.stderr
     assert run("snapshots", "--use", second, "--verify").returncode == 0
     assert [row["rolled_back"] for row in json.loads(run("snapshots", "--json").stdout)] == [None, None]
-    records = tmp_path / ".quartermaster/snapshots/office" / first / "records.jsonl"
+    records = own / first / "records.jsonl"
     records.write_bytes(records.read_bytes()[:-2])
     broken = run("snapshots", "--verify")
     assert broken.returncode == 4 and "corrupt" in " ".join(broken.stdout.split())
 
 
-def test_a_snapshot_is_pinned_listed_as_such_and_unpinned(
-    run: Callable[..., Done], catalog_folder: Path, tmp_path: Path
-) -> None:
-    built = run("build", catalog_folder, "--encoder", "none", "--json")
-    name = Path(json.loads(built.stdout)["snapshot"]).name
+def test_a_snapshot_is_pinned_listed_as_such_and_unpinned(run: Run, own: Path) -> None:
+    name = (own / "CURRENT").read_text(encoding="utf-8").strip()
     for pin in (("--pin",), ("--pin", name), (name, "--pin")):
         assert f"{name}: pinned since 20" in " ".join(run("snapshots", "office", *pin).stdout.split())
     (row,) = json.loads(run("snapshots", "--json").stdout)
@@ -168,23 +145,21 @@ def test_a_snapshot_is_pinned_listed_as_such_and_unpinned(
     assert "give one" in failed(run("snapshots", "--pin", "--unpin"), 2)
 
 
-def test_among_several_catalogs_the_one_built_last_answers_unless_another_is_named(
-    run: Callable[..., Done], tmp_path: Path
-) -> None:
+def test_among_several_catalogs_the_one_built_last_answers_unless_another_is_named(run: Run, tmp_path: Path) -> None:
     for name in ("old", "new"):  # in one second: the number tells which is later
         row = {"id": f"{name}/send", "name": "send", "description": f"Sends a {name} message.", "provider": name}
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-        assert run("build", f"{name}.jsonl", "--encoder", "none").returncode == 0
-    said = 'Using the catalog "{}", built last; --catalog NAME or QUARTERMASTER_CATALOG chooses another\n'
-    for command in (["search", "send", "--json"], ["explain", "send", "--json"], ["inspect", "--json"]):
-        done = run(*command)
-        assert (done.returncode, done.stderr) == (0, said.format("new"))
-        assert "new/" in done.stdout or '"catalog": "new"' in done.stdout
+        quick = {"QUARTERMASTER_TUNING__CALIBRATE": "false", "QUARTERMASTER_LEDGER__BACKUPS": "0"}
+        assert run("build", f"{name}.jsonl", "--encoder", "none", **quick).returncode == 0
+    said = 'Using the catalog "new", built last; --catalog NAME or QUARTERMASTER_CATALOG chooses another\n'
+    for command in (["search", "send", "--json"], ["inspect", "--json"]):
+        for done in (run(*command), run(*command, QUARTERMASTER_CATALOG="")):
+            assert (done.returncode, done.stderr) == (0, said)
+            assert "new/" in done.stdout or '"catalog": "new"' in done.stdout
         for done in (run(*command, "--catalog", "old"), run(*command, QUARTERMASTER_CATALOG="old")):
             assert (done.returncode, done.stderr) == (0, "")
             assert "new/" not in done.stdout and '"catalog": "new"' not in done.stdout
         assert "new" in run(*command, "--catalog", "new", QUARTERMASTER_CATALOG="old").stdout
-        assert run(*command, QUARTERMASTER_CATALOG="").stderr == said.format("new")
     wrong = failed(run("search", "send", QUARTERMASTER_CATALOG="third"), 4)
     assert "'third' (from QUARTERMASTER_CATALOG)" in wrong and "new, old" in wrong
     # What serves is never changed by a guess.
@@ -193,14 +168,11 @@ def test_among_several_catalogs_the_one_built_last_answers_unless_another_is_nam
     assert len(json.loads(run("snapshots", "--json").stdout)) == 2
 
 
-def test_as_a_process_it_answers_and_fails_as_when_it_is_called(
-    run: Callable[..., Done], workspace: Path, tmp_path: Path
-) -> None:
-    for command in (["search", "refund"], ["search", "refund", "-k", "0"], ["snapshots", "--json"]):
-        arguments = [*command, "--workspace", workspace]
-        here, there = run(*arguments), started(tmp_path, *arguments)
+def test_as_a_process_it_answers_and_fails_as_when_it_is_called(run: Run, workspace: Path, tmp_path: Path) -> None:
+    for command in (["search", "refund", "--workspace", workspace], ["search", "refund"]):
+        here, there = run(*command), started(tmp_path, *command)
         assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
-    assert [started(tmp_path, *command).returncode for command in ([], ["search", "refund"])] == [2, 4]
+        assert here.returncode == (0 if len(command) > 2 else 4)
 
 
 @pytest.mark.parametrize(
@@ -215,71 +187,30 @@ def test_as_a_process_it_answers_and_fails_as_when_it_is_called(
         (["search", "", "--workspace", "{workspace}"], 2, "empty"),
         (["search", "refund", "-k", "0", "--workspace", "{workspace}"], 2, "k is 0"),
         (["search", "refund", "--recipe", "best", "--workspace", "{workspace}"], 2, "published"),
-        (["evaluate", "--bench", "{catalog}"], 2, "queries.jsonl"),
+        (["evaluate", "--bench", "{catalog}", "--json", "nowhere/x.json"], 2, "queries.jsonl"),
         (["explain", "refund", "no/tool", "--workspace", "{workspace}"], 2, "no/tool"),
         (["explain", "refund", "no/tool", "--category", "x", "--workspace", "{workspace}"], 2, "leave out --category"),
         (["snapshots", "nothing", "--workspace", "{workspace}"], 4, "nothing"),
         (["snapshots", "--rollback", "--use", "x", "--workspace", "{workspace}"], 2, "--use"),
-        (["evaluate", "--bench", "{catalog}", "--json", "nowhere/x.json"], 2, "queries.jsonl"),
     ],
 )
 def test_what_is_wrong_is_one_sentence_with_its_exit_code(
-    run: Callable[..., Done],
-    workspace: Path,
-    catalog_folder: Path,
-    arguments: list[str],
-    code: int,
-    sentence: str,
+    run: Run, workspace: Path, catalog_folder: Path, arguments: list[str], code: int, sentence: str
 ) -> None:
     filled = [argument.format(catalog=catalog_folder, workspace=workspace) for argument in arguments]
     assert sentence in failed(run(*filled), code)
 
 
-def test_an_error_that_was_not_foreseen_is_a_line_and_exits_with_70(
-    run: Callable[..., Done], workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise ZeroDivisionError("what\nno one \x1b[2J foresaw")
-
-    monkeypatch.setattr("router.router.Router.route", fail)
-    said = failed(run("search", "refund", "--workspace", workspace), 70)
-    assert said == (
-        "quartermaster: unforeseen error: ZeroDivisionError: what no one \ufffd[2J foresaw; "
-        "QUARTERMASTER_TRACEBACK=1 prints where it arose\n"
-    )
-    traced = run("search", "refund", "--workspace", workspace, QUARTERMASTER_TRACEBACK="1")
-    assert traced.returncode == 70 and "Traceback" in traced.stderr and "in fail" in traced.stderr
-
-
-def test_evaluating_leaves_what_serves_alone(run: Callable[..., Done], catalog_folder: Path, tmp_path: Path) -> None:
-    bench = shutil.copytree(catalog_folder, tmp_path / "office")
-    (bench / "queries.jsonl").write_text(json.dumps(QUERY) + "\n", encoding="utf-8")
-    assert run("build", bench, "--encoder", "none").returncode == 0
-    before = (tmp_path / ".quartermaster/snapshots/office/CURRENT").read_text(encoding="utf-8")
-    assert run("evaluate", "--bench", bench, "--encoder", "none", "--generator", "none").returncode == 0
-    assert run("evaluate", "--bench", bench, "--encoder", "none", "--without-expansions").returncode == 0
-    assert (tmp_path / ".quartermaster/snapshots/office/CURRENT").read_text(encoding="utf-8") == before
-    assert [f.name for f in (tmp_path / ".quartermaster/snapshots").iterdir()] == ["office"]
-
-
-def test_too_many_rejected_records_exit_with_one(
-    run: Callable[..., Done], catalog_folder: Path, tmp_path: Path
-) -> None:
-    folder = shutil.copytree(catalog_folder, tmp_path / "office")
-    with (folder / "tools.jsonl").open("a", encoding="utf-8") as stream:
-        stream.write("not json\n" * 3)
-    done = run("build", folder, "--encoder", "none")
+def test_too_many_rejected_records_exit_with_one_and_nothing_serves(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "tools.jsonl").write_text('{"id": "a/x", "name": "x", "provider": "a"}\nnot json\n', encoding="utf-8")
+    done = run("build", tmp_path, "--encoder", "none")
     assert done.returncode == 1 and "--use" in done.stderr
     assert failed(run("search", "refund"), 4)
 
 
-def test_catalog_text_is_never_markup(run: Callable[..., Done], tmp_path: Path) -> None:
-    row = {
-        "id": "[/x]y",
-        "name": "tool",
-        "description": "[red]not red[/red] [/] \\[x] \u001b[2J\u202e",
-        "provider": "[b]",
-    }
+def test_catalog_text_is_never_markup(run: Run, tmp_path: Path) -> None:
+    description = "[red]not red[/red] [/] \\[x] \u001b[2J\u202e"
+    row = {"id": "[/x]y", "name": "tool", "description": description, "provider": "[b]"}
     (tmp_path / "tools.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     assert run("build", "tools.jsonl", "--encoder", "none").returncode == 0
     for command in (["search", "red tool"], ["explain", "red tool"], ["explain", "red tool", "[/x]y"]):

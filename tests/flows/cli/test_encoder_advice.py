@@ -27,7 +27,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "ws"
 
 
-def test_the_snapshot_that_serves_says_what_it_was_built_with_and_what_to_measure(workspace: Path) -> None:
+def test_the_snapshot_that_serves_says_what_it_was_built_with_and_what_to_measure_also_to_programs(
+    workspace: Path,
+) -> None:
     done = called(workspace.parent, "snapshots", "--workspace", workspace)
     assert done.returncode == 0, done.stderr
     advice = [line for line in done.stdout.splitlines() if "A rebuild" in line]
@@ -36,9 +38,6 @@ def test_the_snapshot_that_serves_says_what_it_was_built_with_and_what_to_measur
         'rebuild with encoder = "auto" would use newer-v1. To measure what that gains: quartermaster '
         "evaluate --bench CATALOG_FOLDER --encoder auto --against-encoder all-MiniLM-L6-v2"
     ]
-
-
-def test_programs_are_told_the_same(workspace: Path) -> None:
     rows = json.loads(called(workspace.parent, "snapshots", "--workspace", workspace, "--json").stdout)
     by_name = {row["snapshot"][-8:]: row for row in rows}
     serving = by_name["bbbbbbbb"]

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,15 +10,9 @@ import pytest
 from router import RECIPES
 from router.contract import DOCUMENT_SIGNALS
 from router.distribution import install_command
-from tests.support.command_line import Done, called, started
+from tests.support.command_line import Done, started
 
 REQUESTS = {"undo a payment": "stripe/create_refund", "will it rain tomorrow": "linear/list_issues"}  # the second, no
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., Done]:
-    """Call `quartermaster` in an empty folder."""
-    return partial(called, tmp_path)
 
 
 @pytest.fixture
@@ -62,17 +55,13 @@ def test_evaluate_writes_every_file_and_shows_every_part(
     ):
         assert part in done.stdout, part
     assert "1 tools that the judgements name are not in the snapshot: a/[b]" in done.stderr
+    same = run("evaluate", "--bench", bench, "--snapshot", snapshot, "--against", snapshot, "--json", "-")
+    assert json.loads(same.stdout)["against"]["difference"]["ndcg@10"] == {
+        "difference": 0.0, "interval": [0.0, 0.0], "p": 1.0, "better": 0, "worse": 0
+    }  # fmt: skip
     assert "\x1b" not in done.stdout and "[red]" in done.stdout  # a request is data
     tables = [line for line in done.stdout.splitlines() if not line.startswith("  ")]
     assert max(map(len, tables)) <= 80
-
-
-def test_two_snapshots_are_compared_request_by_request(run: Callable[..., Done], bench: Path, snapshot: Path) -> None:
-    done = run("evaluate", "--bench", bench, "--snapshot", snapshot, "--against", snapshot, "--json", "-")
-    against = json.loads(done.stdout)["against"]
-    assert against["difference"]["ndcg@10"] == {
-        "difference": 0.0, "interval": [0.0, 0.0], "p": 1.0, "better": 0, "worse": 0
-    }  # fmt: skip
 
 
 def test_compare_shows_recipes_and_signals_side_by_side(run: Callable[..., Done], bench: Path, snapshot: Path) -> None:
@@ -121,6 +110,7 @@ def test_a_folder_without_requests_is_refused(run: Callable[..., Done], bench: P
     assert "contains no requests" in run("evaluate", "--bench", bench).stderr
 
 
+@pytest.mark.nightly
 def test_without_the_extra_a_report_is_refused_before_anything_is_measured(bench: Path, tmp_path: Path) -> None:
     done = started(tmp_path, "evaluate", "--bench", bench, "--html", "out.html", without=("matplotlib",))
     assert (done.returncode, done.stdout) == (2, "")

@@ -60,7 +60,7 @@ def built(place: Path, side: str) -> Path:
     return folder.parent
 
 
-def test_both_sides_are_asked_the_same_requests_by_the_same_recipe(result: Any) -> None:
+def test_both_sides_are_asked_the_same_requests_by_the_same_recipe_and_their_cost_is_measured(result: Any) -> None:
     other = result["against"]
     assert (result["queries"], other["recipe"]) == (9, result["recipe"])
     assert (result["encoder"]["model"], other["encoder"]["model"]) == ("small-random", "other")
@@ -73,10 +73,7 @@ def test_both_sides_are_asked_the_same_requests_by_the_same_recipe(result: Any) 
         == pytest.approx(of_kind["difference"]["ndcg@10"]["difference"])
     )
     assert len(change["interval"]) == 2 and of_kind["queries"] == 8
-
-
-def test_the_cost_of_both_is_measured(result: Any) -> None:
-    for cost in (result["cost"], result["against"]["cost"]):
+    for cost in (result["cost"], other["cost"]):
         assert cost["request_ms"] > 0 and cost["documents_s"] > 0 and cost["bytes"] > 0
         assert cost["documents"] == cost["documents_timed"] == len(TOOLS)
 
@@ -93,15 +90,11 @@ def test_the_terminal_and_the_page_show_both_encoders(place: Path) -> None:
     assert max(map(len, tables.splitlines())) <= 80
 
 
-def test_nothing_that_serves_is_touched(place: Path, result: Any) -> None:
-    assert not (place / ".quartermaster" / "snapshots").exists()
-    assert built(place, "this").name == result["snapshot"]
-    assert Manifest.read(built(place, "that")).encoder.model == "other"  # type: ignore[union-attr]
-
-
 def test_a_second_comparison_embeds_nothing_writes_nothing_and_finds_the_same(
     place: Path, run: Callable[..., Done], result: Any, encoder_folder: Path
 ) -> None:
+    assert not (place / ".quartermaster" / "snapshots").exists()  # nothing that serves is touched
+    assert Manifest.read(built(place, "that")).encoder.model == "other"  # type: ignore[union-attr]
     again = json.loads(run(*command(encoder_folder), "--json", "-").stdout)
     assert again["against"]["by"] == result["against"]["by"]
     assert [built(place, side).name for side in ("this", "that")] == [
@@ -139,14 +132,7 @@ def test_what_names_what_is_measured_already_is_refused_in_a_sentence(
     assert f"builds both sides and asks both by one recipe: leave out {named}, or" in done.stderr
 
 
-def test_a_catalog_without_judged_requests_is_refused_as_ever(
-    run: Callable[..., Done], catalog_folder: Path, encoder_folder: Path
-) -> None:
-    options = ("--bench", catalog_folder, "--encoder", encoder_folder, "--against-encoder", "none")
-    done = run("evaluate", *options)
-    assert done.returncode == 2 and "holds neither queries.jsonl nor judgements.jsonl" in done.stderr
-
-
+@pytest.mark.nightly
 def test_vectors_are_compared_with_none(run: Callable[..., Done], tmp_path: Path) -> None:
     done = run(*command("other", "none"), "--workspace", tmp_path, COLUMNS="80", PYTHONHASHSEED="0")
     assert done.returncode == 0, done.stderr

@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 
+from flows.cli.failure import failure_of
 from pipeline.errors import RunAborted
-from tests.support.command_line import Done, called
+from router.distribution import install_command
+from tests.support.command_line import Done
 from tests.support.places import ROOT
 
 
@@ -25,12 +26,6 @@ def recurse() -> None:
     recurse()
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., Done]:
-    """Call `quartermaster` in an empty folder."""
-    return partial(called, tmp_path)
-
-
 def raising(error: Callable[[], BaseException]) -> Callable[..., None]:
     """A function that raises a new error: one that is kept would hold the frames that it passed."""
 
@@ -40,52 +35,69 @@ def raising(error: Callable[[], BaseException]) -> Callable[..., None]:
     return fail
 
 
+BUILD = ("pipeline.build.run.run_stages", ["build", "{catalog}", "--encoder", "none", "--json"])
+SEARCH = ("flows.cli.commands.arguments.Router.open", ["search", "refund", "--json", "--workspace", "{workspace}"])
 COMMANDS = {
-    "search": ("flows.cli.commands.arguments.Router.open", ["search", "refund", "--json"]),
-    "explain": ("flows.cli.commands.arguments.Router.open", ["explain", "refund", "--json"]),
-    "inspect": ("pipeline.inspection.reading.Inspection.open", ["inspect", "--json"]),
-    "snapshots": ("flows.output.snapshots.show_snapshots", ["snapshots", "--json"]),
-    "build": ("pipeline.build.run.run_stages", ["build", "{catalog}", "--encoder", "none", "--json"]),
+    "search": SEARCH,
+    "explain": (SEARCH[0], ["explain", *SEARCH[1][1:]]),
+    "inspect": ("pipeline.inspection.reading.Inspection.open", ["inspect", *SEARCH[1][2:]]),
+    "snapshots": ("flows.output.snapshots.show_snapshots", ["snapshots", *SEARCH[1][2:]]),
+    "build": BUILD,
     "evaluate": ("flows.cli.commands.benches.build_bench", ["evaluate", "--bench", "{catalog}", "--json", "-"]),
     "compare": ("flows.cli.commands.benches.build_bench", ["compare", "--bench", "{catalog}", "--json=-"]),
 }
+ERRORS: dict[str, tuple[Callable[[], BaseException], str, int]] = {
+    "unforeseen": (lambda: ZeroDivisionError("x"), "unforeseen", 70),
+    "memory": (MemoryError, "unforeseen", 70),
+    "panic": (lambda: PanicException("index out of bounds"), "unforeseen", 70),
+    "exit": (lambda: SystemExit(1), "unforeseen", 70),
+    "end-of-file": (EOFError, "unforeseen", 70),
+    "group": (lambda: ExceptionGroup("tasks", [RunAborted("no server")]), "run_aborted", 3),
+    "interrupted-group": (lambda: BaseExceptionGroup("tasks", [KeyboardInterrupt()]), "interrupted", 130),
+    "interrupted": (KeyboardInterrupt, "interrupted", 130),
+}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
-    ("error", "kind", "code"),
-    [
-        (lambda: ZeroDivisionError("x"), "unforeseen", 70),
-        (MemoryError, "unforeseen", 70),
-        (lambda: PanicException("index out of bounds"), "unforeseen", 70),
-        (lambda: SystemExit(1), "unforeseen", 70),
-        (EOFError, "unforeseen", 70),
-        (lambda: ExceptionGroup("tasks", [RunAborted("no server")]), "run_aborted", 3),
-        (lambda: BaseExceptionGroup("tasks", [KeyboardInterrupt()]), "interrupted", 130),
-        (KeyboardInterrupt, "interrupted", 130),
-    ],
+    ("command", "error"),
+    [*((command, "panic") for command in COMMANDS), *(("build", error) for error in ERRORS), ("search", "exit")],
 )
 def test_every_error_of_every_command_is_one_json_object_with_a_code_of_its_own(
     run: Callable[..., Done],
     workspace: Path,
     catalog_folder: Path,
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     command: str,
-    error: Callable[[], BaseException],
-    kind: str,
-    code: int,
+    error: str,
 ) -> None:
-    place, arguments = COMMANDS[command]
-    monkeypatch.setattr(place, raising(error))
+    (place, arguments), (raised, kind, code) = COMMANDS[command], ERRORS[error]
+    monkeypatch.setattr(place, raising(raised))
     monkeypatch.setattr("flows.cli.commands.benches.read_bench", lambda folder: type("B", (), {"folder": folder})())
-    if command in ("search", "explain", "inspect", "snapshots"):
-        arguments = [*arguments, "--workspace", str(workspace)]
-    done = run(*(argument.format(catalog=catalog_folder) for argument in arguments))
+    done = run(*(argument.format(catalog=catalog_folder, workspace=workspace) for argument in arguments))
     said = json.loads(done.stdout)
     assert (done.returncode, said["error"]["kind"], said["error"]["exit_code"]) == (code, kind, code), done.stderr
     assert "Traceback" not in done.stderr
     assert said.get("outcome") == ("failed" if command == "build" else None)
+
+
+def test_an_error_that_was_not_foreseen_is_a_line_and_its_traceback_is_printed_on_demand(
+    run: Callable[..., Done], workspace: Path, catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search, trace = ("search", "refund", "--workspace", workspace), {"QUARTERMASTER_TRACEBACK": "1"}
+    monkeypatch.setattr(SEARCH[0], raising(lambda: ZeroDivisionError("what\nno one \x1b[2J foresaw")))
+    done = run(*search)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        70,
+        "",
+        "quartermaster: unforeseen error: ZeroDivisionError: what no one \ufffd[2J foresaw; "
+        "QUARTERMASTER_TRACEBACK=1 prints where it arose\n",
+    )
+    traced = run(*search, **trace)
+    assert traced.returncode == 70 and "Traceback" in traced.stderr and "in fail" in traced.stderr
+    monkeypatch.setattr(BUILD[0], raising(lambda: ZeroDivisionError("by nothing")))
+    done = run("build", catalog_folder, "--log-format", "json", **trace)
+    (last,) = [record for record in map(json.loads, done.stderr.splitlines()) if record["event"] == "exit"]
+    assert last["exit_code"] == 70 and "ZeroDivisionError: by nothing" in last["traceback"]
 
 
 def test_a_stack_that_is_too_deep_and_a_full_disk_are_sentences(
@@ -103,21 +115,32 @@ def test_a_stack_that_is_too_deep_and_a_full_disk_are_sentences(
     )
 
 
-def test_the_traceback_of_an_unforeseen_error_is_in_the_log_as_json_too(
-    run: Callable[..., Done], catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.build.run.run_stages", raising(lambda: ZeroDivisionError("by nothing")))
-    done = run("build", catalog_folder, "--log-format", "json", QUARTERMASTER_TRACEBACK="1")
-    (last,) = [record for record in map(json.loads, done.stderr.splitlines()) if record["event"] == "exit"]
-    assert last["exit_code"] == 70 and "ZeroDivisionError: by nothing" in last["traceback"]
-
-
 def test_wrong_arguments_are_json_too(run: Callable[..., Done]) -> None:
     for arguments in (["build", "--nope", "--json"], ["search", "--json"], ["compare", "--json", "-"]):
         done = run(*arguments)
         assert (done.returncode, json.loads(done.stdout)["error"]["kind"]) == (2, "usage"), arguments
     assert run("search").stdout == ""
     assert run("search", "--", "--json", "--workspace").stdout == ""  # a request, no option
+
+
+@pytest.mark.parametrize(
+    ("arguments", "missing", "extra"),
+    [
+        (["inspect"], "duckdb", "inspect"),
+        (["build", "x"], "duckdb", "build"),  # duckdb alone would not do
+        (["build", "x"], "pyarrow", "build"),
+        (["schedule", "x"], "prefect", "flows"),
+        (["serve", "http"], "uvicorn", "serve"),
+        (["evaluate", "--html", "x"], "matplotlib", "evaluation"),
+    ],
+)
+def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
+    arguments: list[str], missing: str, extra: str
+) -> None:
+    failure = failure_of(ModuleNotFoundError(name=f"{missing}.part"), arguments)
+    assert (failure.kind, failure.exit_code) == ("not_installed", 2)
+    assert failure.message == f"this needs {missing}: {install_command(extra)}"
+    assert failure_of(ModuleNotFoundError(name="router.gone"), arguments).exit_code == 70
 
 
 def process(folder: Path, *arguments: object, path: Path = ROOT, stdout: int = subprocess.PIPE) -> Done:
@@ -146,6 +169,7 @@ def test_output_that_nobody_reads_or_that_cannot_be_written_has_a_code_of_its_ow
     assert done.returncode == 3 and "No space left" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.nightly
 def test_a_build_whose_log_nobody_reads_goes_on(catalog_folder: Path, tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.cli.commands.serve.options import feedback_log
 from flows.output.feedback import forget_text, show_feedback
 from router import FeedbackLog, SettingsInvalid
 
@@ -18,14 +19,11 @@ def folder(tmp_path: Path) -> Path:
     return log.folder
 
 
-def test_a_log_is_shown_in_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_is_shown_in_numbers_to_people_and_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show_feedback(folder, as_json=False)
     shown = capsys.readouterr().out
     assert "1 answers: 1 with their text, 1 succeeded" in shown
     assert "100%" in shown and "bank/refund" in shown and "Lindholm" not in shown
-
-
-def test_as_json_it_is_for_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show_feedback(folder, as_json=True)
     shown = json.loads(capsys.readouterr().out)
     assert (shown["answers"], shown["texts"], shown["never_called"]) == (1, 1, {"bank/refund": 1})
@@ -37,14 +35,9 @@ def test_a_text_is_erased(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert all(b"Lindholm" not in path.read_bytes() for path in folder.iterdir())
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_told_and_texts_without_a_log_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsInvalid, match=r"there is no feedback log in .*: name the folder that --feedback"):
         show_feedback(tmp_path / "missing", as_json=False)
-
-
-def test_texts_without_a_log_are_refused() -> None:
-    from flows.cli.commands.serve.options import feedback_log
-
     assert feedback_log(None, False) is None
     with pytest.raises(SettingsInvalid, match="--feedback-texts is given and there is no log"):
         feedback_log(None, True)

@@ -3,13 +3,12 @@
 import json
 import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from router.distribution import install_command
-from tests.support.command_line import Done, called, started
+from tests.support.command_line import Done, started
 from tests.support.quick import QUICK
 
 # What the extra `inspect` does not bring; nor pydantic, but typer takes that where it is installed.
@@ -35,12 +34,6 @@ def served(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return workspace
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., Done]:
-    """Call `quartermaster` in an empty folder."""
-    return partial(called, tmp_path)
-
-
 def readable(done: Done, width: int) -> str:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -63,10 +56,8 @@ def test_the_overview_says_what_there_is_and_what_can_be_asked(
         assert any(line.startswith(f"{name} ") for line in lines), name
 
 
-@pytest.mark.parametrize("width", [80, 200])
-def test_a_tools_page_shows_all_that_is_known_of_it(run: Callable[..., Done], snapshot: Path, width: int) -> None:
-    done = run("inspect", "stripe/create_refund", "--snapshot", snapshot, COLUMNS=str(width))
-    shown = readable(done, width)
+def test_a_tools_page_shows_all_that_is_known_of_it(run: Callable[..., Done], snapshot: Path) -> None:
+    shown = readable(run("inspect", "stripe/create_refund", "--snapshot", snapshot, COLUMNS="80"), 80)
     assert shown.splitlines()[0] == "stripe/create_refund"
     for known in ("Parameters (2)", "undo a payment", "Nearest tools", "What each signal reads", "expansion written"):
         assert known in shown, known
@@ -78,6 +69,9 @@ def test_catalog_text_is_shown_as_text(run: Callable[..., Done], served: Path) -
     assert "Rain, sun [red]and[/red] snow \N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}." in shown
     said = "SELECT description FROM tools WHERE provider = 'weather'"
     assert "[red]and[/red]" in readable(run("inspect", "--sql", said, "--workspace", served), 120)
+    wrong = run("inspect", "--sql", said.replace("description", "description::INT", 1), "--workspace", served)
+    assert wrong.returncode == 2 and "snow" in wrong.stderr
+    assert "\x1b" not in wrong.stderr and "\u202e" not in wrong.stderr
 
 
 def test_a_table_is_shown_under_its_comment_as_far_as_the_limit(run: Callable[..., Done], served: Path) -> None:
@@ -101,16 +95,8 @@ def test_two_builds_are_compared_by_id_or_by_folder(run: Callable[..., Done], se
 def test_programs_get_json(run: Callable[..., Done], served: Path, snapshot: Path) -> None:
     overview = json.loads(run("inspect", "--workspace", served, "--json").stdout)
     assert overview["snapshot"]["previous"] == snapshot.name
-    assert overview["providers"]["rows"][0] == {
-        "provider": "linear",
-        "tools": 2,
-        "thin": 1,
-        "phrases_a_tool": overview["providers"]["rows"][0]["phrases_a_tool"],
-        "written_by": "lexicon 2",
-        "failed": 0,
-        "cost_usd": 0.0,
-        "unpriced": 0,
-    }
+    first = overview["providers"]["rows"][0]
+    assert (first["provider"], first["tools"], first["written_by"], first["cost_usd"]) == ("linear", 2, "lexicon 2", 0)
     assert {table["name"] for table in overview["tables"]} > {"tools", "providers", "neighbours"}
     page = json.loads(run("inspect", "slack/chat_postMessage", "--workspace", served, "--json").stdout)
     assert page["provider"] == "slack" and page["neighbours"] == []
@@ -144,33 +130,8 @@ def test_what_is_wrong_is_one_sentence_with_its_exit_code(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_an_error_that_repeats_catalog_text_commands_no_terminal(run: Callable[..., Done], served: Path) -> None:
-    done = run(
-        "inspect", "--sql", "SELECT description::INT FROM tools WHERE provider = 'weather'", "--workspace", served
-    )
-    assert done.returncode == 2 and "snow" in done.stderr
-    assert "\x1b" not in done.stderr and "\u202e" not in done.stderr
-
-
 def test_inspecting_needs_duckdb_and_the_light_install_alone(served: Path, tmp_path: Path) -> None:
-    for question in ([], ["slack/chat_postMessage"], ["--table", "builds"]):
-        done = started(tmp_path, "inspect", *question, "--workspace", served, without=_LIGHT)
-        assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "missing", "extra"),
-    [
-        (["inspect"], "duckdb", "inspect"),
-        (["build", "{served}"], "duckdb", "build"),  # duckdb alone would not do
-        (["build", "{served}"], "pyarrow", "build"),
-        (["schedule", "{served}"], "prefect", "flows"),
-    ],
-)
-def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
-    served: Path, tmp_path: Path, arguments: list[str], missing: str, extra: str
-) -> None:
-    filled = [argument.format(served=served.parent / "office") for argument in arguments]
-    done = started(tmp_path, *filled, without=(missing,))
-    assert done.returncode == 2
-    assert f"this needs {missing}: {install_command(extra)}\n" in done.stderr
+    done = started(tmp_path, "inspect", "slack/chat_postMessage", "--workspace", served, without=_LIGHT)
+    assert done.returncode == 0, done.stderr
+    done = started(tmp_path, "inspect", "--workspace", served, without=("duckdb",))
+    assert done.returncode == 2 and f"this needs duckdb: {install_command('inspect')}\n" in done.stderr

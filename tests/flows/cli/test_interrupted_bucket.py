@@ -16,17 +16,18 @@ from tests.support.places import ROOT
 from tests.support.publishing import Publications
 from tests.support.uploading import BucketCatalog
 
+NIGHTLY = pytest.mark.nightly
+SERVE = ("serve", "http", "--port", "0", "--snapshot")
 _MAIN = "from flows.cli.main import main; main()"
 
 
 @pytest.mark.parametrize(
     ("command", "request_", "number"),
     [
-        (["snapshots", "{url}"], ("GET", "*/CURRENT"), signal.SIGINT),
-        (["push", "{office}/a", "{url}"], ("PUT", "*/files/*"), signal.SIGINT),
-        (["serve", "http", "--snapshot", "{url}", "--port", "0"], ("GET", "*/manifest.json"), signal.SIGTERM),
+        pytest.param(["snapshots", "{url}"], ("GET", "*/CURRENT"), signal.SIGINT, id="list"),
+        pytest.param(["push", "{office}/a", "{url}"], ("PUT", "*/files/*"), signal.SIGINT, id="push", marks=NIGHTLY),
+        pytest.param([*SERVE, "{url}"], ("GET", "*/manifest.json"), signal.SIGTERM, id="serve", marks=NIGHTLY),
     ],
-    ids=["list", "push", "serve"],
 )
 def test_a_command_that_waits_for_a_bucket_ends_at_a_signal(
     bucket: Bucket,

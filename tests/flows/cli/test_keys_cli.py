@@ -4,20 +4,13 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from router.signing.private_keys import read_signer
-from tests.support.command_line import Done, called
+from tests.support.command_line import Done
 from tests.support.signing import SignedOffice
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., Done]:
-    """Call `quartermaster` in the folder of two signed snapshots, of which the second serves."""
-    return partial(called, tmp_path)
 
 
 @pytest.fixture

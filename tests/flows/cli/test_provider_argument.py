@@ -7,8 +7,6 @@ import pytest
 
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import load, with_provider
-from router.provider_formats.formats import Form
-from router.provider_formats.names import legal_name
 from tests.support.command_line import called
 
 DOCUMENT = {
@@ -34,40 +32,21 @@ def test_the_label_of_the_command_line_is_that_of_every_source(tmp_path: Path, l
     assert {source.provider for source in settings.source} == {"github"}
 
 
-def test_without_the_argument_nothing_changes(tmp_path: Path) -> None:
+def test_sources_with_labels_of_their_own_do_not_lose_them(tmp_path: Path) -> None:
     settings = load(catalog(tmp_path, "acme", None))
     assert with_provider(settings, None) is settings
-
-
-def test_sources_with_labels_of_their_own_do_not_lose_them(tmp_path: Path) -> None:
     with pytest.raises(SettingsInvalid, match=r"all 3 sources .* 2 have a label of their own \(acme, linear\)"):
         with_provider(load(catalog(tmp_path, "acme", None, "linear")), "github")
-
-
-def test_an_empty_label_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsInvalid, match="--provider is empty"):
-        with_provider(load(catalog(tmp_path, None)), " ")
+        with_provider(settings, " ")
 
 
-def test_a_build_takes_the_label_into_the_ids(tmp_path: Path) -> None:
+def test_a_build_takes_the_label_into_the_ids_and_tells_of_a_long_one(tmp_path: Path) -> None:
     (tmp_path / "github.json").write_text(json.dumps(DOCUMENT), encoding="utf-8")
     line = ["build", "github.json", "--encoder", "none", "--generator", "none"]
     done = called(tmp_path, *line, "--provider", "github")
-    assert done.returncode == 0, done.stderr
-    tools = Path(done.stdout.split()[-1])
-    found = called(tmp_path, "search", "create an issue", "--snapshot", tools, "--json")
+    assert done.returncode == 0 and "provider label" not in done.stderr, done.stderr
+    found = called(tmp_path, "search", "create an issue", "--snapshot", done.stdout.split()[-1], "--json")
     assert [tool["tool_id"] for tool in json.loads(found.stdout)["tools"]] == ["github/issues-create"]
-
-
-def test_a_build_tells_of_a_long_label(tmp_path: Path) -> None:
-    (tmp_path / "github.json").write_text(json.dumps(DOCUMENT), encoding="utf-8")
-    line = ["build", "github.json", "--encoder", "none", "--generator", "none"]
-    assert "provider label" not in called(tmp_path, *line).stderr
     told = called(tmp_path, *line, "--provider", "The Acme of the North").stderr
     assert "the provider label of a tool is long, 'The Acme of the North'" in " ".join(told.split())
-
-
-def test_with_a_short_label_the_names_that_models_read_can_be_read() -> None:
-    assert legal_name("github/actions-re-run-workflow-failed-jobs", Form.OPENAI) == (
-        "github__actions-re-run-workflow-failed-jobs"
-    )
