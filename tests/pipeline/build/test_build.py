@@ -136,6 +136,7 @@ def test_a_corrupt_current_snapshot_is_built_anew(run: Run, first: Path) -> None
     assert second.outcome == "published" and second.snapshot != first
 
 
+@pytest.mark.nightly
 def test_a_catalog_without_vectors_or_expansions_routes_by_what_it_has(catalog: Path, tmp_path: Path) -> None:
     def built(**enrichment: Any) -> Router:
         settings = load(catalog, {**QUICK, "enrichment": enrichment}, environment={})

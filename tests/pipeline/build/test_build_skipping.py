@@ -86,6 +86,7 @@ def test_too_many_skipped_sources_hold_the_snapshot_back(folder: Path) -> None:
     assert any("33.3% of the serving tools came from skipped sources" in reason for reason in report.held)
 
 
+@pytest.mark.nightly
 def test_the_command_line_tells_every_problem_and_the_way_out(folder: Path) -> None:
     run = partial(
         called,

@@ -155,7 +155,11 @@ def test_new_words_for_most_tools_hold_nothing_back(catalog: Catalog) -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"quarantine": False}, pytest.param({"vectors": False}, marks=pytest.mark.nightly), {"max_probes": 50}],
+    [
+        pytest.param({"quarantine": False}, marks=pytest.mark.nightly),
+        pytest.param({"vectors": False}, marks=pytest.mark.nightly),
+        {"max_probes": 50},
+    ],
 )
 def test_without_the_setting_vectors_or_enough_requests_nothing_is_tried(
     catalog: Catalog, settings: dict[str, Any]

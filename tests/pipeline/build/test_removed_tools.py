@@ -97,8 +97,6 @@ def test_a_source_that_is_taken_out_of_the_catalog_is_held_until_it_is_accepted_
     store.publish(held.snapshot.name)
     later = _build(folder)
     assert (later.outcome, later.held) == ("unchanged", ())
-    (folder / "chat.json").write_text(_tools("chat", 5), encoding="utf-8")
-    assert _build(folder, max_removed_share=0.5).outcome == "published"  # the limit is a setting
 
 
 def test_tools_that_move_to_another_source_are_not_removed(folder: Path) -> None:

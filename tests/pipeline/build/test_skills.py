@@ -97,6 +97,7 @@ def test_every_form_and_detail_has_a_token_count_that_includes_the_lead(router: 
         assert tool["description"].count("Skill, call it to read how") == 1
 
 
+@pytest.mark.nightly
 def test_no_skill_is_needed_first_or_needs_another_and_what_changed_of_one_is_told_by_name(
     folder: Path, snapshot: Path, tmp_path: Path
 ) -> None:

@@ -215,11 +215,14 @@ def test_a_build_that_was_killed_before_it_accepted_its_reads_has_not_forgotten_
 
 
 def test_what_is_kept_holds_no_secret_and_grows_only_with_what_changes(shop: Shop) -> None:
-    shop.build()
     assert shop.ledger("SELECT count(*), count(DISTINCT source_key) FROM source_readings") == [(3, 3)]
     assert shop.ledger("SELECT count(*) FROM source_contents") == [(3,)]
     assert "sk-secret" not in str(shop.ledger("SELECT * FROM source_readings"))
     assert b"sk-secret" not in (shop.workspace / LEDGER_FILE).read_bytes()
+
+
+@pytest.mark.nightly
+def test_what_a_source_gave_goes_with_it(shop: Shop) -> None:
     catalog = (shop.folder / "catalog.toml").read_text(encoding="utf-8")
     (shop.folder / "catalog.toml").write_text(catalog.partition("[[source]]\nurl")[0], encoding="utf-8")
     held = shop.build()

@@ -55,6 +55,7 @@ def test_each_phrase_has_the_part_of_the_answer_that_it_stands_in(shop: Shop) ->
     assert asked(shop, no_model) == [(None, None, None)]
 
 
+@pytest.mark.nightly
 def test_tools_of_one_request_share_its_answer_and_have_questions_of_their_own(shop: Shop) -> None:
     with ModelServer() as server:
         shop.build(tool("pay/list"), tool("pay/refund"), server=server, enrichment={"tools_per_request": 2})

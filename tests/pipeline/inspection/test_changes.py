@@ -83,6 +83,7 @@ def test_any_two_snapshots_can_be_compared_either_way_wherever_they_lie(two: tup
     assert changes["pay/gone"] == "added" and changes["pay/new"] == "removed"
 
 
+@pytest.mark.nightly
 def test_an_old_snapshot_whose_database_is_a_delta_is_inspected_and_compared(
     copied: tuple[Shop, Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +135,7 @@ def test_a_predecessor_that_cannot_be_opened_stops_no_build(
         assert inspection.table("snapshot").column("previous") == (None,)
 
 
+@pytest.mark.nightly
 def test_an_evaluation_is_compared_with_evaluations_alone(copied: tuple[Shop, Path, Path]) -> None:
     with Inspection.open(copied[0].build(tool("pay/refund"), area="evaluations")) as inspection:
         assert inspection.table("changes").rows == ()

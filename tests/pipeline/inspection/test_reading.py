@@ -196,6 +196,7 @@ def test_a_damaged_missing_or_older_database_is_an_invalid_snapshot(snapshot: Pa
             read(folder)
 
 
+@pytest.mark.nightly
 def test_inspecting_needs_nothing_but_duckdb_and_the_router(snapshot: Path) -> None:
     code = f"""
 import sys

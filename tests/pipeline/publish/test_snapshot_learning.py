@@ -78,6 +78,7 @@ def test_small_catalogs_and_those_in_other_languages_are_not_calibrated(
     assert why in calibrated.tuning["fitting"]["skipped"] and calibrated == Manifest.read(tmp_path)
 
 
+@pytest.mark.nightly
 def test_a_catalog_that_no_everyday_request_reaches_is_not_calibrated_nor_one_that_wants_none(tmp_path: Path) -> None:
     rows = [(f"zq{n:02}x", f"Qqzx{n:02} vvkq{n:02}.") for n in range(25)]
     folder = catalog(tmp_path / "strange", *rows)
