@@ -14,6 +14,8 @@ from pipeline.settings import load
 from router.contract import Manifest
 from router.errors import SettingsInvalid
 
+pytestmark = pytest.mark.nightly  # torch takes 4 s to import
+
 _FIRST, _SECOND = "abcdefgh", "ijklmn"
 
 
@@ -50,7 +52,6 @@ def train(letters: Path, out: Path, encoder: Path, *options: str) -> Result:
     return CliRunner().invoke(app, arguments)
 
 
-@pytest.mark.nightly
 def test_a_trained_encoder_serves_another_catalog(
     letters: Path, encoder_folder: Path, catalog_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,7 +70,6 @@ def test_a_trained_encoder_serves_another_catalog(
     assert manifest.encoder is not None and manifest.encoder.model == "ours"
 
 
-@pytest.mark.nightly
 def test_what_gained_nothing_is_not_written_and_its_card_tells_the_command_without_paths_of_this_machine(
     letters: Path, encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

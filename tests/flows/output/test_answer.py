@@ -19,14 +19,11 @@ from tests.support.film_tools import CREDITS, SEARCH, film_router
         (False, "Perhaps no tool fits this request; that is a guess, not calibrated for this catalog. What came"),
     ],
 )
-def test_that_none_fits_is_said_as_surely_as_it_is_known(
+def test_that_none_fits_is_said_as_surely_as_it_is_known_and_nothing_where_one_does(
     calibrated: bool, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     show_verdict(RoutedTools((), "s", "default", fits=0.07, none_fits=True, calibrated=calibrated))
     assert " ".join(capsys.readouterr().out.split()).startswith(said)
-
-
-def test_where_some_tool_fits_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     show_verdict(RoutedTools((), "s", "default", fits=0.97, calibrated=True))
     assert capsys.readouterr().out == ""
 
@@ -34,28 +31,22 @@ def test_where_some_tool_fits_nothing_is_said(capsys: pytest.CaptureFixture[str]
 REQUEST = "the films that Ana Torres has worked in"
 
 
-def test_below_a_tool_that_was_brought_is_what_needs_it(capsys: pytest.CaptureFixture[str]) -> None:
-    out.print(results_table(film_router().route(REQUEST)))
-    assert "first, for person_id of films/get_person_credits" in capsys.readouterr().out
-
-
-def test_a_parameter_of_a_stranger_is_no_command_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_below_a_tool_that_was_brought_is_what_needs_it_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     routed = film_router().route(REQUEST)
+    out.print(results_table(routed))
+    assert "first, for person_id of films/get_person_credits" in capsys.readouterr().out
     hostile = replace(routed[1], needed_by=(NeededBy(CREDITS["id"], "[red]\x1b[2J"),))
     out.print(results_table(replace(routed, tools=(routed[0], hostile))))
     shown = capsys.readouterr().out
     assert "\x1b" not in shown and "[red]" in shown
 
 
-def test_an_explanation_has_a_column_for_what_being_needed_gave(capsys: pytest.CaptureFixture[str]) -> None:
-    show_explanation(film_router().route(REQUEST, explain=True))
-    assert "needed" in capsys.readouterr().out
-    show_explanation(film_router().route("the weather in a city", explain=True))
-    assert "needed" not in capsys.readouterr().out
-
-
-def test_a_diagnosis_has_a_line_for_what_being_needed_gave(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_explanation_and_a_diagnosis_say_what_being_needed_gave(capsys: pytest.CaptureFixture[str]) -> None:
     router = film_router()
+    show_explanation(router.route(REQUEST, explain=True))
+    assert "needed" in capsys.readouterr().out
+    show_explanation(router.route("the weather in a city", explain=True))
+    assert "needed" not in capsys.readouterr().out
     show_diagnosis(router, diagnosis := router.diagnose(REQUEST, SEARCH["id"]))
     told = f"needed       contributes {score_text(diagnosis.tool.raised)}: for person_id of films/get_person_credits"
     assert told in capsys.readouterr().out

@@ -47,9 +47,10 @@ def test_the_page_loads_nothing_and_runs_nothing(html: str) -> None:
     assert set(re.findall(r'href="(.)', html)) <= {"#"}
 
 
-def test_what_requests_and_tools_say_is_text(html: str) -> None:
+def test_what_requests_and_tools_say_is_text(html: str, result: dict[str, Any]) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html and "slack/&lt;b&gt;" in html
     assert "{{ 7*7 }}" in html
+    assert render_report(result) == html  # the same evaluation makes the same page
 
 
 def test_plots_are_well_formed_and_no_id_is_taken_twice(html: str) -> None:
@@ -79,10 +80,6 @@ def test_an_evaluation_without_misses_has_no_plot_of_causes(router: Router) -> N
     judgement = Judgement("undo a payment", "undo a payment", tools, tools, "single")
     whole = {**figures(ask(router, [judgement], "lexical"), "all"), "ablation": None, "against": None, "worst": []}
     assert "No step is missed." in render_report(whole)
-
-
-def test_the_same_evaluation_makes_the_same_page(result: dict[str, Any], html: str) -> None:
-    assert render_report(result) == html
 
 
 def test_the_page_says_what_it_does_not_know(result: dict[str, Any]) -> None:
