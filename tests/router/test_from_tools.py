@@ -91,17 +91,6 @@ def test_the_snapshot_is_named_by_its_content_and_the_manifest_says_what_there_i
     assert dict(manifest.generators) == {"lexicon": 5}
 
 
-def test_an_explanation_steps_and_many_requests_work_as_over_a_build(router: Router) -> None:
-    tool = router.route("list the payments of a customer", explain=True)[0]
-    assert tool.tool_id == "list_charges"
-    assert sum(tool.contributions.values()) == pytest.approx(tool.score)
-    steps = "give the customer the money of the charge back, file a ticket for the team, and notify the support channel"
-    routed = router.route(steps, k=3)
-    assert len(routed.steps) == 3 and set(routed.ids) == {"create_refund", "create_issue", "send_message"}
-    requests = ["refund a charge", "what is the weather, and file a ticket"]
-    assert [routed.ids for routed in router.route_many(requests)] == [router.route(text).ids for text in requests]
-
-
 def test_selections_rerankers_budgets_and_dialogues_hold() -> None:
     selection = Selection(block=("create_*",), always=("get_forecast",))
     first = Reranking(lambda request, texts: [float("Tell" in text) for text in texts])
@@ -141,22 +130,10 @@ def test_phrases_of_no_tool_are_refused(phrases: Any, message: str) -> None:
         Router.from_tools(tools, phrases=phrases, encoder=None)
 
 
-def test_one_tool_of_several_providers_takes_one_place() -> None:
-    tools = {"stripe": [create_refund], "paypal": [create_refund], "linear": [create_issue]}
-    routed = Router.from_tools(tools, encoder=None).route("refund a charge")
-    assert (routed.ids[0], routed[0].also_from) == ("paypal/create_refund", ("stripe/create_refund",))
-
-
 @pytest.mark.parametrize("empty", [[], {}, {"acme": []}, iter(())])
 def test_without_tools_there_is_no_router(empty: Any) -> None:
     with pytest.raises(SettingsInvalid, match="tools is empty: give at least one function or definition"):
         Router.from_tools(empty)
-
-
-@pytest.mark.parametrize("setting", [{"request_cache": -1}, {"selection": 5}, {"rerank": 5}, {"provider": 5}])
-def test_settings_out_of_their_range_are_refused(setting: dict[str, Any]) -> None:
-    with pytest.raises(SettingsInvalid, match=f"{next(iter(setting))} is"):
-        Router.from_tools(TOOLS, encoder=None, **setting)
 
 
 def test_what_is_renamed_is_told_by_the_logger(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,15 +1,12 @@
 """Routing over a real snapshot."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
-from router import RECIPES, Detail, Form, QuartermasterError, RequestInvalid, Router, SettingsInvalid, Signal
-from router.contract import CATALOG_DB
+from router import RECIPES, QuartermasterError, RequestInvalid, Router, SettingsInvalid, Signal
 
 
 def test_an_answer_carries_record_snapshot_and_recipe(router: Router, snapshot: Path) -> None:
@@ -19,6 +16,9 @@ def test_an_answer_carries_record_snapshot_and_recipe(router: Router, snapshot: 
     assert routed[0].tool_id == "stripe/create_refund"
     assert routed[0].record.parameters[0].path == "charge"
     assert not routed[0].ranks
+    explained = router.route("undo a payment", k=1, explain=True)[0]
+    assert explained.phrase in router.phrases(explained.tool_id)
+    assert {type(key) for key in (*explained.ranks, *explained.contributions)} == {str}
 
 
 def test_explanation_contributions_add_up_to_the_score(router: Router) -> None:
@@ -27,31 +27,12 @@ def test_explanation_contributions_add_up_to_the_score(router: Router) -> None:
         assert set(tool.contributions) <= set(tool.ranks)
 
 
-def test_mappings_by_signal_form_or_detail_print_as_plain_names_and_take_both(router: Router) -> None:
-    tool = router.route("refund a charge", k=1, explain=True)[0]
-    tokens, rankings = router.tokens(tool.tool_id), router.rankings("refund a charge")
-    assert tokens is not None
-    for by_name in (tool.ranks, tool.contributions, tokens, tokens["openai"], rankings, router.recipe().weights):
-        assert {type(key) for key in by_name} == {str}
-    assert repr(dict(tool.ranks)).startswith("{'name': ")
-    assert tool.ranks["name"] == tool.ranks[Signal.NAME]
-    assert tokens["openai"]["short"] == tokens[Form.OPENAI][Detail.SHORT]
-
-
 def test_the_published_recipe_is_the_sum_of_its_formula_and_the_lexical_one_uses_no_vectors(router: Router) -> None:
     tool = router.route("list charges by status", recipe="published", explain=True)[0]
     weights: dict[str, int] = {Signal.NAME: 1, Signal.DESCRIPTION: 1, Signal.EXPANSION: 2, Signal.DENSE: 2}
     assert tool.score == pytest.approx(sum(weights[s] / (60 + rank) for s, rank in tool.ranks.items()))
     for tool in router.route("open an issue", recipe="lexical", explain=True):
         assert Signal.DENSE not in tool.ranks and 0 <= tool.score <= 1
-
-
-def test_the_nearest_phrase_is_one_of_the_tools_own(router: Router, snapshot: Path) -> None:
-    tool = router.route("undo a payment", explain=True)[0]
-    with duckdb.connect(str(snapshot / CATALOG_DB), read_only=True) as connection:
-        own = connection.execute("SELECT phrase FROM phrases WHERE tool_id = ?", [tool.tool_id]).fetchall()
-    # The small encoder's vectors lie closer together than a byte a component can tell.
-    assert (tool.phrase,) in own
 
 
 def test_equal_requests_get_equal_answers_from_many_threads(router: Router) -> None:
@@ -73,12 +54,6 @@ def test_a_request_is_words_never_query_syntax_whatever_it_holds(router: Router,
 def test_k_past_the_catalog_returns_every_tool_once(router: Router, k: int) -> None:
     ids = router.route("refund", k=k).ids
     assert sorted(ids) == sorted(set(ids)) and len(ids) == len(router)
-
-
-def test_a_larger_k_only_adds_tools(router: Router) -> None:
-    recipe = replace(RECIPES["lexical"], depth=3)
-    few, many = (router.route("create an issue in a channel", k=k, recipe=recipe).tools for k in (2, 50))
-    assert many[:2] == few
 
 
 @pytest.mark.parametrize(
@@ -113,9 +88,3 @@ def test_explain_finds_a_tool_wherever_it_stands(router: Router) -> None:
     assert top == 1 and first.score == router.route("which cards were declined")[0].score
     with pytest.raises(RequestInvalid, match="nobody/nothing"):
         router.explain("refund", "nobody/nothing")
-
-
-def test_a_record_is_found_by_its_id(router: Router) -> None:
-    found = router.record("slack/conversations_list")
-    assert found is not None and found.name == "conversations_list"
-    assert router.record("zzz") is router.record("") is None

@@ -10,7 +10,6 @@ from router.record import Kind
 from router.retrieval.deduplication import duplicate_groups
 from router.snapshot.record_store import RecordStore, ToolEntry
 from router.tools.implicit_needs import ImplicitNeed, fits_schema
-from router.tools.lexicon import expand
 
 REQUEST = "fill in the fields of a form"
 TOOL = ToolRecord("web/submit", "web", "submit_form", "Submit a form whose fields are filled in.")
@@ -84,12 +83,6 @@ def test_a_skill_is_no_duplicate_of_a_tool_and_meets_no_implicit_need() -> None:
     tools = [clock, *(replace(clock, tool_id=f"{name}/current_time", provider=name, kind=Kind.SKILL) for name in "bc")]
     assert duplicate_groups(tools).tolist() == [0, 1, 1]
     assert [fits_schema(ImplicitNeed.CURRENT_TIME, tool) for tool in tools] == [True, False, False]
-
-
-def test_the_lexicon_has_nobody_ask_to_be_shown_a_skill() -> None:
-    notes = ToolRecord("s/release-notes", "s", "release-notes", "Write release notes.")
-    assert "show me the release notes" in expand(notes).user_phrases
-    assert expand(replace(notes, kind=Kind.SKILL)).user_phrases == ("Write release notes", "release notes")
 
 
 def test_a_line_of_a_snapshot_keeps_the_instructions_beside_the_record() -> None:

@@ -70,11 +70,3 @@ def test_what_is_packed_fits_in_rank_order_and_each_skipped_tool_has_its_reason(
     for skipped in packed.skipped:
         before = [position for position in packed.positions if position < skipped.position]
         assert least[skipped.position] > budget - least[before].sum()
-
-
-@given(TOOLS, st.integers(1, 2_000), st.integers(1, 10))
-def test_allowing_less_to_be_said_changes_nothing_where_all_fit_in_full(tools: np.ndarray, budget: int, k: int) -> None:
-    tools = -np.sort(-tools, axis=1)  # the less is said, the less it costs
-    full = pack(tools, budget, k, [FULL])
-    if not full.skipped:
-        assert pack(tools, budget, k, DETAILS) == full

@@ -1,18 +1,14 @@
 """Settings and snapshots side by side."""
 
-from typing import Any
-
 import pytest
 
 from router import RECIPES, Router, SettingsInvalid
 from router.evaluation import (
-    METRICS,
     ablate,
     against,
     ask,
     compared,
     comparison_rows,
-    mean_rows,
     recipes_to_compare,
     removable_signals,
 )
@@ -48,17 +44,6 @@ def test_a_row_is_a_recipe_or_a_signal_alone(router: Router) -> None:
     assert alone.weights == {"dense": 1} and alone.dense_view == router.recipe().dense_view
     with pytest.raises(SettingsInvalid, match="no recipe 'nam'"):
         recipes_to_compare(router, ["nam"])
-
-
-def test_several_benches_count_alike() -> None:
-    def bench(**values: float | None) -> dict[str, Any]:
-        none = {metric.key: None for metric in METRICS}
-        return {"rows": [{"recipe": name, "metrics": none | {"ndcg@10": value}} for name, value in values.items()]}
-
-    found = mean_rows([bench(a=0.2, b=0.5, c=1.0), bench(a=0.4, b=None)])
-    assert found is not None
-    assert {row["recipe"]: row["metrics"]["ndcg@10"] for row in found} == {"a": pytest.approx(0.3), "b": 0.5}
-    assert mean_rows([bench(a=1.0)]) is None
 
 
 def test_each_signal_is_left_out_in_turn(router: Router) -> None:

@@ -131,14 +131,6 @@ def test_a_tool_without_expansion_takes_the_better_of_description_and_dense() ->
     assert assumed.tolist() == pytest.approx([0, 1 / 4, 0])
 
 
-def test_where_no_tool_has_an_expansion_ties_go_by_ordinal_and_each_gets_what_its_better_list_earns() -> None:
-    lists = {Signal.DESCRIPTION: ranking((1, 9.0), (2, 8.0)), Signal.DENSE: ranking((2, 0.8), (1, 0.7))}
-    fused, _, assumed = fuse(lists, recipe(description=1, expansion=3, dense=1), marks(no=range(10)))
-    # Tool 1 is first by description, tool 2 by dense: each gets 3 / 61.
-    assert fused.ordinals.tolist() == [1, 2] and fused.scores[0] == fused.scores[1]
-    assert assumed.tolist() == pytest.approx([3 / 61, 3 / 61])
-
-
 @pytest.mark.parametrize(
     ("changed", "weights", "assumed"),
     [
@@ -247,12 +239,3 @@ def test_by_default_a_better_score_in_a_list_never_earns_less_there(lists: Lists
     for signal, ranked in lists.items():
         parts = [earned[tool].get(signal, 0.0) for tool in ranked.ordinals.tolist()]
         assert all(better >= worse - 1e-12 for better, worse in pairwise([*parts, 0.0]))
-
-
-@given(st.floats(0.1, 100), st.floats(-5, 5))
-def test_standard_scores_do_not_depend_on_a_lists_unit(scale: float, shift: float) -> None:
-    scores = [(1, 3.0), (2, 2.0), (3, 0.5)]
-    plain = ranking(*scores, center=1.0, spread=0.7).standard()
-    moved = [(tool, score * scale + shift) for tool, score in scores]
-    other = ranking(*moved, center=scale + shift, spread=0.7 * scale).standard()
-    assert other.tolist() == pytest.approx(plain.tolist(), abs=1e-9)

@@ -51,6 +51,13 @@ def test_a_tool_gains_from_the_one_step_that_it_serves_best() -> None:
             steps(1.0),
             {1: 1, 3: -1 + 0.65 * 0.5 * math.sqrt(2), 2: -1},
         ),
+        # Of many steps each gains its whole score.
+        (
+            ranking((9, 2.0)),
+            [ranking((tool, 2.0), (9, 1.0)) for tool in (1, 2, 3, 4)],
+            steps(1.0, 1.0, 1.0, 1.0),
+            {9: 3, 1: 2, 2: 2, 3: 2, 4: 2},
+        ),
         (EMPTY, [EMPTY], steps(1.0), {}),
         (EMPTY, [ranking((5, 1.0))], steps(1.0), {5: 0.65}),
         (ranking((5, 1.0)), [EMPTY], steps(1.0), {5: 1.0}),
@@ -80,15 +87,6 @@ def test_the_best_three_of_steps_that_want_different_tools_are_in_ten() -> None:
 )
 def test_no_place_is_held_for_what_is_only_told_or_for_steps_that_share_a_tool(dim: Ranking, weight: float) -> None:
     assert 50 not in cover_steps(CLEAR, [CLEAR, dim], steps(1.0, weight)).ranking.ordinals[:10]
-
-
-def test_of_many_steps_each_gains_its_whole_score_and_there_is_one_ranking_a_step() -> None:
-    parts = [ranking((tool, 2.0), (9, 1.0)) for tool in (1, 2, 3, 4)]
-    few, many = (cover_steps(ranking((9, 2.0)), parts[:count], steps(*[1.0] * count)) for count in (3, 4))
-    assert few.gains[few.ranking.ordinals.tolist().index(1)] == pytest.approx(0.65 * 2)
-    assert many.gains[many.ranking.ordinals.tolist().index(1)] == pytest.approx(2)
-    with pytest.raises(ValueError, match="1 rankings for 2 steps"):
-        cover_steps(EMPTY, [EMPTY], steps(1.0, 1.0))
 
 
 rankings = st.dictionaries(st.integers(0, 20), st.floats(-3, 30), max_size=8).map(lambda d: ranking(*d.items()))

@@ -13,8 +13,7 @@ from router.errors import RequestInvalid
 from router.query.steps import Steps
 from router.retrieval.retrievers import EncodedQuery, Ranking
 from router.search.conversation import UserMessages, combine_messages, user_messages
-from router.search.search import SearchResult, search
-from router.snapshot.snapshot import Snapshot
+from router.search.search import SearchResult
 
 DIALOGUE = ["give the customer their money back", "and the same for Bob"]
 # The scores of two messages are comparable where each list's are counted in spreads.
@@ -57,7 +56,7 @@ def test_what_is_no_dialogue_is_refused_with_its_place(request_: Any, says: str)
 def ranked(*pairs: tuple[int, float]) -> SearchResult:
     """The result of one message whose tools have these scores."""
     ranking = Ranking.of(np.array([o for o, _ in pairs]), np.array([score for _, score in pairs]))
-    query = EncodedQuery("said", (), None)
+    query = EncodedQuery("said", (), None, np.array([1, 0], np.float32))
     return SearchResult(query, {}, ranking, (), np.zeros(len(pairs)), Steps(), None, ranking)
 
 
@@ -87,15 +86,6 @@ def test_the_latest_message_comes_first_and_the_one_before_it_is_its_tools_step(
     for tool in routed:
         assert sum(tool.contributions.values()) + tool.gain == pytest.approx(tool.score)
     assert next(tool for tool in routed if tool.tool_id == "weather/getForecast").step == "will it rain tomorrow"
-
-
-def test_the_cosine_of_a_dialogue_is_that_of_its_messages_the_latest_counting_most(snapshot: Path) -> None:
-    opened = Snapshot.open(snapshot)
-    latest, before = (search(opened, text, opened.recipe) for text in ("will it rain tomorrow", "undo a payment"))
-    assert latest.query.adapted_vector is not None and before.query.adapted_vector is not None
-    expected = latest.query.adapted_vector + 0.6 * before.query.adapted_vector
-    moved = combine_messages(latest, [before]).query.adapted_vector
-    assert moved == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
 
 
 def test_a_reranker_hears_the_whole_dialogue_the_latest_message_first(snapshot: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from router.errors import RequestInvalid
 from router.query.steps import find_steps
 from router.search.conversation import user_messages
-from router.search.search import MAX_REQUEST, clean_request
+from router.search.search import MAX_REQUEST, clean_request, step_depth
 from router.text import terms
 
 # How each expression is used: `match` reads from the beginning, the others from everywhere.
@@ -79,3 +79,12 @@ def test_a_request_nested_without_end_is_refused_with_its_place() -> None:
 
 def _is_pattern(value: object) -> bool:
     return isinstance(value, re.Pattern)
+
+
+@pytest.mark.parametrize(
+    ("depth", "expected"), [(100, 30), (101, 31), (1_000, 300), (60, 30), (30, 30), (7, 7), (1, 1)]
+)
+def test_a_step_has_three_tenths_of_a_list_thirty_at_least_and_never_more_than_the_request(
+    depth: int, expected: int
+) -> None:
+    assert step_depth(depth) == expected

@@ -1,6 +1,8 @@
-"""A delta's numbers as they were written, and files of strangers refused with what is wrong."""
+"""A delta's numbers as they were written, and folders of strangers refused with what is wrong."""
 
 import json
+import os
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,9 +10,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from router.encoding.delta import CHECKSUMS_FILE, DELTA_FILE, Delta, read_delta, write_checksums
+from router.encoding.delta import (
+    CHECKSUMS_FILE,
+    DELTA_FILE,
+    Delta,
+    DeltaHeader,
+    read_checksums,
+    read_delta,
+    write_checksums,
+    write_delta,
+)
 from router.errors import EncoderInvalid
-from tests.router.encoding.delta.written import HEADER, SHAPES, factors, saved
+
+HEADER = DeltaHeader("some-base", "a" * 64, 2.0, 2, "ask: ")
+SHAPES = {"layer.query": (3, 4), "layer.out": (4, 3)}
+
+
+def factors(shapes: Mapping[str, tuple[int, int]] = SHAPES) -> dict[str, tuple[Any, Any]]:
+    random = np.random.default_rng(0)
+    return {
+        name: (random.normal(size=(2, inputs)).astype(np.float16), random.normal(size=(outputs, 2)).astype(np.float16))
+        for name, (outputs, inputs) in shapes.items()
+    }
+
+
+def saved(folder: Path, header: DeltaHeader = HEADER) -> Path:
+    path = write_delta(folder, header, factors())
+    write_checksums(folder)
+    return path
 
 
 def test_a_delta_is_read_as_it_was_written_and_changes_by_the_scaled_product_of_its_factors(tmp_path: Path) -> None:
@@ -125,4 +152,43 @@ def test_a_damaged_file_is_refused_by_its_checksum_and_without_one(
         read_delta(path)
     write_checksums(tmp_path)
     with pytest.raises(EncoderInvalid, match="cannot be read"):
+        read_delta(path)
+
+
+def test_checksums_are_those_that_sha256sum_reads(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    (tmp_path / "README.md").write_text("text", encoding="utf-8")
+    write_checksums(tmp_path)
+    assert list(read_checksums(tmp_path)) == ["README.md", path.name]
+    subprocess.run(["sha256sum", "--check", "--strict", CHECKSUMS_FILE], cwd=tmp_path, check=True, capture_output=True)
+
+
+def listed(text: str) -> Callable[[Path], object]:
+    return lambda path: (path.parent / CHECKSUMS_FILE).write_text(text, encoding="utf-8")
+
+
+def become_a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("harm", "says"),
+    [
+        (lambda path: (path.parent / CHECKSUMS_FILE).unlink(), rf"{CHECKSUMS_FILE}.*Fetch the folder again"),
+        (listed(f"{'0' * 64}  other.safetensors\n"), "says none"),
+        (listed("no checksum\n"), CHECKSUMS_FILE),
+        (listed(f"{'0' * 63}  delta.safetensors\n"), CHECKSUMS_FILE),
+        (listed("\x00" * 70_000), CHECKSUMS_FILE),
+        (become_a_pipe, "no regular file"),
+        (lambda path: os.truncate(path, 1 << 30), "1,073,741,824 bytes"),  # sparse
+    ],
+    ids=["no checksums", "left out", "no checksum", "a short one", "a long file", "a pipe", "larger than any delta"],
+)
+def test_a_delta_without_a_checksum_of_its_own_is_refused_at_once(
+    tmp_path: Path, harm: Callable[[Path], object], says: str
+) -> None:
+    path = saved(tmp_path)
+    harm(path)
+    with pytest.raises(EncoderInvalid, match=says):
         read_delta(path)

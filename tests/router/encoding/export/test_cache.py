@@ -41,17 +41,6 @@ def contents(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if not path.name.endswith(".lock"))
 
 
-def test_the_folder_is_the_variables_or_the_platforms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert cache_folder({"QUARTERMASTER_CACHE": str(tmp_path)}) == tmp_path / "encoders"
-    assert cache_folder({"QUARTERMASTER_CACHE": "~/kept"}) == Path.home() / "kept" / "encoders"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder({"QUARTERMASTER_CACHE": ""}).parts[-2:] == ("quartermaster", "encoders")
-    if sys.platform == "linux":
-        assert cache_folder({}) == tmp_path / "quartermaster" / "encoders"
-    with pytest.raises(EncoderInvalid, match=r"QUARTERMASTER_CACHE is '~nobody-here/kept': Could not determine"):
-        cache_folder({"QUARTERMASTER_CACHE": "~nobody-here/kept"})
-
-
 def test_an_export_is_made_once_a_user_and_found_again_by_every_workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,6 +52,11 @@ def test_an_export_is_made_once_a_user_and_found_again_by_every_workspace(
     assert read_spec(first.folder) == SPEC
     with pytest.raises(EncoderInvalid, match="no exported encoder"):
         read_spec(tmp_path)
+    assert cache_folder({"QUARTERMASTER_CACHE": "~/kept"}) == Path.home() / "kept" / "encoders"
+    with pytest.raises(EncoderInvalid, match="QUARTERMASTER_CACHE is '~nobody-here/kept'"):
+        cache_folder({"QUARTERMASTER_CACHE": "~nobody-here/kept"})
+    small = ExportCache([user]).get(replace(SPEC, precision="int8"), make)
+    assert ExportCache([user]).find_named(SPEC.model) == small and ExportCache([user]).find_named("other") is None
     monkeypatch.setattr("router.encoding.export.cache.EXPORT_VERSION", 999)
     assert ExportCache([user]).find(SPEC) is ExportCache([user]).find_named(SPEC.model) is None
 
@@ -84,18 +78,6 @@ def test_whatever_an_export_depends_on_gives_another_folder_beside_it(tmp_path: 
     make, cache, other = Maker(), ExportCache([tmp_path]), replace(SPEC, **change)  # type: ignore[arg-type]
     folders = {cache.get(spec, make).folder for spec in (SPEC, other)}
     assert len(folders) == make.made == 2 and {folder.parent for folder in folders} == {tmp_path}
-
-
-def test_an_export_is_found_by_its_models_name_alone_int8_first(tmp_path: Path) -> None:
-    cache = ExportCache([tmp_path])
-    full, small = (replace(SPEC, precision=precision) for precision in ("fp32", "int8"))
-    assert cache.find_named(SPEC.model) is None
-    assert cache.get(full, Maker()) == cache.find_named(SPEC.model)
-    assert cache.get(small, Maker()) == cache.find_named(SPEC.model)
-    assert cache.find_named("another") is None
-    (tmp_path / "torn-int8-0").mkdir()
-    (tmp_path / "torn-int8-0" / "export.json").write_text("{", encoding="utf-8")
-    assert cache.find_named(SPEC.model) is not None
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "export.json"])

@@ -67,12 +67,6 @@ def test_an_export_has_the_weights_of_base_and_delta(base: EncoderModel, tmp_pat
     assert np.array_equal(vectors(zeros, tmp_path), of_base)
 
 
-@pytest.mark.nightly
-def test_a_delta_of_zeros_gives_exactly_the_int8_vectors_of_its_base(base: EncoderModel, tmp_path: Path) -> None:
-    zeros = described(save_small_delta(tmp_path / "zeros", base.folder, size=0))
-    assert np.array_equal(vectors(zeros, tmp_path, "int8"), vectors(base, tmp_path, "int8"))
-
-
 def test_the_revision_covers_base_and_delta_and_nothing_else(base: EncoderModel, tmp_path: Path) -> None:
     folder = save_small_delta(tmp_path / "ours", base.folder)
     changed_base = shutil.copytree(base.folder, tmp_path / "same_weights")

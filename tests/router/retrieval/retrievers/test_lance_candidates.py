@@ -86,17 +86,6 @@ def test_the_first_tools_are_the_admitted_ones_of_every_vector_in_its_order_and_
     assert np.mean(found) >= (0.98 if share is None or share > 0.3 else 1)
 
 
-def test_all_that_compares_single_tools_is_as_without_an_engine(
-    retriever: DenseRetriever, exact: DenseRetriever, requests: Requests
-) -> None:
-    tools = np.array([3, 700, 1_499])
-    for request in requests[:5]:
-        assert retriever.best_phrases(request, tools.tolist()) == exact.best_phrases(request, tools.tolist())
-        assert retriever.mean_cosines(request, tools) == pytest.approx(exact.mean_cosines(request, tools), abs=1e-6)
-        ours, theirs = (one.similarities(request, tools, DenseView.PHRASE) for one in (retriever, exact))
-        assert ours == pytest.approx(theirs, abs=1e-6)
-
-
 def test_tools_added_at_run_time_are_among_the_candidates(retriever: DenseRetriever, requests: Requests) -> None:
     added = retriever.with_later(ToolVectors.of(requests[:1], requests[:0], np.array([0, 0])))
     ranking = added.rank_vector(requests[0], 20, DenseView.DOCUMENT)
@@ -140,16 +129,6 @@ def test_a_table_is_read_though_its_folder_was_removed(catalog: Path, requests: 
     shutil.rmtree(copied)
     assert held.nearest(requests[1], 300).tolist() == candidates(catalog).nearest(requests[1], 300).tolist()
     assert held.nearest(requests[0], 300).tolist() == before.tolist()
-
-
-def test_links_and_descriptors_go_with_the_files(catalog: Path) -> None:
-    files = HeldFiles(catalog, [contract.VECTOR_OFFSETS])
-    links = files.folder()
-    assert (links / contract.VECTOR_OFFSETS).read_bytes() == (catalog / contract.VECTOR_OFFSETS).read_bytes()
-    target = os.readlink(links / contract.VECTOR_OFFSETS)
-    assert os.path.exists(target)
-    del files
-    assert not links.exists() and not os.path.exists(target)
 
 
 def test_a_table_of_other_vectors_and_one_without_lancedb_are_refused(
@@ -200,3 +179,12 @@ def _ask_or_be_refused(folder: Path) -> None:
         return
     assert len(found) <= 300 and (np.diff(found) > 0).all()
     assert len(found) == 0 or 0 <= found[0] <= found[-1] < TOOLS
+
+
+def test_links_and_descriptors_go_with_the_files(catalog: Path) -> None:
+    files = HeldFiles(catalog, [contract.VECTOR_OFFSETS])
+    links = files.folder()
+    assert (links / contract.VECTOR_OFFSETS).read_bytes() == (catalog / contract.VECTOR_OFFSETS).read_bytes()
+    target = os.readlink(links / contract.VECTOR_OFFSETS)
+    del files
+    assert not links.exists() and not os.path.exists(target)

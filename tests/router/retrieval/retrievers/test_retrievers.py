@@ -8,7 +8,14 @@ import pytest
 
 from pipeline.indexing.lexical import write_lexical
 from router import SnapshotInvalid
-from router.retrieval.retrievers import DenseRetriever, DenseView, LexicalRetriever, ToolVectors
+from router.retrieval.retrievers import (
+    DenseRetriever,
+    DenseView,
+    LexicalRetriever,
+    ToolVectors,
+    blend,
+    document_and_phrase,
+)
 from router.text import terms
 from router.tools.field_text import FieldDocuments
 
@@ -77,3 +84,12 @@ def test_each_view_scores_as_it_says_and_goes_by_documents_where_there_is_no_phr
 
 def test_the_nearest_phrase_is_found_within_its_tool() -> None:
     assert dense().best_phrases(REQUEST, [0, 1, 2]) == [1, None, 0]
+
+
+def test_cosines_are_split_into_documents_and_nearest_phrases_and_a_tool_without_phrases_is_lifted() -> None:
+    # Three tools: a document and two phrases, a document alone, a document and a phrase.
+    cosines = np.array([0.1, 0.5, 0.3, 0.4, 0.2, 0.6], np.float32)
+    documents, nearest = document_and_phrase(cosines, np.array([0, 3, 4, 6]))
+    np.testing.assert_array_equal(documents, cosines[[0, 3, 4]])
+    np.testing.assert_array_equal(nearest, [cosines[1], np.float32(np.nan), cosines[5]])
+    assert blend(documents, nearest, DenseView.MEAN, np.float32(0.2)).tolist() == pytest.approx([0.3, 0.5, 0.4])
