@@ -152,27 +152,33 @@ def test_pipelined_requests_are_answered_in_order(port: int) -> None:
     assert said.index(b"\r\n\r\n2") < said.index(b"\r\n\r\nok")
 
 
+def post(headers: bytes, body: bytes = b"") -> bytes:
+    return POST + headers + b"\r\n\r\n" + body
+
+
+def get(headers: bytes) -> bytes:
+    return b"GET /healthz HTTP/1.1\r\n" + headers + b"\r\n\r\n"
+
+
+CHUNKED, HOST = b"Transfer-Encoding: chunked", b"Host: localhost"
 REFUSED = {
-    "two lengths of one body": (400, POST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-    "two Content-Lengths": (400, POST + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} "),
-    "a list of Content-Lengths": (400, POST + b"Content-Length: 2, 3\r\n\r\n{} "),
-    "a signed Content-Length": (400, POST + b"Content-Length: +2\r\n\r\n{}"),
-    "a space before the colon": (400, POST + b"Content-Length : 2\r\n\r\n{}"),
-    "two hosts": (400, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n"),
-    "another coding": (501, POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
-    "a coding in HTTP/1.0": (400, b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-    "a folded header": (400, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n"),
-    "lines that end in LF": (400, b"GET /healthz HTTP/1.1\nHost: localhost\n\n"),
-    "one line that ends in LF": (400, b"GET /healthz HTTP/1.1\r\nX: a\nHost: localhost\r\n\r\n"),
-    "large headers": (431, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 200_000 + b"\r\n\r\n"),
-    "many headers": (431, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + b"X: a\r\n" * 200 + b"\r\n"),
-    "another server's target": (400, b"GET http://other/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-    "another expectation": (417, POST + b"Expect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}"),
-    "a chunk that is no chunk": (400, POST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n"),
-    "long extensions of chunks": (
-        413,
-        POST + b"Transfer-Encoding: chunked\r\n\r\n" + (b"1;" + b"a" * 2_000 + b"\r\n \r\n") * 50 + b"0\r\n\r\n",
-    ),
+    "two lengths of one body": (400, post(b"Content-Length: 4\r\n" + CHUNKED, b"0\r\n\r\n")),
+    "two Content-Lengths": (400, post(b"Content-Length: 2\r\nContent-Length: 3", b"{} ")),
+    "a list of Content-Lengths": (400, post(b"Content-Length: 2, 3", b"{} ")),
+    "a signed Content-Length": (400, post(b"Content-Length: +2", b"{}")),
+    "a space before the colon": (400, post(b"Content-Length : 2", b"{}")),
+    "two hosts": (400, get(HOST + b"\r\n" + HOST)),
+    "another coding": (501, post(b"Transfer-Encoding: gzip, chunked", b"0\r\n\r\n")),
+    "a coding in HTTP/1.0": (400, post(CHUNKED, b"0\r\n\r\n").replace(b"HTTP/1.1", b"HTTP/1.0")),
+    "a folded header": (400, get(HOST + b"\r\nX: a\r\n b")),
+    "lines that end in LF": (400, get(HOST).replace(b"\r\n", b"\n")),
+    "one line that ends in LF": (400, get(b"X: a\n" + HOST)),
+    "large headers": (431, get(HOST + b"\r\nX: " + b"a" * 200_000)),
+    "many headers": (431, get(HOST + b"\r\nX: a" * 200)),
+    "another server's target": (400, get(HOST).replace(b"/healthz", b"http://other/healthz")),
+    "another expectation": (417, post(b"Expect: 200-maybe\r\nContent-Length: 2", b"{}")),
+    "a chunk that is no chunk": (400, post(CHUNKED, b"zz\r\n")),
+    "long extensions of chunks": (413, post(CHUNKED, (b"1;" + b"a" * 2_000 + b"\r\n \r\n") * 50 + b"0\r\n\r\n")),
 }
 
 
@@ -272,11 +278,7 @@ def test_a_connection_that_is_closed_makes_room() -> None:
 
 
 def test_the_largest_unread_answers_go_first() -> None:
-    small, large, larger = (
-        Client("a", unsent_bytes=9),
-        Client("b", unsent_bytes=80_000),
-        Client("c", unsent_bytes=90_000),
-    )
+    small, large, larger = (Client("a", unsent_bytes=size) for size in (9, 80_000, 90_000))
     table(small, large, larger).limit_unsent()
     assert [client.aborted for client in (small, large, larger)] == [False, False, True]
 

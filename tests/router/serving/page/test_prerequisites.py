@@ -13,14 +13,11 @@ TOKEN, ROOT = "alice-0123456789abcdef", "root-0123456789abcdefg"
 PROFILES = f"""
     [profiles.credits]
     selection = {{ block = ["films/search_person"] }}
-
     [profiles.all]
     selection = {{}}
-
     [tokens.alice]
     profile = "credits"
     sha256 = "{token_digest(TOKEN)}"
-
     [tokens.root]
     profile = "all"
     sha256 = "{token_digest(ROOT)}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.router.serving.http.workers.fleet import PATIENCE_S, Fleet, Load, fleet, is_alive, until
+from tests.router.serving.http.workers.fleet import PATIENCE_S, Fleet, Load, fleet, is_alive, killed
 from tests.support.command_line import started
 from tests.support.publishing import Publications
 
@@ -24,15 +24,15 @@ def test_two_workers_answer_count_together_are_replaced_when_killed_and_end_toge
         served.wait_for_workers(2)
         for _ in range(6):
             served.route()
-        until(lambda: served.metrics()[REQUESTS] == 6, served)  # an answer is counted once it is sent
-        killed, other = served.living
-        os.kill(killed, signal.SIGKILL)
-        until(lambda: served.metrics()["quartermaster_worker_restarts_total", "crashed"] == 1, served)
+        served.until(lambda: served.metrics()[REQUESTS] == 6)  # an answer is counted once it is sent
+        first, other = served.living
+        assert killed(first)
+        served.until(lambda: served.restarts("crashed") == 1)
         assert served.metrics()[REQUESTS] == 6
-        assert f"worker {killed} was killed by SIGKILL; another starts now" in served.log
-        served.signal(signal.SIGTERM)
+        assert f"worker {first} was killed by SIGKILL; another starts now" in served.log
+        served.process.send_signal(signal.SIGTERM)
         assert served.process.wait(PATIENCE_S) == 0
-        assert not is_alive(killed) and not is_alive(other)
+        assert not is_alive(other)
         assert list(served.temporary.iterdir()) == []
         assert "Traceback" not in served.log
 
@@ -57,24 +57,22 @@ def selection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(office: Publications, selection: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """One server for the tests below, which leave it with two workers."""
-    folder = tmp_path_factory.mktemp("served")
     options = ("--snapshot", office.folder, "--watch", "0.1", "--requests-per-minute", "0", "--selection", selection)
-    with fleet(folder, *options) as running:
+    with fleet(tmp_path_factory.mktemp("served"), *options) as running:
         running.wait_for_workers(2)
         yield running
 
 
 @pytest.mark.nightly
 def test_the_command_says_what_is_served_and_workers_it_lost_are_counted_on(served: Fleet) -> None:
-    assert served.said == f"8 tools of a at http://127.0.0.1:{served.port} with 2 workers\n"
+    assert served.said == f"8 tools of a at {served.address} with 2 workers\n"
     for _ in range(6):
         served.route()
-    until(lambda: served.metrics()[REQUESTS] == 6, served)
+    served.until(lambda: served.metrics()[REQUESTS] == 6)
     for pid in served.living:
-        os.kill(pid, signal.SIGKILL)
-        until(lambda pid=pid: not is_alive(pid))  # type: ignore[misc]
+        assert killed(pid)
         assert served.metrics()[REQUESTS] == 6
-    until(lambda: served.metrics()["quartermaster_worker_restarts_total", "crashed"] == 2, served)
+    served.until(lambda: served.restarts("crashed") == 2)
     served.wait_for_workers(2)
     assert len(list(served.temporary.glob("*/metrics/*.db"))) == 4  # as many as before: counters and histograms
 
@@ -83,11 +81,11 @@ def test_the_command_says_what_is_served_and_workers_it_lost_are_counted_on(serv
 def test_no_request_is_lost_while_the_workers_are_replaced(served: Fleet) -> None:
     before = served.living
     with Load(served) as load:
-        served.signal(signal.SIGHUP)
-        until(lambda: not any(map(is_alive, before)), served)
+        served.process.send_signal(signal.SIGHUP)
+        served.until(lambda: not any(map(is_alive, before)))
     assert load.failures == []
     assert len(load.answers) > 0
-    until(lambda: served.metrics()["quartermaster_worker_restarts_total", "reloaded"] == 2, served)
+    served.until(lambda: served.restarts("reloaded") == 2)
     served.wait_for_workers(2)
 
 
@@ -96,12 +94,12 @@ def test_workers_go_on_with_the_settings_from_before_where_new_ones_are_wrong(se
     before, right = served.living, selection.read_text()
     selection.write_text("block = 7\n")
     try:
-        served.signal(signal.SIGHUP)
-        until(lambda: "so the ones from before go on" in served.log, served)
+        served.process.send_signal(signal.SIGHUP)
+        served.until(lambda: "so the ones from before go on" in served.log)
         assert served.living == before
         # A worker that dies now finds no successor for a while. The other one answers.
-        os.kill(before[0], signal.SIGKILL)
-        until(lambda: "; another starts in " in served.log, served)
+        assert killed(before[0])
+        served.until(lambda: "; another starts in " in served.log)
         assert served.route()["tools"]
     finally:
         selection.write_text(right)
@@ -114,13 +112,13 @@ def test_each_answer_comes_from_one_snapshot_and_all_workers_come_to_serve_the_n
 ) -> None:
     with Load(served) as load:
         office.publish("b")
-        until(lambda: served.metrics().get(("quartermaster_snapshot_workers", "b")) == 2, served)
+        served.until(lambda: served.metrics().get(("quartermaster_snapshot_workers", "b")) == 2)
         seen = len(load.answers)
-        until(lambda: len(load.answers) > seen + 4, served)
+        served.until(lambda: len(load.answers) > seen + 4)
     assert load.failures == []
     assert set(load.answers) <= {"a", "b"} and load.answers[-1] == "b"
     # A worker knows of the other what that told within the last second.
-    until(lambda: ("quartermaster_snapshot_workers", "a") not in served.metrics(), served)
+    served.until(lambda: ("quartermaster_snapshot_workers", "a") not in served.metrics())
 
 
 @pytest.mark.nightly
@@ -131,14 +129,14 @@ def test_a_worker_that_hangs_is_replaced_and_all_end_where_their_supervisor_is_k
         running.wait_for_workers(2)
         hung = running.living[0]
         os.kill(hung, signal.SIGSTOP)
-        until(lambda: not is_alive(hung), running)
+        running.until(lambda: not is_alive(hung))
         assert re.search(rf"worker {hung} is silent for \d+ s and is killed", running.log)
-        until(lambda: running.metrics()["quartermaster_worker_restarts_total", "hung"] >= 1, running)
+        running.until(lambda: running.restarts("hung") >= 1)
         running.wait_for_workers(2)
         workers = running.living
         running.process.kill()
-        until(lambda: not any(map(is_alive, workers)), running)
-        until(lambda: list(running.temporary.iterdir()) == [], running)
+        running.until(lambda: not any(map(is_alive, workers)))
+        running.until(lambda: list(running.temporary.iterdir()) == [])
 
 
 @pytest.mark.nightly
