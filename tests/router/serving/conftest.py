@@ -1,5 +1,6 @@
 """An app over the run's router, and a client that speaks to it in this process."""
 
+import base64
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
 TOKEN = "0123456789abcdef-token"
 
 Ask = Callable[..., "TestClient"]
+
+
+def bearer(token: str) -> dict[str, str]:
+    """The header of a program."""
+    return {"Authorization": f"Bearer {token}"}
+
+
+def basic(password: str) -> dict[str, str]:
+    """The header of a browser."""
+    return {"Authorization": "Basic " + base64.b64encode(f"anyone:{password}".encode()).decode()}
 
 
 @pytest.fixture(scope="module")

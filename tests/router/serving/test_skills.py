@@ -61,7 +61,11 @@ def test_the_pages_mark_a_skill_filter_by_kind_and_show_what_it_says(client: Tes
     assert "<dt>kind</dt><dd>skill</dd>" in page and "Boil &lt;b&gt;water&lt;/b&gt;.\n\nWait." in page
     assert "Instructions" not in client.get("/tools/own/cup").text
 
+    unknown = client.get("/", params={"request": "make tea", "kind": "agent"}).text
+    assert "kinds" in unknown and "tool, skill, prompt" in unknown
 
-def test_a_kind_that_there_is_not_is_told_on_the_page(client: TestClient) -> None:
-    answer = client.get("/", params={"request": "make tea", "kind": "agent"})
-    assert "kinds" in answer.text and "tool, skill, prompt" in answer.text
+
+def test_a_router_in_memory_is_ready_and_says_what_it_is(client: TestClient) -> None:
+    status = client.get("/v1/snapshot").json()
+    assert (status["catalog"], status["encoder"], status["token_counter"]) == ("memory", None, "estimate")
+    assert [client.get(path).status_code for path in ("/readyz", "/metrics", "/")] == [200] * 3

@@ -1,9 +1,6 @@
 """Who may see what over HTTP: no path names a tool outside of the caller's profile, or tells that there is one."""
 
-import base64
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +11,16 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from router import Router
-from router.serving.http import HttpSettings, app
+from router.serving.http import HttpSettings
 from router.serving.http.metrics import Metrics
 from router.serving.http.service import Service
 from router.serving.profiles import CALLER, Callers
-from tests.router.serving.conftest import TOKEN, Ask
+from tests.router.serving.conftest import TOKEN, Ask, basic, bearer
 from tests.support.factories import TOOLS
 from tests.support.profiles import ALICE, BOB, FILE, ROOT_TOKEN, SUPPORT, written
 
 IDS = [tool["id"] for tool in TOOLS]
 OUTSIDE = sorted(set(IDS) - SUPPORT)
-
-
-def bearer(token: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
 
 
 @pytest.fixture(scope="module")
@@ -113,10 +106,6 @@ def test_no_other_path_and_no_page_does(served: TestClient, path: str) -> None:
     assert whole.status_code == 200
 
 
-def basic(password: str) -> dict[str, str]:
-    return {"Authorization": "Basic " + base64.b64encode(f"anyone:{password}".encode()).decode()}
-
-
 def test_counts_are_those_of_the_profile(served: TestClient) -> None:
     assert served.get("/v1/tools", headers=bearer(ALICE)).json()["total"] == len(SUPPORT)
     snapshot = served.get("/v1/snapshot", headers=bearer(ALICE)).json()
@@ -148,62 +137,54 @@ def test_only_a_token_that_may_changes_tools(served: TestClient) -> None:
     assert served.get("/v1/tools/zoom/meet", headers=bearer(ALICE)).status_code == 404
 
 
-@contextmanager
-def _served(router: Router, path: Path) -> Iterator[TestClient]:
-    application = app(router, HttpSettings(profiles=path))
-    with TestClient(application, base_url="http://localhost", raise_server_exceptions=False) as client:
-        yield client
-
-
-def test_known_callers_are_told_why_they_are_refused(router: Router, tmp_path: Path) -> None:
+def test_known_callers_are_told_why_they_are_refused(client_of: Ask, router: Router, tmp_path: Path) -> None:
     text = FILE.replace(
         "[tokens.bob]", "expires = 2020-01-01T00:00:00Z\n\n    [tokens.bob]\n    requests_per_minute = 10"
     )
-    with _served(router, written(tmp_path / "p.toml", text, 'audit = "audit.jsonl"')) as client:
-        expired = client.get("/v1/tools", headers=bearer(ALICE))
-        assert (expired.status_code, expired.headers["WWW-Authenticate"]) == (401, "Bearer")
-        assert "expired at 2020-01-01T00:00:00Z" in expired.json()["error"]["message"]
-        assert client.get("/v1/tools", headers=bearer(BOB)).status_code == 200
-        limited = client.get("/v1/tools", headers=bearer(BOB))
-        assert (limited.status_code, int(limited.headers["Retry-After"]) > 0) == (429, True)
-        assert client.get("/v1/tools", headers=bearer(TOKEN)).status_code == 401
-        assert client.get("/v1/tools").status_code == 401
-        assert client.get("/healthz").status_code == 200
+    client = client_of(router, profiles=written(tmp_path / "p.toml", text, 'audit = "audit.jsonl"'))
+    expired = client.get("/v1/tools", headers=bearer(ALICE))
+    assert (expired.status_code, expired.headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert "expired at 2020-01-01T00:00:00Z" in expired.json()["error"]["message"]
+    assert client.get("/v1/tools", headers=bearer(BOB)).status_code == 200
+    limited = client.get("/v1/tools", headers=bearer(BOB))
+    assert (limited.status_code, int(limited.headers["Retry-After"]) > 0) == (429, True)
+    assert client.get("/v1/tools", headers=bearer(TOKEN)).status_code == 401
+    assert client.get("/v1/tools").status_code == 401
+    assert client.get("/healthz").status_code == 200
     rows = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
     assert [(row["token"], row["outcome"]) for row in rows] == [("alice", "401"), ("bob", "200"), ("bob", "429")]
 
 
-def test_the_audit_log_says_who_was_offered_and_shown_what(router: Router, tmp_path: Path) -> None:
-    wish, path = "give my secret customer their money back", tmp_path / "p.toml"
-    for first in ('audit = "audit.jsonl"', 'audit = "audit.jsonl"\naudit_text = true'):
-        with _served(router, written(path, first=first)) as client:
-            answer = client.post("/v1/route", json={"request": wish}, headers=bearer(ALICE))
-            client.get("/v1/tools/stripe/create_refund", headers=bearer(ALICE))
-            client.get("/v1/tools/linear/create_issue", headers=bearer(ALICE))
-            client.get("/v1/snapshot", headers=bearer(ALICE))  # hands no tool out
-        log = tmp_path / "audit.jsonl"
-        content = log.read_text(encoding="utf-8")
-        log.unlink()
-        rows = [json.loads(line) for line in content.splitlines()]
-        offered = [tool["tool_id"] for tool in answer.json()["tools"]]
-        assert [(row["path"], row["outcome"], row["offered"], row["described"]) for row in rows] == [
-            ("POST /v1/route", "200", offered, []),
-            ("GET /v1/tools/{tool_id:path}", "200", [], ["stripe/create_refund"]),
-            ("GET /v1/tools/{tool_id:path}", "404", [], []),
-        ]
-        assert {(row["token"], row["profile"]) for row in rows} == {("alice", "support")}
-        assert rows[0]["request"] == answer.headers["X-Request-Id"]
-        assert ("secret customer" in content) is ("audit_text" in first)
-        assert ALICE not in content
+@pytest.mark.parametrize("texts", [False, True])
+def test_the_audit_log_says_who_was_offered_and_shown_what(
+    client_of: Ask, router: Router, tmp_path: Path, texts: bool
+) -> None:
+    first = f'audit = "audit.jsonl"\naudit_text = {str(texts).lower()}'
+    client = client_of(router, profiles=written(tmp_path / "p.toml", first=first))
+    wish = {"request": "give my secret customer their money back"}
+    answer = client.post("/v1/route", json=wish, headers=bearer(ALICE))
+    for path in ("tools/stripe/create_refund", "tools/linear/create_issue", "snapshot"):  # the last hands no tool out
+        client.get(f"/v1/{path}", headers=bearer(ALICE))
+    content = (tmp_path / "audit.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in content.splitlines()]
+    assert [(row["path"], row["outcome"], row["offered"], row["described"]) for row in rows] == [
+        ("POST /v1/route", "200", [tool["tool_id"] for tool in answer.json()["tools"]], []),
+        ("GET /v1/tools/{tool_id:path}", "200", [], ["stripe/create_refund"]),
+        ("GET /v1/tools/{tool_id:path}", "404", [], []),
+    ]
+    assert {(row["token"], row["profile"]) for row in rows} == {("alice", "support")}
+    assert rows[0]["request"] == answer.headers["X-Request-Id"]
+    assert ("secret customer" in content) is texts
+    assert ALICE not in content
 
 
-def test_an_answer_that_cannot_be_recorded_is_withheld(router: Router, tmp_path: Path) -> None:
+def test_an_answer_that_cannot_be_recorded_is_withheld(client_of: Ask, router: Router, tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.mkdir()
-    with _served(router, written(tmp_path / "p.toml", first='audit = "log/audit.jsonl"')) as client:
-        (log / "audit.jsonl").unlink()
-        log.rmdir()
-        response = client.post("/v1/route", json={"request": "undo a payment"}, headers=bearer(ALICE))
+    client = client_of(router, profiles=written(tmp_path / "p.toml", first='audit = "log/audit.jsonl"'))
+    (log / "audit.jsonl").unlink()
+    log.rmdir()
+    response = client.post("/v1/route", json={"request": "undo a payment"}, headers=bearer(ALICE))
     assert (response.status_code, response.json()["error"]["type"]) == (503, "unavailable")
     assert "stripe" not in response.text
 

@@ -12,6 +12,7 @@ def test_a_tenth_of_a_minutes_requests_may_come_at_once_then_one_at_a_time() -> 
     assert rate.wait("a", 101.0) == 0
     assert rate.wait("a", 101.0) == 1
     assert rate.wait("b", 101.0) == 0
+    assert [rate.wait("a", 9_999.0) for _ in range(8)] == [0] * 6 + [1, 1]  # nobody saves up
 
 
 @given(st.integers(1, 600), st.lists(st.floats(0, 5), min_size=1, max_size=200))

@@ -1,7 +1,6 @@
 """Who is let in, how often and with how much: before anything of a request is read."""
 
 import asyncio
-import base64
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from router.serving.http.request_guard import RequestGuard
 from router.serving.http.settings import HttpSettings
-from tests.router.serving.conftest import TOKEN, Ask
+from tests.router.serving.conftest import TOKEN, Ask, basic, bearer
 
 ROUTE = {"request": "undo a payment", "k": 1}
 
@@ -19,10 +18,6 @@ ROUTE = {"request": "undo a payment", "k": 1}
 @pytest.fixture(scope="module")
 def guarded(client_of: Ask) -> TestClient:
     return client_of(token=TOKEN)
-
-
-def bearer(token: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
 
 
 @pytest.mark.parametrize("path", ["/v1/tools", "/v1/snapshot", "/v1/unheard-of"])
@@ -46,10 +41,6 @@ def test_two_tokens_in_one_request_are_refused_whichever_is_right(guarded: TestC
     for tokens in (("wrong", TOKEN), (TOKEN, "wrong"), (TOKEN, TOKEN)):
         headers = [("Authorization", f"Bearer {token}") for token in tokens]
         assert guarded.get("/v1/tools", headers=headers).status_code == 401
-
-
-def basic(password: str, user: str = "anyone") -> dict[str, str]:
-    return {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
 
 
 def test_a_browser_gives_the_token_as_its_password_and_probes_give_none(guarded: TestClient) -> None:
@@ -139,6 +130,13 @@ def test_a_body_that_drips_is_given_up_and_one_in_parts_reaches_the_app_whole() 
     assert begin["status"] == 408
     begin, body = asyncio.run(answered(gate, part(b"one ", more=True), part(b"two")))
     assert (begin["status"], body["body"]) == (200, b"one two")
+
+
+def test_a_body_is_as_long_as_its_parts_together() -> None:
+    gate = RequestGuard(hold, HttpSettings(max_request_bytes=2_000))
+    parts = [part(b"x" * 1_000, more=True), part(b"x" * 1_000)]
+    assert asyncio.run(answered(gate, *parts))[0]["status"] == 200
+    assert asyncio.run(answered(gate, parts[0], parts[0], part(b"x")))[0]["status"] == 413
 
 
 def test_more_than_are_answered_at_a_time_are_sent_away_at_once() -> None:

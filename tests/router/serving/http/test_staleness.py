@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Hashable
 from pathlib import Path
 
 import pytest
@@ -18,18 +17,6 @@ from tests.support.publishing import Publications, corrupt, look
 HOUR = 3_600.0
 
 
-class Away(SnapshotPath):
-    """A store that can be away."""
-
-    away = False
-
-    def publication(self) -> Hashable:
-        """Return the publication. Raises OSError while the store is away."""
-        if self.away:
-            raise OSError("the storage is away")
-        return super().publication()
-
-
 @pytest.fixture
 def office(snapshot: Path, tmp_path: Path) -> Publications:
     made = Publications(tmp_path, snapshot)
@@ -39,13 +26,8 @@ def office(snapshot: Path, tmp_path: Path) -> Publications:
 
 
 @pytest.fixture
-def store(office: Publications) -> Away:
-    return Away(office.folder)
-
-
-@pytest.fixture
-def router(store: Away) -> Router:
-    return Router.open(store, watch=HOUR)
+def router(office: Publications) -> Router:
+    return Router.open(office.folder, watch=HOUR)
 
 
 def sample(client: TestClient, name: str) -> float:
@@ -60,12 +42,16 @@ def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 
 def test_a_storage_that_is_away_is_told_of_after_the_time_and_not_before(
-    client_of: Ask, router: Router, store: Away, monkeypatch: pytest.MonkeyPatch
+    client_of: Ask, router: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def away(self: SnapshotPath) -> None:
+        raise OSError("the storage is away")
+
     client = client_of(router, stale_after_s=60)
     strict = client_of(router, stale_after_s=60, unready_when_stale=True)
-    store.away = True
-    look(router)
+    with monkeypatch.context() as patch:
+        patch.setattr(SnapshotPath, "publication", away)
+        look(router)
     assert (client.get("/readyz").json()["stale"], strict.get("/readyz").status_code) == (False, 200)
     later(monkeypatch, 61)
     assert client.get("/readyz").json() == {"status": "ok", "snapshot": "a", "stale": True}
@@ -74,7 +60,6 @@ def test_a_storage_that_is_away_is_told_of_after_the_time_and_not_before(
     assert re.search(r"not known to be the newest snapshot for 6\d s", refused.json()["error"]["message"])
     assert "storage" not in refused.text  # the path is open to everybody
     assert 61 <= sample(client, "quartermaster_seconds_since_source_was_read") < 120
-    store.away = False
     look(router)
     assert (client.get("/readyz").json()["stale"], strict.get("/readyz").status_code) == (False, 200)
     assert sample(client, "quartermaster_seconds_since_source_was_read") < 30

@@ -5,11 +5,13 @@ import json
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.router.serving.mcp.plain_server import Plain
+
+Server = TypeVar("Server", bound=ThreadingHTTPServer)
 
 
 class PlainHttp(ThreadingHTTPServer):
@@ -30,10 +32,15 @@ class PlainHttp(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/mcp"
 
 
-@contextmanager
-def serving(port: int = 0) -> Iterator[PlainHttp]:
+def serving(port: int = 0) -> AbstractContextManager[PlainHttp]:
     """The server, for as long as it is needed."""
-    with PlainHttp(port) as server:
+    return in_thread(PlainHttp(port))
+
+
+@contextmanager
+def in_thread(server: Server) -> Iterator[Server]:
+    """Run a server in a thread."""
+    with server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

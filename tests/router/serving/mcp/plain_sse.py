@@ -2,11 +2,11 @@
 
 import json
 import queue
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.router.serving.mcp.plain_http import in_thread
 from tests.router.serving.mcp.plain_server import Plain
 
 
@@ -27,15 +27,11 @@ class PlainSse(ThreadingHTTPServer):
 @contextmanager
 def serving() -> Iterator[PlainSse]:
     """The server, for as long as it is needed."""
-    with PlainSse() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with in_thread(PlainSse()) as server:
         try:
             yield server
         finally:
             server.events.put(None)
-            server.shutdown()
-            thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

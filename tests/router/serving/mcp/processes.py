@@ -42,9 +42,7 @@ class MemoryProcess:
         self.started.append(self)
 
     async def _run(self, program: Awaitable[None]) -> None:
-        self.returncode = 0
         code = -9
-        self.returncode = None
         try:
             await program
             code = 0

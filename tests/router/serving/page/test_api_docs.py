@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from router.serving.page.api_docs import ApiDocs, api_docs
-from tests.router.serving.conftest import TOKEN, Ask
+from tests.router.serving.conftest import TOKEN, Ask, bearer
 
 EXAMPLES = {"tool_id": "stripe/it's $(a) tool", "request": "it's `here`", "requests": ["one"]}
 
@@ -67,14 +67,6 @@ def test_a_field_has_its_type_its_default_and_its_limits(docs: ApiDocs) -> None:
 
 
 def test_a_server_with_a_token_says_where_it_is_needed(client_of: Ask) -> None:
-    page = client_of(token=TOKEN).get("/docs", headers={"Authorization": f"Bearer {TOKEN}"}).text
+    page = client_of(token=TOKEN).get("/docs", headers=bearer(TOKEN)).text
     assert page.count("<em>Token.</em>") == 6
     assert "Authorization: Bearer $QUARTERMASTER_TOKEN" in page and TOKEN not in page
-
-
-def test_the_example_of_a_removal_names_no_tool_that_serves(document: dict[str, Any]) -> None:
-    read = document["paths"]["/v1/tools/{tool_id}"]["get"]
-    paths = {"/v1/tools/{tool_id}": {"delete": read}}
-    described = api_docs({**document, "paths": paths}, "http://localhost", EXAMPLES)
-    ((removal,),) = described.operations.values()
-    assert removal.curl.startswith("curl -s -X DELETE http://localhost/v1/tools/my-server/get_weather")

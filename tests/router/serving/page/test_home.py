@@ -1,7 +1,9 @@
 """The first page invites to try the catalog, and says what is in it."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from router import Router, SnapshotInvalid
 from router.serving.page.comparing import SnapshotCache
@@ -40,31 +42,20 @@ def print_nothing() -> None:
     """Prints nothing."""
 
 
-def test_the_cost_is_read_once_and_a_missing_database_is_no_error(snapshot: Path) -> None:
+def test_the_cost_is_read_once_unless_it_cannot_be_read_now(snapshot: Path) -> None:
+    costs: Iterator[Any] = iter([PermissionError("locked"), 1.5, SnapshotInvalid("catalog.duckdb cannot be opened")])
     asked: list[Path] = []
 
     def cost(folder: Path) -> float | None:
         asked.append(folder)
-        return 2.5
-
-    def gone(_: Path) -> float | None:
-        raise SnapshotInvalid("catalog.duckdb cannot be opened")
+        if isinstance(found := next(costs), Exception):
+            raise found
+        return float(found)
 
     shelf = SnapshotCache(snapshot)
-    costs = CostCache(shelf, cost)
-    assert [costs.of(snapshot.name), costs.of(snapshot.name)] == [2.5, 2.5]
-    assert asked == [snapshot]
-    assert CostCache(shelf, gone).of(snapshot.name) is None
+    cache = CostCache(shelf, cost)
+    assert [cache.of(snapshot.name) for _ in range(3)] == [None, 1.5, 1.5]
+    gone = CostCache(shelf, cost)
+    assert [gone.of(snapshot.name) for _ in range(2)] == [None, None]  # there is no database, and there will be none
+    assert asked == [snapshot] * 3
     assert CostCache(None, cost).of(snapshot.name) is None
-
-
-def test_a_cost_that_cannot_be_read_now_is_asked_again(snapshot: Path) -> None:
-    costs = iter([PermissionError("locked"), None])
-
-    def cost(_: Path) -> float | None:
-        if isinstance(failure := next(costs), Exception):
-            raise failure
-        return 1.5
-
-    cache = CostCache(SnapshotCache(snapshot), cost)
-    assert [cache.of(snapshot.name), cache.of(snapshot.name), cache.of(snapshot.name)] == [None, 1.5, 1.5]
