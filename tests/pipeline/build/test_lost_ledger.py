@@ -17,6 +17,7 @@ from pipeline.build.report import BuildReport
 from pipeline.ledger import LEDGER_FILE
 from pipeline.ledger.checking import check
 from pipeline.ledger.compaction import compact
+from pipeline.ledger.maintenance import restore_from_snapshots
 from pipeline.settings import load
 from router.contract import CATALOG_DB
 from tests.pipeline.enrichment.model_server import COST, ModelServer
@@ -138,6 +139,10 @@ def test_a_lost_ledger_comes_back_from_the_copy_and_what_it_lacks_from_the_snaps
     assert (report.outcome, asked, report.embedded) == ("unchanged", 0, 0)
     assert "the copy " in report.degraded[0] and " and 1 snapshot (12 answers, " in report.degraded[0]
     assert (workspace / f"{LEDGER_FILE}.damaged-1").read_bytes() == b"garbage"
+    again = restore_from_snapshots(workspace)  # what the ledger has is not added twice
+    assert again.from_snapshots is not None and again.from_snapshots.answers == 0
+    assert len(rows(workspace, _ANSWERS)) == 12
+    assert again.replaced is not None and again.replaced.name == f"{LEDGER_FILE}.replaced-1"
 
 
 @pytest.mark.nightly
