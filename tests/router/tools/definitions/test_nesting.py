@@ -23,20 +23,16 @@ def found(document: Any) -> list[tuple[str, Any, str | None]] | None:
     ("document", "expected"),
     [
         (A, [("/0", "a", None)]),
-        ([A, B], [("/0", "a", None), ("/1", "b", None)]),
-        ({"tools": [A]}, [("/tools/0", "a", None)]),
         ({"server": "git", "tools": [A]}, [("/tools/0", "a", "git")]),
         ({"server": {"name": "git"}, "tools": [A]}, [("/tools/0", "a", "git")]),
         ({"name": "git", "tools": [A]}, [("/tools/0", "a", "git")]),
         ({"name": "set", "serverInfo": {"name": "git"}, "tools": [A]}, [("/tools/0", "a", "git")]),
         ({"serverInfo": {"name": "git"}, "result": {"tools": [A]}}, [("/result/tools/0", "a", "git")]),
         ([X, {"name": "y", "tools": [A]}], [("/0/tools/0", "a", "x"), ("/1/tools/0", "a", "y")]),
-        ([X, {"name": "y", "tools": []}, {"name": "z", "tools": None}], [("/0/tools/0", "a", "x")]),
         ([{"name": "x", "tools": [A]}, B], [("/0/tools/0", "a", "x"), ("/1", "b", None)]),
         ({"servers": [{"name": "x", "tools": [A]}]}, [("/servers/0/tools/0", "a", "x")]),
         ({"name": "hub", "servers": [{"tools": [A]}]}, [("/servers/0/tools/0", "a", None)]),
         ({"mcpServers": {"x/y": {"tools": [A]}}}, [("/mcpServers/x~1y/tools/0", "a", "x/y")]),
-        ({"x": {"tools": [A]}, "y": {"tools": []}}, [("/x/tools/0", "a", "x")]),
         ({"x": [A], "y": [B]}, [("/x/0", "a", "x"), ("/y/0", "b", "y")]),
         ({"tools": {"x": {"tools": [A]}}}, [("/tools/x/tools/0", "a", "x")]),
         ({"tools": {"a": {"description": "Does a."}}}, [("/tools/a", "a", None)]),
@@ -44,7 +40,6 @@ def found(document: Any) -> list[tuple[str, Any, str | None]] | None:
         # A tool with tools, and one with hammers, is a tool.
         ([{"name": "a", "tools": [A], "parameters": {}}], [("/0", "a", None)]),
         ([{"name": "a", "tools": ["hammer"]}], [("/0", "a", None)]),
-        ([{"name": "a", "tools": []}], [("/0", "a", None)]),
         ([{"name": "a", "servers": [{"url": "https://a.example"}]}], [("/0", "a", None)]),
         ([{"name": "a", "result": {"type": "string"}}], [("/0", "a", None)]),
     ],
@@ -58,35 +53,22 @@ def test_a_document_may_hold_none(document: Any) -> None:
     assert found(document) == []
 
 
-CONFIGURATION = {"mcpServers": {"fs": {"command": "npx", "args": ["server"], "description": "Files."}}}
+def nested(depth: int) -> Any:
+    return [A] if depth == 0 else {"tools": nested(depth - 1)}
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        {},
-        {"tools": "x"},
-        {"tools": {}},
-        {"tools": None},
-        {"result": {}},
-        {"info": {"title": "Office", "description": "An API."}},
-        {"a": 1},
-        [{"tools": [A]}, {"tools": None}],  # a page that was cut off
-        CONFIGURATION,
-        "tools",
-        7,
-        None,
-    ],
-)
+NO_TOOLS = [
+    *({}, {"tools": "x"}, {"tools": {}}, {"tools": None}, {"result": {}}, {"a": 1}, "tools", 7, None),
+    {"info": {"title": "Office", "description": "An API."}},
+    [{"tools": [A]}, {"tools": None}],  # a page that was cut off
+    {"mcpServers": {"fs": {"command": "npx", "args": ["server"], "description": "Files."}}},
+    nested(190),
+]
+
+
+@pytest.mark.parametrize("document", NO_TOOLS, ids=range(len(NO_TOOLS)))
 def test_what_holds_no_tools_is_none(document: Any) -> None:
     assert found(document) is None
-
-
-def test_nesting_past_any_use_holds_none() -> None:
-    document: Any = [A]
-    for _ in range(190):
-        document = {"tools": document}
-    assert find_definitions(document) is None
 
 
 def test_a_row_holds_its_tools_or_is_one() -> None:
@@ -94,21 +76,24 @@ def test_a_row_holds_its_tools_or_is_one() -> None:
         ("line 3/tools/0", "x"),
         ("line 3/tools/1", "x"),
     ]
-    assert [one.row for one in definitions_within(A, "line 3")] == [A]
-    assert [one.row for one in definitions_within(7, "line 3")] == [7]
+    assert [[one.row for one in definitions_within(row, "line 3")] for row in (A, 7)] == [[A], [7]]
 
 
-def test_at_run_time_servers_may_be_given_with_their_tools() -> None:
-    servers: list[dict[str, Any]] = [{"name": "x", "tools": [A]}, {"name": "y", "tools": [A]}, B]
-    assert [record.tool_id for record in records_of(servers)] == ["x/a", "y/a", "b"]
-    # A label wins, as in a build: then they are one server's, and alike.
-    assert [record.tool_id for record in records_of(servers, "ours")] == ["ours/a", "ours/b"]
+OWN_ID = {"id": "stripe/refund", "provider": "stripe", "name": "refund"}
 
 
-def test_nobody_takes_anothers_id_under_a_label() -> None:
-    row = {"id": "stripe/refund", "provider": "stripe", "name": "refund"}
-    assert [record.tool_id for record in records_of([row], "evil")] == ["evil/refund"]
-    assert [record.tool_id for record in records_of([row])] == ["stripe/refund"]
+@pytest.mark.parametrize(
+    ("definitions", "label", "ids"),
+    [
+        ([{"name": "x", "tools": [A]}, {"name": "y", "tools": [A]}, B], None, ["x/a", "y/a", "b"]),
+        # A label wins, as in a build: then they are one server's, and alike. Nobody takes another's id under one.
+        ([{"name": "x", "tools": [A]}, {"name": "y", "tools": [A]}, B], "ours", ["ours/a", "ours/b"]),
+        ([OWN_ID], "evil", ["evil/refund"]),
+        ([OWN_ID], None, ["stripe/refund"]),
+    ],
+)
+def test_at_run_time_servers_may_be_given_with_their_tools(definitions: Any, label: str | None, ids: list[str]) -> None:
+    assert [record.tool_id for record in records_of(definitions, label)] == ids
 
 
 DOCUMENTS = st.recursive(

@@ -18,7 +18,7 @@ def _one(schema: Any, **root: Any) -> Row:
     return parameter_rows({**_properties(x=schema), **root})[0]
 
 
-@pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"properties": {}}, {"properties": []}, {"items": [1]}])
+@pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"properties": []}, {"items": [1]}])
 def test_a_schema_without_properties_has_no_rows(schema: dict[str, Any]) -> None:
     assert parameter_rows(schema) == ()
 
@@ -53,7 +53,6 @@ def test_nested_objects_and_arrays_are_rows_depth_first() -> None:
         ({"type": "array", "items": {"$ref": "#/$defs/Size"}}, ("s", "m")),
         ({"$ref": "#/$defs/Size"}, ("s", "m")),
         ({"enum": "a"}, ()),
-        ({"items": [{"enum": ["a"]}]}, ()),
     ],
 )
 def test_the_values_of_a_row_are_its_enum_or_its_items(schema: Any, values: tuple[str, ...]) -> None:
@@ -71,11 +70,9 @@ _ROOT = {"$defs": {"Model": _properties(a={}), "Both": {"anyOf": [{"type": "stri
         ({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "string"}]}, "string|integer"),
         ({"oneOf": [{"anyOf": [{"type": "string"}]}, {"type": "null"}, True]}, "string|null"),
         ({"anyOf": [{"$ref": "#/$defs/Model"}, {"type": "null"}]}, "object|null"),
-        ({"allOf": [{"$ref": "#/$defs/Model"}]}, "object"),
         ({"properties": {}}, "object"),
         ({"$ref": "#/$defs/Both"}, "string|object"),
         ({}, ""),
-        ({"type": 7}, ""),
     ],
 )
 def test_the_type_of_a_row_is_what_its_schema_or_its_branches_say(schema: Any, name: str) -> None:
@@ -112,20 +109,10 @@ def test_references_are_followed_and_the_words_beside_them_win() -> None:
     )
 
 
-def test_a_cycle_of_references_is_cut_and_its_last_row_still_described() -> None:
-    node = _properties(name={"type": "string"}, next={"$ref": "#/$defs/Node", "description": "The next."})
-    assert parameter_rows({"$ref": "#/$defs/Node", "$defs": {"Node": node}}) == (
-        Row("name", "string"),
-        Row("next", "object", "The next."),
-    )
-
-
 @pytest.mark.parametrize(
     "reference",
-    [
-        *("#/$defs/Self", "#/$defs/A", "#/$defs/None", "#/a/7", "#/a/²", "other.json", "#", "#x"),
-        pytest.param("#/a/" + "9" * 5_000, id="a number of 5,000 digits"),
-    ],
+    [*"#/$defs/Self #/$defs/A #/$defs/None #/a/7 #/a/² other.json #".split(), "#/a/" + "9" * 5_000],
+    ids=range(8),
 )
 def test_a_reference_without_end_leaves_the_words_beside_it(reference: str) -> None:
     loops = {"Self": {"$ref": "#/$defs/Self"}, "A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}
@@ -138,27 +125,31 @@ def test_a_chain_of_references_is_followed_for_a_while() -> None:
     root = {"$defs": {**chain, "S5000": {"type": "string"}}}
     assert _one({"$ref": "#/$defs/S4980"}, **root).type == "string"
     assert _one({"$ref": "#/$defs/S0"}, **root).type == ""
-
-
-@pytest.mark.parametrize("required", [True, "x", {"x": 1}, None, 7])
-def test_only_a_list_makes_a_parameter_required(required: Any) -> None:
-    assert _one({}, required=required).required is False
+    node = _properties(name={"type": "string"}, next={"$ref": "#/$defs/Node", "description": "The next."})
+    assert parameter_rows({"$ref": "#/$defs/Node", "$defs": {"Node": node}}) == (
+        Row("name", "string"),
+        Row("next", "object", "The next."),  # the cycle is cut behind it
+    )
 
 
 @pytest.mark.parametrize(
     ("schema", "description"),
-    [(" the city's name ", "the city's name"), (True, ""), (None, ""), (7, ""), (["x"], ""), ({"description": 7}, "")],
+    [
+        (" the city's name ", "the city's name"),
+        (True, ""),
+        (None, ""),
+        (["x"], ""),
+        ({"description": 7}, ""),
+        ({"required": True}, ""),  # only a list makes a parameter required
+    ],
 )
 def test_a_schema_may_be_a_plain_text_or_nothing_usable(schema: Any, description: str) -> None:
     assert _one(schema) == Row("x", "", description)
 
 
-def test_rows_end_at_500() -> None:
+def test_rows_end_at_500_and_seven_levels_down() -> None:
     rows = parameter_rows(_properties(**{f"p{i}": {"type": "string"} for i in range(10_000)}))
     assert [row.path for row in rows] == [f"p{i}" for i in range(500)]
-
-
-def test_rows_end_seven_levels_down() -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(20):
         schema = _properties(x=schema)
@@ -167,6 +158,6 @@ def test_rows_end_seven_levels_down() -> None:
 
 def test_branches_of_branches_end_in_time_though_they_give_no_row() -> None:
     levels = {f"L{i}": {"anyOf": [{"$ref": f"#/$defs/L{i + 1}"}] * 50} for i in range(10)}
-    started = time.monotonic()
+    started = time.process_time()
     assert parameter_rows({"$ref": "#/$defs/L0", "$defs": {**levels, "L10": {}}}) == ()
-    assert time.monotonic() - started < 20  # its 50 ** 6 branches would take hours
+    assert time.process_time() - started < 20  # its 50 ** 6 branches would take hours

@@ -23,7 +23,7 @@ RIGHT: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("schema", RIGHT)
+@pytest.mark.parametrize("schema", RIGHT, ids=range(len(RIGHT)))
 def test_a_schema_that_is_right_is_the_same_object(schema: dict[str, Any]) -> None:
     found = parse_parameters(schema)
     assert found is not None and found.schema is schema
@@ -35,7 +35,7 @@ def test_nothing_declares_nothing(nothing: Any) -> None:
     assert parse_parameters(nothing) == ParsedParameters()
 
 
-@pytest.mark.parametrize("value", ["x", "--city CITY", "[1, 2", 7, True, [1], [{"a": 1, "b": 2}], ["--city"], [["a"]]])
+@pytest.mark.parametrize("value", ["x", "[1, 2", 7, True, [1], [{"a": 1, "b": 2}], ["--city"], [["a"]]])
 def test_what_is_of_no_known_shape_is_none(value: Any) -> None:
     assert parse_parameters(value) is None
 
@@ -53,9 +53,7 @@ def properties(value: Any) -> dict[str, Any]:
         # A parameter may be called like a keyword.
         ({"title": "(string) A.", "description": "(string) B."}, {"title", "description"}),
         ({"type": "(string) Which kind."}, {"type"}),
-        ({"type": {"type": "string"}, "format": {"type": "string"}}, {"type", "format"}),
         ({"items": {"type": "array"}, "order": {"type": "string"}}, {"items", "order"}),
-        ({"city": "the city", "title": "the title"}, {"city", "title"}),
         ({"required": {"type": "boolean"}, "a": {}}, {"required", "a"}),
         ({"a": {"type": "str"}, "required": ["a"]}, {"a"}),
         ([{"city": "string"}, {"days": {"type": "int"}}], {"city", "days"}),
@@ -70,25 +68,17 @@ def test_names_are_told_from_keywords(value: Any, expected: set[str]) -> None:
     ("value", "schema", "required"),
     [
         ({"type": "str", "desc": "A."}, {"type": "string", "description": "A."}, False),
-        (
-            {"type": "str", "description": "A.", "desc": "B."},
-            {"type": "string", "description": "A.", "desc": "B."},
-            False,
-        ),
         ({"type": "str", "required": "true"}, {"type": "string"}, True),
         ({"type": "str", "optional": False}, {"type": "string"}, True),
         ({"type": "str", "required": True, "optional": True}, {"type": "string"}, True),
         ({"type": "Station"}, {"description": "Station"}, False),
-        ({"type": "any"}, {}, False),
         ({"type": ["String", "None"]}, {"type": ["string", "null"]}, False),
         ({"type": "enum", "values": ["a", "b"]}, {"enum": ["a", "b"]}, False),
-        ({"enum": ["a"], "options": ["b"]}, {"enum": ["a"], "options": ["b"]}, False),
         ({"type": "list", "items": "str"}, {"type": "array", "items": {"type": "string"}}, False),
         ({"schema": {"type": "int", "minimum": 1}, "required": True}, {"type": "integer", "minimum": 1}, True),
         (["celsius", "kelvin"], {"examples": ["celsius", "kelvin"]}, False),
         (["string", "null"], {"type": ["string", "null"]}, False),
         (3, {"examples": [3]}, False),
-        (None, {}, False),
     ],
 )
 def test_what_stands_under_a_name_is_a_schema(value: Any, schema: dict[str, Any], required: bool) -> None:

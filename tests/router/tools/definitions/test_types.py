@@ -14,23 +14,19 @@ from router.tools.definitions.types import ParsedType, parse_type, parse_typed_t
     ("text", "schema", "required"),
     [
         ("string", {"type": "string"}, None),
-        ("STRING", {"type": "string"}, None),
         ("int", {"type": "integer"}, None),
         ("dict", {"type": "object"}, None),
         ("date", {"type": "string", "format": "date"}, None),
         ("<class 'float'>", {"type": "number"}, None),
         ("str, optional", {"type": "string"}, False),
-        ("integer, required", {"type": "integer"}, True),
         ("int?", {"type": "integer"}, False),
         ("Optional[int]", {"type": "integer"}, False),
         ("str | None", {"type": ["string", "null"]}, None),
         ("Union[str, int]", {"type": ["string", "integer"]}, None),
         ("List[str]", {"type": "array", "items": {"type": "string"}}, None),
-        ("string[]", {"type": "array", "items": {"type": "string"}}, None),
         ("array of integers", {"type": "array", "items": {"type": "integer"}}, None),
         ("list[dict[str, Any]]", {"type": "array", "items": {"type": "object"}}, None),
         ("Literal['asc', 'desc']", {"type": "string", "enum": ["asc", "desc"]}, None),
-        ("Literal[1, 2]", {"enum": [1, 2]}, None),
         ("float, default: 0.5", {"type": "number", "default": 0.5}, None),
         ("str, default='x'", {"type": "string", "default": "x"}, None),
         ("optional", {}, False),
@@ -52,21 +48,16 @@ def test_what_is_not_known_for_a_type_is_none(text: str) -> None:
         ("(string, required) the city", {"type": "string", "description": "the city"}, True),
         ("(string) (optional) the city", {"type": "string", "description": "the city"}, False),
         ("[int]: how many", {"type": "integer", "description": "how many"}, None),
-        ("<string> the city", {"type": "string", "description": "the city"}, None),
         ("(list[str]) names", {"type": "array", "items": {"type": "string"}, "description": "names"}, None),
-        ("string: the city", {"type": "string", "description": "the city"}, None),
         ("integer - how many", {"type": "integer", "description": "how many"}, None),
         ("the city (optional, string)", {"type": "string", "description": "the city"}, False),
-        ("the city (string).", {"type": "string", "description": "the city"}, None),
         ("integer", {"type": "integer"}, None),
         ("Required. The city.", {"description": "Required. The city."}, True),
         # What may name the thing as well as its type names no type.
         ("file: the path", {"description": "file: the path"}, None),
-        ("map: which map", {"description": "map: which map"}, None),
         ("the page (see the docs)", {"description": "the page (see the docs)"}, None),
         ("number of days", {"description": "number of days"}, None),
         ("the unit (celsius or fahrenheit)", {"description": "the unit (celsius or fahrenheit)"}, None),
-        ("(1) the first", {"description": "(1) the first"}, None),
         ("url", {"type": "string", "description": "url"}, None),
         ("", {}, None),
     ],
@@ -77,24 +68,7 @@ def test_a_type_in_a_text_is_taken_where_it_is_beyond_doubt(
     assert parse_typed_text(text) == ParsedType(schema, required)
 
 
-PIECES = [
-    "(",
-    ")",
-    "[",
-    "]",
-    "string",
-    "int",
-    "List[",
-    "Optional[",
-    " | ",
-    ", ",
-    ": ",
-    " - ",
-    "?",
-    "optional",
-    "é",
-    "default=",
-]
+PIECES = [*"( ) [ ] string int List[ Optional[ ? optional é default=".split(), " | ", ", ", ": ", " - "]
 
 
 @given(st.text(max_size=40) | st.lists(st.sampled_from(PIECES), max_size=30).map("".join))

@@ -6,7 +6,7 @@ import enum
 import functools
 import pathlib
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import pydantic
 import pytest
@@ -55,17 +55,13 @@ def typed(hint: Any) -> Function:
         (bool, "false", False),
         (float, 3, 3.0),
         (Color, "red", Color.RED),
-        (list[Color], ["red"], [Color.RED]),
         (Address, {"street": "Main", "code": "7"}, Address("Main", 7)),
-        (Address | None, None, None),
         (datetime.date, "2024-05-01", datetime.date(2024, 5, 1)),
-        (Annotated[int, "Cents."], 3, 3),
         (Item, {"name": "a"}, Item(name="a")),
         (list[Item], [{"name": "a"}], [Item(name="a")]),
         (pathlib.Path, "/tmp", pathlib.Path("/tmp")),
         (tuple[int, int], [1, 2], (1, 2)),
         (list[int] | list[str], ["a"], ["a"]),
-        (Any, {"a": 1}, {"a": 1}),
         (RequestInvalid, "anything", "anything"),
         ("NoSuch", "anything", "anything"),
     ],
@@ -92,119 +88,67 @@ def test_what_is_missing_or_unknown_is_refused_by_name() -> None:
         call(pay, charge="c", sum=2)
 
 
-def test_any_argument_reaches_a_function_that_takes_any() -> None:
-    def keep(a: int, **rest: str) -> dict[str, Any]:
-        return {"a": a, **rest}
+def test_a_model_cannot_override_what_a_partial_or_a_framework_fills_in() -> None:
+    def fetch(ctx: object = None, **options: str) -> dict[str, str]:
+        return options
 
-    assert call(keep, a=1, b="x") == {"a": 1, "b": "x"}
+    assert call(functools.partial(fetch, key="secret"), other="x") == {"key": "secret", "other": "x"}
+    with pytest.raises(RequestInvalid, match="there is no parameter 'key'"):
+        call(functools.partial(fetch, key="secret"), key="stolen")
+    with pytest.raises(RequestInvalid, match="there is no parameter 'ctx'"):
+        call(fetch, ctx="forged")
 
-
-def test_positional_parameters_are_given_by_place() -> None:
-    def subtract(a: int, b: int, /, c: int = 0) -> int:
-        return a - b - c
-
-    assert call(subtract, c=1, b=2, a=10) == 7
-
-
-def test_what_a_partial_has_bound_stays() -> None:
-    def pay(key: str, amount: int, currency: str) -> str:
-        return f"{key} {amount} {currency}"
-
-    assert call(functools.partial(pay, "k", currency="EUR"), amount=5) == "k 5 EUR"
-    with pytest.raises(RequestInvalid, match="there is no parameter 'currency'"):
-        call(functools.partial(pay, "k", currency="EUR"), amount=5, currency="USD")
-
-
-def test_methods_are_called_on_their_object() -> None:
-    class Counter:
-        def __init__(self) -> None:
-            self.count = 0
-
-        def add(self, number: int) -> int:
-            self.count += number
-            return self.count
-
-    counter = Counter()
-    call(counter.add, number=2)
-    assert call(counter.add, number=3) == 5
-
-
-def test_an_async_function_gives_its_coroutine() -> None:
-    async def double(number: int) -> int:
-        return 2 * number
-
-    assert asyncio.run(call(double, number=4)) == 8
-
-
-def test_a_default_that_pydantic_names_is_what_the_function_gets() -> None:
-    def find(limit: int = pydantic.Field(7, description="How many.")) -> int:
-        return limit
-
-    assert call(find) == 7
-
-
-def test_what_the_function_raises_is_its_own() -> None:
-    def fail() -> None:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        call(fail)
-
-
-def test_functions_are_those_of_the_tools_that_serve() -> None:
-    serving = {"a", "b"}
-    functions = Functions(serving.__contains__)
-    functions.put(["a", "b", "c"], {"a": echo, "c": echo})
-    assert dict(functions) == {"a": echo}
-    assert (len(functions), "c" in functions, repr(functions)) == (1, False, "Functions(a)")
-    serving.add("c")
-    assert list(functions) == ["a", "c"]
-    functions.put(["a"], {})
-    assert list(functions) == ["c"]
-
-
-def test_a_tool_without_a_function_cannot_be_called() -> None:
-    functions = Functions(lambda tool_id: True)
-    with pytest.raises(RequestInvalid, match="no function is behind 'a': there are none"):
-        functions.call("a", {})
-    functions.put(["b"], {"b": echo})
-    with pytest.raises(RequestInvalid, match="there are b"):
-        functions.call("a", {})
-
-
-def test_a_default_of_a_pydantic_factory_is_made_anew_for_each_call() -> None:
-    def tag(tags: list[str] = pydantic.Field(default_factory=list)) -> list[str]:  # noqa: B008 - as people write it
-        return tags
-
-    first, second = call(tag), call(tag)
-    assert (first, second) == ([], [])
-    assert first is not second
-
-
-def test_a_positional_argument_after_one_that_is_left_out_stays_in_its_place() -> None:
-    def divide(by: int = 1, value: int = 2, /, *, rest: int = 0) -> tuple[int, int, int]:
-        return by, value, rest
-
-    assert call(divide, value=5) == (1, 5, 0)
-    assert call(divide, by=5, rest=1) == (5, 2, 1)
-
-
-def test_what_a_framework_fills_in_is_named_where_a_call_lacks_it() -> None:
     def search(ctx: object, query: str) -> None: ...
 
     with pytest.raises(RequestInvalid, match=r"tool: its parameter 'ctx' is not an argument of .*functions\['tool'\]"):
         call(search, query="x")
 
 
-def test_a_model_cannot_override_what_a_partial_or_a_framework_fills_in() -> None:
-    def fetch(ctx: object = None, **options: str) -> dict[str, str]:
-        return options
+def test_positional_parameters_are_given_by_place_also_behind_one_that_is_left_out() -> None:
+    def divide(by: int = 1, value: int = 2, /, *, rest: int = 0) -> tuple[int, int, int]:
+        return by, value, rest
 
-    with pytest.raises(RequestInvalid, match="there is no parameter 'key'"):
-        call(functools.partial(fetch, key="secret"), key="stolen")
-    with pytest.raises(RequestInvalid, match="there is no parameter 'ctx'"):
-        call(fetch, ctx="forged")
-    assert call(functools.partial(fetch, key="secret"), other="x") == {"key": "secret", "other": "x"}
+    assert call(divide, rest=1, value=2, by=10) == (10, 2, 1)
+    assert call(divide, value=5) == (1, 5, 0)
+    assert call(divide, by=5, rest=1) == (5, 2, 1)
+
+
+def test_an_async_function_gives_its_coroutine_and_a_method_is_called_on_its_object() -> None:
+    class Counter:
+        count = 0
+
+        async def add(self, number: int) -> int:
+            self.count += number
+            return self.count
+
+    counter = Counter()
+    assert [asyncio.run(call(counter.add, number=number)) for number in (2, 3)] == [2, 5]
+
+
+def test_a_default_that_pydantic_names_is_what_the_function_gets_made_anew_for_each_call() -> None:
+    def find(
+        limit: int = pydantic.Field(7, description="How many."),
+        tags: list[str] = pydantic.Field(default_factory=list),  # noqa: B008 - as people write it
+    ) -> tuple[int, list[str]]:
+        return limit, tags
+
+    (limit, first), (_, second) = call(find), call(find)
+    assert (limit, first, second) == (7, [], [])
+    assert first is not second
+
+
+def test_functions_are_those_of_the_tools_that_serve() -> None:
+    serving = {"a", "b"}
+    functions = Functions(serving.__contains__)
+    with pytest.raises(RequestInvalid, match="no function is behind 'a': there are none"):
+        functions.call("a", {})
+    functions.put(["a", "b", "c"], {"a": echo, "c": echo})
+    assert dict(functions) == {"a": echo} and "c" not in functions
+    serving.add("c")
+    assert list(functions) == ["a", "c"]
+    functions.put(["a"], {})
+    with pytest.raises(RequestInvalid, match="no function is behind 'a': there are c"):
+        functions.call("a", {})
 
 
 @pytest.mark.parametrize("arguments", ['{"value": 1}', None, [1]])
@@ -216,7 +160,5 @@ def test_arguments_that_are_no_dict_are_refused_with_the_way_out(arguments: Any)
 
 
 def test_what_pydantic_refuses_is_told_in_one_line() -> None:
-    def buy(item: Item) -> None: ...
-
-    with pytest.raises(RequestInvalid, match=r"^tool: item is \{'name': 5\}: name: Input should be a valid string$"):
-        call(buy, item={"name": 5})
+    with pytest.raises(RequestInvalid, match=r"^tool: value is \{'name': 5\}: name: Input should be a valid string$"):
+        call(typed(Item), value={"name": 5})

@@ -7,8 +7,7 @@ import enum
 import pathlib
 import re
 import typing
-import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, Optional, Required, TypedDict, TypeVar
 
 import msgspec
@@ -95,11 +94,8 @@ STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "num
         (bool, {"type": "boolean"}),
         (None, {"type": "null"}),
         (Any, {}),
-        (object, {}),
         (list, {"type": "array"}),
         (list[int], {"type": "array", "items": INTEGER}),
-        (Sequence[list[str]], {"type": "array", "items": {"type": "array", "items": STRING}}),
-        (set[Any], {"type": "array"}),
         (Iterable[str], {"type": "array", "items": STRING}),
         (tuple[int, ...], {"type": "array", "items": INTEGER}),
         (
@@ -108,29 +104,22 @@ STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "num
         ),
         (dict, {"type": "object"}),
         (dict[str, float], {"type": "object", "additionalProperties": NUMBER}),
-        (Mapping[str, Any], {"type": "object"}),
         (int | str, {"anyOf": [INTEGER, STRING]}),
         (Optional[int], {"anyOf": [INTEGER, {"type": "null"}]}),  # noqa: UP045 - both spellings
         (list[int] | list[str], {"anyOf": [{"type": "array", "items": INTEGER}, {"type": "array", "items": STRING}]}),
-        (int | Any, {}),
         (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
         (Literal[1, True, "x"], {"enum": [1, True, "x"]}),
-        (Literal["a", None], {"enum": ["a", None]}),
         (Literal[Color.RED], {"type": "string", "enum": ["red"]}),
         (Color, {"type": "string", "enum": ["red", "blue"]}),
         (Level, {"type": "integer", "enum": [1]}),
         (Odd, {"type": "string", "enum": ["(1, 2)", "word"]}),
         (Annotated[int, "How many."], {**INTEGER, "description": "How many."}),
-        (
-            Annotated[list[int], pydantic.Field(description="Which.")],
-            {"type": "array", "items": INTEGER, "description": "Which."},
-        ),
         (Annotated[int, object(), {"not": "hashable"}], INTEGER),
         (datetime.date, {**STRING, "format": "date"}),
-        (uuid.UUID, {**STRING, "format": "uuid"}),
         (decimal.Decimal, {**STRING, "format": "decimal"}),
         (pathlib.Path, STRING),
         (UserId, INTEGER),
+        (list[T], {"type": "array"}),  # type: ignore[valid-type]
     ],
     # An id must be the same in each worker: no address of an object.
     ids=lambda value: re.sub(" at 0x[0-9a-f]+", "", str(value)),
@@ -143,33 +132,31 @@ def test_the_schema_of_an_annotation(annotation: Any, schema: Schema) -> None:
 
 
 @pytest.mark.parametrize(
-    ("annotation", "name"),
-    [(SchemaMaker, "SchemaMaker"), ("NoSuch", "NoSuch"), (5, "5"), ([int], "[<class 'int'>]"), (complex, "complex")],
+    ("annotation", "schema", "name"),
+    [
+        (SchemaMaker, {}, "SchemaMaker"),
+        ("NoSuch", {}, "NoSuch"),
+        (5, {}, "5"),
+        ([int], {}, "[<class 'int'>]"),
+        (complex, {}, "complex"),
+        (pydantic.create_model("Call", f=(Callable[[int], int], ...)), {}, "Call"),
+        (dict[str, list[SchemaMaker]], {"type": "object", "additionalProperties": {"type": "array"}}, "SchemaMaker"),
+    ],
 )
-def test_what_json_has_no_form_for_takes_any_value_and_is_named(annotation: Any, name: str) -> None:
+def test_what_json_has_no_form_for_takes_any_value_there_alone_and_is_named(
+    annotation: Any, schema: Schema, name: str
+) -> None:
     maker = SchemaMaker()
-    assert maker.of(annotation) == {}
+    assert maker.of(annotation) == schema
     assert maker.unknown == [name]
-
-
-def test_a_type_variable_takes_any_value() -> None:
-    assert SchemaMaker().of(list[T]) == {"type": "array"}  # type: ignore[valid-type]
 
 
 def test_an_alias_is_what_stands_behind_it_and_one_of_itself_ends() -> None:
     names = typing_extensions.TypeAliasType("names", list[str])
     assert SchemaMaker().of(names) == {"type": "array", "items": STRING}
-    tree = typing_extensions.TypeAliasType("tree", dict[str, "tree"])  # type: ignore[misc]
     looped = type("looped", (), {"__value__": None})()
     looped.__value__ = list[looped]  # type: ignore[valid-type]
     assert SchemaMaker().of(looped) == {"type": "array"}
-    assert SchemaMaker().of(tree)["type"] == "object"
-
-
-def test_an_unknown_type_within_another_is_any_value_there_alone() -> None:
-    maker = SchemaMaker()
-    assert maker.of(dict[str, list[SchemaMaker]]) == {"type": "object", "additionalProperties": {"type": "array"}}
-    assert maker.unknown == ["SchemaMaker"]
 
 
 def test_a_dataclass_has_its_fields_their_descriptions_and_what_is_required() -> None:
@@ -177,22 +164,10 @@ def test_a_dataclass_has_its_fields_their_descriptions_and_what_is_required() ->
     assert maker.of(list[Address]) == {"type": "array", "items": {"$ref": "#/$defs/Address"}}
     address = maker.definitions["Address"]
     assert address["description"] == "Where somebody lives."
-    assert address["required"] == ["street"]
+    assert (address["required"], [*address["properties"]]) == (["street"], ["street", "code", "before"])
     assert address["properties"]["street"] == {**STRING, "description": "With the number."}
     assert address["properties"]["code"] == {**STRING, "description": "Postal code."}
     assert address["properties"]["before"]["anyOf"][0] == {"$ref": "#/$defs/Address"}
-
-
-def test_a_field_that_no_caller_gives_is_not_asked_for() -> None:
-    maker = SchemaMaker()
-    maker.of(Address)
-    assert "made" not in maker.definitions["Address"]["properties"]
-
-
-def test_a_dataclass_without_a_docstring_is_not_described_by_its_signature() -> None:
-    maker = SchemaMaker()
-    maker.of(Bare)
-    assert maker.definitions == {"Bare": {"type": "object", "properties": {"x": INTEGER}, "required": ["x"]}}
 
 
 @pytest.mark.parametrize(("kind", "required"), [(Filter, ["state"]), (Total, ["a"]), (Point, ["x"])])
@@ -216,13 +191,7 @@ def test_two_types_of_one_name_have_two_definitions() -> None:
     references = [maker.of(kind)["$ref"] for kind in (Bare, other, model)]
     assert references == ["#/$defs/Bare", "#/$defs/Bare2", "#/$defs/Bare3"]
     assert [list(schema["properties"]) for schema in maker.definitions.values()] == [["x"], ["y"], ["z"]]
-
-
-def test_a_model_that_has_no_schema_takes_any_value() -> None:
-    model = pydantic.create_model("Call", f=(Callable[[int], int], ...))
-    maker = SchemaMaker()
-    assert maker.of(model) == {}
-    assert maker.unknown == ["Call"]
+    assert "description" not in maker.definitions["Bare"]  # the docstring that `dataclass` generates is none
 
 
 def test_what_msgspec_knows_is_left_to_it() -> None:

@@ -26,11 +26,6 @@ def search(query: str, limit: int = 10, *words: str, strict: bool = False, **mor
     raise NotImplementedError(query, limit, words, strict, more)
 
 
-async def fetch(url: str) -> str:
-    """Fetch a page."""
-    return url
-
-
 class Mailbox:
     """A mailbox."""
 
@@ -90,34 +85,37 @@ def test_a_function_is_a_tool_of_its_name_docstring_and_annotations() -> None:
         },
     }
 
+    @functools.wraps(search)
+    def logged(*args: Any, **kwargs: Any) -> Any:
+        return search(*args, **kwargs)
 
-def test_an_async_function_is_a_tool_as_any_other() -> None:
-    assert list(parameters(fetch)["properties"]) == ["url"]
-
-
-@pytest.mark.parametrize("method", [Mailbox().send, Mailbox.send])
-def test_a_method_asks_for_neither_self_nor_a_context(method: Any) -> None:
-    assert parameters(method)["properties"] == {
-        "to": {"type": "string"},
-        "urgent": {"type": "boolean", "default": False},
-    }
+    assert function_tool(logged) == function_tool(search)  # what a decorator wraps
 
 
-def test_class_and_static_methods_are_tools() -> None:
-    assert list(parameters(Mailbox.count)["properties"]) == ["label"]
-    assert list(parameters(Mailbox.clean)["properties"]) == ["text"]
+def contextual(context: RunContext, other: "RunContext", ctx: Any, text: str) -> None: ...
 
 
-def test_a_context_is_known_by_its_type_too() -> None:
-    def run(context: RunContext, other: "RunContext", text: str) -> None: ...
-
-    assert list(parameters(run)["properties"]) == ["text"]
+def plain(context: str) -> None: ...
 
 
-def test_a_parameter_named_context_is_asked_for() -> None:
-    def ask(context: str) -> None: ...
+async def now() -> None: ...
 
-    assert parameters(ask)["required"] == ["context"]
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (Mailbox().send, ["to", "urgent"]),
+        (Mailbox.send, ["to", "urgent"]),
+        (Mailbox.count, ["label"]),
+        (Mailbox.clean, ["text"]),
+        (contextual, ["text"]),
+        (plain, ["context"]),
+        (now, []),
+    ],
+    ids=["method", "method of a class", "class method", "static method", "contexts", "a name alone", "async"],
+)
+def test_neither_self_nor_what_a_framework_fills_in_is_asked_for(function: Any, names: list[str]) -> None:
+    assert list(parameters(function)["properties"]) == names
 
 
 def test_what_a_partial_has_bound_is_neither_asked_for_nor_shown() -> None:
@@ -131,32 +129,12 @@ def test_what_a_partial_has_bound_is_neither_asked_for_nor_shown() -> None:
         assert "sk_secret" not in str(tool)
 
 
-def test_a_partial_that_was_given_a_name_has_it() -> None:
-    named = functools.partial(search, limit=1)
-    functools.update_wrapper(named, search)
-    named.__name__, named.__doc__ = "search_one", "Find the first document."  # type: ignore[attr-defined]
-    assert function_tool(named).definition["name"] == "search_one"
-    assert function_tool(named).definition["description"] == "Find the first document."
-
-
-def test_a_decorated_function_is_the_one_within() -> None:
-    @functools.wraps(search)
-    def logged(*args: Any, **kwargs: Any) -> Any:
-        return search(*args, **kwargs)
-
-    assert function_tool(logged) == function_tool(search)
-
-
-def test_an_object_that_is_called_is_a_tool_of_its_class() -> None:
-    tool = function_tool(Weather()).definition
-    assert (tool["name"], tool["description"]) == ("Weather", "Says the weather.")
-    assert tool["parameters"]["properties"] == {"city": {"type": "string", "description": "Where."}}
-
-
-def test_a_class_is_a_tool_of_its_fields() -> None:
-    tool = function_tool(Ticket).definition
-    assert (tool["name"], tool["description"]) == ("Ticket", "")
-    assert tool["parameters"]["required"] == ["title"]
+def test_an_object_that_is_called_is_a_tool_of_its_class_and_a_class_one_of_its_fields() -> None:
+    weather, ticket = function_tool(Weather()).definition, function_tool(Ticket).definition
+    assert (weather["name"], weather["description"]) == ("Weather", "Says the weather.")
+    assert weather["parameters"]["properties"] == {"city": {"type": "string", "description": "Where."}}
+    assert (ticket["name"], ticket["description"]) == ("Ticket", "")
+    assert ticket["parameters"]["required"] == ["title"]
 
 
 def test_a_parameter_that_may_be_none_is_left_out_instead() -> None:
@@ -230,22 +208,13 @@ class Order(pydantic.BaseModel):
     total: float
 
 
-def _returning(hint: Any) -> tuple[Parameter, ...]:
-    def find() -> None:
-        """Find it."""
-
-    find.__annotations__["return"] = hint
-    return record_of(function_tool(find).definition).outputs
-
-
 @pytest.mark.parametrize(
     ("hint", "paths"),
     [
         (Customer, ["id"]),
-        (Page, ["customers", "customers[].id"]),
+        ("Page", ["customers", "customers[].id"]),
         (Order | None, ["total"]),
         (list[Order], ["[].total"]),
-        ("Page", ["customers", "customers[].id"]),
         (str, []),
         (None, []),
         (dict[str, int], []),
@@ -253,25 +222,23 @@ def _returning(hint: Any) -> tuple[Parameter, ...]:
     ],
 )
 def test_a_class_with_fields_that_a_function_returns_is_its_output(hint: Any, paths: list[str]) -> None:
-    assert [output.path for output in _returning(hint)] == paths
+    def find() -> None:
+        """Find it."""
+
+    find.__annotations__["return"] = hint
+    outputs = record_of(function_tool(find).definition).outputs
+    assert [output.path for output in outputs] == paths
+    assert hint is not Customer or outputs == (Parameter("id", "string", "Its id.", required=True),)
 
 
-def test_an_output_of_a_function_says_type_and_description() -> None:
-    assert _returning(Customer) == (Parameter("id", "string", "Its id.", required=True),)
-
-
-def test_a_lambda_is_refused_for_it_has_no_name() -> None:
-    with pytest.raises(RecordRejected, match="a lambda has no name: write it as a function, with `def`"):
-        function_tool(lambda city: city)
-
-
-def test_what_has_no_signature_is_refused() -> None:
-    with pytest.raises(RecordRejected, match="no signature that Python can read"):
-        function_tool(dict.update)
-
-
-def test_a_function_without_parameters_is_a_tool() -> None:
-    def now() -> str:
-        return ""
-
-    assert parameters(now) == {"type": "object", "properties": {}}
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda city: city, "a lambda has no name: write it as a function, with `def`"),
+        (dict.update, "no signature that Python can read"),
+    ],
+    ids=["lambda", "built-in"],
+)
+def test_what_has_no_name_or_no_signature_is_refused(function: Any, said: str) -> None:
+    with pytest.raises(RecordRejected, match=said):
+        function_tool(function)

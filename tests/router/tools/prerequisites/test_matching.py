@@ -1,39 +1,20 @@
 """The edges of the prerequisite graph."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from time import perf_counter
-from typing import Any
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from router.record import Link, Parameter, ToolRecord
-from router.tools.definitions.parameters import parameter_rows
 from router.tools.prerequisites import Evidence, find_prerequisites
-from tests.support.factories import make_record
-
-
-def tool(
-    name: str, *required: str, optional: Sequence[str] = (), provider: str | None = "p", **more: Any
-) -> ToolRecord:
-    """A tool with string parameters, whose texts are in `texts`."""
-    texts = more.pop("texts", {})
-    properties = {p: {"type": "string", "description": texts.get(p, "")} for p in (*required, *optional)}
-    schema = {"type": "object", "properties": properties, "required": list(required)}
-    more.setdefault("description", "")
-    return make_record(name, provider, input_schema=schema, parameters=parameter_rows(schema), **more)
+from tests.router.tools.prerequisites.making import tool
 
 
 def edges(*records: ToolRecord) -> list[tuple[str, str, str, float]]:
     found = find_prerequisites(records)
     return [(e.tool_id.split("/", 1)[1], e.parameter, e.needed.split("/", 1)[1], e.confidence) for e in found]
-
-
-def test_a_search_by_words_resolves_an_identifier() -> None:
-    found = edges(tool("get_employee", "employee_id"), tool("find_employees", "query"))
-    assert found == [("get_employee", "employee_id", "find_employees", 1.0)]
 
 
 def test_rest_operations_are_matched_by_their_paths() -> None:
@@ -43,24 +24,56 @@ def test_rest_operations_are_matched_by_their_paths() -> None:
         tool("GET /person/{person_id}", "person_id"),
         tool("DELETE /person/{person_id}", "person_id"),
     )
-    assert {(needing, resolver) for needing, _, resolver, _ in found} == {
-        ("GET /person/{person_id}/movie_credits", "GET /search/person"),
-        ("GET /person/{person_id}", "GET /search/person"),
-        ("DELETE /person/{person_id}", "GET /search/person"),
-    }
+    needing = ("GET /person/{person_id}/movie_credits", "GET /person/{person_id}", "DELETE /person/{person_id}")
+    assert {(one, resolver) for one, _, resolver, _ in found} == {(one, "GET /search/person") for one in needing}
 
 
-def test_a_list_resolves_with_less_confidence_than_a_search() -> None:
-    found = edges(tool("close_deal", "deal_id"), tool("list_deals"), tool("search_deals", "query"))
-    assert found == [("close_deal", "deal_id", "search_deals", 1.0), ("close_deal", "deal_id", "list_deals", 0.85)]
+ALBUMS = tool("search", "q", description="Finds albums, artists and tracks.")
 
 
-def test_a_resolver_that_needs_something_itself_makes_a_chain() -> None:
-    found = edges(tool("refund_order", "order_id"), tool("list_orders", "customer_id"), tool("find_customers", "email"))
-    assert found == [
-        ("list_orders", "customer_id", "find_customers", 1.0),
-        ("refund_order", "order_id", "list_orders", pytest.approx(0.85 * 0.85, abs=5e-4)),
-    ]
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (
+            [tool("close_deal", "deal_id"), tool("list_deals"), tool("search_deals", "query")],
+            [("close_deal", "deal_id", "search_deals", 1.0), ("close_deal", "deal_id", "list_deals", 0.85)],
+        ),
+        (
+            [tool("refund_order", "order_id"), tool("list_orders", "customer_id"), tool("find_customers", "email")],
+            [
+                ("list_orders", "customer_id", "find_customers", 1.0),
+                ("refund_order", "order_id", "list_orders", pytest.approx(0.85 * 0.85, abs=5e-4)),
+            ],
+        ),
+        (
+            [tool("get_album", "album_id"), tool("get_invoice", "invoice_id"), ALBUMS],
+            [("get_album", "album_id", "search", 0.9)],
+        ),
+        (
+            [tool("read_mail", "session_id"), tool("log_in", "username", "password")],
+            [("read_mail", "session_id", "log_in", 0.8)],
+        ),
+        (
+            [
+                tool("add_alarm", "token"),
+                tool("get_user_token", "username", "password"),
+                tool("register_user", "username", "password"),
+            ],
+            [("add_alarm", "token", "get_user_token", 0.8)],
+        ),
+        (
+            [tool("get_person_film_credits", "id"), tool("search_person", "query")],
+            [("get_person_film_credits", "id", "search_person", 1.0)],
+        ),
+        (
+            [tool("get_user", "user_id", provider=None), tool("find_user", "q", provider=None)],
+            [],
+        ),
+    ],
+    ids=["search before list", "chain", "search of all", "session", "token", "bare id", "no provider"],
+)
+def test_what_a_tool_needs_is_found_by_another(records: list[ToolRecord], expected: list[object]) -> None:
+    assert edges(*records) == expected
 
 
 def test_words_before_the_head_that_the_tool_in_need_lacks_lower_the_confidence() -> None:
@@ -89,20 +102,10 @@ def test_tools_that_write_that_return_something_else_or_that_belong_to_others_re
     assert edges(tool("get_balance", "employee_id"), resolver) == []
 
 
-def test_tools_without_a_provider_have_no_edges() -> None:
-    assert find_prerequisites([tool("get_user", "user_id", provider=None), tool("find_user", "q", provider=None)]) == ()
-
-
 def test_a_parameters_description_that_names_a_tool_is_the_surest_evidence() -> None:
     needing = tool("find_flights", "originSkyId", texts={"originSkyId": "Taken from the Search Airport API."})
     edge = find_prerequisites([needing, tool("searchAirport", "query")])[0]
     assert (edge.needed, edge.confidence, edge.evidence) == ("p/searchAirport", 1.0, Evidence.MENTION)
-
-
-def test_a_search_of_everything_resolves_what_it_says_that_it_searches() -> None:
-    search = tool("search", "q", description="Finds albums, artists and tracks.")
-    found = edges(tool("get_album", "album_id"), tool("get_invoice", "invoice_id"), search)
-    assert found == [("get_album", "album_id", "search", 0.9)]
 
 
 def test_a_tool_about_the_caller_resolves_a_persons_identifier() -> None:
@@ -118,40 +121,10 @@ def test_coordinates_are_found_by_any_providers_geocoder_where_the_own_has_none(
     assert [e.needed for e in find_prerequisites([forecast, geocode, own])] == ["weather/search_locations"]
 
 
-def test_a_session_is_opened_by_signing_in() -> None:
-    assert edges(tool("read_mail", "session_id"), tool("log_in", "username", "password")) == [
-        ("read_mail", "session_id", "log_in", 0.8)
-    ]
-
-
-def test_a_token_is_given_for_a_password() -> None:
-    signing_up = tool("register_user", "username", "password")
-    found = edges(tool("add_alarm", "token"), tool("get_user_token", "username", "password"), signing_up)
-    assert found == [("add_alarm", "token", "get_user_token", 0.8)]
-
-
-def test_a_bare_id_may_be_that_of_the_thing_before_the_object() -> None:
-    found = edges(tool("get_person_film_credits", "id"), tool("search_person", "query"))
-    assert found == [("get_person_film_credits", "id", "search_person", 1.0)]
-
-
 NAMES = st.sampled_from(
-    [
-        "get_user",
-        "find_users",
-        "GET /users/{id}",
-        "GET /search/users",
-        "list_orders",
-        "order",
-        "geocode",
-        "/",
-        "",
-        "登录",
-    ]
+    ["GET /users/{id}", "GET /search/users", *"get_user find_users list_orders order geocode / 登录".split(), ""]
 )
-PARAMETERS = st.lists(
-    st.sampled_from(["id", "user_id", "orderIds", "query", "lat", "lon", "session_id", "  "]), max_size=4
-)
+PARAMETERS = st.lists(st.sampled_from([*"id user_id orderIds query lat lon session_id".split(), "  "]), max_size=4)
 
 
 @given(
@@ -174,11 +147,11 @@ def test_edges_stay_within_a_provider_are_sure_enough_and_do_not_depend_on_the_o
 
 
 def test_a_provider_of_thousands_of_tools_that_all_need_one_another_takes_seconds() -> None:
-    records = [tool(f"list_items_{'abcdefghij'[n % 10]}{n}", "item_id") for n in range(2_000)]
-    records += [tool(f"search_items_{n}", "query") for n in range(2_000)]
-    started = perf_counter()
+    records = [tool(f"list_items_{'abcdefghij'[n % 10]}{n}", "item_id") for n in range(1_000)]
+    records += [tool(f"search_items_{n}", "query") for n in range(1_000)]
+    started = process_time()
     assert find_prerequisites(records)
-    assert perf_counter() - started < 30
+    assert process_time() - started < 15
 
 
 def answering(record: ToolRecord, *paths: str) -> ToolRecord:
@@ -208,6 +181,8 @@ def test_a_link_of_the_document_is_the_surest_evidence() -> None:
     assert (edge.needed, edge.confidence, edge.evidence) == ("p/listOrders", 1.0, Evidence.LINK)
     echoing = replace(listing, links=(Link("purchase", "refund", "$request.query.purchase"),))
     assert find_prerequisites([needing, echoing]) == ()
+    same = replace(tool("get_refund", "purchase", texts={"purchase": "ID of the purchase."}), links=listing.links)
+    assert find_prerequisites([needing, same]) == ()  # it needs the same itself
 
 
 @pytest.mark.parametrize(
@@ -219,11 +194,6 @@ def test_a_named_tool_that_needs_the_same_does_not_give_it(named: str, text: str
     found = edges(needing, tool(named, "project_id"), tool("search_projects", "query"))
     assert ("update_project", "project_id", "search_projects", 1.0) in found
     assert {resolver for _, _, resolver, _ in found} == {"search_projects"}
-
-
-def test_a_link_from_a_tool_that_needs_the_same_is_no_resolver() -> None:
-    link = Link("user_id", "list_posts", "$response.body#/id")
-    assert edges(tool("list_posts", "user_id"), replace(tool("get_user", "user_id"), links=(link,))) == []
 
 
 def test_a_search_of_places_is_found_behind_hundreds_of_other_tools() -> None:

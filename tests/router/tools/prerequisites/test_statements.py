@@ -2,10 +2,10 @@
 
 import pytest
 
-from router.tools.definitions.parameters import parameter_rows
 from router.tools.prerequisites import Evidence, find_prerequisites
 from router.tools.prerequisites.statements import stated_thing
-from tests.support.factories import make_expansion, make_record
+from tests.router.tools.prerequisites.making import tool
+from tests.support.factories import make_expansion
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,8 @@ def test_a_statement_speaks_of_the_identifier_of_a_thing(statement: str, thing: 
     assert stated_thing(statement) == thing
 
 
-def schema(*required: str) -> dict[str, object]:
-    return {"type": "object", "properties": {name: {"type": "string"} for name in required}, "required": list(required)}
-
-
-REPLY_SCHEMA = schema("thread_ts", "text")
-REPLY = make_record("reply_in_thread", "slack", input_schema=REPLY_SCHEMA, parameters=parameter_rows(REPLY_SCHEMA))
-SEARCH = make_record("search_messages", "slack", description="")
+REPLY = tool("reply_in_thread", "thread_ts", "text", provider="slack")
+SEARCH = tool("search_messages", provider="slack")
 REPLY_SAYS = make_expansion(requires=("the thread's timestamp",))
 SEARCH_SAYS = make_expansion(provides=("a thread's timestamp by words of its messages",))
 
@@ -43,18 +38,13 @@ def test_what_the_model_says_makes_an_edge_where_schemas_and_names_make_none() -
 
 
 def test_the_model_alone_makes_no_tool_of_another_provider_or_one_that_writes_a_resolver() -> None:
-    for other in (
-        make_record("search_messages", "teams", description=""),
-        make_record("delete_messages", "slack", description=""),
-    ):
+    for other in (tool("search_messages", provider="teams"), tool("delete_messages", provider="slack")):
         stated = {REPLY.tool_id: REPLY_SAYS, other.tool_id: SEARCH_SAYS}
         assert find_prerequisites([REPLY, other], stated) == ()
 
 
 def test_a_tool_that_the_schemas_show_wins_over_what_the_model_says() -> None:
-    needed = schema("thread_id")
-    reply = make_record("reply", "slack", input_schema=needed, parameters=parameter_rows(needed))
-    listing = make_record("list_threads", "slack", description="")
+    reply, listing = tool("reply", "thread_id", provider="slack"), tool("list_threads", provider="slack")
     stated = {SEARCH.tool_id: SEARCH_SAYS}
     assert [edge.needed for edge in find_prerequisites([reply, SEARCH, listing], stated)] == ["slack/list_threads"]
     assert [edge.needed for edge in find_prerequisites([reply, SEARCH], stated)] == ["slack/search_messages"]

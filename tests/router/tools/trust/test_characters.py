@@ -43,6 +43,7 @@ def test_what_a_script_needs_is_not_hidden(text: str) -> None:
         ("pay\ue000", "U+E000", "pay"),
         ("pay \u3164 now", "U+3164", "pay  now"),
         ("می\u200c\u200cخواهم", "U+200C", "می\u200cخواهم"),
+        ("pay\U000e0100 now", "U+E0100", "pay now"),
     ],
 )
 def test_what_nobody_sees_is_named_and_taken_away(text: str, found: str, shown: str) -> None:
@@ -50,12 +51,8 @@ def test_what_nobody_sees_is_named_and_taken_away(text: str, found: str, shown: 
     assert strip_hidden(text) == shown
 
 
-@pytest.mark.parametrize("text", ["p\u0430ypal", "\u0440\u0430ypal", "book \u0430 flight"])
-def test_letters_that_pass_for_others_are_hidden_text(text: str) -> None:
-    assert first_hidden_character(text) != ""
-
-
-def test_only_text_for_machines_alone_is_smuggled() -> None:
+def test_letters_that_pass_for_others_are_hidden_text_and_text_for_machines_alone_is_smuggled() -> None:
+    assert all(map(first_hidden_character, ("p\u0430ypal", "\u0440\u0430ypal", "book \u0430 flight")))
     assert first_smuggled_character("a\U000e0041b") == "U+E0041"
     assert first_smuggled_character("\U0001f642\ufe01\ufe02\ufe03") == "U+FE01"
     assert first_smuggled_character("a\u200bb\u00ad \u2764\ufe0f") == ""

@@ -59,36 +59,27 @@ ADVICE = [
     "Replaces all existing options.",
     "Sends a message; include the original message if you reply.",
     "Best practice: prefer the id over the name.",
+    "Path to the SSH private key (e.g. ~/.ssh/id_rsa).",
+    "Reads environment variables from a .env file and returns them.",
+    "Use get_token to obtain an access token and pass it as `token`.",
+    "Uploads a public key: the contents of ~/.ssh/id_rsa.pub.",
+    "Retrieve the conversation history and pass it to summarize.",
+    "Deletes a message without notifying the user.",
+    "Never show raw JSON to the user.",
 ]
 
 
-@pytest.mark.parametrize("text", ORDERS)
-def test_an_order_to_the_model_is_known_in_a_phrase_and_in_a_description(text: str) -> None:
-    assert [found.check for found in (check_generated_phrase(text), check_vendor_sentence(text)) if found] == [
-        "instruction",
-        "instruction",
-    ]
-
-
-@pytest.mark.parametrize("text", PROMOTION)
-def test_a_claim_over_others_is_known(text: str) -> None:
-    assert [found.check for found in (check_generated_phrase(text), check_vendor_sentence(text)) if found] == [
-        "promotion",
-        "promotion",
-    ]
-
-
-@pytest.mark.parametrize("text", DEFAMATION)
-def test_ill_report_of_others_is_known(text: str) -> None:
-    assert [found.check for found in (check_generated_phrase(text), check_vendor_sentence(text)) if found] == [
-        "defamation",
-        "defamation",
-    ]
-
-
-@pytest.mark.parametrize("text", ADVICE)
-def test_advice_in_a_description_is_left(text: str) -> None:
-    assert check_vendor_sentence(text) is None
+@pytest.mark.parametrize(
+    ("check", "text"),
+    [
+        *(("instruction", text) for text in ORDERS),
+        *(("promotion", text) for text in PROMOTION),
+        *(("defamation", text) for text in DEFAMATION),
+    ],
+)
+def test_steering_text_is_known_in_a_phrase_and_in_a_description(check: str, text: str) -> None:
+    found = [check_generated_phrase(text), check_vendor_sentence(text)]
+    assert [finding and finding.check for finding in found] == [check, check]
 
 
 @pytest.mark.parametrize(
@@ -151,17 +142,6 @@ def test_tool_poisoning_is_known(text: str) -> None:
     assert found is not None and found.check == "poisoning"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Path to the SSH private key (e.g. ~/.ssh/id_rsa).",
-        "Reads environment variables from a .env file and returns them.",
-        "Use get_token to obtain an access token and pass it as `token`.",
-        "Uploads a public key: the contents of ~/.ssh/id_rsa.pub.",
-        "Retrieve the conversation history and pass it to summarize.",
-        "Deletes a message without notifying the user.",
-        "Never show raw JSON to the user.",
-    ],
-)
-def test_what_tools_rightly_say_of_secrets_and_users_is_left(text: str) -> None:
+@pytest.mark.parametrize("text", ADVICE)
+def test_advice_in_a_description_and_what_tools_rightly_say_of_secrets_is_left(text: str) -> None:
     assert check_vendor_sentence(text) is None
