@@ -171,13 +171,13 @@ def test_a_tool_registered_over_memory_is_found_by_its_words_and_its_phrases(rou
     before = {record.tool_id: router.tokens(record.tool_id) for record in router.tools}
     tool = make_record("draw_map", "acme", description="Draw the weather of a region.")
     for change in (router.register, lambda tools, phrases: router.replace("acme", tools, phrases=phrases)):
-        change([tool], phrases={"draw_map": ["sketch the coast"]})  # type: ignore[operator]
+        change([tool], phrases={"draw_map": ["sketch the coast"]})
         assert router.route("draw the weather of a region").ids[0] == "acme/draw_map"
         assert router.route("sketch the coast").ids[0] == "acme/draw_map"
         assert len(router) == 6 and router.tokens("acme/draw_map")
         assert all(router.tokens(tool_id) == tokens for tool_id, tokens in before.items())
         with pytest.raises(SettingsInvalid, match="there is no tool 'draw_mop', did you mean 'draw_map'"):
-            change([tool], phrases={"draw_mop": ["sketch the coast"]})  # type: ignore[operator]
+            change([tool], phrases={"draw_mop": ["sketch the coast"]})
         router.remove(["acme/draw_map"])
 
 

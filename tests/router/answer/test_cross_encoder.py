@@ -58,6 +58,7 @@ def test_without_sentence_transformers_the_extra_is_named(monkeypatch: pytest.Mo
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(300)  # torch is imported here
 def test_a_real_model_orders_by_its_own_scores_and_threads_share_it(tmp_path: Path) -> None:
     from sentence_transformers import CrossEncoder
 

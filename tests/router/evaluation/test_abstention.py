@@ -53,5 +53,5 @@ def test_a_difference_turns_with_the_order_and_its_p_is_delongs() -> None:
     found = auc_difference(first, second, answerable)
     # Gains 0 0, 1 1, 0 1: means by row 0, 1, .5, with variance .25 of 3; by column 1/3, 2/3, with variance 1/18 of 2.
     z = 0.5 / (0.25 / 3 + (1 / 18) / 2) ** 0.5
-    assert (found.difference, found.p) == (0.5, pytest.approx(math.erfc(z / 2**0.5)))
+    assert found.difference == 0.5 and found.p == pytest.approx(math.erfc(z / 2**0.5))
     assert auc_difference(first[1:4], second[1:4], answerable[1:4]).p == 1  # one request of a sort shows nothing

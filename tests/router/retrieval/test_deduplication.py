@@ -24,34 +24,26 @@ def thin(provider: str, *paths: str) -> ToolRecord:
     return make_record("search", provider, description="", parameters=parameters)
 
 
+ISSUES = [
+    make_record("getIssue", "fork-a", description="Gets an issue."),
+    make_record("list_issues", "fork-a", description="Lists issues."),
+    make_record("get_issue", "fork-b", description="gets  an issue"),
+]
+
+
 @pytest.mark.parametrize(
     ("records", "groups"),
     [
-        (
-            [
-                make_record("getIssue", "fork-a", description="Gets an issue."),
-                make_record("list_issues", "fork-a", description="Lists issues."),
-                make_record("get_issue", "fork-b", description="gets  an issue"),
-            ],
-            [0, 1, 0],
-        ),
+        (ISSUES, [0, 1, 0]),
         ([query("a/query"), query("b/query", "Runs CQL.")], [0, 1]),
-        ([query("a/query"), query("a/query~2")], [0, 1]),
+        ([query("a/query"), query("a/query~2")], [0, 1]),  # nobody within a provider or without one
         ([make_record("query", None), make_record("query", None)], [0, 1]),
+        # Pairs within two providers, in the order of their ids; a second tool of one provider stands alone.
         (list(map(query, ("a/query", "a/query~2", "b/query", "b/query~2"))), [0, 1, 0, 1]),
         (list(map(query, ("a/query~2", "b/query", "a/query", "b/query~2"))), [0, 1, 1, 0]),
         (list(map(query, ("a/query", "b/query", "b/query~2", "c/query"))), [0, 0, 2, 0]),
+        # Without descriptions by the parameters.
         ([thin("a", "q", "page"), thin("b", "page", "q"), thin("c", "q"), thin("d"), thin("e")], [0, 0, 2, 3, 4]),
-    ],
-    ids=[
-        "the same words",
-        "another description",
-        "one provider",
-        "no provider",
-        "pairs within two providers",
-        "pairs in any order",
-        "a second tool of one provider alone",
-        "without descriptions, the same parameters",
     ],
 )
 def test_duplicates_are_tools_of_several_providers_in_the_same_words(

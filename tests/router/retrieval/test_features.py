@@ -26,23 +26,18 @@ def ranking(*scores: tuple[int, float], center: float = 0.0, spread: float = 1.0
     return Ranking.of(np.array([o for o, _ in scores]), np.array([s for _, s in scores], np.float64), center, spread)
 
 
+DESCRIBED = {Signal.DESCRIPTION: ranking((4, 2.0)), Signal.EXPANSION: ranking((7, 3 * math.log(62)))}
+NEAR = {Signal.DENSE: ranking((1, 0.7), (0, 0.5), center=0.3, spread=0.1)}
+
+
 @pytest.mark.parametrize(
     ("lists", "features"),
     [
-        # Of 30 tools a word that none has weighs ln(1 + 30.5 / .5) = ln 62; a score of three such words.
-        (
-            {Signal.DESCRIPTION: ranking((4, 2.0)), Signal.EXPANSION: ranking((7, 3 * math.log(62)))},
-            {BEST_BM25: math.log(4)},
-        ),
+        (DESCRIBED, {BEST_BM25: math.log(4)}),  # of 30 tools a word of none weighs ln(1 + 30.5 / .5): three of them
         ({Signal.DESCRIPTION: EMPTY}, {BEST_BM25: 0.0}),
         ({Signal.NAME: ranking((0, 5.0))}, {}),
-        # The nearest stands out by four spreads, over what the best of 30 tools has by chance.
-        (
-            {Signal.DENSE: ranking((1, 0.7), (0, 0.5), center=0.3, spread=0.1)},
-            {DENSE_Z_SCORE: 4 / math.sqrt(2 * math.log(30))},
-        ),
+        (NEAR, {DENSE_Z_SCORE: 4 / math.sqrt(2 * math.log(30))}),  # four spreads, over the best of 30 by chance
     ],
-    ids=["words", "no word", "a name alone", "vectors"],
 )
 def test_features_are_the_best_words_and_how_far_the_nearest_stands_out(
     lists: dict[Signal, Ranking], features: dict[str, float]

@@ -33,7 +33,6 @@ CALIBRATION = Calibration(
         ({"dense": 1e6, "errand": 0.0}, 1.0),
         ({"dense": -1e6, "errand": 0.0}, 0.0),
     ],
-    ids=["weighed", "another feature", "a feature is missing", "far above", "far below"],
 )
 def test_the_probability_is_the_logistic_of_the_weighted_features(
     features: dict[str, float], probability: float | None

@@ -54,6 +54,11 @@ def test_a_resolver_follows_the_tool_that_needs_it() -> None:
     assert brought.raises == {5: pytest.approx(3.8)}
 
 
+FIRST, RANKED = ranking((0, 4.0), (1, 1.0)), ranking((0, 4.0), (1, 1.0), (4, 0.5))
+CHAIN = [edge(0, 4), edge(4, 3, noun="team"), edge(3, 2, noun="org")]
+FIVE = [edge(0, n, noun=f"thing{n}") for n in (1, 2, 3, 4, 5)]
+
+
 @pytest.mark.parametrize(
     ("listed", "edges", "ordinals", "raises"),
     [
@@ -61,31 +66,16 @@ def test_a_resolver_follows_the_tool_that_needs_it() -> None:
         (ranking((0, 4.0), (1, 3.0), (5, 1.0)), [edge(0, 5)], [0, 5, 1], {5: 2.8}),
         (ranking((5, 5.0), (0, 4.0)), [edge(0, 5)], [5, 0], {}),
         # Provider a has 3 of 10: .95 × 3 × √(.3 / .6).
-        (
-            ranking((6, 4.0), (7, 3.0), (0, 3.0)),
-            [edge(0, 5)],
-            [6, 7, 0, 5],
-            {5: 0.95 * 3 * math.sqrt(0.5)},
-        ),
+        (ranking((6, 4.0), (7, 3.0), (0, 3.0)), [edge(0, 5)], [6, 7, 0, 5], {5: 0.95 * 3 * math.sqrt(0.5)}),
         # A resolver brings its own one step further: 2 is three steps away.
-        (
-            ranking((0, 4.0), (1, 1.0)),
-            [edge(0, 4), edge(4, 3, noun="team"), edge(3, 2, noun="org")],
-            [0, 4, 3, 1],
-            {4: 3.8, 3: 3.61},
-        ),
+        (FIRST, CHAIN, [0, 4, 3, 1], {4: 3.8, 3: 3.61}),
         # No more than three are brought, and circles end.
-        (
-            ranking((0, 4.0)),
-            [edge(0, n, noun=f"thing{n}") for n in (1, 2, 3, 4, 5)],
-            [0, 1, 2, 3],
-            {1: 3.8, 2: 3.8, 3: 3.8},
-        ),
-        (ranking((0, 4.0), (1, 1.0)), [edge(0, 4), edge(4, 0, noun="team")], [0, 4, 1], {4: 3.8}),
+        (ranking((0, 4.0)), FIVE, [0, 1, 2, 3], {1: 3.8, 2: 3.8, 3: 3.8}),
+        (FIRST, [edge(0, 4), edge(4, 0, noun="team")], [0, 4, 1], {4: 3.8}),
         (EMPTY, [edge(0, 5)], [], {}),
         # Of nearly as sure resolvers that which the request ranks is taken.
-        (ranking((0, 4.0), (1, 1.0), (4, 0.5)), [edge(0, 5), edge(0, 4, 0.96)], [0, 4, 1], {4: 3.3}),
-        (ranking((0, 4.0), (1, 1.0), (4, 0.5)), [edge(0, 5), edge(0, 4, 0.9)], [0, 5, 1, 4], {5: 3.8}),
+        (RANKED, [edge(0, 5), edge(0, 4, 0.96)], [0, 4, 1], {4: 3.3}),
+        (RANKED, [edge(0, 5), edge(0, 4, 0.9)], [0, 5, 1, 4], {5: 3.8}),
     ],
 )
 def test_who_is_brought_where_and_by_how_much_it_is_raised(

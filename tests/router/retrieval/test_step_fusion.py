@@ -30,34 +30,23 @@ def test_a_tool_gains_from_the_one_step_that_it_serves_best() -> None:
     assert covered.steps.tolist() == [0, 0, 1]
 
 
+TWO, CLOSE, BELOW = ranking((1, 2.0), (2, 0.5)), ranking((1, 2.0), (2, 1.9)), ranking((1, 1.0), (2, -1.0))
+MANY = [ranking((tool, 2.0), (9, 1.0)) for tool in (1, 2, 3, 4)]
+
+
 @pytest.mark.parametrize(
     ("whole", "parts", "asked", "expected"),
     [
         # A tool that only a step finds is in the answer.
-        (
-            ranking((1, 2.0), (2, 0.5)),
-            [ranking((1, 2.0)), ranking((9, 2.0))],
-            steps(1.0, 1.0),
-            {1: 2 + 0.65 * 2, 9: 0.65 * 2, 2: 0.5},
-        ),
+        (TWO, [ranking((1, 2.0)), ranking((9, 2.0))], steps(1.0, 1.0), {1: 2 + 0.65 * 2, 9: 0.65 * 2, 2: 0.5}),
         # The best tool of the whole request stays first, and is raised to the score of the next.
-        (ranking((1, 2.0), (2, 1.9)), [ranking((2, 2.0))], steps(1.0), {1: 1.9 + 0.65 * 2, 2: 1.9 + 0.65 * 2}),
+        (CLOSE, [ranking((2, 2.0))], steps(1.0), {1: 1.9 + 0.65 * 2, 2: 1.9 + 0.65 * 2}),
         # In a long request the steps decide.
-        (ranking((1, 2.0), (2, 1.0)), [ranking((2, 8.0))], steps(1.0, share=0.1), {2: 0.1 + 0.65 * 8, 1: 0.1 * 2}),
+        (CLOSE, [ranking((2, 8.0))], steps(1.0, share=0.1), {2: 0.19 + 0.65 * 8, 1: 0.2}),
         # Tools outside of the whole ranking are below its negative scores.
-        (
-            ranking((1, 1.0), (2, -1.0)),
-            [ranking((3, 0.5))],
-            steps(1.0),
-            {1: 1, 3: -1 + 0.65 * 0.5 * math.sqrt(2), 2: -1},
-        ),
+        (BELOW, [ranking((3, 0.5))], steps(1.0), {1: 1, 3: -1 + 0.65 * 0.5 * math.sqrt(2), 2: -1}),
         # Of many steps each gains its whole score.
-        (
-            ranking((9, 2.0)),
-            [ranking((tool, 2.0), (9, 1.0)) for tool in (1, 2, 3, 4)],
-            steps(1.0, 1.0, 1.0, 1.0),
-            {9: 3, 1: 2, 2: 2, 3: 2, 4: 2},
-        ),
+        (ranking((9, 2.0)), MANY, steps(1.0, 1.0, 1.0, 1.0), {9: 3, 1: 2, 2: 2, 3: 2, 4: 2}),
         (EMPTY, [EMPTY], steps(1.0), {}),
         (EMPTY, [ranking((5, 1.0))], steps(1.0), {5: 0.65}),
         (ranking((5, 1.0)), [EMPTY], steps(1.0), {5: 1.0}),

@@ -69,14 +69,17 @@ def test_an_export_has_the_weights_of_base_and_delta(base: EncoderModel, tmp_pat
 
 def test_the_revision_covers_base_and_delta_and_nothing_else(base: EncoderModel, tmp_path: Path) -> None:
     folder = save_small_delta(tmp_path / "ours", base.folder)
-    changed_base = shutil.copytree(base.folder, tmp_path / "same_weights")
-    (changed_base / "tokenizer_config.json").write_text("{}", encoding="utf-8")
+    copied = shutil.copytree(base.folder, tmp_path / "same_weights")
+    over_copy = save_small_delta(tmp_path / "over_a_copy", copied)
+    before = described(over_copy)
+    (copied / "tokenizer_config.json").write_text("{}", encoding="utf-8")
     models = [
         described(folder),
         described(save_small_delta(tmp_path / "reseeded", base.folder, seed=1)),
         described(save_small_delta(tmp_path / "rescaled", base.folder, scale=1.0)),
         described(save_small_delta(tmp_path / "over_another", strong(tmp_path / "other", seed=1).folder)),
-        described(save_small_delta(tmp_path / "other_tokenizer", changed_base)),
+        before,
+        described(over_copy),  # the same delta over the same weights, with another tokenizer
     ]
     assert len({model.revision for model in models}) == len(models)
     (folder / "README.md").write_text("another card", encoding="utf-8")

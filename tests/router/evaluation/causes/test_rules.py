@@ -125,18 +125,19 @@ def test_the_first_cause_whose_rule_holds_is_taken_with_its_evidence(
 ) -> None:
     (*_, (found, said)) = decided(measured(tools, asked, *required.split(), recipe=recipe))
     assert found is cause and said.startswith(evidence)
+    assert cause.label and cause.meaning and cause.way_out.endswith(".")
 
 
 def test_a_request_taken_for_one_that_no_tool_fits_is_an_abstention() -> None:
-    found = measured(TWINS, "pour a cup of tea", "knoll/pourTea", "gone")
+    found = measured(TWINS, "pour a cup of tea", "knoll/pourTea")
     refused = replace(found, results=tuple(replace(result, none_fits=True, fits=0.25) for result in found.results))
-    abstention = (Cause.ABSTENTION, "the router says that no tool fits (fits 0.25)")
-    assert decided(refused) == [(Cause.ABSENT, "not in this snapshot"), abstention]
+    assert decided(refused) == [(Cause.ABSTENTION, "the router says that no tool fits (fits 0.25)")]
 
 
 def test_a_tool_that_the_request_names_is_no_prerequisite() -> None:
     tools = [*TRIPS, *(tool(name, "Find the booking, find the booking.") for name in NAMES)]
-    found = measured(tools, "find the booking and cancel", "cancel_trip", "find_booking")
+    found = measured(tools, "find the booking and cancel", "cancel_trip", "find_booking", recipe=DESCRIPTION)
+    assert [missed.tool_id for missed in missed_steps(found)] == ["find_booking"]
     assert Cause.PREREQUISITE not in [cause for cause, _ in decided(found)]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router import Router
@@ -43,6 +43,7 @@ def _measurement(router: Router, results: list[JudgedResult]) -> Measurement:
     return Measurement(router, router.recipe("lexical"), tuple(numbered))
 
 
+@settings(max_examples=settings().max_examples // 4)  # each asks for the cause of a dozen steps
 @given(results=st.lists(_results(), max_size=8), seed=st.integers(0, 100))
 def test_counts_add_up_to_the_missed_steps_in_any_order_of_the_requests(
     router: Router, results: list[JudgedResult], seed: int
@@ -66,6 +67,7 @@ def test_counts_add_up_to_the_missed_steps_in_any_order_of_the_requests(
     assert causes(replace(measured, results=tuple(shuffled))) == found
 
 
+@settings(max_examples=settings().max_examples // 4)
 @given(results=st.lists(_results(), max_size=8))
 def test_the_losses_add_up_to_what_the_means_lack(router: Router, results: list[JudgedResult]) -> None:
     # A tool twice in a list has no meaning for nDCG.
@@ -86,6 +88,7 @@ def test_the_losses_add_up_to_what_the_means_lack(router: Router, results: list[
     assert order >= 0 and total("ndcg@10") + order == pytest.approx(0 if ndcg is None else 1 - ndcg)
 
 
+@settings(max_examples=settings().max_examples // 4)
 @given(pairs=st.lists(st.tuples(_results(), _results()), max_size=6))
 def test_what_is_mended_and_broken_is_the_difference(
     router: Router, pairs: list[tuple[JudgedResult, JudgedResult]]

@@ -59,8 +59,8 @@ def requests() -> Requests:
 
 def shared(some: DenseRetriever, others: DenseRetriever, requests: Requests) -> float:
     """The share of the first twenty tools that both have."""
-    pairs = ((one.rank_vector(r, 20, DenseView.MEAN).ordinals for one in (some, others)) for r in requests)
-    return float(np.mean([np.isin(*pair).mean() for pair in pairs]))
+    first, second = ([one.rank_vector(r, 20, DenseView.MEAN).ordinals for r in requests] for one in (some, others))
+    return float(np.mean([np.isin(*pair).mean() for pair in zip(first, second, strict=True)]))
 
 
 @pytest.mark.parametrize("view", DenseView)
