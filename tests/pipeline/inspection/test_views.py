@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pipeline.inspection import Inspection
+from pipeline.inspection.template import write_template
 from router import Router
 from router.contract import FORMAT_VERSION, Manifest
 from router.snapshot.snapshot import Snapshot
@@ -48,25 +49,30 @@ def test_every_table_view_macro_and_column_has_a_comment(ask: Any, snapshot: Pat
         assert [table.name for table in inspection.tables() if not table.comment] == []
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database of no tools, with the views as the statements make them."""
+    path = tmp_path_factory.mktemp("empty") / "catalog.duckdb"
+    write_template(path)
+    return path
+
+
 @pytest.fixture
-def asked_of(snapshot: Path, tmp_path: Path) -> Iterator[Any]:
-    """Asks the views of a copy of the snapshot in which these rows of `_Row` stand in place of its own."""
-    copy = shutil.copyfile(snapshot / "catalog.duckdb", tmp_path / "catalog.duckdb")
-    with duckdb.connect(str(copy)) as connection:
+def asked_of(empty: Path, tmp_path: Path) -> Iterator[Any]:
+    """Asks the views of a database that holds these rows of `_Row` alone."""
+    with duckdb.connect(str(shutil.copyfile(empty, tmp_path / "catalog.duckdb"))) as connection:
 
         def ask(statement: str, *rows: "_Row") -> list[tuple[Any, ...]]:
-            for table in ("tools", "expansions", "phrases", "verdicts", "siblings", "failures"):
+            for table in ("tools", "expansions", "phrases", "verdicts"):
                 connection.execute(f"DELETE FROM {table}")
             for row in rows:
-                schema = '{"type":"object"}' if row.plain else '{"properties":{}}'
+                schema = "{}" if row.plain else '{"type": "object"}'
                 values = [row.tool_id, row.tool_id.rpartition("/")[0] or None, row.description, schema]
-                connection.execute(
-                    "INSERT INTO tools (tool_id, provider, description, input_schema) VALUES (?, ?, ?, ?)", values
-                )
+                into_tools = "INSERT INTO tools (tool_id, provider, description, input_schema) VALUES (?, ?, ?, ?)"
+                connection.execute(into_tools, values)
                 if row.writer:
-                    connection.execute(
-                        "INSERT INTO expansions (tool_id, generator) VALUES (?, ?)", [row.tool_id, row.writer]
-                    )
+                    into_expansions = "INSERT INTO expansions (tool_id, generator, cost_usd) VALUES (?, ?, ?)"
+                    connection.execute(into_expansions, [row.tool_id, row.writer, row.cost_usd])
                 for position, phrase in enumerate(row.phrases):
                     connection.execute("INSERT INTO phrases VALUES (?, ?, ?, 'en')", [row.tool_id, position, phrase])
                 for check in row.dropped:
@@ -87,6 +93,7 @@ class _Row:
     phrases: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     plain: bool = True
+    cost_usd: float | None = None
 
 
 def test_thin_is_a_description_of_fewer_than_six_words_in_any_script(asked_of: Any) -> None:
@@ -146,6 +153,14 @@ def test_providers_count_phrases_and_writers_and_tools_without_a_provider(asked_
     )
     said = "SELECT provider, tools, phrases_a_tool, written_by, failed FROM providers"
     assert asked_of(said, *rows) == [("pay", 2, 1.5, "file 1, nobody 1", 0), (None, 1, 1.0, "file 1", 0)]
+
+
+def test_costs_are_summed_where_they_are_known_and_are_not_nothing_where_none_is(asked_of: Any) -> None:
+    paid = [
+        _Row(f"pay/{name}", writer="openai", cost_usd=cost) for name, cost in (("a", 0.5), ("b", 0.25), ("c", None))
+    ]
+    found = asked_of("SELECT provider, tools, cost_usd, unpriced FROM costs", *paid, _Row("chat/post", writer="openai"))
+    assert found == [("pay", 3, 0.75, 1), ("chat", 1, None, 1)]
 
 
 _EIGHT = [_Row(f"a/{name}", writer="file" if name < "y" else "", phrases=(name,)) for name in "stuvwxyz"]
