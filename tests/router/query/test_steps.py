@@ -7,54 +7,40 @@ from hypothesis import strategies as st
 from router.query.intent_detection import expresses_intent, starts_with_intent
 from router.query.steps import Steps, find_steps
 
+# A bar stands where each is cut.
 SEVERAL = {
     "Pull failed payments from Stripe, file a ticket in Linear, and notify the channel in Slack": (
-        "Pull failed payments from Stripe",
-        "file a ticket in Linear",
-        "notify the channel in Slack",
+        "Pull failed payments from Stripe | file a ticket in Linear | notify the channel in Slack"
     ),
-    "merge the open pull request then tell the design team": (
-        "merge the open pull request",
-        "tell the design team",
-    ),
+    "merge the open pull request then tell the design team": "merge the open pull request | tell the design team",
     "Which flights leave for Lima tomorrow? Also, what is the weather forecast for Sunday?": (
-        "Which flights leave for Lima tomorrow?",
-        "Also, what is the weather forecast for Sunday?",
+        "Which flights leave for Lima tomorrow? | Also, what is the weather forecast for Sunday?"
     ),
     "Show the total revenue of March and how many customers left since": (
-        "Show the total revenue of March",
-        "how many customers left since",
+        "Show the total revenue of March | how many customers left since"
     ),
     "the nightly import broke -- find the failing run, restart the import job": (
-        "the nightly import broke",
-        "find the failing run",
-        "restart the import job",
+        "the nightly import broke | find the failing run | restart the import job"
     ),
     "1. list the overdue invoices\n2. draft a friendly reminder": (
-        "list the overdue invoices",
-        "draft a friendly reminder",
+        "list the overdue invoices | draft a friendly reminder"
     ),
     "Ask Dr. No for the lab report. Then archive the old case file.": (
-        "Ask Dr. No for the lab report.",
-        "Then archive the old case file.",
+        "Ask Dr. No for the lab report. | Then archive the old case file."
     ),
     "create the note 'buy milk, call Ana. Then rest' and mail the note to Bob": (
-        "create the note 'buy milk, call Ana. Then rest'",
-        "mail the note to Bob",
+        "create the note 'buy milk, call Ana. Then rest' | mail the note to Bob"
     ),
     '"Find a cheap hotel in Rome, and book a table for two people"': (
-        "Find a cheap hotel in Rome",
-        "book a table for two people",
+        "Find a cheap hotel in Rome | book a table for two people"
     ),
     "Lösche die alte Rechnung. Schick dem Kunden eine neue.": (
-        "Lösche die alte Rechnung.",
-        "Schick dem Kunden eine neue.",
+        "Lösche die alte Rechnung. | Schick dem Kunden eine neue."
     ),
-    "请删除旧的文件。然后发送邮件给王先生。": ("请删除旧的文件。", "然后发送邮件给王先生。"),
+    "请删除旧的文件。然后发送邮件给王先生。": "请删除旧的文件。 | 然后发送邮件给王先生。",
     # A piece that says too little stays with the one before.
     "find the latest sales report, copy it, and send a summary of sales to Ana": (
-        "find the latest sales report copy it",
-        "send a summary of sales to Ana",
+        "find the latest sales report copy it | send a summary of sales to Ana"
     ),
 }
 ONE = [
@@ -88,8 +74,8 @@ MAIL = (
 
 
 @pytest.mark.parametrize(("request_text", "texts"), SEVERAL.items())
-def test_a_request_is_cut_where_a_new_demand_opens(request_text: str, texts: tuple[str, ...]) -> None:
-    assert find_steps(request_text).texts == texts
+def test_a_request_is_cut_where_a_new_demand_opens(request_text: str, texts: str) -> None:
+    assert " | ".join(find_steps(request_text).texts) == texts
 
 
 @pytest.mark.parametrize("request_text", ONE)

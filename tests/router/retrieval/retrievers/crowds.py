@@ -1,5 +1,7 @@
 """A large catalog's vectors: tools in thirty crowds, with phrases near their documents."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -7,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.indexing import dense
+from router.contract import EncoderManifest, Manifest, Signal
+from router.retrieval.retrievers import DenseRetriever
 
 TOOLS, DIM = 1_500, 32
 REQUESTS = 40
+ENCODER = EncoderManifest("m", "r", "mean", "", DIM, 64, "fp32")
+BARE = Manifest("s", "c", "", "", {}, (Signal.DENSE,), ENCODER, {}, {}, {}, "", {})
 
 
 def unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -30,3 +36,10 @@ def write_crowds(folder: Path, counts: NDArray[np.int64], engine: Literal["faiss
 def some_requests() -> NDArray[np.float32]:
     """Requests in any direction."""
     return unit(np.random.default_rng(8).normal(size=(REQUESTS, DIM)))
+
+
+def opened(folder: Path, files: Iterable[str]) -> DenseRetriever:
+    """The retriever of a snapshot's folder that lists these files, opened as the router does."""
+    retriever = DenseRetriever.open(folder, replace(BARE, files=dict.fromkeys(files, "")), TOOLS)
+    assert retriever is not None
+    return retriever

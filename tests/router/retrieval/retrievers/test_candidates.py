@@ -1,7 +1,6 @@
 """Candidates first: what a large catalog's index and moments leave of the exact ranking."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import NDArray
 
 from pipeline.indexing.centroids import index_centroids
 from router import contract
-from router.contract import EncoderManifest, Manifest, Signal
 from router.distribution import install_command
 from router.errors import SnapshotInvalid
 from router.retrieval.retrievers import (
@@ -22,10 +20,9 @@ from router.retrieval.retrievers import (
     EncodedQuery,
     ToolVectors,
 )
-from tests.router.retrieval.retrievers.crowds import DIM, TOOLS, some_requests, unit, write_crowds
+from tests.router.retrieval.retrievers.crowds import DIM, TOOLS, opened, unit, write_crowds
 
-ENCODER = EncoderManifest("m", "r", "mean", "", DIM, 64, "fp32")
-BARE = Manifest("s", "c", "", "", {}, (Signal.DENSE,), ENCODER, {}, {}, {}, "", {})
+INDEX = (contract.CANDIDATES, contract.MOMENTS)
 Requests = NDArray[np.float32]
 
 
@@ -35,26 +32,9 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_crowds(tmp_path_factory.mktemp("dense"), np.where(np.arange(TOOLS) % 10, 4, 0))
 
 
-def opened(folder: Path, *files: str) -> DenseRetriever:
-    """The retriever of a snapshot's folder, opened as the router does."""
-    retriever = DenseRetriever.open(folder, replace(BARE, files=dict.fromkeys(files, "")), TOOLS)
-    assert retriever is not None
-    return retriever
-
-
 @pytest.fixture(scope="module")
 def retriever(catalog: Path) -> DenseRetriever:
-    return opened(catalog, contract.CANDIDATES, contract.MOMENTS)
-
-
-@pytest.fixture(scope="module")
-def exact(catalog: Path) -> DenseRetriever:
-    return DenseRetriever(ToolVectors.open(catalog))
-
-
-@pytest.fixture(scope="module")
-def requests() -> Requests:
-    return some_requests()
+    return opened(catalog, INDEX)
 
 
 def shared(some: DenseRetriever, others: DenseRetriever, requests: Requests) -> float:
@@ -105,7 +85,7 @@ def test_in_a_very_large_catalog_the_codes_lie_in_cells(
     write_crowds(tmp_path, np.full(TOOLS, 3))
     index = CandidateIndex.open(tmp_path / contract.CANDIDATES, TOOLS, DIM)
     assert type(index._index).__name__ == "IndexIVFPQFastScan"
-    celled = opened(tmp_path, contract.CANDIDATES, contract.MOMENTS)
+    celled = opened(tmp_path, INDEX)
     assert shared(DenseRetriever(ToolVectors.open(tmp_path)), celled, requests) >= 0.9
 
 
@@ -115,7 +95,7 @@ def no_faiss(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
 
 
-@pytest.mark.parametrize("files", [(contract.CANDIDATES, contract.MOMENTS), ()], ids=["indexed", "not indexed"])
+@pytest.mark.parametrize("files", [INDEX, ()], ids=["indexed", "not indexed"])
 @pytest.mark.parametrize("most", [50_000, 100], ids=["copied", "in blocks"])
 def test_without_faiss_the_router_scores_every_vector_those_added_too(
     catalog: Path,
@@ -128,7 +108,7 @@ def test_without_faiss_the_router_scores_every_vector_those_added_too(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr("router.retrieval.retrievers.dense.MOST_COPIED", most)
-    without = opened(catalog, *files)
+    without = opened(catalog, files)
     for request in requests[:5]:
         expected, ranking = (one.rank_vector(request, 20, DenseView.MEAN) for one in (exact, without))
         assert ranking.scores == pytest.approx(expected.scores, abs=2e-6)

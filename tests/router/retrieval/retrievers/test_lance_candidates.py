@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,18 +15,15 @@ import pytest
 from numpy.typing import NDArray
 
 from router import contract
-from router.contract import EncoderManifest, Manifest, Signal
 from router.distribution import install_command
 from router.errors import SnapshotInvalid
 from router.retrieval.retrievers import Admitted, DenseRetriever, DenseView, LanceCandidates, ToolVectors
 from router.retrieval.retrievers.held_files import HeldFiles
-from tests.router.retrieval.retrievers.crowds import DIM, TOOLS, some_requests, write_crowds
+from tests.router.retrieval.retrievers.crowds import DIM, TOOLS, opened, write_crowds
 
 pytest.importorskip("lancedb")
 
 CHILD_S = 60
-ENCODER = EncoderManifest("m", "r", "mean", "", DIM, 64, "fp32")
-BARE = Manifest("s", "c", "", "", {}, (Signal.DENSE,), ENCODER, {}, {}, {}, "", {})
 Requests = NDArray[np.float32]
 
 
@@ -41,13 +37,6 @@ def files_of(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
-def opened(folder: Path) -> DenseRetriever:
-    """The retriever of a folder, opened as the router does."""
-    retriever = DenseRetriever.open(folder, replace(BARE, files=dict.fromkeys(files_of(folder), "")), TOOLS)
-    assert retriever is not None
-    return retriever
-
-
 def candidates(folder: Path, tools: int = TOOLS, dim: int = DIM) -> LanceCandidates:
     names = [name for name in files_of(folder) if name.startswith(contract.CANDIDATE_TABLE)]
     return LanceCandidates.open(folder, names, tools, dim)
@@ -55,17 +44,7 @@ def candidates(folder: Path, tools: int = TOOLS, dim: int = DIM) -> LanceCandida
 
 @pytest.fixture(scope="module")
 def retriever(catalog: Path) -> DenseRetriever:
-    return opened(catalog)
-
-
-@pytest.fixture(scope="module")
-def exact(catalog: Path) -> DenseRetriever:
-    return DenseRetriever(ToolVectors.open(catalog))
-
-
-@pytest.fixture(scope="module")
-def requests() -> Requests:
-    return some_requests()[:20]
+    return opened(catalog, files_of(catalog))
 
 
 @pytest.mark.parametrize("share", [None, 0.5, 0.1, 0.01, 0.001], ids=["no filter", "half", "a tenth", "1 %", ".1 %"])
@@ -106,7 +85,7 @@ def in_child(call: Callable[[], bool]) -> int:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_child_and_many_threads_search_as_one_and_leave_the_files(catalog: Path, requests: Requests) -> None:
-    own = opened(catalog)
+    own = opened(catalog, files_of(catalog))
 
     def ask(request: Requests) -> list[int]:
         return list(map(int, own.rank_vector(request, 20, DenseView.MEAN).ordinals))
@@ -140,7 +119,7 @@ def test_a_table_of_other_vectors_and_one_without_lancedb_are_refused(
         candidates(catalog, dim=64)
     monkeypatch.setitem(sys.modules, "lancedb", None)
     with pytest.raises(SnapshotInvalid) as raised:
-        opened(catalog)
+        opened(catalog, files_of(catalog))
     assert str(raised.value).endswith(f"not installed: {install_command('lancedb')}")
 
 
