@@ -12,10 +12,10 @@ from starlette.testclient import TestClient
 
 from router import Router
 from router.answer.executor import THREADS
-from tests.router.serving.conftest import TOKEN, Ask
+from tests.router.serving.conftest import TOKEN, Ask, bearer
 from tests.support.factories import TOOLS
 
-HEADERS = {"Authorization": f"Bearer {TOKEN}"}
+HEADERS = bearer(TOKEN)
 LATE = {
     "name": "brew_coffee",
     "description": "Brews a cup of coffee.",

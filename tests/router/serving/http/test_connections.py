@@ -194,15 +194,17 @@ def test_what_a_proxy_may_read_otherwise_is_refused_and_the_connection_ends(case
 
 def test_requests_within_the_bounds_are_answered(port: int) -> None:
     close = b"Connection: close\r\n"
-    assert status(port, POST + close + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}") == 200
-    assert status(port, POST + close + b"Transfer-Encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\n\r\n") == 200
-    assert status(port, POST + close + b"Content-Length: 4096\r\n\r\n" + b"\n" * 4_096) == 200
+    for request in (
+        post(close + b"Content-Length: 2\r\nContent-Length: 2", b"{}"),
+        post(close + CHUNKED, b"2;a=b\r\n{}\r\n0\r\n\r\n"),
+        post(close + b"Content-Length: 4096", b"\n" * 4_096),
+    ):
+        assert status(port, request) == 200
 
 
 def test_headers_may_come_byte_by_byte(port: int) -> None:
     with connected(port) as client:
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for byte in POST + b"Content-Length: 3\r\n\r\n{\n}":
+        for byte in post(b"Content-Length: 3", b"{\n}"):
             client.sendall(bytes((byte,)))
         read_until(client, b"\r\n\r\n3")
 
@@ -214,13 +216,13 @@ def test_a_client_that_does_not_read_its_answer_is_left(port: int) -> None:
 
 
 def test_unfinished_requests_keep_no_probe_out(connections: ExitStack, port: int) -> None:
-    for _ in range(100):
+    for _ in range(BOUNDS.max_connections + 5):
         connections.enter_context(connected(port, b"GET /healthz HTTP/1.1\r\nX: "))
-    assert status(port, HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")) == 200
+    assert status(port, get(HOST + b"\r\nConnection: close")) == 200
 
 
 def test_a_client_whose_connections_are_all_being_answered_gets_no_more(connections: ExitStack, port: int) -> None:
-    hold = POST.replace(b"POST /", b"POST /hold") + b"Content-Length: 0\r\n\r\n"
+    hold = post(b"Content-Length: 0").replace(b"POST /", b"POST /hold")
     for _ in range(BOUNDS.max_connections_per_client):
         read_until(connections.enter_context(connected(port, hold)), b"\r\n\r\n")
     refused = connections.enter_context(connected(port))

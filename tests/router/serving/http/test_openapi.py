@@ -6,38 +6,30 @@ import pytest
 from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
-from tests.router.serving.conftest import Ask
+from tests.router.serving.conftest import TOKEN, Ask, bearer
 
 REQUEST = "give the customer their money back, then tell the team in slack"
+MESSAGES = [{"role": "user", "content": REQUEST}]
+ROUTED: list[tuple[Any, int]] = [
+    ({"request": REQUEST}, 200),
+    ({"request": MESSAGES, "explain": True, "form": "anthropic"}, 200),
+    ({"request": REQUEST, "k": 3.0, "token_budget": 60, "detail": "signature", "strict": True}, 200),
+    ({"request": REQUEST, "selection": {"block": ["s*"], "always": ["weather/getForecast"]}}, 200),
+    ({"request": REQUEST, "form": "openai", "strict": True, "recipe": "lexical"}, 200),
+    ({"request": REQUEST, "strict": 0}, 422),
+    ({"request": REQUEST, "k": "3"}, 422),
+    ({"request": REQUEST, "k": True}, 422),
+    ([], 422),
+]
 ASKED: list[tuple[str, str, Any, int]] = [
-    ("post", "/v1/route", {"request": REQUEST}, 200),
-    (
-        "post",
-        "/v1/route",
-        {"request": [{"role": "user", "content": REQUEST}], "explain": True, "form": "anthropic"},
-        200,
-    ),
-    (
-        "post",
-        "/v1/route",
-        {"request": REQUEST, "k": 3.0, "token_budget": 60, "detail": "signature", "strict": True},
-        200,
-    ),
-    ("post", "/v1/route", {"request": REQUEST, "selection": {"block": ["s*"], "always": ["weather/getForecast"]}}, 200),
-    ("post", "/v1/route", {"request": REQUEST, "form": "openai", "strict": True, "recipe": "lexical"}, 200),
-    ("post", "/v1/route", {"request": REQUEST, "strict": 0}, 422),
-    ("post", "/v1/route", {"request": REQUEST, "k": "3"}, 422),
-    ("post", "/v1/route", {"request": REQUEST, "k": True}, 422),
-    ("post", "/v1/route", [], 422),
+    *(("post", "/v1/route", body, status) for body, status in ROUTED),
     ("post", "/v1/route-many", {"requests": [REQUEST, "rain"], "explain": True, "form": "mcp"}, 200),
     ("post", "/v1/route-many", {"requests": []}, 422),
     ("get", "/v1/tools?limit=2", None, 200),
     ("get", "/v1/tools?limit=501", None, 422),
     ("get", "/v1/tools/{tool_id}", "stripe/create_refund", 200),
     ("get", "/v1/tools/{tool_id}", "nobody", 404),
-    ("get", "/v1/snapshot", None, 200),
-    ("get", "/healthz", None, 200),
-    ("get", "/readyz", None, 200),
+    *(("get", path, None, 200) for path in ("/v1/snapshot", "/healthz", "/readyz")),
 ]
 
 
@@ -69,12 +61,8 @@ def test_every_path_is_tried_and_says_how_it_can_fail(document: dict[str, Any]) 
 
 
 def test_the_document_names_the_token_where_there_is_one(client_of: Ask, document: dict[str, Any]) -> None:
-    token = "0123456789abcdef-token"
-    client = client_of(token=token)
-    guarded = client.get("/openapi.json", headers={"Authorization": f"Bearer {token}"}).json()
+    guarded = client_of(token=TOKEN).get("/openapi.json", headers=bearer(TOKEN)).json()
     assert guarded["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
-    open_to_all = {
-        path for path, operations in guarded["paths"].items() if "security" not in next(iter(operations.values()))
-    }
-    assert open_to_all == {"/healthz", "/readyz"}
+    first = {path: next(iter(operations.values())) for path, operations in guarded["paths"].items()}
+    assert {path for path, operation in first.items() if "security" not in operation} == {"/healthz", "/readyz"}
     assert "securitySchemes" not in document["components"]

@@ -37,14 +37,14 @@ class Desk:
     name: str = "Ada"
     thinks_s: float = 0.0
     progress: list[tuple[float, float | None, str | None]] = field(default_factory=list)
-    questions: list[types.ElicitRequestParams] = field(default_factory=list)
-    sampled: list[types.CreateMessageRequestParams] = field(default_factory=list)
+    questions: list[Any] = field(default_factory=list)
+    sampled: list[Any] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     logs: list[types.LoggingMessageNotificationParams] = field(default_factory=list)
     _client: Client | None = None
 
     @property
-    def client(self) -> Client:
+    def client(self) -> Any:
         assert self._client is not None
         return self._client
 
@@ -73,7 +73,8 @@ class Desk:
             self.progress.append((progress, total, message))
 
         given = {"tool_id": tool_id, "arguments": arguments}
-        return await self.client.call_tool("call_tool", given, progress_callback=on_progress)
+        result: types.CallToolResult = await self.client.call_tool("call_tool", given, progress_callback=on_progress)
+        return result
 
     async def json(self, tool_id: str, **arguments: Any) -> Any:
         return json.loads(await self.text(tool_id, **arguments))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.server.mcpserver import MCPServer
 from mcp.server.stdio import stdio_server
 
@@ -24,7 +25,7 @@ from tests.router.serving.mcp.weather import weather_server
 
 HERE = Path(__file__).parent
 Program = Callable[["MemoryProcess", tuple[str, ...], Mapping[str, str]], Awaitable[None]]
-_real_start, _real_end = transports._start, transports.terminate_posix_process_tree
+_real_start, _real_end = transports._start, terminate_posix_process_tree
 _pids = count(1)
 
 
@@ -84,7 +85,7 @@ class MemoryProcess:
 
 async def plain_program(process: MemoryProcess, arguments: tuple[str, ...], environment: Mapping[str, str]) -> None:
     """Run the plain server."""
-    server = Plain(*arguments, environment=environment, pid=process.pid)
+    server = Plain("".join(arguments), environment, process.pid)
     try:
         async for line in process.lines():
             for written in lines(server.hear(json.loads(line))):

@@ -79,7 +79,8 @@ async def test_endless_and_huge_lists_are_left_out_and_so_are_hidden_names(
 
 async def test_long_lists_come_in_pages(desk_router: Router) -> None:
     async with at_desk(server(desk_router, [asking(max_tools=450)], resources=True)) as desk:
-        sizes, cursor = [], None
+        sizes: list[int] = []
+        cursor = None
         while not sizes or cursor is not None:
             page = await desk.client.list_resources(cursor=cursor)
             sizes.append(len(page.resources))

@@ -24,8 +24,9 @@ async def test_the_list_has_three_tools_with_schemas_and_hints(weather_router: R
     async with Client(server(weather_router)) as client:
         tools, instructions = (await client.list_tools()).tools, client.instructions
     assert [tool.name for tool in tools] == ["find_tools", "describe_tool", "call_tool"]
-    assert [tool.annotations.read_only_hint for tool in tools] == [True, True, False]
-    assert [tool.annotations.open_world_hint for tool in tools] == [False, False, True]
+    hints: list[Any] = [tool.annotations for tool in tools]
+    assert [hint.read_only_hint for hint in hints] == [True, True, False]
+    assert [hint.open_world_hint for hint in hints] == [False, False, True]
     assert [tool.input_schema["required"] for tool in tools] == [["request"], ["tool_id"], ["tool_id"]]
     assert [tool.output_schema is None for tool in tools] == [False, False, True]
     assert all(tool.name in (instructions or "") for tool in tools)

@@ -35,7 +35,7 @@ def hostile(client_of: Ask, hostile_folder: Path) -> TestClient:
     return client_of(Router.open(hostile_folder), hostile_folder, inspect_tool)
 
 
-def text(client: TestClient, path: str, status: int = 200, **query: str) -> str:
+def text(client: TestClient, path: str, status: int = 200, **query: Any) -> str:
     response = client.get(path, params=query)
     assert response.status_code == status, response.text
     assert response.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -113,12 +113,13 @@ def test_a_tool_that_there_is_not_is_not_found(pages: TestClient) -> None:
 
 
 def test_tools_are_found_by_every_word_of_name_and_description_and_by_provider(pages: TestClient) -> None:
-    for query, count in (
+    queries: list[tuple[dict[str, Any], int]] = [
         ({"q": "CREATE"}, 3),
         ({"q": "create", "provider": "Stripe"}, 1),
         ({"q": "PART refunds"}, 1),
         ({"q": "part unheard-of"}, 0),
-    ):
+    ]
+    for query, count in queries:
         assert text(pages, "/tools", **query).count('class="tool"') == count, query
     assert "No tool matches." in text(pages, "/tools", q="unheard of")
     for path in ("/", "/tools"):
