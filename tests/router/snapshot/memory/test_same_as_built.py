@@ -98,7 +98,7 @@ DOCUMENTS = st.lists(
 )
 
 
-@settings(max_examples=settings().max_examples // 3)  # each writes three indexes
+@settings(max_examples=max(8, settings().max_examples // 20))  # each writes three indexes
 @given(documents=DOCUMENTS, request=WORDS)
 def test_an_index_in_memory_ranks_as_one_on_disk(
     tmp_path_factory: pytest.TempPathFactory, documents: list[FieldDocuments], request: list[str]

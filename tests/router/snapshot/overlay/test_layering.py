@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -228,6 +228,7 @@ SCHEMAS = st.recursive(
 )
 
 
+@settings(max_examples=max(25, settings().max_examples // 4))
 @given(TEXTS, TEXTS, SCHEMAS)
 @example("\x00", "\ud800", {"properties": {"\udfff": {"$ref": "#/properties/\udfff"}}})
 @example("a" * 300_000, "b " * 300_000, {"properties": {"c" * 300_000: {"enum": ["d" * 9_000] * 30}}})

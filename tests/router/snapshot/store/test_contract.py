@@ -1,7 +1,6 @@
 """What every store promises to routers, builds and operators, whatever it is made of."""
 
 import logging
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,15 +80,6 @@ def test_a_router_follows_publications_and_a_rollback(store: DecisionStore) -> N
     assert router.reload() is True and router.route("refund").snapshot == "b"
     assert store.rollback() == "a"
     assert router.reload() is True and router.route("refund").snapshot == "a"
-
-
-def test_a_watching_router_reloads_by_itself(empty: DecisionStore, store: DecisionStore) -> None:
-    with Router.open(store, watch=0.01) as router:
-        store.publish("b")
-        end = time.monotonic() + 20
-        while router.manifest.snapshot == "a" and time.monotonic() < end:
-            time.sleep(0.005)
-        assert router.route("refund").snapshot == "b"
 
 
 def test_a_damaged_snapshot_is_refused_and_what_served_serves_on(store: DecisionStore) -> None:
