@@ -14,28 +14,22 @@ def room(tools: int = 4, tokens: int | None = None) -> ToolCapacity:
     return ToolCapacity(tools, tokens, COSTS)
 
 
-def test_what_is_new_comes_behind_what_is_held() -> None:
-    assert place_tools("ab", "cb", "", room()) == Placement(("a", "b", "c"), ("c",))
-
-
-def test_nothing_goes_while_all_fits_however_useless() -> None:
-    assert place_tools("abc", "d", "", room()).evicted == ()
-
-
-def test_over_capacity_all_that_is_useless_goes_at_once() -> None:
-    assert place_tools("abcd", "e", "c", room()) == Placement(("c", "e"), ("e",), ("a", "b", "d"))
-
-
-def test_where_all_is_useful_the_least_useful_goes() -> None:
-    assert place_tools("abcd", "e", "dbca", room()) == Placement(("b", "c", "d", "e"), ("e",), ("a",))
-
-
-def test_a_wanted_tool_never_goes_be_it_the_least_useful() -> None:
-    assert place_tools("abcd", "ea", "dbca", room()) == Placement(("a", "b", "d", "e"), ("e",), ("c",))
-
-
-def test_tokens_bound_it_as_the_count_does() -> None:
-    assert place_tools("abc", "d", "c", room(tokens=70)) == Placement(("c", "d"), ("d",), ("a", "b"))
+@pytest.mark.parametrize(
+    ("held", "wanted", "useful", "bounds", "placed"),
+    [
+        ("ab", "cb", "", room(), Placement(("a", "b", "c"), ("c",))),
+        ("abc", "d", "", room(), Placement(("a", "b", "c", "d"), ("d",))),  # nothing goes while all fits
+        ("abcd", "e", "c", room(), Placement(("c", "e"), ("e",), ("a", "b", "d"))),
+        ("abcd", "e", "dbca", room(), Placement(("b", "c", "d", "e"), ("e",), ("a",))),
+        ("abcd", "ea", "dbca", room(), Placement(("a", "b", "d", "e"), ("e",), ("c",))),  # a wanted tool never goes
+        ("abc", "d", "c", room(tokens=70), Placement(("c", "d"), ("d",), ("a", "b"))),
+    ],
+    ids=["new ones behind", "room", "useless", "least useful", "wanted", "tokens"],
+)
+def test_over_capacity_all_that_is_useless_goes_at_once_then_the_least_useful(
+    held: str, wanted: str, useful: str, bounds: ToolCapacity, placed: Placement
+) -> None:
+    assert place_tools(held, wanted, useful, bounds) == placed
 
 
 def test_the_best_are_the_first_that_fit_and_one_too_large_is_passed_over() -> None:

@@ -1,5 +1,6 @@
 """The forms held against the real packages of those who take them."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -34,15 +35,14 @@ RECORDS = [
 ]
 
 
-@pytest.mark.parametrize("detail", Detail)
-@pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(
     ("form", "kind"), [("openai", ChatCompletionFunctionToolParam), ("responses", FunctionToolParam)]
 )
-def test_openais_types_take_the_tools(form: str, kind: Any, strict: bool, detail: Detail) -> None:
+def test_openais_types_take_the_tools(form: str, kind: Any) -> None:
     taken = TypeAdapter(kind)
-    for tool in render(RECORDS, form, strict=strict, detail=detail).tools:
-        assert taken.validate_python(tool) == tool
+    for strict, detail in product((False, True), Detail):
+        for tool in render(RECORDS, form, strict=strict, detail=detail).tools:
+            assert taken.validate_python(tool) == tool
 
 
 def test_a_strict_schema_of_a_model_is_that_of_openais_own_package() -> None:
@@ -70,27 +70,19 @@ def test_mcps_types_take_the_tools(detail: Detail) -> None:
         assert taken.model_dump(by_alias=True, exclude_none=True, mode="json") == tool
 
 
-def test_langchain_binds_the_tools_as_openais() -> None:
+def test_langchain_takes_the_tools_as_openais_and_makes_one_of_the_three_parts() -> None:
+    from langchain_core.tools import StructuredTool
     from langchain_core.utils.function_calling import convert_to_openai_tool
 
     chat = render(RECORDS, Form.OPENAI, strict=True).tools
     for tool, same in zip(render(RECORDS, Form.LANGCHAIN, strict=True).tools, chat, strict=True):
         assert convert_to_openai_tool(tool) == same
 
-
-def test_a_langchain_tool_is_made_of_the_three_parts() -> None:
-    from langchain_core.tools import StructuredTool
-    from langchain_core.utils.function_calling import convert_to_openai_tool
-
     called: list[dict[str, Any]] = []
     rendered = render(RECORDS, Form.LANGCHAIN)
     tool = next(tool for tool in rendered.tools if tool["name"] == "stripe__create_refund")
-    made = StructuredTool(
-        name=tool["name"],
-        description=tool["description"],
-        args_schema=tool["parameters"],
-        func=lambda **arguments: called.append(arguments),
-    )
+    parts = {"name": tool["name"], "description": tool["description"], "args_schema": tool["parameters"]}
+    made = StructuredTool(**parts, func=lambda **arguments: called.append(arguments))
     assert convert_to_openai_tool(made)["function"] == tool
     made.invoke({"charge": "ch_1"})
     assert called == [{"charge": "ch_1"}]

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from router.provider_formats import signature
 from router.provider_formats.compact import first_sentence, short_schema
@@ -16,24 +16,15 @@ def refund(**properties: Any) -> Any:
     return make_record("refund", description="Give money back. In full, or in part.", input_schema=schema)
 
 
-def test_a_signature_is_one_line_with_what_is_required_first() -> None:
-    record = refund(amount={"type": "integer"}, charge={"type": "string"})
-    assert signature(record) == "refund(charge: string, amount?: integer) — Give money back."
-
-
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
         ({"enum": ["a", "b", 3, None]}, '"a"|"b"|3|null'),
         ({"enum": list("abcdefghij")}, '"a"|"b"|"c"|"d"|"e"|"f"|"g"|"h"|…'),
-        ({"const": "a"}, '"a"'),
         ({"type": ["string", "null"]}, "string|null"),
-        ({"type": "array", "items": {"type": "string"}}, "string[]"),
         ({"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}, "(string|integer)[]"),
         ({"type": "array"}, "any[]"),
-        ({"type": "array", "items": False}, "any[]"),
         ({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}, "{a: string}"),
-        ({"type": "object", "properties": {"a": {"type": "string"}}}, "{a?: string}"),
         ({"type": "object"}, "object"),
         ({"$ref": "#/properties/charge"}, "string"),
         ({}, "any"),
@@ -49,13 +40,10 @@ def test_a_signature_of_many_parameters_leaves_out_none_that_is_required_first()
     assert said.startswith("refund(charge: string, p0?: string") and said.count(": string") == 24 and ", …)" in said
 
 
-def test_a_schema_that_refers_to_itself_has_a_signature_that_ends() -> None:
+def test_a_schema_that_refers_to_itself_has_a_signature_that_ends_and_no_name_breaks_the_line() -> None:
     branches = [{"$ref": "#"}] * 40
     node = {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"anyOf": branches}}, "anyOf": branches}
     assert len(signature(make_record(input_schema=node))) < 4_000
-
-
-def test_neither_name_nor_description_breaks_the_line() -> None:
     record = make_record("a\nb", description="One\nline.", input_schema={"properties": {"x\ny": {"type": "string"}}})
     assert signature(record) == "a b(x y?: string) — One"
 
@@ -104,7 +92,6 @@ def test_a_short_schema_keeps_what_a_call_needs() -> None:
     }
 
 
-@settings(max_examples=60)
 @given(HOSTILE)
 def test_whatever_a_vendor_wrote_can_be_said_in_less(schema: Any) -> None:
     short = short_schema(rooted(schema))

@@ -37,11 +37,8 @@ def test_a_name_that_is_taken_by_a_namespace_or_a_function_is_not_given_again() 
     assert grouped([make_record("refund")], "stripe", "stripe_2").tools[0]["name"] == "stripe_3"
     named_alike = make_record("stripe", provider=None)
     assert [tool["name"] for tool in grouped([make_record("refund"), named_alike]).tools] == ["stripe_2", "stripe"]
-
-
-def test_a_long_name_that_is_taken_keeps_within_the_provider_s_length() -> None:
     (namespace,) = grouped([make_record("refund", provider="p" * 64)], "p" * 64).tools
-    assert namespace["name"] == "p" * 62 + "_2"
+    assert namespace["name"] == "p" * 62 + "_2"  # within the provider's length
 
 
 def test_what_a_model_reads_of_a_provider_is_a_legal_name_and_no_sentence() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -40,7 +40,6 @@ def rooted(schema: Any) -> dict[str, Any]:
     return merge_combinations(object_root(valid_schema(schema)))
 
 
-@settings(max_examples=150)
 @given(HOSTILE)
 def test_whatever_a_vendor_wrote_gives_a_valid_schema_of_an_object(schema: Any) -> None:
     for made in (object_root(valid_schema(schema)), rooted(schema), with_plain_parameters(rooted(schema))[0]):
@@ -69,9 +68,7 @@ def test_what_is_right_stays_as_it_is() -> None:
     [
         ({}, {}),
         (None, {}),
-        ([], {}),
         ({"properties": {"city": "the city's name"}}, {"properties": {"city": {"description": "the city's name"}}}),
-        ({"properties": ["city"]}, {}),
         ({"properties": {"n": {"type": "int"}}}, {"properties": {"n": {"type": "integer"}}}),
         ({"properties": {"n": {"type": "any"}}}, {"properties": {"n": {}}}),
         ({"properties": {"n": None, "m": True}}, {"properties": {"n": {}, "m": {}}}),
@@ -101,11 +98,6 @@ def test_a_schema_of_endless_depth_ends() -> None:
     META.validate(valid_schema(schema))
 
 
-def test_a_root_that_is_no_object_leaves_the_arguments_open() -> None:
-    for schema in ({"type": "string"}, {"type": "array", "items": {}}, {}):
-        assert rooted(schema) == {"type": "object", "properties": {}}
-
-
 def test_branches_at_the_root_are_joined_and_what_all_need_is_required() -> None:
     schema = {
         "anyOf": [
@@ -128,30 +120,29 @@ def test_branches_at_the_root_are_joined_and_what_all_need_is_required() -> None
     }
 
 
-def test_of_an_all_of_at_the_root_everything_is_required() -> None:
-    branches = [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}, "required": ["b"]}]
-    assert rooted({"allOf": branches})["required"] == ["a", "b"]
+INSIDE = {"in": {"type": "object", "properties": {"a": {}}}}
+ALL = [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}, "required": ["b"]}]
 
 
-def test_a_root_reference_is_followed() -> None:
-    schema = {"$ref": "#/$defs/in", "$defs": {"in": {"type": "object", "properties": {"a": {}}}}}
-    assert rooted(schema) == {"type": "object", "properties": {"a": {}}, "$defs": schema["$defs"]}
-    assert rooted({"$ref": "#"}) == {"type": "object", "properties": {}}
+@pytest.mark.parametrize(
+    ("schema", "root"),
+    [
+        ({"allOf": ALL}, {"properties": {"a": {}, "b": {}}, "required": ["a", "b"]}),
+        ({"$ref": "#/$defs/in", "$defs": INSIDE}, {"properties": {"a": {}}, "$defs": INSIDE}),
+        ({"$ref": "#"}, {"properties": {}}),
+        # No object: the arguments stay open.
+        ({"type": "string"}, {"properties": {}}),
+        ({"type": "array", "items": {}}, {"properties": {}}),
+        ({}, {"properties": {}}),
+    ],
+)
+def test_a_root_is_an_object_of_what_its_parts_say(schema: dict[str, Any], root: dict[str, Any]) -> None:
+    assert rooted(schema) == {"type": "object", **root}
 
 
 def test_parameters_that_anthropic_refuses_are_named_anew_and_found_again() -> None:
-    root = {
-        "type": "object",
-        "properties": {"$top": {}, "_top": {}, "filter[id]": {}, "ok": {}},
-        "required": ["$top", "ok"],
-    }
-    made, old = with_plain_parameters(root)
-    new = {name: plain for plain, name in old.items()}
-    assert set(old.values()) == {"$top", "filter[id]"} and new["filter[id]"] == "filter_id_"
-    assert made["required"] == [new["$top"], "ok"] and list(made["properties"]) == [
-        new["$top"],
-        "_top",
-        "filter_id_",
-        "ok",
-    ]
-    assert new["$top"] != "_top"
+    properties: dict[str, Any] = {"$top": {}, "_top": {}, "filter[id]": {}, "ok": {}}
+    made, old = with_plain_parameters({"type": "object", "properties": properties, "required": ["$top", "ok"]})
+    top, plain, filtered, ok = made["properties"]
+    assert (plain, filtered, ok) == ("_top", "filter_id_", "ok") and top not in properties
+    assert old == {top: "$top", "filter_id_": "filter[id]"} and made["required"] == [top, "ok"]

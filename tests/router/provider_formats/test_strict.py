@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -23,12 +23,10 @@ def of(*required: str, **properties: Any) -> dict[str, Any]:
 
 def test_every_property_is_required_and_an_optional_one_may_be_null() -> None:
     made = strict_schema(of("charge", charge={"type": "string"}, amount={"type": "integer", "minimum": 1}), OPENAI)
-    assert made == {
-        "type": "object",
-        "properties": {"charge": {"type": "string"}, "amount": {"type": ["integer", "null"], "minimum": 1}},
-        "required": ["charge", "amount"],
-        "additionalProperties": False,
-    }
+    properties = {"charge": {"type": "string"}, "amount": {"type": ["integer", "null"], "minimum": 1}}
+    assert made == {**of("charge", "amount", **properties), "additionalProperties": False}
+    closed = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+    assert strict_schema({"type": "object", "properties": {}}, OPENAI) == closed
 
 
 @pytest.mark.parametrize(
@@ -40,7 +38,6 @@ def test_every_property_is_required_and_an_optional_one_may_be_null() -> None:
         ({"type": ["string", "integer"]}, {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}),
         ({"oneOf": [{"type": "string"}]}, {"anyOf": [{"type": "string"}, {"type": "null"}]}),
         ({"allOf": [{"type": "string"}], "description": "D."}, {"type": ["string", "null"], "description": "D."}),
-        ({"type": "array", "items": {"type": "string"}}, {"type": ["array", "null"], "items": {"type": "string"}}),
         (
             {"$ref": "#/$defs/a", "description": "D."},
             {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "null"}], "description": "D."},
@@ -51,17 +48,9 @@ def test_every_property_is_required_and_an_optional_one_may_be_null() -> None:
         ),
         ({"type": "string", "format": "color"}, {"type": ["string", "null"]}),
         (
-            {"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"], "description": "D."},
+            {**of("b", b={"type": "string"}), "description": "D."},
             {
-                "anyOf": [
-                    {
-                        "type": "object",
-                        "properties": {"b": {"type": "string"}},
-                        "required": ["b"],
-                        "additionalProperties": False,
-                    },
-                    {"type": "null"},
-                ],
+                "anyOf": [{**of("b", b={"type": "string"}), "additionalProperties": False}, {"type": "null"}],
                 "description": "D.",
             },
         ),
@@ -81,11 +70,6 @@ def test_anthropic_keeps_what_is_optional_and_takes_no_bounds() -> None:
     assert made["properties"] == {"a": {"type": "integer"}, "b": {"type": "array", "items": {"type": "string"}}}
 
 
-def test_a_tool_without_arguments_is_strict() -> None:
-    closed = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-    assert strict_schema({"type": "object", "properties": {}}, OPENAI) == closed
-
-
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
 
 
@@ -101,12 +85,7 @@ def test_a_recursive_schema_is_strict_at_openai_alone() -> None:
     [
         ({"a": {}}, "a accepts any value"),
         ({"a": {"type": "array", "items": {}}}, r"a\[\] accepts any value"),
-        ({"a": {"description": "x"}}, "a has no type"),
         ({"a": {"type": "object"}}, "a is an object that lists no properties"),
-        (
-            {"a": {"type": "object", "additionalProperties": {"type": "string"}}},
-            "a accepts properties that it does not list",
-        ),
         ({"a": {"type": "object", "patternProperties": {"x": {}}}}, "a accepts properties that it does not list"),
         ({"a": {"allOf": [{"type": "string"}, {"type": "string"}]}}, "a has an allOf"),
         ({"a": {"type": "object", "properties": {"b": {}}, "anyOf": [{"required": ["b"]}]}}, "a has properties beside"),
@@ -143,7 +122,6 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
         yield from parts(child)
 
 
-@settings(max_examples=60)
 @given(HOSTILE)
 def test_a_strict_schema_has_only_what_openai_takes(schema: Any) -> None:
     try:

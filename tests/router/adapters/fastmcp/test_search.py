@@ -180,6 +180,14 @@ def test_a_search_follows_tools_that_are_added_changed_disabled_and_removed(serv
     assert with_client(server, lambda client: client.call_tool("call_tool", call, raise_on_error=False)).is_error
 
 
+def test_a_tool_that_its_caller_may_not_see_takes_no_place_of_a_search() -> None:
+    server = desk()
+    server.add_transform(RouterSearch(encoder=None, max_results=1))
+    assert names(searched(server, MONEY["request"])) == ["refund_charge"]
+    server.disable(names={"refund_charge"})
+    assert names(searched(server, MONEY["request"])) == ["list_invoices"]
+
+
 def test_over_http_a_caller_finds_and_calls_what_it_may_see_alone() -> None:
     """By its token, and by what it hid from itself in its session, also when another's search has indexed the tool."""
     tokens: dict[str, dict[str, Any]] = {
