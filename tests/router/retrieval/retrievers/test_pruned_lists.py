@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.indexing.lexical import write_lexical
@@ -63,6 +63,7 @@ def ranked(seed: int, words: list[str], depth: int, admitted: Admitted | None, s
         return index(seed).rank_terms(words, depth, admitted)
 
 
+@settings(max_examples=settings().max_examples // 2)  # each is searched three times
 @given(
     st.integers(0, 3),
     requests,
