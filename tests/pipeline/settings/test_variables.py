@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.settings.variables import expand, expand_url
@@ -21,6 +21,8 @@ def test_a_text_is_put_together_of_its_parts_and_the_values(parts: list[Any], da
 
 
 @given(_VALUES)
+@example("x@evil.example/#")
+@example("://evil.example")
 def test_no_value_changes_the_host_where_it_stands_behind_it_or_as_password(value: str) -> None:
     value = value.encode("utf-8", "ignore").decode().strip() or "x"
     for written in ("https://ada:${V}@host:1/${V}?k=${V}#${V}", "https://host/${V}"):

@@ -1,84 +1,57 @@
 """The format of a file that does not say it, by its content."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from pipeline.errors import RunAborted
+from pipeline.settings.source_formats import SourceFormat
+from pipeline.sources.formats import READERS
 from pipeline.sources.formats.detect import detect
-
-WriteJson = Callable[[str, Any], Path]
-WriteLines = Callable[[str, list[Any]], Path]
 
 FUNCTION = {"name": "a", "parameters": {}}
 TOOL = {"name": "a", "inputSchema": {}}
+WRAPPED = {"type": "function", "function": FUNCTION}
+# A file that ends with .yaml has its text as it is; one of .JSONL its rows, of which a text is a line as it stands.
+CONTENTS: list[tuple[str, str, Any]] = [
+    *(("openapi", ".json", value) for value in ({"openapi": "3.1.0"}, {"swagger": "2.0", "tools": [TOOL]})),
+    *(("function", ".json", value) for value in ([FUNCTION], [WRAPPED], [{"name": "a", "input_schema": {}}], [])),
+    *(("function", ".json", value) for value in ({"tools": [FUNCTION]}, {"functions": [FUNCTION]}, FUNCTION, TOOL)),
+    *(("function", ".json", value) for value in (WRAPPED, {"name": "set of tools", "tools": [FUNCTION]})),
+    *(("mcp", ".json", value) for value in ([TOOL], [{"name": "no schema"}, TOOL], {"name": "s", "tools": [TOOL]})),
+    *(("mcp", ".json", value) for value in ({"result": {"tools": [TOOL]}}, {"result": {"tools": []}})),
+    *(("mcp", ".json", value) for value in ([{"tools": [TOOL], "nextCursor": "2"}, {"tools": []}], [{"tools": []}])),
+    ("mcp", ".json", [{"id": 1, "result": {"tools": [TOOL]}}, {"id": 2, "result": {"tools": []}}]),
+    ("openapi", ".yaml", "openapi: 3.0.0"),
+    ("function", ".yaml", "tools: [{name: a}]"),
+    ("mcp", ".yaml", "tools: [{name: a, inputSchema: {}}]"),
+    # By the first readable line.
+    *(("jsonl", ".JSONL", rows) for rows in ([FUNCTION], [{"description": "x"}], [[1]], [], ["{broken", FUNCTION])),
+    *(("function", ".JSONL", [row]) for row in ({"type": "function", "name": "a"}, {"function": FUNCTION}, TOOL)),
+    ("function", ".JSONL", ["{broken", {"function": FUNCTION}]),
+]
 
 
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [
-        ({"openapi": "3.1.0"}, "openapi"),
-        ({"swagger": "2.0", "tools": [TOOL]}, "openapi"),
-        ([FUNCTION], "function"),
-        ([{"type": "function", "function": FUNCTION}], "function"),
-        ([{"name": "a", "input_schema": {}}], "function"),
-        ({"tools": [FUNCTION]}, "function"),
-        ({"functions": [FUNCTION]}, "function"),
-        ({"name": "set of tools", "tools": [FUNCTION]}, "function"),
-        (FUNCTION, "function"),
-        ({"type": "function", "function": FUNCTION}, "function"),
-        (TOOL, "function"),
-        ([], "function"),
-        ([TOOL], "mcp"),
-        ([{"name": "no schema"}, TOOL], "mcp"),
-        ({"tools": [TOOL]}, "mcp"),
-        ({"name": "server", "tools": [TOOL]}, "mcp"),
-        ({"result": {"tools": [TOOL]}}, "mcp"),
-        ({"result": {"tools": []}}, "mcp"),
-        ([{"tools": [TOOL], "nextCursor": "2"}, {"tools": []}], "mcp"),
-        ([{"tools": []}], "mcp"),
-        ([{"id": 1, "result": {"tools": [TOOL]}}, {"id": 2, "result": {"tools": []}}], "mcp"),
-    ],
-)
-def test_a_json_files_format_is_told_by_its_content(write_json: WriteJson, value: Any, kind: str) -> None:
-    assert detect(write_json("tools.json", value)) == kind
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [("openapi: 3.0.0", "openapi"), ("tools: [{name: a}]", "function"), ("tools: [{name: a, inputSchema: {}}]", "mcp")],
-)
-def test_a_yaml_files_format_is_told_by_its_content(tmp_path: Path, text: str, kind: str) -> None:
-    path = tmp_path / "tools.yaml"
-    path.write_text(text, encoding="utf-8")
+@pytest.mark.parametrize(("kind", "suffix", "value"), CONTENTS, ids=str)
+def test_a_files_format_is_told_by_its_content(tmp_path: Path, kind: str, suffix: str, value: Any) -> None:
+    path = tmp_path / f"tools{suffix}"
+    rows = [row if isinstance(row, str) else json.dumps(row) for row in value]
+    texts = {".json": json.dumps(value), ".yaml": value, ".JSONL": "\n".join(rows)}
+    path.write_text(texts[suffix], encoding="utf-8")
     assert detect(path) == kind
 
 
-@pytest.mark.parametrize(
-    ("rows", "kind"),
-    [
-        ([FUNCTION], "jsonl"),
-        ([{"description": "x"}], "jsonl"),
-        ([[1]], "jsonl"),
-        ([], "jsonl"),
-        (["{broken", FUNCTION], "jsonl"),
-        ([{"type": "function", "name": "a"}], "function"),
-        ([{"function": FUNCTION}], "function"),
-        ([{"name": "a", "input_schema": {}}], "function"),
-        ([TOOL], "function"),
-        (["{broken", {"function": FUNCTION}], "function"),
-    ],
-)
-def test_a_jsonl_files_format_is_told_by_its_first_readable_line(
-    write_lines: WriteLines, rows: list[Any], kind: str
-) -> None:
-    assert detect(write_lines("tools.JSONL", rows)) == kind
-
-
 @pytest.mark.parametrize("value", [{}, {"a": 1}, {"tools": "x"}, {"tools": {}}, "text", 7, None, {"result": []}])
-def test_an_unknown_format_stops_the_run_with_the_known_ones(write_json: WriteJson, value: Any) -> None:
+def test_an_unknown_format_stops_the_run_with_the_known_ones(
+    write_json: Callable[[str, Any], Path], value: Any
+) -> None:
     path = write_json("notes.json", value)
     with pytest.raises(RunAborted, match=f"{path} is no known format: an OpenAPI or Swagger document, function"):
         detect(path)
+
+
+def test_every_format_of_the_settings_has_a_reader_and_no_other_has() -> None:
+    assert set(READERS) == set(get_args(SourceFormat))

@@ -14,15 +14,22 @@ from router.record import Origin
 from tests.pipeline.sources.reading import apart, tools
 
 Write = Callable[[str, list[Any]], Path]
+HUGE = "9" * 309
+
+
+def _file(folder: Path, text: str | bytes) -> Path:
+    (folder / "tools.jsonl").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder / "tools.jsonl"
 
 
 def test_every_field_of_a_line_is_read(write_lines: Write) -> None:
+    schema = {"type": "object", "properties": {"status": {"type": "string"}}}
     row = {
         "id": "stripe/list_charges",
         "name": " list_charges ",
         "provider": "stripe",
         "description": "Returns charges.",
-        "parameters": {"type": "object", "properties": {"status": {"type": "string"}}},
+        "parameters": schema,
         "examples": ["pull failed payments", {"status": "failed"}],
         "category": "payments",
         "categories": ["finance", "cards"],
@@ -34,7 +41,7 @@ def test_every_field_of_a_line_is_read(write_lines: Write) -> None:
             name="list_charges",
             origin=Origin("tools.jsonl", "line 1"),
             description="Returns charges.",
-            input_schema={"type": "object", "properties": {"status": {"type": "string"}}},
+            input_schema=schema,
             id="stripe/list_charges",
             provider="stripe",
             examples=("pull failed payments", '{"status":"failed"}'),
@@ -46,17 +53,12 @@ def test_every_field_of_a_line_is_read(write_lines: Write) -> None:
 
 
 _FIELDS = ("id", "provider", "description", "parameters", "examples", "category", "categories", "annotations")
+_EMPTY: list[dict[str, Any]] = [{"parameters": {}}, {"annotations": {}}, {"examples": []}, {"id": ""}]
 
 
-@pytest.mark.parametrize("field", _FIELDS)
-def test_null_means_the_same_as_missing(write_lines: Write, field: str) -> None:
-    path = write_lines("tools.jsonl", [{"name": "a", field: None}])
-    assert tools(jsonl.read(path)) == [RawTool("a", Origin("tools.jsonl", "line 1"))]
-
-
-@pytest.mark.parametrize("empty", [{"parameters": {}}, {"annotations": {}}, {"examples": []}, {"id": ""}])
-def test_an_empty_value_means_the_same_as_missing(write_lines: Write, empty: dict[str, Any]) -> None:
-    path = write_lines("tools.jsonl", [{"name": "a", **empty}])
+@pytest.mark.parametrize("row", [*({field: None} for field in _FIELDS), *_EMPTY])
+def test_null_and_empty_mean_the_same_as_missing(write_lines: Write, row: dict[str, Any]) -> None:
+    path = write_lines("tools.jsonl", [{"name": "a", **row}])
     assert tools(jsonl.read(path)) == [RawTool("a", Origin("tools.jsonl", "line 1"))]
 
 
@@ -65,9 +67,7 @@ def test_an_empty_value_means_the_same_as_missing(write_lines: Write, empty: dic
     [
         ('{"name": "b"', "not JSON: Expecting ',' delimiter: line 1 column 13 (char 12)"),
         ("[1]", "a tool is a JSON object, this is a list"),
-        ('"b"', "a tool is a JSON object, this is a text"),
         ("null", "a tool is a JSON object, this is null"),
-        ('{"description": "x"}', "name is missing or empty"),
         ('{"name": " "}', "name is missing or empty"),
         ('{"name": null}', "name is missing or empty"),
         ('{"name": 7}', "name is a number, not a text"),
@@ -77,20 +77,16 @@ def test_an_empty_value_means_the_same_as_missing(write_lines: Write, empty: dic
         ('{"name": "b", "parameters": "x"}', "parameters is a text, not an object"),
         ('{"name": "b", "parameters": [1]}', "parameters is a list, not an object or a list of named ones"),
         ('{"name": "b", "annotations": 1}', "annotations is a number, not an object"),
-        ('{"name": "b", "x": NaN}', "not JSON: NaN is not JSON"),
         ('{"name": "b", "x": -Infinity}', "not JSON: -Infinity is not JSON"),
         ('{"name": "b", "x": 1e999}', "not JSON: 1e999 is too large a number"),
-        pytest.param(
-            f'{{"name": "b", "x": -{"9" * 309}}}',
-            f"not JSON: -{'9' * 19}… has 309 digits: it is too large a number",
-            id="309 digits",
-        ),
+        (f'{{"name": "b", "x": -{HUGE}}}', f"not JSON: -{HUGE[:19]}… has 309 digits: it is too large a number"),
+        *(('{"name": "a\\u0000", "x": ' + "[" * depth + "]" * depth + "}", "nested") for depth in (201, 5_000)),
     ],
 )
 def test_a_wrong_line_is_rejected_with_its_place_and_the_rest_go_on(write_lines: Write, line: str, reason: str) -> None:
-    names, rejected = apart(jsonl.read(write_lines("tools.jsonl", [{"name": "a"}, line, {"name": "c"}])))
-    assert names == ["a", "c"]
-    assert rejected == [f"tools.jsonl line 2: {reason}"]
+    names, rejected = apart(jsonl.read(write_lines("tools.jsonl", [{"name": "a"}, "", line, "  ", {"name": "c"}])))
+    assert names == ["a", "c"] and len(rejected) == 1
+    assert rejected[0].startswith("tools.jsonl line 3: ") and reason in rejected[0]
 
 
 @pytest.mark.parametrize("auxiliary", [{"examples": {"to": "Ada"}}, {"category": 1}, {"title": ["A"]}])
@@ -100,70 +96,32 @@ def test_what_is_auxiliary_and_unreadable_is_left_out_and_told(write_lines: Writ
     assert set(tool.unread) == set(auxiliary)
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        '{"name": "b", "descr',
-        '{"name": "b"',
-        '{"name": "b", "parameters": {',
-        '{"name": "b", "parameters": {"type": "object"}',
-        '{"name": "b", "strict": tru',
-        '{"name": "b\\u00',
-        '{"name": "b", "limit": -',
-        "{",
-    ],
-)
+_BEGINNINGS = ['{"name": "b", "descr', '{"name": "b"', '{"name": "b", "parameters": {', '{"name": "b", "strict": tru']
+
+
+@pytest.mark.parametrize("start", [*_BEGINNINGS, '{"name": "b\\u00', '{"name": "b", "limit": -', "{"])
 def test_a_file_that_breaks_off_in_its_last_line_is_not_read_as_a_shorter_one(tmp_path: Path, start: str) -> None:
-    path = tmp_path / "tools.jsonl"
-    path.write_text('{"name": "a"}\n' + start, encoding="utf-8")
     with pytest.raises(Unavailable, match="breaks off in its last line: it is not whole"):
-        list(jsonl.read(path))
+        list(jsonl.read(_file(tmp_path, '{"name": "a"}\n' + start)))
 
 
 @pytest.mark.parametrize("last", ["{'name': 'b'}", "# the end", '{"name": "b"}}', '{"name": "b"\n'])
 def test_a_last_line_that_is_wrong_but_whole_costs_only_itself(tmp_path: Path, last: str) -> None:
-    path = tmp_path / "tools.jsonl"
-    path.write_text('{"name": "a"}\n' + last, encoding="utf-8")
-    names, rejected = apart(jsonl.read(path))
-    assert names == ["a"]
-    assert len(rejected) == 1 and rejected[0].startswith("tools.jsonl line 2: not JSON: ")
+    names, rejected = apart(jsonl.read(_file(tmp_path, '{"name": "a"}\n' + last)))
+    assert names == ["a"] and len(rejected) == 1 and rejected[0].startswith("tools.jsonl line 2: not JSON: ")
 
 
-def test_a_file_of_which_no_line_is_json_is_no_source(write_lines: Write) -> None:
+def test_a_file_of_which_no_line_is_json_is_no_source_and_an_empty_one_holds_no_tools(write_lines: Write) -> None:
     with pytest.raises(RunAborted, match="is not JSON Lines: none of its 2 lines is JSON"):
         list(jsonl.read(write_lines("tools.jsonl", ["Please sign in.", "Your session has ended."])))
-
-
-@pytest.mark.parametrize("depth", [201, 600, 5_000])
-def test_a_line_nested_past_any_use_is_rejected(write_lines: Write, depth: int) -> None:
-    deep = '{"name": "a\\u0000", "parameters": {"x": ' + "[" * depth + "]" * depth + "}}"
-    names, rejected = apart(jsonl.read(write_lines("tools.jsonl", [deep, {"name": "b"}])))
-    assert names == ["b"]
-    assert len(rejected) == 1 and "nested" in rejected[0]
-
-
-def test_blank_lines_count_as_lines_and_nothing_else(write_lines: Write) -> None:
-    names, rejected = apart(jsonl.read(write_lines("tools.jsonl", ["", {"name": "a"}, "  ", "x"])))
-    assert names == ["a"]
-    assert rejected == ["tools.jsonl line 4: not JSON: Expecting value: line 1 column 1 (char 0)"]
-
-
-def test_an_empty_file_holds_no_tools(write_lines: Write) -> None:
     assert apart(jsonl.read(write_lines("tools.jsonl", []))) == ([], [])
 
 
-def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
-    path = tmp_path / "tools.jsonl"
-    path.write_bytes(b'\xef\xbb\xbf{"name": "a"}\r\n{"name": "b"}\r\n')
-    assert [tool.name for tool in tools(jsonl.read(path))] == ["a", "b"]
-
-
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0c"])
-def test_a_line_ends_at_a_newline_only(tmp_path: Path, separator: str) -> None:
-    path = tmp_path / "tools.jsonl"
+def test_a_line_ends_at_a_newline_only_and_a_byte_order_mark_is_skipped(tmp_path: Path, separator: str) -> None:
     escaped = json.dumps(separator)[1:-1] if separator == "\x0c" else separator  # JSON allows no bare form feed
-    path.write_text('{"name": "a", "description": "one' + escaped + 'two"}\n{"name": "b"}\n', encoding="utf-8")
-    first, second = tools(jsonl.read(path))
+    text = '\ufeff{"name": "a", "description": "one' + escaped + 'two"}\r\n{"name": "b"}\r\n'
+    first, second = tools(jsonl.read(_file(tmp_path, text)))
     assert first.description == f"one{separator}two"
     assert second.origin.pointer == "line 2"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RunAborted, SettingsInvalid
-from pipeline.settings import CatalogSettings, SourceSettings, load
+from pipeline.settings import CatalogSettings, load
 from pipeline.sources import Reading, read
 from router.record import Origin
 
@@ -35,32 +35,16 @@ def test_each_field_is_where_its_expression_says(write_lines: WriteLines) -> Non
     assert (tool.name, tool.description, tool.provider) == ("rent_car", "Rents a car.", "travel")
     assert (tool.id, tool.categories, tool.examples) == ("zoo.rent_car", ("travel",), ("a car for a week",))
     assert list(tool.input_schema["properties"]) == ["place", "days"]
-    assert tool.origin == Origin("zoo.jsonl", "line 1")
+    assert (tool.origin, tool.shape) == (Origin("zoo.jsonl", "line 1"), "parameters: object by name")
+    assert tool.unread == {"api_call": "rent_car(place, days)"}  # what is mapped counts as read
 
 
-def test_what_is_mapped_counts_as_read_and_the_rest_is_told(write_json: WriteJson) -> None:
-    (tool,) = reading(write_json("zoo.json", [API]), FIELDS).tools
-    assert tool.unread == {"api_call": "rent_car(place, days)"}
-    assert (tool.provider, tool.shape) == ("zoo", "parameters: object by name")
-
-
-def test_a_field_without_an_expression_is_read_as_in_any_other_source(write_json: WriteJson) -> None:
-    row = {"name": "rent_car", "description": "Rents a car.", "takes": [{"name": "place", "type": "str"}]}
-    (tool,) = reading(write_json("zoo.json", {"tools": [row]}), {"parameters": "takes"}).tools
-    assert (tool.name, tool.description) == ("rent_car", "Rents a car.")
-    assert tool.input_schema["properties"] == {"place": {"type": "string"}}
-
-
-def test_mapped_parameters_come_before_those_that_the_reader_knows(write_json: WriteJson) -> None:
-    row = {"name": "a", "inputSchema": {"properties": {"wrong": {}}}, "takes": {"right": {"type": "str"}}}
-    (tool,) = reading(write_json("zoo.json", [row]), {"parameters": "takes"}).tools
+def test_fields_without_an_expression_are_read_as_ever_and_mapped_ones_come_first(write_json: WriteJson) -> None:
+    row = {"name": "a", "text": "does it", "inputSchema": {"properties": {"wrong": {}}}, "takes": {"right": "str"}}
+    fields = {"parameters": "takes", "description": "join(' ', [name, text])"}
+    (tool,) = reading(write_json("zoo.json", {"tools": [row]}), fields).tools
+    assert (tool.name, tool.description, tool.provider) == ("a", "a does it", "zoo")
     assert list(tool.input_schema["properties"]) == ["right"]
-
-
-def test_a_key_may_be_named_by_several_expressions(write_json: WriteJson) -> None:
-    row = {"name": "a", "text": "does it"}
-    (tool,) = reading(write_json("zoo.json", [row]), {"description": "join(' ', [name, text])"}).tools
-    assert (tool.name, tool.description) == ("a", "a does it")
 
 
 @pytest.mark.parametrize(
@@ -113,15 +97,12 @@ def test_a_document_in_which_nothing_is_selected_stops_the_run_with_its_keys(wri
         reading(path, {"servers": "keys(apis)"})
 
 
-def test_a_record_in_which_an_expression_finds_no_name_is_rejected_with_it(write_json: WriteJson) -> None:
+def test_a_record_in_which_an_expression_finds_no_name_or_fails_is_rejected_with_it(write_json: WriteJson) -> None:
     found = reading(write_json("zoo.json", [API, {"functionality": "?"}, 7]), FIELDS)
     assert [rejected.reason for rejected in found.rejected] == [
         "source.fields.name = 'api_name' gives no name",
         "a tool is a JSON object, this is a number",
     ]
-
-
-def test_a_function_that_a_value_is_not_for_rejects_the_record(write_json: WriteJson) -> None:
     rows = [{"name": "a", "tags": ["x", "y"]}, {"name": "b", "tags": 7}]
     found = reading(write_json("zoo.json", rows), {"description": "join(', ', tags)"})
     assert [tool.description for tool in found.tools] == ["x, y"]
@@ -148,17 +129,3 @@ def test_a_wrong_expression_is_refused_before_anything_is_read(
     with pytest.raises(SettingsInvalid) as refused:
         load(tmp_path, environment={})
     assert str(refused.value).count("source 1: fields") == 1 and said in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ({"path": "api.json", "format": "openapi"}, "an OpenAPI document says itself where everything is"),
-        ({"url": "https://mcp.example/mcp"}, "a live MCP server says itself where everything is"),
-        ({"command": ("x",), "format": "mcp"}, "a live MCP server says itself where everything is"),
-    ],
-)
-def test_what_says_itself_where_everything_is_takes_no_fields(source: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        SourceSettings(**source, fields={"name": "x"})
-    assert SourceSettings(url="https://a.example/x.json", format="function", fields={"name": "x"}).fields

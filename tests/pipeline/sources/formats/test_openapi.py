@@ -1,4 +1,4 @@
-"""OpenAPI and Swagger: one tool an operation, its name, its words and its parameters."""
+"""OpenAPI and Swagger: one tool an operation, its name, its words, its parameters and its body; and what is wrong."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
+from pipeline.errors import RunAborted
 from pipeline.sources import RawTool
 from pipeline.sources.formats import openapi
 from router.record import Origin
-from tests.pipeline.sources.reading import api, tools
-
-WriteJson = Callable[[str, Any], Path]
+from tests.pipeline.sources.reading import apart, api, body, tools
 
 SWAGGER = """
 swagger: "2.0"
@@ -26,18 +25,10 @@ paths:
       parameters:
         - {name: id, in: path, type: integer, required: true, description: Whose., minimum: 1}
         - {name: notify, in: query, type: boolean, default: no}
-        - name: person
-          in: body
-          required: true
-          schema: {$ref: "#/definitions/Person"}
+        - {name: person, in: body, required: true, schema: {$ref: "#/definitions/Person"}}
 definitions:
-  Person:
-    required: [email]
-    properties:
-      email: {type: string}
-      photo: {type: file}
+  Person: {required: [email], properties: {email: {type: string}, photo: {type: file}}}
 """
-
 MODERN = """
 openapi: %s
 info: {title: Office, version: "1"}
@@ -50,19 +41,22 @@ paths:
       parameters:
         - {name: id, in: path, required: true, description: Whose., schema: {type: integer, minimum: 1}}
         - {name: notify, in: query, schema: {type: boolean, default: no}}
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema: {$ref: "#/components/schemas/Person"}
+      requestBody: {required: true, content: {application/json: {schema: {$ref: "#/components/schemas/Person"}}}}
 components:
   schemas:
-    Person:
-      required: [email]
-      properties:
-        email: {type: string}
-        photo: {type: string, format: binary}
+    Person: {required: [email], properties: {email: {type: string}, photo: {type: string, format: binary}}}
 """
+Read = Callable[..., RawTool]
+
+
+@pytest.fixture
+def read(write_json: Callable[[str, Any], Path]) -> Read:
+    """Read the one operation of a document."""
+
+    def read(operation: Any, method: str = "get", path: str = "/a", **item: Any) -> RawTool:
+        return tools(openapi.read(write_json("office.json", api({path: {**item, method: operation}}))))[0]
+
+    return read
 
 
 @pytest.mark.parametrize("text", [SWAGGER, MODERN % "3.0.3", MODERN % "3.1.0"])
@@ -91,104 +85,21 @@ def test_every_version_says_an_operation_as_the_same_tool(tmp_path: Path, text: 
     ]
 
 
-@pytest.mark.parametrize("version", [{"openapi": "3.0.0"}, {"openapi": "3.1.1"}, {"swagger": "2.0"}, {"swagger": 2.0}])
-def test_a_json_document_of_each_version_is_read(write_json: WriteJson, version: dict[str, Any]) -> None:
-    path = write_json("office.json", {**version, "paths": {"/a": {"get": {"operationId": "a"}}}})
-    assert [(tool.name, tool.provider) for tool in tools(openapi.read(path))] == [("a", None)]
-
-
-def test_each_operation_of_a_path_is_a_tool_and_other_keys_are_not(write_json: WriteJson) -> None:
-    methods = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
-    item = {"summary": "s", "servers": [], "x-note": {}, **{method: {} for method in methods}}
+def test_each_operation_of_a_path_is_a_tool_and_only_those_that_change_nothing_are_read_only(write_json: Any) -> None:
+    changes = {"get": True, "put": False, "post": False, "delete": False, "options": True, "head": True, "patch": False}
+    item = {"summary": "s", "servers": [], "x-note": {}, **{method: {} for method in changes}}
     found = tools(openapi.read(write_json("office.json", api({"/a": item, "x-internal": "yes"}))))
-    assert [tool.annotations["method"] for tool in found] == [method.upper() for method in methods]
+    assert {tool.annotations["method"].lower(): tool.annotations["readOnlyHint"] for tool in found} == changes
 
 
 @pytest.mark.parametrize("unnamed", [{}, {"operationId": None}, {"operationId": " "}])
-def test_an_operation_without_id_is_named_by_method_and_path(write_json: WriteJson, unnamed: dict[str, Any]) -> None:
-    path = write_json("office.json", api({"/people/{id}": {"delete": unnamed}}))
-    assert tools(openapi.read(path))[0].name == "delete_/people/{id}"
-
-
-@pytest.mark.parametrize(
-    ("words", "description"),
-    [
-        ({"summary": "Lists people."}, "Lists people."),
-        ({"description": "All of them."}, "All of them."),
-        ({"summary": "Lists people.", "description": "All of them."}, "Lists people.\n\nAll of them."),
-        ({"summary": "Lists people.", "description": "Lists people. All of them."}, "Lists people. All of them."),
-        ({"summary": None}, ""),
-    ],
-)
-def test_summary_and_description_become_one_text(
-    write_json: WriteJson, words: dict[str, Any], description: str
-) -> None:
-    (tool,) = tools(openapi.read(write_json("office.json", api({"/a": {"get": words}}))))
-    assert tool.description == description
+def test_an_operation_without_id_is_named_by_method_and_path(read: Read, unnamed: dict[str, Any]) -> None:
+    assert read(unnamed, "delete", "/people/{id}").name == "delete_/people/{id}"
 
 
 @pytest.mark.parametrize(("value", "deprecated"), [(True, True), (False, False), (None, False), ("true", False)])
-def test_a_deprecated_operation_is_kept_and_marked(write_json: WriteJson, value: Any, deprecated: bool) -> None:
-    (tool,) = tools(openapi.read(write_json("office.json", api({"/a": {"get": {"deprecated": value}}}))))
-    assert tool.deprecated is deprecated
-
-
-@pytest.mark.parametrize(("method", "read_only"), [("get", True), ("head", True), ("post", False), ("delete", False)])
-def test_only_methods_that_change_nothing_are_read_only(write_json: WriteJson, method: str, read_only: bool) -> None:
-    (tool,) = tools(openapi.read(write_json("office.json", api({"/a": {method: {}}}))))
-    assert tool.annotations["readOnlyHint"] is read_only
-
-
-def test_an_operations_parameter_replaces_the_paths_of_the_same_name_and_place(write_json: WriteJson) -> None:
-    item = {
-        "parameters": [
-            {"name": "limit", "in": "query", "schema": {"type": "string"}},
-            {"name": "team", "in": "query", "schema": {"type": "string"}},
-        ],
-        "get": {"parameters": [{"name": "limit", "in": "query", "required": True, "schema": {"type": "integer"}}]},
-        "head": {},
-    }
-    first, second = tools(openapi.read(write_json("office.json", api({"/a": item}))))
-    team = {"team": {"type": "string"}}
-    assert first.input_schema["properties"] == {"limit": {"type": "integer"}, **team}
-    assert first.input_schema["required"] == ["limit"]
-    assert second.input_schema == {"type": "object", "properties": {"limit": {"type": "string"}, **team}}
-
-
-def test_a_path_parameter_is_required_whatever_it_says(write_json: WriteJson) -> None:
-    operation = {"parameters": [{"name": "id", "in": "path", "schema": {}}, {"name": "q", "in": "query", "schema": {}}]}
-    (tool,) = tools(openapi.read(write_json("office.json", api({"/a/{id}": {"get": operation}}))))
-    assert tool.input_schema["required"] == ["id"]
-
-
-def test_a_parameters_schema_may_stand_under_a_media_type(write_json: WriteJson) -> None:
-    parameter = {"name": "q", "in": "query", "content": {"application/json": {"schema": {"type": "array"}}}}
-    (tool,) = tools(openapi.read(write_json("office.json", api({"/a": {"get": {"parameters": [parameter]}}}))))
-    assert tool.input_schema["properties"] == {"q": {"type": "array"}}
-
-
-def test_parameters_of_one_name_in_two_places_are_two_properties_with_a_notice(write_json: WriteJson) -> None:
-    parameters = [
-        {"name": "id", "in": "query", "schema": {"type": "string"}},
-        {"name": "id", "in": "path", "schema": {"type": "integer"}},
-    ]
-    (tool,) = tools(openapi.read(write_json("office.json", api({"/a/{id}": {"get": {"parameters": parameters}}}))))
-    assert tool.input_schema == {
-        "type": "object",
-        "properties": {"id": {"type": "string"}, "path_id": {"type": "integer"}},
-        "required": ["path_id"],
-    }
-    assert tool.notices == ("a second parameter named id became path_id",)
-
-
-def test_a_new_name_is_none_that_another_parameter_has(write_json: WriteJson) -> None:
-    parameters = [
-        {"name": name, "in": place} for name, place in (("path_id", "query"), ("id", "query"), ("id", "path"))
-    ]
-    (tool,) = tools(openapi.read(write_json("office.json", api({"/a/{id}": {"get": {"parameters": parameters}}}))))
-    assert tool.operation is not None
-    placed = [(one.argument, one.place, one.wire_name) for one in tool.operation.parameters]
-    assert placed == [("path_id", "query", "path_id"), ("id", "query", "id"), ("path_id_", "path", "id")]
+def test_a_deprecated_operation_is_kept_and_marked(read: Read, value: Any, deprecated: bool) -> None:
+    assert read({"deprecated": value}).deprecated is deprecated
 
 
 @pytest.mark.parametrize(
@@ -199,18 +110,150 @@ def test_a_new_name_is_none_that_another_parameter_has(write_json: WriteJson) ->
         ("Ready?", "Any user can.", "Ready?\n\nAny user can."),
         ("Create `issue`", "Any user can.", "Create `issue`.\n\nAny user can."),
         ("課題を作成する", "誰でもできます。", "課題を作成する。\n\n誰でもできます。"),
-        ("Создать задачу", "Может любой.", "Создать задачу.\n\nМожет любой."),
         ("Create an issue", "", "Create an issue"),
         ("", "Any user can.", "Any user can."),
+        (None, None, ""),
         ("List issues", "List issues of a repository.", "List issues of a repository."),
         ("List issues.", "list issues", "list issues"),
         ("List issue", "List issues.", "List issue.\n\nList issues."),
         ("...", "Any user can.", "...\n\nAny user can."),
     ],
 )
-def test_summary_and_description_are_sentences_apart(
-    write_json: WriteJson, summary: str, description: str, said: str
+def test_summary_and_description_are_sentences_apart(read: Read, summary: Any, description: Any, said: str) -> None:
+    assert read({"summary": summary, "description": description}).description == said
+
+
+def test_an_operations_parameter_replaces_the_paths_of_the_same_name_and_place(write_json: Any) -> None:
+    shared = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in ("limit", "team")]
+    own = {"parameters": [{"name": "limit", "in": "query", "required": True, "schema": {"type": "integer"}}]}
+    document = api({"/a": {"parameters": shared, "get": own, "head": {}}})
+    first, second = tools(openapi.read(write_json("office.json", document)))
+    team = {"team": {"type": "string"}}
+    assert first.input_schema["properties"] == {"limit": {"type": "integer"}, **team}
+    assert first.input_schema["required"] == ["limit"]
+    assert second.input_schema == {"type": "object", "properties": {"limit": {"type": "string"}, **team}}
+
+
+def test_a_parameters_schema_may_stand_under_a_media_type_and_its_place_may_be_nonsense(read: Read) -> None:
+    content = {"application/json": {"schema": {"type": "array"}}}
+    found = read({"parameters": [{"name": "q", "in": "query", "content": content}, {"name": "r", "in": ["query"]}]})
+    assert found.input_schema["properties"] == {"q": {"type": "array"}, "r": {}}
+
+
+def test_parameters_of_one_name_in_two_places_are_two_properties_with_a_notice(read: Read) -> None:
+    def listed(*places: tuple[str, str]) -> dict[str, Any]:
+        return {"parameters": [{"name": name, "in": place, "schema": {}} for name, place in places]}
+
+    tool = read(listed(("id", "query"), ("id", "path")), path="/a/{id}")
+    assert tool.input_schema["properties"].keys() == {"id", "path_id"}
+    assert tool.input_schema["required"] == ["path_id"]  # one of the path is required whatever it says
+    assert tool.notices == ("a second parameter named id became path_id",)
+    tool = read(listed(("path_id", "query"), ("id", "query"), ("id", "path")), path="/a/{id}")
+    assert tool.operation is not None
+    placed = [(one.argument, one.place, one.wire_name) for one in tool.operation.parameters]
+    assert placed == [("path_id", "query", "path_id"), ("id", "query", "id"), ("path_id_", "path", "id")]
+
+
+ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize("closed", [{}, {"additionalProperties": False}])
+@pytest.mark.parametrize(
+    ("required", "listed", "kept"),
+    [
+        (True, ["name"], ["id", "name"]),
+        (False, ["name"], ["id"]),  # nothing of an optional body is required
+        *((True, listed, ["id"]) for listed in (["nobody"], [{"name": 1}, ["name"], 7], "name", True)),
+    ],
+)
+def test_an_object_body_is_merged_with_the_parameters(
+    read: Read, closed: dict[str, Any], required: bool, listed: Any, kept: list[str]
 ) -> None:
-    operation = {"operationId": "a", "summary": summary, "description": description}
-    (tool,) = tools(openapi.read(write_json("api.json", api({"/a": {"get": operation}}))))
-    assert tool.description == said
+    operation = {"parameters": [ID], "requestBody": body({**PERSON, **closed, "required": listed}, required)}
+    assert read(operation, "post").input_schema == {
+        "type": "object",
+        "properties": {"id": {"type": "integer"}, "name": {"type": "string"}, "age": {"type": "integer"}},
+        "required": kept,
+    }
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": {"type": "string"}},
+        {"oneOf": [PERSON, {"type": "string"}]},
+        {**PERSON, "allOf": [{"required": ["age"]}]},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+        {**PERSON, "additionalProperties": True},
+        {**PERSON, "patternProperties": {"^n": {"type": "string"}}},
+        {"type": "object", "properties": {}},
+        {},
+        {"type": "object", "properties": {"id": {"type": "string"}}},  # a name of the parameters
+    ],
+)
+def test_a_body_that_is_no_plain_object_or_clashes_stands_under_body(read: Read, schema: dict[str, Any]) -> None:
+    assert read({"parameters": [ID], "requestBody": body(schema, required=True)}, "post").input_schema == {
+        "type": "object",
+        "properties": {"id": {"type": "integer"}, "body": schema},
+        "required": ["id", "body"],
+    }
+
+
+def test_a_body_beside_a_parameter_called_body_stands_under_request_body(read: Read) -> None:
+    parameter = {"name": "body", "in": "query", "schema": {"type": "boolean"}}
+    found = read({"parameters": [parameter], "requestBody": body({"type": "array"}, required=True)}, "post")
+    assert found.input_schema["properties"] == {"body": {"type": "boolean"}, "request_body": {"type": "array"}}
+    assert found.input_schema["required"] == ["request_body"]
+
+
+@pytest.mark.parametrize(("own", "kept"), [({}, "The rows."), ({"description": "Its own."}, "Its own.")])
+def test_a_bodys_description_is_kept_where_its_schema_has_none(read: Read, own: dict[str, str], kept: str) -> None:
+    described = {"description": "The rows.", **body({"type": "array", **own})}
+    assert read({"requestBody": described}, "post").input_schema["properties"]["body"]["description"] == kept
+
+
+@pytest.mark.parametrize(
+    ("media", "kind"),
+    [
+        ("application/json", "array"),
+        ("application/vnd.api+json", "array"),
+        ("application/json; charset=utf-8", "array"),
+        ("text/plain", "string"),
+    ],
+)
+def test_json_is_preferred_among_media_types_and_else_the_first(read: Read, media: str, kind: str) -> None:
+    content = {"text/csv": {"schema": {"type": "string"}}, media: {"schema": {"type": "array"}}}
+    found = read({"requestBody": {"content": content}}, "post")
+    assert found.input_schema["properties"] == {"body": {"type": kind}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        ("text", "a tool is a JSON object, this is a text"),
+        ({"summary": ["x"]}, "summary is a list, not a text"),
+        ({"tags": 7}, "tags is a number, not a list"),
+        ({"parameters": {}}, "parameters is not a list"),
+        ({"parameters": ["q"]}, "a parameter has no name"),
+        ({"parameters": [{"in": "query"}]}, "a parameter has no name"),
+        ({"requestBody": "text"}, "requestBody is not an object"),
+    ],
+)
+def test_a_wrong_operation_is_rejected_with_its_pointer_and_others_go_on(
+    write_json: Any, operation: Any, reason: str
+) -> None:
+    document = api({"/a": {"get": operation, "post": {"operationId": "kept"}}, "/b": []})
+    names, rejected = apart(openapi.read(write_json("office.json", document)))
+    assert names == ["kept"]
+    assert rejected == [f"office.json /paths/~1a/get: {reason}", "office.json /paths/~1b: a path item is an object"]
+
+
+@pytest.mark.parametrize("value", [{}, [], "x", {"openapi": "4.0.0"}, {"swagger": "1.2"}, {"openapi": None}])
+def test_what_is_no_api_document_stops_the_run(write_json: Any, value: Any) -> None:
+    path = write_json("office.json", value)
+    with pytest.raises(RunAborted, match=f"{path} is not an OpenAPI 3 or Swagger 2.0 document"):
+        list(openapi.read(path))
+    path = write_json("paths.json", {"swagger": 2.0, "paths": [1]})
+    with pytest.raises(RunAborted, match=f"{path}: paths is not an object"):
+        list(openapi.read(path))

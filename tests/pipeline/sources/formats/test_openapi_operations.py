@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from pipeline.sources.formats import openapi
 from router.operation import BodyField, Operation, OperationBody, OperationParameter, SecurityScheme
-from router.record import ToolRecord
 from router.tools.definitions.normalization import normalize
 from tests.pipeline.sources.reading import tools
-from tests.support.factories import make_record
 
 WriteJson = Callable[[str, Any], Path]
 
@@ -70,12 +68,6 @@ def test_styles_that_the_place_has_are_kept_and_others_fall_back(operation_of: R
         OperationParameter("e", "query", style="form", explode=True),
         OperationParameter("f", "query", style="form", explode=True, media_type="application/json"),
     )
-
-
-def test_an_argument_that_was_renamed_keeps_its_name_on_the_wire(operation_of: Read) -> None:
-    rows = [{"name": "id", "in": "path", "schema": {}}, {"name": "id", "in": "query", "schema": {}}]
-    found = operation_of({"parameters": rows}, path="/x/{id}").parameters
-    assert [(one.argument, one.wire_name) for one in found] == [("id", "id"), ("query_id", "id")]
 
 
 def test_a_merged_body_names_its_fields_and_any_other_is_one_argument(operation_of: Read) -> None:
@@ -216,13 +208,6 @@ def test_no_document_s_word_on_calls_rejects_its_tools(
         (tool,) = tools(openapi.read(path))
         assert tool.operation is not None
         assert Operation.from_json(json.loads(json.dumps(tool.operation.to_json()))) == tool.operation
-
-
-def test_the_operation_is_kept_by_the_record_s_json_and_is_no_part_of_its_content(operation_of: Read) -> None:
-    operation = operation_of({"parameters": [{"name": "q", "in": "query"}]}, servers=[{"url": "https://a.test"}])
-    record = make_record(operation=operation)
-    assert ToolRecord.from_json(record.to_json()) == record
-    assert record.content() == make_record().content() and record.without_outputs() == make_record()
 
 
 def test_a_record_has_the_operation_of_its_raw_tool(write_json: WriteJson) -> None:

@@ -63,13 +63,8 @@ def test_a_folder_and_a_file_of_skills_are_told_by_their_content(tmp_path: Path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(RunAborted, match="is a folder"):
         detect(tmp_path / "empty")
-
-
-def test_a_description_with_a_colon_is_read_though_it_is_no_yaml(tmp_path: Path) -> None:
-    skill(tmp_path, "brand", "---\nname: brand\ndescription: Use when: slides follow the house style\n---\nUse blue.\n")
-    (read,) = tools(skills.read(tmp_path))
-    assert (read.name, read.description) == ("brand", "Use when: slides follow the house style")
-    assert read.notices == ("its frontmatter is no YAML: it was read field by field",)
+    with pytest.raises(RunAborted, match=r"holds no SKILL\.md"):
+        list(skills.read(tmp_path / "empty"))
 
 
 def test_a_skill_without_frontmatter_has_the_name_of_its_folder_and_its_first_paragraph(tmp_path: Path) -> None:
@@ -103,14 +98,6 @@ def test_a_skill_that_cannot_be_used_is_rejected_alone(tmp_path: Path, text: str
     assert rejected[0].startswith("a/SKILL.md") and reason in rejected[0]
 
 
-def test_a_file_that_is_no_text_costs_itself_alone(tmp_path: Path) -> None:
-    skill(tmp_path, "a", "").write_bytes(b"\xff\xfe\x00")
-    skill(tmp_path, "b", PDF)
-    read, rejected = apart(skills.read(tmp_path))
-    assert len(read) == len(rejected) == 1
-    assert "UTF-16" in rejected[0]
-
-
 def test_long_instructions_are_cut_with_a_notice(tmp_path: Path) -> None:
     skill(tmp_path, "long", PDF + "x" * skills.MAX_INSTRUCTIONS)
     (read,) = tools(skills.read(tmp_path))
@@ -118,24 +105,16 @@ def test_long_instructions_are_cut_with_a_notice(tmp_path: Path) -> None:
     assert "the first 100,000 are kept" in read.notices[0]
 
 
-def test_links_that_lead_in_a_circle_are_followed_once(tmp_path: Path) -> None:
+def test_links_that_lead_in_a_circle_are_followed_once_and_inner_and_hidden_folders_are_no_skills(
+    tmp_path: Path,
+) -> None:
     skill(tmp_path / "here", "pdf", PDF)
     skill(tmp_path / "elsewhere", "brand", PDF.replace("pdf-forms", "brand"))
+    skill(tmp_path, "here/pdf/templates/inner", PDF)
+    skill(tmp_path, "here/.git/old", PDF)
     os.symlink(tmp_path / "elsewhere", tmp_path / "here" / "linked")
     os.symlink(tmp_path / "here", tmp_path / "elsewhere" / "back")
     assert [read.name for read in tools(skills.read(tmp_path / "here"))] == ["brand", "pdf-forms"]
-
-
-def test_a_skill_within_a_skill_and_hidden_folders_are_no_skills_of_their_own(tmp_path: Path) -> None:
-    skill(tmp_path, "pdf", PDF)
-    skill(tmp_path, "pdf/templates/inner", PDF)
-    skill(tmp_path, ".git/old", PDF)
-    assert len(tools(skills.read(tmp_path))) == 1
-
-
-def test_a_folder_without_skills_stops_the_source(tmp_path: Path) -> None:
-    with pytest.raises(RunAborted, match=r"holds no SKILL\.md"):
-        list(skills.read(tmp_path))
 
 
 def test_a_frontmatter_of_aliases_does_not_fill_the_memory(tmp_path: Path) -> None:
@@ -180,25 +159,17 @@ def test_skills_as_people_write_them_are_read(tmp_path: Path) -> None:
     assert [item.name for item in read.values() if item.notices] == ["release-notes"]
 
 
-def test_fields_cannot_take_the_place_of_what_is_set_here(tmp_path: Path) -> None:
-    skill(tmp_path, "a", "---\ndescription: y\nfiles: [etc]\nreadOnlyHint: false\n---\nz")
-    assert tools(skills.read(tmp_path))[0].annotations == {"readOnlyHint": True}
-
-
-def test_a_skill_that_links_to_another_file_is_not_read(tmp_path: Path) -> None:
+def test_a_link_to_another_file_a_pipe_and_what_is_no_text_cost_themselves_alone(tmp_path: Path) -> None:
     (tmp_path / "id_rsa").write_text("A secret of this machine.", encoding="utf-8")
     for name, target in (("a", tmp_path / "id_rsa"), ("b", tmp_path / "gone")):
         (tmp_path / "skills" / name).mkdir(parents=True)
         os.symlink(target, tmp_path / "skills" / name / "SKILL.md")
+    (tmp_path / "skills" / "c").mkdir()
+    os.mkfifo(tmp_path / "skills" / "c" / "SKILL.md")
+    skill(tmp_path / "skills", "d", "").write_bytes(b"\xff\xfe\x00")
+    fields = "files: [etc]\nreadOnlyHint: false\n"  # they take the place of nothing that is set here
+    skill(tmp_path / "skills", "e", f"---\nname: e\ndescription: Use when: y\n{fields}---\nz")
     read, rejected = apart(skills.read(tmp_path / "skills"))
-    assert read == []
-    assert all("it is a link to a file of another name" in reason for reason in rejected) and len(rejected) == 2
-
-
-def test_a_pipe_does_not_hold_up_the_reading(tmp_path: Path) -> None:
-    skill(tmp_path, "b", PDF)
-    (tmp_path / "a").mkdir()
-    os.mkfifo(tmp_path / "a" / "SKILL.md")
-    read, rejected = apart(skills.read(tmp_path))
-    assert read == ["pdf-forms"]
-    assert "it is no plain file" in rejected[0]
+    assert read == ["e"] and tools(skills.read(tmp_path / "skills" / "e"))[0].annotations == {"readOnlyHint": True}
+    told = ["it is a link to a file of another name"] * 2 + ["it is no plain file", "UTF-16"]
+    assert all(why in reason for why, reason in zip(told, rejected, strict=True))
