@@ -42,6 +42,7 @@ def test_english_phrases_count_for_the_text_that_an_english_request_cannot_match
 
 
 def test_nothing_is_assumed_for_a_request_in_that_language_or_of_english_tools(snapshot: Snapshot) -> None:
-    request = "把我的图片旋转过来"
+    # It shares a word with the phrases of the one tool, and with the name of the other.
+    request = "请把我的发票图片 invoice picture 旋转一百八十度并返回结果"
     assert _scores(snapshot, request, assume=True) == _scores(snapshot, request, assume=False)
     assert snapshot_from_records([record for record in RECORDS if record.provider != "images"], {}, None).unread is None
