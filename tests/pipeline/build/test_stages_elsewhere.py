@@ -3,7 +3,7 @@
 import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,6 +19,8 @@ from router import Manifest, Router
 from router.contract import CATALOG_DB
 from tests.support.factories import TOOLS, expansion_row
 from tests.support.quick import QUICK
+
+pytestmark = pytest.mark.nightly  # a process of its own; flows run stages as tasks in the gate
 
 # Reading waits for servers, enriching for rate limits and a budget; the others hold the ledger, the store or progress.
 IN_DRIVER = {"read", "resolve", "export", "enrich", "contrast", "finetune", "inspect", "learn", "verify", "publish"}
@@ -42,22 +44,13 @@ def call(work: bytes) -> bytes:
     return pickle.dumps(function(*arguments))
 
 
-class SameProcess:
-    """Runs what `call` is given here: as plain data that goes elsewhere and comes back."""
-
-    def submit(self, function: Callable[[bytes], bytes], work: bytes) -> "Future[bytes]":
-        done: Future[bytes] = Future()
-        done.set_result(function(work))
-        return done
-
-
 class OtherProcess:
     """Runs each stage that may leave the driver in a process of a pool. Batches end in the reverse of their order."""
 
     batch_size: int | None = None
     threads: int | None = 1
 
-    def __init__(self, pool: ProcessPoolExecutor | SameProcess, storage: Path | None = None) -> None:
+    def __init__(self, pool: ProcessPoolExecutor, storage: Path | None = None) -> None:
         self.storage = SharedStorage(storage) if storage else None
         self.pool = pool
         self.ran: dict[str, set[str]] = {"here": set(), "elsewhere": set()}
@@ -81,11 +74,8 @@ class OtherProcess:
             yield batch, self.run(stage_name, function, batch, *shared, label=label)
 
 
-@pytest.fixture(params=["plain data", pytest.param("process", marks=pytest.mark.nightly)])
-def pool(request: pytest.FixtureRequest) -> Iterator[ProcessPoolExecutor | SameProcess]:
-    if request.param == "plain data":
-        yield SameProcess()
-        return
+@pytest.fixture
+def pool() -> Iterator[ProcessPoolExecutor]:
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         yield pool
 
@@ -116,12 +106,11 @@ def plain(manifest: Manifest) -> dict[str, Any]:
     return {**{name: getattr(same, name) for name in Manifest.__dataclass_fields__}, "files": files}
 
 
-@pytest.mark.nightly
 def test_stages_in_another_process_build_the_same_snapshot(
     catalog: Path,
     encoder_folder: Path,
     tmp_path: Path,
-    pool: ProcessPoolExecutor | SameProcess,
+    pool: ProcessPoolExecutor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
@@ -149,7 +138,7 @@ def told(report: BuildReport) -> dict[str, Any]:
 
 
 def test_known_answers_are_screened_elsewhere_where_the_memory_of_the_screen_is_lost(
-    catalog: Path, encoder_folder: Path, tmp_path: Path, pool: ProcessPoolExecutor | SameProcess
+    catalog: Path, encoder_folder: Path, tmp_path: Path, pool: ProcessPoolExecutor
 ) -> None:
     settings = load(catalog, QUICK, environment={})
     first = build(settings, workspace=tmp_path / "ws")
