@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from router.distribution import install_command
 from tests.router.serving.conftest import TOKEN
-from tests.support.command_line import called, started
+from tests.support.command_line import called
 from tests.support.places import ROOT
 
 PATIENCE_S = 40.0  # for a machine with much to do
@@ -77,9 +76,3 @@ def test_an_empty_token_is_a_secret_that_was_not_filled_in_and_no_leave_to_serve
         done = called(tmp_path, *command)
         assert done.returncode == 2
         assert done.stderr.startswith(refused), done.stderr
-
-
-def test_without_the_extra_the_command_says_what_to_install(snapshot: Path, tmp_path: Path) -> None:
-    done = started(tmp_path, "serve", "http", "--snapshot", snapshot, without=("fastapi",))
-    assert done.returncode == 2
-    assert done.stderr == f"quartermaster: this needs fastapi: {install_command('serve')}\n"

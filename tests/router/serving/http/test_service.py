@@ -50,12 +50,6 @@ def test_ready_names_the_snapshot_and_not_ready_the_reason(client_of: Ask, monke
     assert client.get("/healthz").status_code == 200
 
 
-def test_a_method_that_a_path_has_not_is_named_with_those_it_has(client: TestClient) -> None:
-    response = client.put("/v1/route", json={})
-    assert (response.status_code, response.json()["error"]["type"]) == (405, "method_not_allowed")
-    assert response.headers["Allow"] == "POST"
-
-
 def test_metrics_count_requests_answers_and_what_was_left_out(client_of: Ask) -> None:
     client = client_of()
     client.post("/v1/route", json={"request": "undo a payment", "selection": {"block": ["stripe/*"]}, "explain": True})

@@ -53,20 +53,16 @@ async def test_a_model_calls_an_api_and_reads_its_answer_without_hidden_characte
 
 
 @pytest.mark.parametrize(
-    ("tool_id", "arguments", "message"),
+    ("tool_id", "arguments", "message", "block"),
     [
-        ("shop/drop", {"id": 1}, "it is a DELETE, and only reading"),
-        ("shop/read", {"id": "x"}, "'x' is not of type 'integer'"),
-        ("elsewhere/other", {}, "--calls for the HTTP APIs"),
+        ("shop/drop", {"id": 1}, "it is a DELETE, and only reading", ()),
+        ("shop/read", {"id": "x"}, "'x' is not of type 'integer'", ()),
+        ("shop/read", {"id": 1}, "may not be used here", ("shop/read",)),
+        ("elsewhere/other", {}, "--calls for the HTTP APIs", ()),
     ],
 )
 async def test_what_is_not_called_says_why(
-    api: ApiServer, tool_id: str, arguments: dict[str, Any], message: str
+    api: ApiServer, tool_id: str, arguments: dict[str, Any], message: str, block: tuple[str, ...]
 ) -> None:
-    result = await called(api, tool_id, arguments)
+    result = await called(api, tool_id, arguments, selection=Selection(block=block))
     assert result.is_error and message in text_of(result) and api.received == []
-
-
-async def test_a_selection_keeps_a_tool_from_being_called(api: ApiServer) -> None:
-    result = await called(api, "shop/read", {"id": 1}, selection=Selection(block=("shop/read",)))
-    assert result.is_error and "may not be used here" in text_of(result) and api.received == []

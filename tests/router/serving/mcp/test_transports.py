@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,17 +124,11 @@ def test_a_stdio_server_that_is_terminated_ends_its_own_servers(command: tuple[s
     assert not running(pid)
 
 
-@pytest.fixture
-def http_port(command: tuple[str, ...], tmp_path: Path) -> Iterator[int]:
-    with listening(tmp_path, *command, "--http", "--port") as port:
-        yield port
-
-
-def test_a_client_over_http_needs_the_token_and_finds_and_calls(http_port: int) -> None:
+def test_a_client_over_http_needs_the_token_and_finds_and_calls(command: tuple[str, ...], tmp_path: Path) -> None:
     async def talk(token: str) -> list[str]:
         async with (
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=20) as http,
-            Client(streamable_http_client(f"http://127.0.0.1:{http_port}/mcp", http_client=http)) as client,
+            Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)) as client,
         ):
             answers = [
                 await client.call_tool("find_tools", {"request": "sea level in the harbour", "k": 1}),
@@ -143,11 +136,12 @@ def test_a_client_over_http_needs_the_token_and_finds_and_calls(http_port: int) 
             ]
             return [text_of(answer) for answer in answers]
 
-    found, called = asyncio.run(talk(TOKEN))
-    assert found == "weather/sea-level(harbour: string) — How high the sea stands in a harbour."
-    assert json.loads(called)["arguments"] == {"text": "hi"}
-    with pytest.raises(Exception):  # noqa: B017 - whatever the client makes of a 401
-        asyncio.run(talk("another-token-of-letters"))
+    with listening(tmp_path, *command, "--http", "--port") as port:
+        found, called = asyncio.run(talk(TOKEN))
+        assert found == "weather/sea-level(harbour: string) — How high the sea stands in a harbour."
+        assert json.loads(called)["arguments"] == {"text": "hi"}
+        with pytest.raises(Exception):  # noqa: B017 - whatever the client makes of a 401
+            asyncio.run(talk("another-token-of-letters"))
 
 
 @pytest.mark.parametrize(
@@ -172,25 +166,3 @@ def test_over_http_strangers_are_refused_and_no_stream_is_held_open(
     assert answer.status_code == status, answer.text
     if status == 405:
         assert answer.headers["Allow"] == "POST"
-
-
-@pytest.mark.nightly
-def test_a_client_of_somebody_elses_making_finds_and_calls_a_tool(http_port: int) -> None:
-    """The OpenAI Agents SDK's, as its agents use it."""
-    pytest.importorskip("agents", reason="the extra agents is not installed")
-    from agents.mcp import MCPServerStreamableHttp, MCPServerStreamableHttpParams
-
-    async def talk() -> Any:
-        parameters: MCPServerStreamableHttpParams = {
-            "url": f"http://127.0.0.1:{http_port}/mcp",
-            "headers": {"Authorization": f"Bearer {TOKEN}"},
-        }
-        async with MCPServerStreamableHttp(params=parameters) as served:
-            offered = [tool.name for tool in await served.list_tools()]
-            found = await served.call_tool("find_tools", {"request": "do echo", "k": 1})
-            return offered, text_of(found), await served.call_tool("call_tool", {"tool_id": "plain/echo"})
-
-    offered, found, called = asyncio.run(talk())
-    assert offered == ["find_tools", "describe_tool", "call_tool"]
-    assert found.startswith("plain/echo(")
-    assert json.loads(text_of(called))["arguments"] == {}

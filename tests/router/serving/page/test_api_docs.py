@@ -1,6 +1,7 @@
 """The API's page says what the OpenAPI document says."""
 
 import json
+import re
 import shlex
 from typing import Any
 
@@ -34,6 +35,7 @@ def test_every_path_schema_and_failure_of_the_document_is_on_the_page(
                 assert f"<code>{parameter['name']}</code>" in page
     for name in document["components"]["schemas"]:
         assert f'id="schema-{name}"' in page
+    assert {*re.findall('href="#([^"]+)"', page)} <= {*re.findall('id="([^"]+)"', page)}
     assert "Token." not in page
 
 

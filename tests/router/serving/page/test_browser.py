@@ -164,22 +164,6 @@ def test_text_stands_out_from_its_ground_by_day_and_by_night(page: Any) -> None:
             assert page.evaluate(_CONTRAST) == [], (path, scheme)
 
 
-def test_two_snapshots_are_compared_and_what_moved_is_said(page: Any) -> None:
-    page.goto(PAGES[4])
-    moves = page.locator("table[aria-labelledby=moved] tbody tr td:last-child").all_text_contents()
-    assert len(moves) == 8
-    assert any(move.startswith(("↑", "↓")) for move in moves)
-
-
-def test_a_sample_request_is_a_link_to_its_answer(page: Any) -> None:
-    page.goto("/")
-    sample = page.locator(".samples a").first
-    request = sample.text_content()
-    sample.click()
-    assert page.locator("#request").input_value() == request
-    assert page.locator(".results > li").count() > 0
-
-
 def test_the_ranks_are_open_on_a_wide_screen_and_fold_on_a_phone(page: Any) -> None:
     page.goto(PAGES[1])
     first = page.locator(".reasons").first
@@ -200,10 +184,3 @@ def test_a_tools_page_answers_why_a_request_does_not_find_it(page: Any) -> None:
     page.wait_for_url("**/getForecast?request=*#why")
     assert page.locator(".why [role=status]").is_visible()
     assert [row.strip() for row in page.locator(".places tbody th").all_text_contents()] == LISTS
-
-
-def test_the_api_is_described_with_links_that_lead_to_its_schemas(page: Any) -> None:
-    page.goto("/docs")
-    broken = "[...document.querySelectorAll('main a[href^=\"#\"]')].filter(a => !document.querySelector(a.hash)).length"
-    assert page.evaluate(broken) == 0
-    assert page.locator("h3", has_text="POST /v1/route").count() == 2

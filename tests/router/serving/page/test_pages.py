@@ -19,7 +19,7 @@ from router.serving.page.browsing import excerpt, list_providers, list_tools
 from router.serving.page.comparing import SnapshotCache, rank_changes
 from router.serving.page.rendering import tool_path
 from router.snapshot.snapshot import Snapshot
-from tests.router.serving.conftest import TOKEN, Ask
+from tests.router.serving.conftest import Ask
 from tests.support.publishing import Publications, sign
 
 REQUEST = "give the customer their money back"
@@ -106,10 +106,6 @@ def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(cli
         page = text(client_of(Router.open(catalog), catalog, inspect), "/tools/stripe/create_refund")
         assert said in page
         assert "Refunds a charge in full or in part." in page
-
-
-def test_a_tool_that_there_is_not_is_not_found(pages: TestClient) -> None:
-    assert "No such tool" in text(pages, "/tools/no/such", 404)
 
 
 def test_tools_are_found_by_every_word_of_name_and_description_and_by_provider(pages: TestClient) -> None:
@@ -248,8 +244,3 @@ def test_the_style_sheet_and_every_page_load_nothing_from_elsewhere(pages: TestC
         body = text(pages, path)
         assert "http://" not in body and "https://" not in body
         assert "<script" not in body and " style=" not in body
-
-
-def test_pages_ask_for_the_token_too(client_of: Ask) -> None:
-    client = client_of(token=TOKEN)
-    assert [client.get(path).status_code for path in ("/", "/tools", "/compare", "/style.css")] == [401] * 4
