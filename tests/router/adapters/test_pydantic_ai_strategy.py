@@ -70,7 +70,7 @@ def found(queries: list[str], tools: list[Tool[object]], *args: Any, **options: 
     ("queries", "k", "names"),
     [
         (["give the money back to the customer"], 1, ["refund_charge"]),
-        (["weather: rain, wind of a city; a charge", "channels of the workspace"], 2, ["get_forecast", "list_channels"]),
+        (["weather of a city; a charge", "channels of the workspace"], 2, ["get_forecast", "list_channels"]),
         (["xylophone"], 5, ["nothing"]),
     ],
     ids=["one", "the best of each query come first", "none"],

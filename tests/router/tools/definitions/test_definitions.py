@@ -63,6 +63,8 @@ def test_of_duplicates_one_is_kept_and_another_tool_of_an_id_is_numbered() -> No
         ("x/a-b~2", "a-b"),
         ("x/a-b~3", "a/b"),
     ]
+    taken = [ToolRecord(tool_id, "x", "a", text) for tool_id, text in (("x/a~2", "1"), ("x/a", "2"), ("x/a", "3"))]
+    assert [record.tool_id for record in records_of(taken)] == ["x/a~2", "x/a", "x/a~3"]
     raws = [RawTool(name, Origin("", ""), provider="x") for name in names]
     assert [record.tool_id for record in catalog_records(raws).records] == [record.tool_id for record in records]
 

@@ -196,6 +196,12 @@ def test_a_named_tool_that_needs_the_same_does_not_give_it(named: str, text: str
     assert {resolver for _, _, resolver, _ in found} == {"search_projects"}
 
 
+def test_where_the_vendor_names_a_tool_that_writes_no_other_is_guessed() -> None:
+    paying = tool("pay", "cart_id", texts={"cart_id": "As create_cart answered."})
+    assert edges(paying, tool("list_carts")) == [("pay", "cart_id", "list_carts", 0.85)]
+    assert edges(paying, tool("list_carts"), tool("create_cart", "name")) == []
+
+
 def test_a_search_of_places_is_found_behind_hundreds_of_other_tools() -> None:
     others = [tool(f"list_reports_{n}") for n in range(300)]
     found = edges(tool("get_forecast", "latitude", "longitude"), *others, tool("search_locations", "query"))
