@@ -34,23 +34,23 @@ def catalog(bucket: Bucket, office: Publications, monkeypatch: pytest.MonkeyPatc
     return made
 
 
-def test_search_takes_an_address_as_snapshot_or_catalog(catalog: BucketCatalog, tmp_path: Path) -> None:
-    for option in ("--snapshot", "--catalog"):
-        done = called(tmp_path, "search", REQUEST, option, catalog.url, "--json")
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["snapshot"] == "a"
-    assert (cache_place(catalog.url, tmp_path / "cache") / "a" / MANIFEST).is_file()
-
-
-def test_explain_takes_an_address(catalog: BucketCatalog, tmp_path: Path) -> None:
-    done = called(tmp_path, "explain", REQUEST, "--snapshot", catalog.url, "--json", "--cache-dir", tmp_path / "other")
-    assert json.loads(done.stdout)["snapshot"] == "a"
-    assert (cache_place(catalog.url, tmp_path / "other") / "a" / MANIFEST).is_file()
-
-
-def test_inspect_takes_an_address(catalog: BucketCatalog, tmp_path: Path) -> None:
-    done = called(tmp_path, "inspect", "--snapshot", catalog.url, "--sql", "SELECT 41 + 1 AS answer")
-    assert "42" in done.stdout
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", REQUEST, "--json", "--snapshot"),
+        ("search", REQUEST, "--json", "--catalog"),
+        ("explain", REQUEST, "--json", "--snapshot"),
+        ("inspect", "--json", "--sql", "SELECT 'a' AS snapshot", "--snapshot"),
+    ],
+    ids=["search-snapshot", "search-catalog", "explain", "inspect"],
+)
+def test_a_command_takes_an_address_and_keeps_what_it_fetched(
+    catalog: BucketCatalog, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    for cache, options in (("cache", ()), ("other", ("--cache-dir", tmp_path / "other"))):
+        done = called(tmp_path, *command, catalog.url, *options)
+        assert done.returncode == 0 and '"snapshot": "a"' in done.stdout, done.stderr
+        assert (cache_place(catalog.url, tmp_path / cache) / "a" / MANIFEST).is_file()
 
 
 def test_the_variable_of_the_cache_does_not_disturb_a_folder(
@@ -60,18 +60,20 @@ def test_the_variable_of_the_cache_does_not_disturb_a_folder(
     assert json.loads(done.stdout)["snapshot"] == "b"
 
 
-def test_a_search_without_the_bucket_answers_from_the_cache_and_warns(
-    catalog: BucketCatalog, bucket: Bucket, tmp_path: Path
+@pytest.mark.parametrize("filled_by", ["search", "pull"])
+def test_without_the_bucket_a_search_answers_from_the_cache(
+    catalog: BucketCatalog, bucket: Bucket, tmp_path: Path, filled_by: str
 ) -> None:
-    called(tmp_path, "search", REQUEST, "--snapshot", catalog.url)
+    called(
+        tmp_path, *(("pull", catalog.url) if filled_by == "pull" else ("search", REQUEST, "--snapshot", catalog.url))
+    )
     with faulty_proxy(1) as nothing:
         port = nothing.port
     away = bucket.through(port).environment
-    done = called(tmp_path, "search", REQUEST, "--snapshot", catalog.url, "--json", **away)
-    assert json.loads(done.stdout)["snapshot"] == "a"
-    done = called(tmp_path, "search", REQUEST, "--snapshot", catalog.url, "--cache-dir", tmp_path / "empty", **away)
-    assert done.returncode == 4
-    assert "does not answer" in done.stderr
+    search = ("search", REQUEST, "--snapshot", catalog.url, "--json")
+    assert json.loads(called(tmp_path, *search, **away).stdout)["snapshot"] == "a"
+    done = called(tmp_path, *search, "--cache-dir", tmp_path / "empty", **away)
+    assert done.returncode == 4 and "does not answer" in done.stderr
 
 
 def test_pull_fills_the_workspace_and_the_next_one_fetches_the_difference(
@@ -84,9 +86,8 @@ def test_pull_fills_the_workspace_and_the_next_one_fetches_the_difference(
     assert done.stdout.splitlines()[-1] == str(folder / "a")
     assert "fetched a of s3://" in done.stdout
     assert (folder / CURRENT).read_text() == "a\n"
-    assert (
-        json.loads(called(workspace, "search", REQUEST, "--workspace", workspace, "--json").stdout)["snapshot"] == "a"
-    )
+    found = called(workspace, "search", REQUEST, "--workspace", workspace, "--json")
+    assert json.loads(found.stdout)["snapshot"] == "a"
     catalog.publish(catalog.upload(office.folder / "b"))
     facts = json.loads(called(tmp_path, "pull", catalog.url, "--workspace", workspace, "--json").stdout)
     assert (facts["snapshot"], facts["fetched_files"], facts["serves"]) == ("b", 0, True)
@@ -121,14 +122,6 @@ def test_pull_mends_what_is_damaged_also_what_no_router_reads(catalog: BucketCat
     assert "nothing new" in called(tmp_path, "pull", catalog.url, folder).stdout
 
 
-def test_pull_fills_the_cache_of_servers(catalog: BucketCatalog, bucket: Bucket, tmp_path: Path) -> None:
-    called(tmp_path, "pull", catalog.url)
-    with faulty_proxy(1) as nothing:
-        port = nothing.port
-    away = bucket.through(port).environment
-    assert called(tmp_path, "search", REQUEST, "--snapshot", catalog.url, **away).returncode == 0
-
-
 def test_pull_leaves_a_pin_of_a_catalog_that_was_built_here(
     catalog: BucketCatalog, office: Publications, tmp_path: Path
 ) -> None:
@@ -143,18 +136,16 @@ def test_pull_leaves_a_pin_of_a_catalog_that_was_built_here(
 
 
 @pytest.mark.parametrize(
-    ("url", "code", "told"),
+    ("url", "told"),
     [
-        ("ftp://bucket/demo", 2, "is no address of a bucket"),
-        ("s3://bucket", 2, "names no catalog"),
-        ("s3://key:secret@bucket/demo", 2, "must hold no credentials"),
-        ("demo", 2, "is no address of a bucket"),
+        ("demo", "is no address of a bucket"),
+        ("s3://bucket", "names no catalog"),
+        ("s3://key:secret@bucket/demo", "must hold no credentials"),
     ],
 )
-def test_a_wrong_address_is_refused(url: str, code: int, told: str, catalog: BucketCatalog, tmp_path: Path) -> None:
+def test_a_wrong_address_is_refused(url: str, told: str, tmp_path: Path) -> None:
     done = called(tmp_path, "pull", url)
-    assert (done.returncode, "secret" in done.stderr) == (code, False)
-    assert told in done.stderr
+    assert done.returncode == 2 and told in done.stderr and "secret" not in done.stderr
 
 
 def test_pull_tells_whether_the_bucket_or_the_snapshot_is_missing(

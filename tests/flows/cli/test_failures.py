@@ -115,6 +115,16 @@ def test_a_stack_that_is_too_deep_and_a_full_disk_are_sentences(
     )
 
 
+@pytest.mark.parametrize("form", [[], ["--json"], ["--log-format", "json"]])
+def test_a_build_that_fails_tells_no_secret_of_it(
+    run: Callable[..., Done], catalog_folder: Path, monkeypatch: pytest.MonkeyPatch, form: list[str]
+) -> None:
+    monkeypatch.setattr(BUILD[0], raising(lambda: RunAborted("the model refuses sk-s3cret-key")))
+    done = run("build", catalog_folder, "--encoder", "none", *form, OPENAI_API_KEY="sk-s3cret-key")
+    assert done.returncode == 3 and "the model refuses " in done.stdout + done.stderr
+    assert "s3cret" not in done.stdout + done.stderr
+
+
 def test_wrong_arguments_are_json_too(run: Callable[..., Done]) -> None:
     for arguments in (["build", "--nope", "--json"], ["search", "--json"], ["compare", "--json", "-"]):
         done = run(*arguments)

@@ -67,18 +67,17 @@ def test_an_older_snapshot_is_stored_and_serves_by_a_decision_alone(
     assert again.returncode == 1 and "which was rolled back from" in again.stderr and store.current() == "a"
 
 
-def test_a_held_snapshot_is_stored_and_does_not_serve(tmp_path: Path, office: Publications, url: str) -> None:
-    done = run(tmp_path, "push", office.folder / "b", url)
-    assert done.returncode == 1 and "rejected; to let it serve" in done.stderr
-    listed = run(tmp_path, "snapshots", url)
-    assert listed.returncode == 4 and f"{url} serves no snapshot" in listed.stderr
-
-
-def test_a_damaged_snapshot_is_not_pushed(tmp_path: Path, office: Publications, url: str) -> None:
+def test_a_held_snapshot_is_stored_and_does_not_serve_and_a_damaged_one_is_not_pushed(
+    tmp_path: Path, office: Publications, url: str
+) -> None:
     corrupt(office.folder / "c")
     done = run(tmp_path, "push", "office", url)
     assert done.returncode == 4 and "corrupt" in done.stderr
     assert not [path for path in (tmp_path / "bucket").rglob("*") if path.is_file()]
+    done = run(tmp_path, "push", office.folder / "b", url)
+    assert done.returncode == 1 and "rejected; to let it serve" in done.stderr
+    listed = run(tmp_path, "snapshots", url)
+    assert listed.returncode == 4 and f"{url} serves no snapshot" in listed.stderr
 
 
 def test_decisions_by_the_name_of_a_copy_go_to_its_bucket(tmp_path: Path, office: Publications, url: str) -> None:

@@ -93,7 +93,9 @@ def test_a_run_that_lives_and_one_that_was_started_again_are_left_alone(tmp_path
     assert state_of(run).name == "Running"
 
 
-def test_a_run_of_another_server_is_left_to_it(tmp_path: Path) -> None:
+def test_a_run_of_another_server_is_left_to_it_for_a_month_and_a_file_that_was_cut_off_is_deleted(
+    tmp_path: Path,
+) -> None:
     OpenRun.begin(tmp_path, uuid4(), 1).release()
     close_dead_runs(tmp_path)
     (file,) = (tmp_path / "flow_runs").iterdir()
@@ -101,9 +103,6 @@ def test_a_run_of_another_server_is_left_to_it(tmp_path: Path) -> None:
     os.utime(file, (old, old))
     close_dead_runs(tmp_path)
     assert not file.exists()
-
-
-def test_a_file_that_was_cut_off_is_deleted(tmp_path: Path) -> None:
     OpenRun.begin(tmp_path, uuid4(), 1).release()
     (file,) = (tmp_path / "flow_runs").iterdir()
     file.write_text('{"run": "', encoding="utf-8")

@@ -43,7 +43,9 @@ def test_a_record_or_a_line_that_is_too_large_is_rejected_alone(tmp_path: Path) 
 
 def test_a_text_that_is_too_long_is_shortened_with_a_notice(tmp_path: Path) -> None:
     row = {"name": "a", "description": "d" * 101, "examples": ["e", "f", "g" * 101]}
-    (tool,) = _read(tmp_path, [row], text_characters=100, listed_texts=2).tools
+    fits = {"name": "b", "description": "d" * 100, "examples": ["e", "f"]}
+    tool, whole = _read(tmp_path, [row, fits], text_characters=100, listed_texts=2, tools=2).tools
+    assert whole.notices == () and len(whole.description) == 100
     assert (tool.description, tool.examples) == ("d" * 100, ("e", "f"))
     assert tool.notices == (
         "its description has 101 characters: the first 100 count",

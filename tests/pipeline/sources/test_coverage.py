@@ -62,18 +62,50 @@ def test_parameters_that_are_declared_and_not_read_are_the_first_problem(
         assert found.problems[0] == f"1 of 1 tools declare parameters under `{lost}` that could not be read"
 
 
-def test_parameters_that_are_lost_are_not_told_again_as_a_key(write_json: WriteJson) -> None:
-    found = of_rows(write_json, [{"name": "a", "params": "city: string, days: int"}])
-    assert found.unread == (UnreadKey("params", 1, "city: string, days: int"),)
-    assert found.problems == ("1 of 1 tools declare parameters under `params` that could not be read",)
-
-
 def test_keys_that_many_records_have_are_told_with_an_example(write_json: WriteJson) -> None:
     rows = [{"name": f"t{n}", "toolbox": "mail", "version": 3, "$x": 1, "icon": "a.png"} for n in range(9)]
     rows.append({"name": "last", "rare": "once", "usage_hint": "at night", "toolbox": "", "x-order": 4})
+    for row in rows[:2]:  # a fifth of them
+        row["level"] = "low"
     found = of_rows(write_json, rows)
-    assert found.unread == (UnreadKey("toolbox", 9, "mail"), UnreadKey("usage_hint", 1, "at night"))
-    assert found.problems == ("keys that were not read: toolbox (9: mail), usage_hint (1: at night)",)
+    shown = (UnreadKey("toolbox", 9, "mail"), UnreadKey("level", 2, "low"), UnreadKey("usage_hint", 1, "at night"))
+    assert found.unread == shown
+    assert found.problems == ("keys that were not read: toolbox (9: mail), level (2: low), usage_hint (1: at night)",)
+
+
+SCHEMA = {"type": "object", "properties": {"to": {}}}
+
+
+@pytest.mark.parametrize(
+    ("row", "unread", "problem"),
+    [
+        # What is lost is told once; a second set of parameters, and keys inside a wrapper, with its name.
+        ({"name": "a", "params": "city: str"}, [("params", "city: str")], "1 of 1 tools declare parameters under `par"),
+        ({"name": "a", "parameters": SCHEMA, "inputs": {"cc": {}}}, [("inputs", "{cc}")], "keys that were not read: i"),
+        (
+            {"type": "function", "hint": "y", "function": {"name": "a", "usage": "z"}},
+            [("function.usage", "z"), ("hint", "y")],
+            "keys that were not read: function.usage (1: z), hint (1: y)",
+        ),
+    ],
+)
+def test_each_key_is_told_once_with_its_place(
+    write_json: WriteJson, row: dict[str, Any], unread: list[tuple[str, str]], problem: str
+) -> None:
+    found = of_rows(write_json, [row])
+    assert [(one.key, one.example) for one in found.unread] == unread
+    assert len(found.problems) == 1 and found.problems[0].startswith(problem)
+
+
+def test_an_operations_own_keys_are_told_too_and_a_source_without_a_record(
+    tmp_path: Path, write_json: WriteJson
+) -> None:
+    operation = {"operationId": "list", "responses": {}, "x-order": 3, "usage_notes": "for admins"}
+    write_json("api.json", {"openapi": "3.0.0", "paths": {"/a": {"get": operation}}})
+    (found,) = coverage(tmp_path, {"path": "api.json"})
+    assert found.unread == (UnreadKey("usage_notes", 1, "for admins"),)
+    found = of_rows(write_json, [])
+    assert (found.records, found.empty, found.problems) == (0, True, ("it holds no tool",))
 
 
 @pytest.mark.parametrize(
@@ -89,17 +121,6 @@ def test_keys_that_many_records_have_are_told_with_an_example(write_json: WriteJ
 )
 def test_an_example_is_a_few_characters(write_json: WriteJson, value: Any, shown: str) -> None:
     assert of_rows(write_json, [{"name": "a", "toolbox": value}]).unread == (UnreadKey("toolbox", 1, shown),)
-
-
-def test_a_second_set_of_parameters_is_told(write_json: WriteJson) -> None:
-    schema = {"type": "object", "properties": {"to": {}}}
-    found = of_rows(write_json, [{"name": "a", "parameters": schema, "inputs": {"cc": {"type": "string"}}}])
-    assert found.unread == (UnreadKey("inputs", 1, "{cc}"),)
-
-
-def test_keys_inside_a_wrapper_are_told_with_its_name(write_json: WriteJson) -> None:
-    found = of_rows(write_json, [{"type": "function", "hint": "y", "function": {"name": "a", "usage": "z"}}])
-    assert found.unread == (UnreadKey("function.usage", 1, "z"), UnreadKey("hint", 1, "y"))
 
 
 def test_where_no_record_has_a_name_the_keys_and_the_way_out_are_told() -> None:
@@ -118,30 +139,12 @@ def test_a_name_setting_that_selects_nothing_is_told_with_the_keys(tmp_path: Pat
     assert found.advice.startswith(
         "none of the 1 records has a name: source.fields.name = 'api_nam' gives no name. Their keys are `api_name`: "
     )
-
-
-def test_a_key_that_is_no_word_is_written_as_an_expression(write_json: WriteJson) -> None:
     advice = of_rows(write_json, [{"tool name": "a"}]).advice
     assert advice is not None and advice.endswith("""[source.fields] name = '"tool name"'""")
-
-
-def test_where_some_records_have_a_name_there_is_no_advice(write_json: WriteJson) -> None:
-    found = of_rows(write_json, [{"name": "a"}, {"title": "b"}])
-    assert found.advice is None
-    assert found.problems == ("1 of 2 records were rejected: 1 because name is missing or empty",)
-
-
-def test_a_source_without_a_record_is_told(write_json: WriteJson) -> None:
-    found = of_rows(write_json, [])
-    assert (found.records, found.empty, found.problems) == (0, True, ("it holds no tool",))
+    some = of_rows(write_json, [{"name": "a"}, {"title": "b"}])  # where some have a name there is no advice
+    assert some.advice is None
+    assert some.problems == ("1 of 2 records were rejected: 1 because name is missing or empty",)
 
 
 def test_sources_of_one_name_are_told_apart() -> None:
     assert list(by_source([Coverage("a"), Coverage("b"), Coverage("a"), Coverage("a")])) == ["a", "b", "a (2)", "a (3)"]
-
-
-def test_an_operations_own_keys_are_told_too(tmp_path: Path, write_json: WriteJson) -> None:
-    operation = {"operationId": "list", "responses": {}, "x-order": 3, "usage_notes": "for admins"}
-    write_json("api.json", {"openapi": "3.0.0", "paths": {"/a": {"get": operation}}})
-    (found,) = coverage(tmp_path, {"path": "api.json"})
-    assert found.unread == (UnreadKey("usage_notes", 1, "for admins"),)

@@ -49,46 +49,19 @@ def test_a_reading_comes_back_as_it_was() -> None:
     assert (again.tools[0].shape, again.tools[0].lost, again.tools[0].unread) == (FULL.shape, FULL.lost, FULL.unread)
     assert [(str(row), row.keys) for row in again.rejected] == [(str(row), row.keys) for row in READING.rejected]
     assert catalog_records(again.tools) == catalog_records(READING.tools)
-
-
-def test_a_tool_without_outputs_is_stored_as_in_earlier_versions() -> None:
-    with_outputs, without = json.loads(READING.to_text())["tools"]
-    assert with_outputs.keys() - without.keys() == {"outputs", "links"}
-
-
-def test_a_reading_that_the_version_before_skills_wrote_is_read() -> None:
-    row: dict[str, Any] = {
-        "name": "list",
-        "origin": ["mail.json", "/tools/1"],
-        "description": "",
-        "input_schema": {},
-        "id": "",
-        "provider": None,
-        "annotations": {},
-        "deprecated": False,
-        "examples": [],
-        "categories": [],
-        "notices": [],
-        "shape": "",
-        "lost": None,
-        "unread": {},
-    }
-    assert json.loads(READING.to_text())["tools"][1].keys() == row.keys()  # a tool is written as it was
-    (tool,) = SourceReading.from_text("key", "mail.json", json.dumps({"tools": [row], "rejected": []})).tools
-    assert (tool.kind, tool.instructions) == (Kind.TOOL, "")
-
-
-def test_a_skill_comes_back_with_its_kind_and_its_instructions() -> None:
+    assert list(again.tools[0].input_schema["properties"]) == ["z", "a"]  # field text depends on the order
+    assert READING.tool_ids == ("mail/send", "list")
     skill = RawTool("tea", Origin("tea/SKILL.md", ""), kind=Kind.SKILL, instructions="Boil water.")
     assert _again(SourceReading("key", "skills", (skill,))).tools == (skill,)
 
 
-def test_the_order_of_a_schema_is_kept_for_field_text_depends_on_it() -> None:
-    assert list(_again(READING).tools[0].input_schema["properties"]) == ["z", "a"]
-
-
-def test_the_ids_are_those_of_the_records_before_equal_ones_are_numbered() -> None:
-    assert READING.tool_ids == ("mail/send", "list")
+def test_a_reading_that_the_version_before_skills_wrote_is_read() -> None:
+    row: dict[str, Any] = {"name": "list", "origin": ["mail.json", "/tools/1"], "description": "", "shape": ""}
+    row |= {"provider": None, "deprecated": False, "lost": None, "id": "", "examples": [], "categories": []}
+    row |= {"input_schema": {}, "annotations": {}, "notices": [], "unread": {}}
+    assert json.loads(READING.to_text())["tools"][1].keys() == row.keys()  # a tool is written as it was
+    (tool,) = SourceReading.from_text("key", "mail.json", json.dumps({"tools": [row], "rejected": []})).tools
+    assert (tool.kind, tool.instructions) == (Kind.TOOL, "")
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"tools": [{"name": "a"}], "rejected": []}', "null"])

@@ -24,15 +24,22 @@ def _read(folder: Path, *sources: dict[str, Any]) -> Reading:
     return read(CatalogSettings(name="office", folder=folder, source=sources))
 
 
-def test_sources_are_merged_in_the_catalogs_order(
+def test_sources_are_merged_in_the_catalogs_order_a_live_server_among_them(
     tmp_path: Path, write_json: WriteJson, write_lines: WriteLines
 ) -> None:
     write_json("a.json", FUNCTIONS)
     write_json("b.json", API)
     write_json("c.json", ANSWER)
     write_lines("d.jsonl", [{"name": "from_jsonl"}])
-    reading = _read(tmp_path, *({"path": name} for name in ("c.json", "a.json", "d.jsonl", "b.json")))
-    assert [tool.name for tool in reading.tools] == ["from_mcp", "from_function", "from_jsonl", "from_openapi"]
+    write_lines("e.jsonl", [{"name": "from_line", "input_schema": {"type": "object"}}])
+    live = {"command": (sys.executable, str(Path(__file__).with_name("plain_mcp.py")), "pages"), "timeout_s": 60}
+    reading = _read(tmp_path, *({"path": f"{name}.json"} for name in "ca"), live, {"path": "d.jsonl"},
+                    {"path": "e.jsonl"}, {"path": "b.json"})  # fmt: skip
+    assert [(tool.name, tool.provider) for tool in reading.tools] == [
+        *(("from_mcp", "c"), ("from_function", "a")),
+        *((f"tool_{page}", "plain") for page in (1, 2, 3)),
+        *(("from_jsonl", None), ("from_line", "e"), ("from_openapi", "office")),
+    ]
     assert reading.rejected == ()
 
 
@@ -73,12 +80,6 @@ def test_only_jsonl_may_leave_a_tool_without_provider(
     assert [tool.provider for tool in _read(tmp_path, {"path": "tools.jsonl", "provider": label}).tools] == [found]
 
 
-def test_function_schemas_in_jsonl_have_the_files_name_for_provider(tmp_path: Path, write_lines: WriteLines) -> None:
-    write_lines("mail.jsonl", [{"name": "a", "input_schema": {"type": "object"}}])
-    (tool,) = _read(tmp_path, {"path": "mail.jsonl"}).tools
-    assert (tool.provider, tool.input_schema) == ("mail", {"type": "object"})
-
-
 def test_a_stated_format_is_not_second_guessed(tmp_path: Path, write_json: WriteJson) -> None:
     write_json("mail.json", FUNCTIONS)
     assert [tool.name for tool in _read(tmp_path, {"path": "mail.json", "format": "mcp"}).tools] == ["from_function"]
@@ -89,17 +90,3 @@ def test_a_stated_format_is_not_second_guessed(tmp_path: Path, write_json: Write
 def test_an_absolute_path_is_not_taken_from_the_folder(tmp_path: Path, write_json: WriteJson) -> None:
     path = write_json("elsewhere/mail.json", FUNCTIONS)
     assert len(_read(tmp_path / "folder", {"path": path}).tools) == 1
-
-
-def test_a_source_that_cannot_be_read_stops_the_whole_run(tmp_path: Path, write_json: WriteJson) -> None:
-    write_json("mail.json", FUNCTIONS)
-    with pytest.raises(RunAborted, match=r"gone\.json does not exist"):
-        _read(tmp_path, {"path": "mail.json"}, {"path": "gone.json"})
-
-
-def test_a_live_server_is_a_source_like_any_other(tmp_path: Path, write_json: WriteJson) -> None:
-    write_json("mail.json", FUNCTIONS)
-    command = (sys.executable, str(Path(__file__).with_name("mcp_server.py")), "stdio", "pages")
-    reading = _read(tmp_path, {"command": command, "timeout_s": 60}, {"path": "mail.json"})
-    assert [tool.name for tool in reading.tools] == ["tool_1", "tool_2", "tool_3", "from_function"]
-    assert [tool.provider for tool in reading.tools] == ["pager"] * 3 + ["mail"]

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from pipeline.sources.formats import openapi
 from router.operation import BodyField, Operation, OperationBody, OperationParameter, SecurityScheme
+from router.record import ToolRecord
 from router.tools.definitions.normalization import normalize
 from tests.pipeline.sources.reading import tools
+from tests.support.factories import make_record
 
 WriteJson = Callable[[str, Any], Path]
 
@@ -214,3 +216,10 @@ def test_a_record_has_the_operation_of_its_raw_tool(write_json: WriteJson) -> No
     path = write_json("a.json", {"openapi": "3.0.0", "paths": {"/a": {"get": {"operationId": "a"}}}})
     (tool,) = tools(openapi.read(path))
     assert normalize(tool).operation == Operation("GET", "/a")
+
+
+def test_the_operation_is_kept_by_the_record_s_json_and_is_no_part_of_its_content(operation_of: Read) -> None:
+    operation = operation_of({"parameters": [{"name": "q", "in": "query"}]}, servers=[{"url": "https://a.test"}])
+    record = make_record(operation=operation)
+    assert ToolRecord.from_json(record.to_json()) == record
+    assert record.content() == make_record().content() and record.without_outputs() == make_record()
