@@ -93,12 +93,10 @@ def test_a_line_asks_what_a_question_by_itself_would_ask_and_without_questions_n
 
 
 def test_an_answer_costs_the_share_of_the_price_that_the_table_says(ledger: Ledger) -> None:
-    price = {"input": 0.25, "cached": 0.025, "output": 2.0}
+    price = {"input": 0.25, "cached": 0.025, "output": 2.0, "batch": 0.25}
+    prices: list[dict[str, Any]] = [{}, {"prices": {"gpt-5-mini": price}}, {"prices": {}}]
     with BatchServer() as server:
-        half, quarter, unknown = (
-            _outcomes(server, ledger, **settings)["tool_2"].usage
-            for settings in ({}, {"prices": {"gpt-5-mini": {**price, "batch": 0.25}}}, {"prices": {}})
-        )
+        half, quarter, unknown = (_outcomes(server, ledger, **settings)["tool_2"].usage for settings in prices)
     assert (half.prompt_tokens, half.cached_tokens, half.completion_tokens) == (1_000, 400, 200)
     assert (half.cost_usd, quarter.cost_usd) == pytest.approx((COST / 2, COST / 4)) and unknown.cost_usd is None
 
