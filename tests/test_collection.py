@@ -1,7 +1,5 @@
 """Every test is run by one of the two tiers: a folder's name never hides any."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.plugins.tiers import COLLECTED

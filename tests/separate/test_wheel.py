@@ -78,7 +78,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, folder)
-    build = [UV, "build", "-q", "--wheel", "--no-build-isolation", "--python", sys.executable, folder]
+    build = [UV, "build", "-q", "--wheel", "--no-build-isolation", "--python", sys.executable, str(folder)]
     subprocess.run(build, check=True)
     return next((folder / "dist").glob("*.whl"))
 
