@@ -61,14 +61,3 @@ def test_flows_are_read_created_and_found_again(prefect_tools: Router, prefect_s
         assert refused.is_error and refused.status == 400  # the header arrives: this version is too old
 
     asyncio.run(talk())
-
-
-def test_arguments_that_do_not_fit_are_told_to_a_model_before_the_server_hears_of_them(
-    prefect_tools: Router, prefect_server: str
-) -> None:
-    provider = next(iter(prefect_tools.providers))
-    caller = HttpCaller(prefect_tools, CallSettings({str(provider): ProviderCalls(base_url=prefect_server)}))
-    (record,) = [r for r in prefect_tools.tools if r.annotations == {
-        "method": "GET", "path": "/flows/{id}", "readOnlyHint": True}]  # fmt: skip
-    assert "the call failed: the arguments of" in asyncio.run(caller(record.tool_id, {"id": 3}))
-    assert "there is no tool 'prefect/invented'" in asyncio.run(caller("prefect/invented", {}))

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from router import Router
-from router.contract import CATALOG_DB
 from router.signing.private_keys import generate
 from router.snapshot.store.bucket.origin import mark
 from router.snapshot.store.bucket.store import BucketStore
-from router.snapshot.store.deltas import databases
 from router.store import SnapshotStore, signing_keys
 from tests.support.command_line import Done, called
 from tests.support.publishing import Publications, corrupt
@@ -103,26 +101,6 @@ def test_a_signature_goes_to_the_bucket(tmp_path: Path, office: Publications, ur
     assert sorted(entry["signed_by"]) == sorted(keys)
     fetched = BucketStore(url, tmp_path / "reader/office").local_folder("c")
     assert sorted(signing_keys(fetched)) == sorted(keys)
-
-
-def test_a_signed_snapshot_goes_to_an_address_of_its_catalog_alone(
-    tmp_path: Path, office: Publications, url: str
-) -> None:
-    generate(tmp_path / "one.pem")
-    run(tmp_path, "snapshots", "office", "--sign", "--sign-key", "one.pem")
-    done = run(tmp_path, "push", "office", f"{url}-two")
-    assert done.returncode == 2 and "must end with /office" in done.stderr
-
-
-def test_a_database_that_is_stored_as_a_delta_is_pushed_whole(
-    tmp_path: Path, office: Publications, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(databases, "LEAST_SIZE", 0)
-    store = SnapshotStore.at(office.folder)
-    assert store.save_space() == [] and not (office.folder / "a" / CATALOG_DB).exists()
-    run(tmp_path, "push", office.folder / "a", url)
-    fetched = BucketStore(url, tmp_path / "reader/office").local_folder("a")
-    assert (fetched / CATALOG_DB).read_bytes() == (office.folder / "c" / CATALOG_DB).read_bytes()
 
 
 @pytest.mark.parametrize(

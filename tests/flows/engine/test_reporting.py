@@ -2,13 +2,12 @@
 
 import pytest
 
-from flows.engine import reporting
 from flows.engine.reporting import ServerReports
 
 
 def test_a_report_that_fails_silences_those_after_it_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_000.0]
-    monkeypatch.setattr(reporting.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("flows.engine.reporting.time.monotonic", lambda: now[0])
     reports = ServerReports()
     with reports.attempt("something"):
         raise ConnectionError("gone")

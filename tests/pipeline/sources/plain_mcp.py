@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 
@@ -24,7 +25,7 @@ def environment(_: str | None) -> dict[str, Any]:
     return {"tools": [{"name": "env", "description": json.dumps(dict(os.environ)), "inputSchema": {"type": "object"}}]}
 
 
-LISTS = {
+LISTS: dict[str, Callable[[str | None], dict[str, Any]]] = {
     "pages": pages,
     "breaks-off": breaks_off,
     "environment": environment,

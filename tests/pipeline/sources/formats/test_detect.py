@@ -12,26 +12,35 @@ from pipeline.settings.source_formats import SourceFormat
 from pipeline.sources.formats import READERS
 from pipeline.sources.formats.detect import detect
 
-FUNCTION = {"name": "a", "parameters": {}}
-TOOL = {"name": "a", "inputSchema": {}}
-WRAPPED = {"type": "function", "function": FUNCTION}
-# A file that ends with .yaml has its text as it is; one of .JSONL its rows, of which a text is a line as it stands.
-CONTENTS: list[tuple[str, str, Any]] = [
-    *(("openapi", ".json", value) for value in ({"openapi": "3.1.0"}, {"swagger": "2.0", "tools": [TOOL]})),
-    *(("function", ".json", value) for value in ([FUNCTION], [WRAPPED], [{"name": "a", "input_schema": {}}], [])),
-    *(("function", ".json", value) for value in ({"tools": [FUNCTION]}, {"functions": [FUNCTION]}, FUNCTION, TOOL)),
-    *(("function", ".json", value) for value in (WRAPPED, {"name": "set of tools", "tools": [FUNCTION]})),
-    *(("mcp", ".json", value) for value in ([TOOL], [{"name": "no schema"}, TOOL], {"name": "s", "tools": [TOOL]})),
-    *(("mcp", ".json", value) for value in ({"result": {"tools": [TOOL]}}, {"result": {"tools": []}})),
-    *(("mcp", ".json", value) for value in ([{"tools": [TOOL], "nextCursor": "2"}, {"tools": []}], [{"tools": []}])),
-    ("mcp", ".json", [{"id": 1, "result": {"tools": [TOOL]}}, {"id": 2, "result": {"tools": []}}]),
-    ("openapi", ".yaml", "openapi: 3.0.0"),
-    ("function", ".yaml", "tools: [{name: a}]"),
-    ("mcp", ".yaml", "tools: [{name: a, inputSchema: {}}]"),
-    # By the first readable line.
-    *(("jsonl", ".JSONL", rows) for rows in ([FUNCTION], [{"description": "x"}], [[1]], [], ["{broken", FUNCTION])),
-    *(("function", ".JSONL", [row]) for row in ({"type": "function", "name": "a"}, {"function": FUNCTION}, TOOL)),
-    ("function", ".JSONL", ["{broken", {"function": FUNCTION}]),
+FUNCTION: dict[str, Any] = {"name": "a", "parameters": {}}
+TOOL: dict[str, Any] = {"name": "a", "inputSchema": {}}
+WRAPPED: dict[str, Any] = {"type": "function", "function": FUNCTION}
+JSON: dict[str, list[Any]] = {
+    "openapi": [{"openapi": "3.1.0"}, {"swagger": "2.0", "tools": [TOOL]}],
+    "function": [
+        *([FUNCTION], [WRAPPED], [{"name": "a", "input_schema": {}}], FUNCTION, TOOL, WRAPPED, []),
+        *({"tools": [FUNCTION]}, {"functions": [FUNCTION]}, {"name": "set of tools", "tools": [FUNCTION]}),
+    ],
+    "mcp": [
+        *([TOOL], [{"name": "no schema"}, TOOL], {"name": "server", "tools": [TOOL]}, [{"tools": []}]),
+        *({"result": {"tools": [TOOL]}}, {"result": {"tools": []}}, [{"tools": [TOOL], "nextCursor": "2"}]),
+        [{"id": 1, "result": {"tools": [TOOL]}}, {"id": 2, "result": {"tools": []}}],
+    ],
+}
+YAML = {
+    "openapi": ["openapi: 3.0.0"],
+    "function": ["tools: [{name: a}]"],
+    "mcp": ["tools: [{name: a, inputSchema: {}}]"],
+}
+JSONL: dict[str, list[Any]] = {  # by the first readable line; a text is a line as it stands
+    "jsonl": [[FUNCTION], [{"description": "x"}], [[1]], [], ["{broken", FUNCTION]],
+    "function": [[{"type": "function", "name": "a"}], [{"function": FUNCTION}], [TOOL], ["{broken", WRAPPED]],
+}
+CONTENTS = [
+    (kind, suffix, value)
+    for suffix, table in ((".json", JSON), (".yaml", YAML), (".JSONL", JSONL))
+    for kind, values in table.items()
+    for value in values
 ]
 
 

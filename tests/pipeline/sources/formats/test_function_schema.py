@@ -46,7 +46,7 @@ def test_examples_and_strictness_are_kept_and_an_empty_schema_gives_way_to_anoth
     write_json: WriteJson,
 ) -> None:
     form = {**ANTHROPIC, "input_examples": [{"to": "ada@example.org"}], "examples": ["write to Ada"], "strict": True}
-    rows = [{**form, "parameters": empty} for empty in (None, {})]
+    rows = [form, {**form, "parameters": None}, {**form, "parameters": {}}]
     for tool in tools(function_schema.read(write_json("mail.json", rows))):
         assert tool.examples == ('{"to":"ada@example.org"}', "write to Ada")
         assert (tool.annotations, tool.input_schema) == ({"strict": True}, SCHEMA)

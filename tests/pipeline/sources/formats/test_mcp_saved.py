@@ -20,6 +20,8 @@ def _tool(name: str, **more: Any) -> dict[str, Any]:
 
 
 A, B = _tool("a"), _tool("b")
+NONE: list[Any] = []
+EMPTY: dict[str, Any] = {}
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,7 @@ A, B = _tool("a"), _tool("b")
         ([{"tools": [A], "nextCursor": "2"}, {"tools": [B]}], ["/0/tools/0", "/1/tools/0"]),
         ([{"result": {"tools": [A]}}, {"id": 2, "result": {"tools": [B]}}], ["/0/result/tools/0", "/1/result/tools/0"]),
         ([A, B], ["/0", "/1"]),
-        *((value, []) for value in ({"tools": []}, {"result": {"tools": []}}, [{"tools": []}], [])),
+        *((value, []) for value in ({"tools": NONE}, {"result": {"tools": NONE}}, [{"tools": NONE}], NONE)),
     ],
 )
 def test_each_shape_of_an_answer_is_read_with_its_pointers(
@@ -55,7 +57,7 @@ def test_annotations_are_kept_with_the_title_which_stands_in_for_a_description(w
 
 @pytest.mark.parametrize(
     ("info", "provider"),
-    [({"name": "slack", "version": "1"}, "slack"), *((info, None) for info in (None, "slack", {}))],
+    [({"name": "slack", "version": "1"}, "slack"), *((info, None) for info in (None, "slack", EMPTY))],
 )
 def test_a_recorded_server_name_is_the_provider(write_json: WriteJson, info: Any, provider: str | None) -> None:
     assert tools(mcp.read(write_json("chat.json", {"serverInfo": info, "tools": [A]})))[0].provider == provider

@@ -245,13 +245,6 @@ def test_a_token_that_cannot_be_stored_stops_the_run(authority: Authority, url: 
         log_in(catalog.source[0], tmp_path, show=_browser, wait_s=60)
 
 
-def test_a_port_that_is_taken_stops_a_login(url: str, tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(RunAborted, match=f"the login needs port {port} of this machine: "):
-            log_in(_catalog(url).source[0], tmp_path, show=_browser, port=port)
-
-
 def test_nothing_secret_is_logged(
     authority: Authority, url: str, config: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -272,7 +265,7 @@ def _browser(address: str) -> None:
 def test_a_person_logs_in_once_and_builds_go_on_by_the_stored_token(
     authority: Authority, url: str, config: Path, registered: bool
 ) -> None:
-    own = {"client_id": "${VAULT_ID}", "grant": "authorization_code", "issuer": authority.issuer}
+    own: Any = {"client_id": "${VAULT_ID}", "grant": "authorization_code", "issuer": authority.issuer}
     catalog = _catalog(url, **own if registered else {})
     file, tools = log_in(catalog.source[0], Path(), show=_browser, wait_s=60)
     assert (file, tools) == (token_path(url, config), 1)
@@ -284,16 +277,20 @@ def test_a_person_logs_in_once_and_builds_go_on_by_the_stored_token(
     assert [asked["grant_type"] for asked in authority.asked] == ["authorization_code", "refresh_token"]
 
 
-def test_a_login_that_is_refused_stores_nothing(authority: Authority, url: str, config: Path) -> None:
+def test_a_login_that_is_refused_or_that_nobody_answers_stores_nothing(
+    authority: Authority, url: str, config: Path
+) -> None:
+    source = _catalog(url).source[0]
     authority.denies = True
     with pytest.raises(RunAborted, match="the login was refused: 'access_denied'"):
-        log_in(_catalog(url).source[0], Path(), show=_browser, wait_s=60)
-    assert not config.exists()
-
-
-def test_a_login_that_nobody_answers_ends(authority: Authority, url: str, config: Path) -> None:
+        log_in(source, Path(), show=_browser, wait_s=60)
     with pytest.raises(Unavailable):
-        log_in(_catalog(url).source[0], Path(), show=lambda _: None, wait_s=1)
+        log_in(source, Path(), show=lambda _: None, wait_s=1)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(RunAborted, match=f"the login needs port {port} of this machine: "):
+            log_in(source, Path(), show=_browser, port=port)
+    assert not config.exists()
 
 
 def test_calls_through_the_mcp_server_of_the_router_are_given_the_token_too(

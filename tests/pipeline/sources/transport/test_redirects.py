@@ -10,7 +10,7 @@ import requests
 import urllib3
 
 from pipeline.errors import Unavailable
-from pipeline.sources.transport import web as transport
+from pipeline.sources.transport.http_session import DeadlineSession
 from router.record import Origin
 from tests.pipeline.sources.reading import api, read_one, stop_one
 from tests.pipeline.sources.web import Web, serving
@@ -38,7 +38,7 @@ class Internet:
 @pytest.fixture
 def internet(monkeypatch: pytest.MonkeyPatch) -> Internet:
     made = Internet()
-    monkeypatch.setattr(transport.DeadlineSession, "get", lambda session, url, **how: made.get(session, url, **how))
+    monkeypatch.setattr(DeadlineSession, "get", lambda session, url, **how: made.get(session, url, **how))
     return made
 
 
