@@ -121,21 +121,17 @@ def test_a_search_that_finds_nothing_says_so_in_a_text(router: Router) -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
+    "content",
     [
-        {"role": "user"},
-        {"role": "user", "content": None},
-        {"role": "user", "content": ["text", None, 7]},
-        {"role": "user", "content": [{"type": "tool_result", "content": "a text"}]},
-        {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "tool_reference"}]}]},
-        {"role": "user", "content": [{"type": "text", "content": [{"type": "tool_reference", "tool_name": "a"}]}]},
-        {
-            "role": "assistant",
-            "content": [{"type": "tool_search_tool_result", "content": {"error_code": "unavailable"}}],
-        },
+        None,
+        ["text", None, 7],
+        [{"type": "tool_result", "content": [{"type": "tool_reference"}]}],
+        [{"type": "text", "content": [{"type": "tool_reference", "tool_name": "a"}]}],
+        [{"type": "tool_search_tool_result", "content": {"error_code": "unavailable"}}],
     ],
 )
-def test_messages_without_references_load_nothing(router: Router, message: dict[str, Any]) -> None:
+def test_messages_without_references_load_nothing(router: Router, content: Any) -> None:
+    message = {"role": "user", "content": content}
     assert [tool["name"] for tool in AnthropicToolSearch(router).tools([message])] == ["search_tools"]
 
 

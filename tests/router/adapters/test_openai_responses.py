@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from openai import BadRequestError, OpenAI
+from openai import OpenAI
 
 from router import Router, Selection, ToolRecord
 from router.adapters.openai_responses import ResponsesToolSearch
@@ -16,7 +15,6 @@ from router.adapters.tool_search import CalledTool
 from router.contract import Signal
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
-from router.snapshot.snapshot import Snapshot
 from tests.support.providers.openai_responses import ResponsesServer
 from tests.support.providers.openai_searching_model import calling, functions_of, saying, search_then_call, searching
 
@@ -105,13 +103,13 @@ def test_a_search_that_finds_nothing_answers_with_no_tools_and_says_so(server: R
     assert "No tool was found" in server.bodies[-1]["input"][-1]["content"]
 
 
-def test_a_request_that_no_tool_fits_comes_with_the_routers_doubt(snapshot: Path) -> None:
-    opened = Snapshot.open(snapshot)
+def test_a_request_that_no_tool_fits_comes_with_the_routers_doubt(router: Router) -> None:
+    opened = router._live.snapshot
     statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
     rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, "phrases")
     scores = BackgroundScores({Signal.EXPANSION: statistics})
-    router = Router(replace(opened, background_scores=scores, calibrations=(rule,)))
-    search = ResponsesToolSearch(router, k=2, recipe="lexical")
+    doubting = Router(replace(opened, background_scores=scores, calibrations=(rule,)))
+    search = ResponsesToolSearch(doubting, k=2, recipe="lexical")
     output, note = search.answers([searching({"request": "pull failed payments"})], call)
     assert len(output["tools"]) == 2
     assert note["role"] == "developer" and note["content"].startswith("Most likely no tool fits this request")
@@ -164,31 +162,3 @@ def test_other_items_and_searches_of_the_server_are_left_alone(router: Router) -
     assert ResponsesToolSearch(router).answers([saying("done"), hosted], call) == []
     with pytest.raises(TypeError, match="must be a mapping, or an object of the package openai"):
         ResponsesToolSearch(router).answers([7], call)
-
-
-FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
-NAMESPACE = {"type": "namespace", "name": "n", "description": "n", "tools": [FUNCTION]}
-CALL = searching({"request": "x"})
-OUTPUT = {"type": "tool_search_output", "call_id": CALL["call_id"], "execution": "client", "tools": []}
-SEARCH = {"type": "tool_search", "execution": "client", "description": "d", "parameters": {}}
-
-
-@pytest.mark.parametrize(
-    ("tools", "items", "why"),
-    [
-        ([], [OUTPUT], "No tool call found for tool_search_output"),
-        ([], [CALL], "No tool output found"),
-        ([NAMESPACE], [calling(FUNCTION)], "Missing namespace for function_call 'f'"),
-        ([NAMESPACE], [CALL, {**OUTPUT, "tools": [NAMESPACE]}], "Duplicate namespace name 'n'"),
-        ([FUNCTION], [CALL, {**OUTPUT, "tools": [FUNCTION]}], "Duplicate function name 'f'"),
-        ([{**NAMESPACE, "name": "f"}], [], "the namespace 'f' of a function of that name is reserved"),
-        ([{**FUNCTION, "defer_loading": True}], [], "Deferred tools require tools.tool_search"),
-        ([{**FUNCTION, "extra": 1}], [], "Invalid value: "),
-    ],
-)
-def test_the_server_refuses_what_the_provider_refuses(
-    server: ResponsesServer, tools: list[Any], items: list[Any], why: str
-) -> None:
-    with pytest.raises(BadRequestError, match=why):
-        client(server).responses.create(model="gpt-5.4", tools=tools, input=[{"role": "user", "content": "x"}, *items])
-    assert len(server.refused) == 1

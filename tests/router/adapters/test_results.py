@@ -23,19 +23,14 @@ class Place:
     ("result", "text"),
     [
         ("rain", "rain"),
-        (None, "null"),
         ({"rain": True}, '{"rain":true}'),
         (Place("Oslo"), '{"name":"Oslo"}'),
-        (Forecast(city="Oslo", days=2), '{"city":"Oslo","days":2}'),
         ([Forecast(city="Oslo", days=2)], '[{"city":"Oslo","days":2}]'),
         (Forecast, f'"{Forecast}"'),
+        # Half a character, as Python reads such names of files: no provider takes it.
+        ("a \ud800", "a ?"),
+        ({"a": "\ud800"}, '{"a": "\\ud800"}'),
     ],
 )
 def test_a_text_stays_and_anything_else_is_json(result: Any, text: str) -> None:
     assert as_text(result) == text
-
-
-def test_half_a_character_does_not_end_the_run() -> None:
-    """Python reads such names of files; no provider takes them."""
-    assert as_text("a \ud800") == "a ?"
-    assert as_text({"a": "\ud800"}) == '{"a": "\\ud800"}'

@@ -102,10 +102,19 @@ def test_in_full_detail_a_tool_comes_with_the_schema_that_the_server_has() -> No
     assert row["inputSchema"]["required"] == ["charge"]
 
 
-def test_a_request_that_no_tool_matches_is_answered_with_a_way_out(server: FastMCP) -> None:
+def test_a_search_without_words_or_without_a_tool_is_answered_with_a_way_out(server: FastMCP) -> None:
     found = with_client(server, lambda client: client.call_tool("search_tools", {"request": "play chess"}))
     assert found.structured_content["none_fits"]
     assert found.content[0].text.startswith("No tool matches this request. Say it in other words")
+
+    bare = FastMCP("bare", mask_error_details=True)
+    bare.add_transform(RouterSearch(encoder=None))
+    answer = {"tools": [], "none_fits": True, "notes": ["There are no tools to search."]}
+    assert searched(bare, "refund") == answer
+    bare.tool(desk_server.refund_charge)
+    refused = with_client(bare, lambda c: c.call_tool("search_tools", {"request": " "}, raise_on_error=False))
+    # The model reads it even where errors are masked.
+    assert refused.is_error and "say in words what should be done" in refused.content[0].text
 
 
 def test_where_most_likely_none_fits_the_first_line_says_so() -> None:
@@ -118,22 +127,6 @@ def test_where_most_likely_none_fits_the_first_line_says_so() -> None:
     assert first.startswith("Most likely no tool fits this request (probability that one does: 0.07). Below")
     assert nearest.startswith("get_forecast(city: string)")
     assert result.structured_content is not None and result.structured_content["none_fits"]
-
-
-def test_an_empty_request_is_an_error_that_the_model_reads_even_where_errors_are_masked() -> None:
-    server = FastMCP("desk", mask_error_details=True)
-    server.tool(desk_server.refund_charge)
-    server.add_transform(RouterSearch(encoder=None))
-    refused = with_client(server, lambda c: c.call_tool("search_tools", {"request": " "}, raise_on_error=False))
-    assert refused.is_error
-    assert "say in words what should be done" in refused.content[0].text
-
-
-def test_a_server_without_tools_says_so() -> None:
-    server = FastMCP("empty")
-    server.add_transform(RouterSearch(encoder=None))
-    answer = searched(server, "refund")
-    assert answer == {"tools": [], "none_fits": True, "notes": ["There are no tools to search."]}
 
 
 def test_a_call_takes_fastmcps_own_way_with_its_middleware_and_its_check_of_arguments(server: FastMCP) -> None:
