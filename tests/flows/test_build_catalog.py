@@ -6,8 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -25,7 +23,6 @@ from pipeline.ledger import Ledger
 from pipeline.progress import SilentProgress
 from router import Router
 from tests.flows.server import artifacts_of, last_run, logs_of, tasks_of
-from tests.pipeline.sources.reading import api
 from tests.support.places import ROOT
 
 pytestmark = [pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]  # a busy machine starts it slowly
@@ -203,42 +200,6 @@ def test_a_flow_waits_for_another_build_of_the_workspace(catalog: Path, tmp_path
         assert waiting.is_alive() and not found
     waiting.join(60)
     assert found == ["Completed"]
-
-
-@pytest.fixture
-def flaky_server() -> Iterator[tuple[str, list[int]]]:
-    """An OpenAPI document behind a server that is overloaded at first; its address, and the answers it gave."""
-    answers: list[int] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            answers.append(503 if len(answers) < 2 else 200)
-            body = json.dumps(api({"/a": {"get": {"operationId": "listRooms", "summary": "Rooms."}}})).encode()
-            self.send_response(answers[-1])
-            self.end_headers()
-            self.wfile.write(body if answers[-1] == 200 else b"")
-
-        def log_message(self, *_: object) -> None:
-            return
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/openapi.json", answers
-        server.shutdown()
-
-
-@pytest.mark.nightly
-def test_a_source_that_did_not_answer_is_read_again(
-    flaky_server: tuple[str, list[int]], tmp_path: Path, monkeypatch: Any
-) -> None:
-    url, answers = flaky_server
-    monkeypatch.setenv("QUARTERMASTER_FLOW__RETRY_DELAY_S", "0.01")
-    folder = tmp_path / "rooms"
-    folder.mkdir()
-    (folder / "catalog.toml").write_text(f'[[source]]\nurl = "{url}"\nformat = "openapi"\n', encoding="utf-8")
-    report = flow_state(folder, tmp_path / "ws").result()
-    assert answers == [503, 503, 200]
-    assert Router.open(report.snapshot).tool_id(0).endswith("/listRooms")
 
 
 @pytest.mark.nightly

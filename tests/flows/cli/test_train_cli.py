@@ -70,20 +70,6 @@ def test_a_trained_encoder_serves_another_catalog(
     assert manifest.encoder is not None and manifest.encoder.model == "ours"
 
 
-def test_what_gained_nothing_is_not_written_and_its_card_tells_the_command_without_paths_of_this_machine(
-    letters: Path, encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(letters)
-    options = ("--steps", "1", "--rate", "1e-7", "--json", str(tmp_path / "card.json"))
-    result = train(letters, tmp_path / "ours", encoder_folder, *options)
-    assert result.exit_code == 1 and "MRR before" in result.output, result.output
-    assert not (tmp_path / "ours").exists()
-    assert json.loads((tmp_path / "card.json").read_text("utf-8"))["command"] == (
-        f"quartermaster train . --requests requests.jsonl --base {encoder_folder.name} --rank 0 --rate 1e-07 "
-        "--epochs 3 --steps 1 --share 0.6 --seed 0 --out ours"
-    )
-
-
 def test_a_folder_that_exists_is_refused(letters: Path, encoder_folder: Path, tmp_path: Path) -> None:
     result = train(letters, tmp_path, encoder_folder)
     assert isinstance(result.exception, SettingsInvalid) and "exists" in str(result.exception)

@@ -58,20 +58,6 @@ def labelled(*batches: Any) -> Iterator[tuple[str, Any]]:
     return ((f"batch {place}", batch) for place, batch in enumerate(batches))
 
 
-def where(batch: int, offset: int, large: bytes) -> tuple[int, int, int]:
-    return os.getpid(), batch + offset, len(large)
-
-
-def test_batches_run_in_several_processes_and_get_what_they_share(execution: TaskExecution) -> None:
-    done = list(execution.map("count", where, labelled(*range(8)), 10, b"x" * 100_000))
-    assert sorted((batch, result, size) for batch, (_, result, size) in done) == [
-        (n, n + 10, 100_000) for n in range(8)
-    ]
-    assert 0 < len({pid for _, (pid, _, _) in done} - {os.getpid()}) <= 2
-    assert execution.storage is not None
-    assert len(list(execution.storage.of_build.glob("*.pickle"))) == 1  # once, not with each batch
-
-
 def killed_once(batch: int, folder: Path) -> int:
     mark = folder / "killed"
     if batch == 1 and not mark.exists():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RecordRejected, RunAborted
+from pipeline.errors import RunAborted
 from pipeline.sources import RawTool
 from pipeline.sources.formats import skills
 from pipeline.sources.formats.detect import detect
@@ -115,14 +115,6 @@ def test_links_that_lead_in_a_circle_are_followed_once_and_inner_and_hidden_fold
     os.symlink(tmp_path / "elsewhere", tmp_path / "here" / "linked")
     os.symlink(tmp_path / "here", tmp_path / "elsewhere" / "back")
     assert [read.name for read in tools(skills.read(tmp_path / "here"))] == ["brand", "pdf-forms"]
-
-
-def test_a_frontmatter_of_aliases_does_not_fill_the_memory(tmp_path: Path) -> None:
-    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
-    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
-    skill(tmp_path, "bomb", "---\nname: bomb\ndescription: Explodes.\n" + "\n".join(lines) + "\n---\nx")
-    (read,) = [item for item in skills.read(tmp_path) if not isinstance(item, RecordRejected)]
-    assert (read.name, read.description) == ("bomb", "Explodes.")
 
 
 def test_skills_as_people_write_them_are_read(tmp_path: Path) -> None:
