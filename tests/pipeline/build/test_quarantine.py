@@ -92,7 +92,7 @@ _NEW = ({"id": "z/moon", "name": "moon", "provider": "z", "description": "Tells 
 _HONEST = ({"id": "y/sail", "name": "sail", "provider": "y", "description": "Sails."}, ["hoist mainsails 77"])
 
 
-def test_a_new_tool_that_takes_requests_is_left_out_and_told_once_until_it_is_released_or_changes(
+def test_a_new_tool_that_takes_requests_is_left_out_and_told_once_until_it_takes_fewer(
     catalog: Catalog,
 ) -> None:
     first = catalog.night(_NEW, (_tool(4), [*_phrases(4), "another way"]), quarantine_distance=0.3)
@@ -113,17 +113,26 @@ def test_a_new_tool_that_takes_requests_is_left_out_and_told_once_until_it_is_re
     assert "quarantine" in first.seconds and "quarantine" not in second.seconds
     assert [one.tool_id for one in second.quarantined] == ["z/moon"]
     assert (second.exit_code, second.newly_quarantined) == (0, ())
+    later = catalog.night(_NEW, quarantine_distance=1.0)  # it no longer exceeds the limits
+    assert (later.outcome, later.quarantined) == ("published", ())
+    with catalog.ledger() as ledger:
+        assert ledger.quarantine("office", "snapshots") == []
+
+
+@pytest.mark.nightly
+def test_a_released_tool_serves_until_it_changes(catalog: Catalog) -> None:
+    held = catalog.night(_NEW)
     with catalog.ledger() as ledger:
         ledger.release_quarantine("office", "snapshots", ["z/moon"])
-    released = catalog.night(_NEW, (_tool(4), [*_phrases(4), "another way"]))
+    released = catalog.night(_NEW)
     assert (released.outcome, released.quarantined, released.exit_code) == ("published", (), 0)
-    assert Manifest.read(released.snapshot).content_hash != Manifest.read(first.snapshot).content_hash
+    assert Manifest.read(released.snapshot).content_hash != Manifest.read(held.snapshot).content_hash
     assert Router.open(released.snapshot).record("z/moon") is not None
+    changed = catalog.night((_NEW[0], _phrases(6)))
+    assert [(one.tool_id, one.kind) for one in changed.quarantined] == [("z/moon", "changed")]
 
 
-def test_a_changed_tool_keeps_what_serves_and_leaves_the_quarantine_once_it_takes_no_requests(
-    catalog: Catalog,
-) -> None:
+def test_a_changed_tool_keeps_the_record_and_the_phrases_that_serve(catalog: Catalog) -> None:
     changed = (_tool(3, "Tells the phase of the moon."), [_phrases(n)[0] for n in range(12) if n != 3])
     report = catalog.night(changed)
     assert [(one.tool_id, one.kind) for one in report.quarantined] == [(_GREEDY, "changed")]
@@ -131,10 +140,6 @@ def test_a_changed_tool_keeps_what_serves_and_leaves_the_quarantine_once_it_take
     record = router.record(_GREEDY)
     assert record is not None and record.description == "Does task 3."
     assert set(router.phrases(_GREEDY)) == set(_phrases(3))
-    report = catalog.night(changed, quarantine_distance=1.0)
-    assert (report.outcome, report.quarantined) == ("published", ())
-    with catalog.ledger() as ledger:
-        assert ledger.quarantine("office", "snapshots") == []
 
 
 def test_a_record_that_is_not_indexed_whole_stays_so_while_its_change_is_held_back(published: Path) -> None:

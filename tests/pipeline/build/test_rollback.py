@@ -88,6 +88,7 @@ def test_a_forced_build_of_content_that_was_left_is_held(night: Night, store: Sn
     assert store.current() == good.snapshot.name
 
 
+@pytest.mark.nightly
 def test_builds_under_a_pin_are_written_once_and_held_and_a_damaged_state_stops_them(
     night: Night, store: SnapshotStore
 ) -> None:

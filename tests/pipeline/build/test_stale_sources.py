@@ -231,17 +231,21 @@ def test_what_a_source_gave_goes_with_it(shop: Shop) -> None:
     assert shop.ledger("SELECT count(*) FROM source_contents") == [(2,)]
 
 
-def test_the_command_line_and_the_plan_tell_a_stale_source_and_end_well(shop: Shop) -> None:
+def test_a_plan_runs_no_command_and_counts_such_a_source_by_its_last_known_records(shop: Shop) -> None:
+    shop.answer("", 503)
+    told = plan(shop.settings(), workspace=shop.workspace).to_json()["stale_sources"]
+    assert {one["source"]: one["tools"] for one in told} == {"cat": 5, f"{shop.web.root}/shop": 5}
+
+
+@pytest.mark.nightly
+def test_the_command_line_tells_a_stale_source_and_ends_well(shop: Shop) -> None:
     run = partial(called, shop.folder.parent, QUARTERMASTER_VECTORS__ENCODER="none", COLUMNS="200")
     shop.answer("", 503)
     where = ("build", shop.folder, "--workspace", shop.workspace)
-    # A plan runs no command: such a source counts by its last known records.
     for mark, option, kept in (("degraded", "--allow-commands", 1), ("stale", "--plan", 2)):
         done = run(*where, option)
         assert done.returncode == 0, done.stderr
         assert f"\n{mark}: {shop.web.root}/shop (5 tools of 20" in f"\n{done.stderr}"
         assert (done.stderr.count("keeps its last known records"), done.stderr.count("answered 503")) == (kept, 1)
-    told = plan(shop.settings(), workspace=shop.workspace).to_json()["stale_sources"]
-    assert {one["source"]: one["tools"] for one in told} == {"cat": 5, f"{shop.web.root}/shop": 5}
     done = run(*where, QUARTERMASTER_SOURCES__MAX_AGE="0")
     assert done.returncode == 3 and "answered 503" in done.stderr

@@ -102,6 +102,7 @@ def _full_disk(*_: object) -> None:
     raise OSError(28, "No space left on device")
 
 
+@pytest.mark.nightly
 def test_builds_are_all_builds_of_the_catalog_of_any_area_and_the_last_is_under_way(shop: Shop) -> None:
     lexicon: dict[str, Any] = {"enrichment": {"generator": "lexicon"}}
     bad = {"id": "pay/list", "user_phrases": "of the wrong shape"}

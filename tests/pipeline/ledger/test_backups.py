@@ -98,6 +98,7 @@ def test_a_disk_without_room_is_told_before_anything_is_written(
     assert (tmp_path / LEDGER_FILE).is_file()
 
 
+@pytest.mark.nightly
 def test_a_source_that_gave_something_else_makes_a_new_copy_though_no_row_was_added(tmp_path: Path) -> None:
     for name in ("mail", "chat", "chat"):
         with Ledger.open(tmp_path) as ledger:
