@@ -88,6 +88,10 @@ def test_dense_schemas_of_an_api_are_left_open_beyond_the_limit_and_told(tmp_pat
     whole = read(CatalogSettings(name="x", folder=tmp_path, source=source)).tools
     assert min(len(json.dumps(tool.input_schema)) for tool in whole) > 40_000
     assert all(tool.notices == () for tool in whole)
+    together = {"document_bytes": 500_000}
+    tools = read(CatalogSettings(name="x", folder=tmp_path, source=source, limits=together)).tools
+    assert tools[0].notices == () and sum(len(json.dumps(tool.input_schema)) for tool in tools) < 1_000_000
+    assert "500,000 characters of limits.document_bytes, for all operations together" in tools[-1].notices[-1]
 
 
 @pytest.mark.parametrize(
