@@ -80,12 +80,13 @@ def _required(manifest: Manifest) -> Iterator[tuple[str, str]]:
 
 def _entries(folder: Path, prefix: str) -> Iterator[str]:
     """Yield the names of what is in a folder, and in the folders in it; a link is not followed."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _entries(Path(entry.path), f"{prefix}{entry.name}/")
-            else:
-                yield prefix + entry.name
+    with os.scandir(folder) as opened:
+        entries = list(opened)  # whoever stops early leaves no open folder behind
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _entries(Path(entry.path), f"{prefix}{entry.name}/")
+        else:
+            yield prefix + entry.name
 
 
 def _is_transient(name: str) -> bool:
