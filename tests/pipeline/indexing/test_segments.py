@@ -59,7 +59,7 @@ WORDS = "refund charge customer money list create".split()
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 
 
-@settings(max_examples=settings().max_examples // 5 or 1)
+@settings(max_examples=settings().max_examples // 20 or 1)  # each writes eight indexes to disk
 @given(
     documents=st.lists(st.builds(document, TEXTS, TEXTS, TEXTS), max_size=10),
     request=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join),

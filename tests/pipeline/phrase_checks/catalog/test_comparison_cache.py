@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -47,6 +47,7 @@ def changed(seed: int, tools: int) -> tuple[Catalog, Catalog]:
     )
 
 
+@settings(max_examples=settings().max_examples // 4 or 1)  # each assesses five catalogs
 @given(seed=SEEDS, tools=st.integers(1, 40), block=st.sampled_from([50, 8_000_000]))
 def test_verdicts_are_the_same_with_and_without_memory(seed: int, tools: int, block: int) -> None:
     before, after = changed(seed, tools)
