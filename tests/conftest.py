@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,11 +18,12 @@ from router import Router
 from router.encoding.export.cache import CACHE_VARIABLE
 from tests.support.factories import TOOLS, expansion_row
 from tests.support.object_storage import Bucket, ObjectStorage, object_storage_server
-from tests.support.once import made_once
+from tests.support.once import kept_folder, made_once
+from tests.support.places import ROOT
 
 pytest_plugins = ("tests.plugins.tiers", "tests.plugins.costs", "tests.plugins.changed")
 
-# The gate tries the same inputs each time, `make nightly` new and more of them. No deadline: a busy machine is no failure.
+# The gate tries the same inputs each time, `make nightly` more, and new ones. No deadline: a busy machine is no failure.
 settings.register_profile("gate", derandomize=True, deadline=None, max_examples=25)
 settings.register_profile("nightly", derandomize=False, deadline=None, max_examples=1_000, print_blob=True)
 settings.load_profile("gate")
@@ -37,10 +39,9 @@ def pytest_configure(config: pytest.Config) -> None:
             is_worker and variable == CACHE_VARIABLE
         ):
             del os.environ[variable]
-    if not is_worker:  # workers inherit it: an encoder is exported once a run
-        cache = TemporaryDirectory(prefix="quartermaster-cache-")
-        config.add_cleanup(cache.cleanup)
-        os.environ[CACHE_VARIABLE] = cache.name
+    if not is_worker:  # workers inherit it: an encoder is exported once, until the code that exports changes
+        exporting = sorted((ROOT / "router" / "encoding").rglob("*.py"))
+        os.environ[CACHE_VARIABLE] = str(kept_folder(config, "encoders", exporting, version("onnxruntime")))
     # What a test allows is forgotten, and of no other worker.
     state = TemporaryDirectory(prefix="quartermaster-state-")
     config.add_cleanup(state.cleanup)
@@ -60,8 +61,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     """The versions that a failure may hang on."""
-    from importlib.metadata import version
-
     names = ("tantivy", "duckdb", "onnxruntime", "sentence-transformers", "torch", "openai", "mcp")
     return ", ".join(f"{name} {version(name)}" for name in names)
 
@@ -168,7 +167,7 @@ def snapshot(workspace: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prefect_home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """A PREFECT_HOME whose database has its tables, which take Prefect 8 s to make. To be copied."""
 
     def migrate(folder: Path) -> None:
@@ -176,7 +175,8 @@ def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         environment = {**os.environ, "PREFECT_HOME": str(folder), "DO_NOT_TRACK": "1"}
         subprocess.run(command, env=environment, check=True, capture_output=True)
 
-    return made_once(tmp_path_factory, "prefect", migrate)
+    keep = kept_folder(request.config, "prefect", (), version("prefect"), version("sqlalchemy"))
+    return made_once(tmp_path_factory, "prefect", migrate, keep)
 
 
 @pytest.fixture(scope="session")
