@@ -1,12 +1,10 @@
 """One Prefect server for all flows under test, with a database of its own."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -37,7 +35,7 @@ def _is_healthy(url: str) -> bool:
 
 
 @pytest.fixture(scope="session")
-def prefect_server(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a temporary server's API."""
     before = dict(os.environ)
     configure_prefect(at_terminal=True)
@@ -45,7 +43,7 @@ def prefect_server(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory)
 
     from flows.engine.reporting import drop_events
 
-    home = shutil.copytree(prefect_home, tmp_path_factory.mktemp("server") / "home")
+    home = tmp_path_factory.mktemp("server")  # it makes its tables itself: by a command of their own they cost twice
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
