@@ -23,7 +23,7 @@ from tests.support.places import ROOT
 
 pytest_plugins = ("tests.plugins.tiers", "tests.plugins.costs", "tests.plugins.changed")
 
-# The gate tries the same inputs each time, `make nightly` more, and new ones. No deadline: a busy machine is no failure.
+# The gate tries the same inputs each time, the night more and new ones. No deadline: a busy machine is no failure.
 settings.register_profile("gate", derandomize=True, deadline=None, max_examples=25)
 settings.register_profile("nightly", derandomize=False, deadline=None, max_examples=1_000, print_blob=True)
 settings.load_profile("gate")
@@ -67,7 +67,11 @@ def pytest_report_header() -> str:
 
 # Tests of a group share a worker, and with it what takes seconds to start: torch, and a Prefect server.
 GROUPS = {
-    "torch": ("tests/pipeline/vectors/", "tests/router/answer/test_cross_encoder.py"),
+    "torch": (
+        "tests/pipeline/vectors/",
+        "tests/pipeline/learning/encoder/",
+        "tests/router/answer/test_cross_encoder.py",
+    ),
     "prefect": (
         "tests/flows/test_build_catalog.py",
         "tests/flows/test_schedule.py",
