@@ -17,7 +17,7 @@ REQUEST := a customer was charged twice, give one of the payments back
 help:
 	@echo "make demo     set up, build catalogs/demo, answer a request and say why"
 	@echo "make check    lint, types and the tests near what the working tree changes, in under a minute"
-	@echo "make test     set up and run the tests, in under four minutes on two cores"
+	@echo "make test     set up and run the tests of the gate"
 	@echo "make nightly  run all of them: simulated months, lost servers, every page and example, 1,000 random inputs each"
 	@echo "make test-wheel"
 	@echo "              run the built wheel in environments of the core alone and of each main extra"

@@ -79,6 +79,8 @@ GROUPS = {
         "tests/flows/engine/test_dead_runs.py",
         "tests/flows/engine/test_run_logs.py",
         "tests/flows/engine/test_tasks.py",
+        "tests/flows/engine/test_workers.py",
+        "tests/flows/test_calling.py",
     ),
 }
 # Each page is a test of some seconds: any worker takes the next.

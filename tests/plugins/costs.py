@@ -7,7 +7,7 @@ from collections.abc import Generator
 import pytest
 
 WARNED_TEST = 2.0  # seconds of CPU
-WARNED_SUITE, FAILED_SUITE = 420.0, 600.0
+WARNED_SUITE, FAILED_SUITE = 420.0, 700.0  # of the tests themselves: collecting them depends on what is compiled
 CACHED = "quartermaster/costs"  # seconds by node id, of each test's last run
 SHOWN_ROOMS, SHOWN_TESTS = 12, 10
 
@@ -55,7 +55,7 @@ class CostReport:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Keep the figures, and fail a gate that has grown past all patience."""
-        self.total = cpu_seconds()
+        self.total = sum(self.costs.values())
         if self.costs and (cache := getattr(self.config, "cache", None)):  # none under -p no:cacheprovider
             cache.set(CACHED, {**cache.get(CACHED, {}), **self.costs})
         if self.total > FAILED_SUITE and not self.config.getoption("--nightly") and session.exitstatus == 0:
@@ -66,9 +66,9 @@ class CostReport:
         rooms: Counter[str] = Counter()
         for nodeid, seconds in self.costs.items():
             rooms[nodeid.partition("::")[0].rpartition("/")[0]] += seconds  # type: ignore[assignment]
-        if not self.total or sum(rooms.values()) < WARNED_TEST:
+        if self.total < WARNED_TEST:
             return
-        terminalreporter.write_sep("-", f"{self.total:.0f} s of CPU, {sum(rooms.values()):.0f} of them in tests")
+        terminalreporter.write_sep("-", f"{cpu_seconds():.0f} s of CPU, {self.total:.0f} of them in tests")
         for place, seconds in rooms.most_common(SHOWN_ROOMS):
             terminalreporter.write_line(f"{seconds:7.1f} s  {place}")
         if self.config.getoption("--nightly"):

@@ -7,6 +7,7 @@ The packages come from the cache of uv, which `make test` fills. `make test-whee
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tomllib
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.places import ROOT
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.nightly
 
@@ -25,7 +27,7 @@ UV = str(Path(sys.executable).with_name("uv"))
 PACKAGES = ("quartermaster", "router", "pipeline", "flows")
 # Each with what it takes: `{demo}` is the demo's folder of snapshots, `{tools}` a file of tools.
 COMMANDS = {
-    "build": "build {tools}",
+    "build": "build {tools} --encoder none",
     "search": "search refund --snapshot {demo}",
     "explain": "explain refund --snapshot {demo}",
     "call": "call stripe/createRefund --snapshot {demo} --dry-run",
@@ -152,17 +154,26 @@ def test_with_build_a_catalog_is_built_and_inspected(
 def test_with_serve_the_server_answers_over_http(
     installed: Callable[[str], Path], places: dict[str, Path], tmp_path: Path
 ) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     program = str(installed("serve") / "quartermaster")
-    command = [program, "serve", "http", "--snapshot", str(places["demo"]), "--port", "0"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
+    command = [program, "serve", "http", "--snapshot", str(places["demo"]), "--port", str(port)]
+    with subprocess.Popen(command, cwd=tmp_path) as server:
         try:
-            assert server.stderr is not None
-            address = next(word for line in server.stderr for word in line.split() if word.startswith("http://"))
-            with urllib.request.urlopen(f"{address.rstrip('/')}/healthz", timeout=20) as answer:
-                assert answer.status == 200
+            assert until(lambda: server.poll() is not None or answers(f"http://127.0.0.1:{port}/healthz"), 60)
+            assert server.poll() is None
         finally:
             server.terminate()
-            server.communicate(timeout=20)
+            server.wait(20)
+
+
+def answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False
 
 
 @pytest.mark.parametrize("extra", [extra for extra in EXTRAS if extra not in ("test", "catalogs")])

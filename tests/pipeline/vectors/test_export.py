@@ -43,7 +43,8 @@ def traced(folder: Path) -> Path:
 _POOLINGS = ["cls", *(pytest.param(pooling, marks=pytest.mark.nightly) for pooling in ("mean", "max"))]
 
 
-@pytest.mark.parametrize("pooling", _POOLINGS)
+@pytest.mark.nightly  # tracing takes 20 s
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
 def test_what_torch_exports_agrees_with_the_model_for_every_pooling(tmp_path: Path, pooling: str) -> None:
     model = model_of(traced(save(tmp_path / "model", pooling=pooling)))
     assert unsupported_reason(model) is not None
