@@ -8,7 +8,7 @@ TORCH := $(shell sed -nE 's/^models = .*"(torch==[^"]+)".*/\1/p' pyproject.toml)
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-config \
   --override requirements/overrides.txt --custom-compile-command "make lock" $(UPGRADE)
 SAME := -c requirements/development.lock
-# Without its bytecode every process compiles what it imports: a third of the tests' time.
+# Tests start many processes: without bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 REQUEST := a customer was charged twice, give one of the payments back
 

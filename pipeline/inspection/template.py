@@ -1,7 +1,7 @@
 """The database that `catalog.duckdb` begins as: empty tables, views and macros, with their comments.
 
-Making them takes some 400 statements, and a copy of the file that is packaged takes none. After a change to the SQL
-files write it anew: `python -m pipeline.inspection.template`.
+Making them takes some 300 statements; copying the packaged file takes none. After a change to the SQL files write it
+anew: `python -m pipeline.inspection.template`.
 """
 
 from importlib import resources
