@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from router.contract import CURRENT, MANIFEST
+from router.snapshot.store.bucket import reader
 from router.store import cache_place
 from tests.support.command_line import called
 from tests.support.faulty_proxy import faulty_proxy
@@ -28,6 +29,7 @@ def office(tmp_path: Path, snapshot: Path) -> Publications:
 def catalog(bucket: Bucket, office: Publications, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> BucketCatalog:
     for name, value in bucket.environment.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(reader, "_LOOK_PATIENCE_S", 0.2)  # a bucket that is away is tried again for so long
     monkeypatch.setenv("QUARTERMASTER_CACHE_DIR", str(tmp_path / "cache"))
     made = BucketCatalog(bucket)
     made.publish(made.upload(office.folder / "a"))
@@ -35,22 +37,21 @@ def catalog(bucket: Bucket, office: Publications, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "cache"),
     [
-        ("search", REQUEST, "--json", "--snapshot"),
-        ("search", REQUEST, "--json", "--catalog"),
-        ("explain", REQUEST, "--json", "--snapshot"),
-        ("inspect", "--json", "--sql", "SELECT 'a' AS snapshot", "--snapshot"),
+        (("search", REQUEST, "--json", "--snapshot"), None),
+        (("search", REQUEST, "--json", "--catalog"), "other"),
+        (("explain", REQUEST, "--json", "--snapshot"), "other"),
+        (("inspect", "--json", "--sql", "SELECT 'a' AS snapshot", "--snapshot"), "other"),
     ],
     ids=["search-snapshot", "search-catalog", "explain", "inspect"],
 )
 def test_a_command_takes_an_address_and_keeps_what_it_fetched(
-    catalog: BucketCatalog, tmp_path: Path, command: tuple[str, ...]
+    catalog: BucketCatalog, tmp_path: Path, command: tuple[str, ...], cache: str | None
 ) -> None:
-    for cache, options in (("cache", ()), ("other", ("--cache-dir", tmp_path / "other"))):
-        done = called(tmp_path, *command, catalog.url, *options)
-        assert done.returncode == 0 and '"snapshot": "a"' in done.stdout, done.stderr
-        assert (cache_place(catalog.url, tmp_path / cache) / "a" / MANIFEST).is_file()
+    done = called(tmp_path, *command, catalog.url, *(("--cache-dir", tmp_path / cache) if cache else ()))
+    assert done.returncode == 0 and '"snapshot": "a"' in done.stdout, done.stderr
+    assert (cache_place(catalog.url, tmp_path / (cache or "cache")) / "a" / MANIFEST).is_file()
 
 
 def test_the_variable_of_the_cache_does_not_disturb_a_folder(
@@ -149,11 +150,8 @@ def test_a_wrong_address_is_refused(url: str, told: str, tmp_path: Path) -> None
 
 
 def test_pull_tells_whether_the_bucket_or_the_snapshot_is_missing(
-    catalog: BucketCatalog, bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    catalog: BucketCatalog, bucket: Bucket, tmp_path: Path
 ) -> None:
-    from router.snapshot.store.bucket import reader
-
-    monkeypatch.setattr(reader, "_LOOK_PATIENCE_S", 0.2)
     assert called(tmp_path, "pull", f"{bucket.url}/catalogs/none").returncode == 4
     with faulty_proxy(1) as nothing:
         port = nothing.port

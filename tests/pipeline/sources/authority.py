@@ -156,7 +156,7 @@ def listening() -> Iterator[tuple[socket.socket, str]]:
 @contextmanager
 def running(app: Any, own: socket.socket) -> Iterator[None]:
     """An application that serves a socket in a thread."""
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="on"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [own]})
     thread.start()
     try:

@@ -64,25 +64,25 @@ def _dripping(content: bytes, pause: float = 0.05) -> Iterator[str]:
 def test_a_source_that_drips_is_unavailable_at_its_deadline(kind: str | None, content: bytes) -> None:
     with _dripping(content, pause=0.05 if content == _HEADERS else 0.002) as url:
         started = time.monotonic()
-        stopped = stop_one(url=url, format=kind, timeout_s=1)
+        stopped = stop_one(url=url, format=kind, timeout_s=0.2)
         assert isinstance(stopped, Unavailable)
-        assert time.monotonic() - started < 12  # the headers alone would take minutes
+        assert time.monotonic() - started < 30  # the headers alone would take minutes
 
 
 def test_a_hook_that_drips_its_headers_fails_at_its_deadline() -> None:
     with _dripping(_HEADERS) as url:
         started = time.monotonic()
-        with pytest.raises(HookFailed, match=r"took more than 0\.5 s"):
-            post(NotifySettings(url=url, timeout_s=0.5), {})
-        assert time.monotonic() - started < 5
+        with pytest.raises(HookFailed, match=r"took more than 0\.2 s"):
+            post(NotifySettings(url=url, timeout_s=0.2), {})
+        assert time.monotonic() - started < 30
 
 
 def test_a_receiver_of_metrics_that_drips_its_headers_fails_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
     with _dripping(_HEADERS) as url:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.5")
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.2")
         started = time.monotonic()
         with pytest.raises(otlp.NotSent):
             otlp.send("x", ())
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 30

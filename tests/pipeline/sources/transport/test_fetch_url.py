@@ -89,14 +89,14 @@ def test_a_refused_connection_is_unavailable() -> None:
     assert isinstance(stopped, Unavailable)
 
 
-@pytest.mark.parametrize("pause", [0.1, 3.0])
+@pytest.mark.parametrize("pause", [0.1, 60.0])
 def test_a_server_that_is_too_slow_or_drips_is_unavailable_in_time(web: Web, pause: float) -> None:
-    url = web.page(API[:40], pause=pause)
+    url = web.page(API[:1] * 400, pause=pause)
     started = time.monotonic()
-    stopped = _stop(url=url, timeout_s=0.5)
-    assert str(stopped) == f"the url '{url}' took more than the 0.5 s that timeout_s allows"
+    stopped = _stop(url=url, timeout_s=0.2)
+    assert str(stopped) == f"the url '{url}' took more than the 0.2 s that timeout_s allows"
     assert isinstance(stopped, Unavailable)
-    assert time.monotonic() - started < 2.5
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize("cut", [1, 8, 40])

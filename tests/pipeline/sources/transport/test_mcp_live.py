@@ -13,7 +13,7 @@ from mcp.server.mcpserver import MCPServer
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources import RawTool
-from pipeline.sources.transport import mcp_client
+from pipeline.sources.transport import mcp_client, mcp_stdio
 from router.record import Kind, Origin, Parameter
 from tests.pipeline.sources.authority import listening, running
 from tests.pipeline.sources.reading import tools
@@ -103,14 +103,15 @@ def test_a_server_over_http_is_read_and_its_query_is_told_nowhere(http_server: s
         ((PLAIN, "repeat"), "could not be read: the MCP server gave the cursor 'same' twice", False),
         ((PLAIN, "breaks-off"), "could not be read", True),  # not a shorter list
         (("-c", "pass"), "could not be read", True),
-        (("-c", "import time; time.sleep(600)"), "did not list its tools within 2 s", True),
+        (("-c", "import time; time.sleep(600)"), "did not list its tools within 0.3 s", True),
     ],
     ids=["repeats-its-cursor", "breaks-off", "ends-at-once", "never-answers"],
 )
 def test_a_server_that_does_not_list_its_tools_stops_the_run(
-    arguments: tuple[str, ...], said: str, passes: bool
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str, passes: bool
 ) -> None:
-    stopped = _stop(_stdio(*arguments, timeout_s=2 if "sleep" in arguments[-1] else 60))
+    monkeypatch.setattr(mcp_stdio, "_GRACE_S", 0.1)
+    stopped = _stop(_stdio(*arguments, timeout_s=0.3 if "sleep" in arguments[-1] else 60))
     assert str(stopped).startswith(f"the MCP server '{sys.executable}' {said}")
     assert isinstance(stopped, Unavailable) is passes
 

@@ -285,7 +285,7 @@ def test_a_login_that_is_refused_or_that_nobody_answers_stores_nothing(
     with pytest.raises(RunAborted, match="the login was refused: 'access_denied'"):
         log_in(source, Path(), show=_browser, wait_s=60)
     with pytest.raises(Unavailable):
-        log_in(source, Path(), show=lambda _: None, wait_s=1)
+        log_in(source, Path(), show=lambda _: None, wait_s=0.5)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(RunAborted, match=f"the login needs port {port} of this machine: "):
