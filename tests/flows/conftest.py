@@ -1,10 +1,13 @@
 """One Prefect server for all flows under test, with a database of its own."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -26,6 +29,11 @@ _COMMAND = [
 _IDLE = "CANCELLATION_CLEANUP EVENT_LOGGER FOREMAN LATE_RUNS PAUSE_EXPIRATIONS REPOSSESSOR SCHEDULER TRIGGERS".split()
 
 
+_RUNNING = pytest.StashKey[ExitStack]()
+_HERE = Path(__file__).parent
+_ROOMS = (_HERE, _HERE / "engine")
+
+
 def _is_healthy(url: str) -> bool:
     try:
         with urlopen(f"{url}/health", timeout=5) as response:
@@ -35,15 +43,30 @@ def _is_healthy(url: str) -> bool:
 
 
 @pytest.fixture(scope="session")
-def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def prefect_server(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> str:
     """The address of a temporary server's API."""
+    running = request.config.stash[_RUNNING] = ExitStack()
+    request.addfinalizer(running.close)
+    return running.enter_context(_server(shutil.copytree(prefect_home, tmp_path_factory.mktemp("server") / "prefect")))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, None, None]:
+    """End the server after the last test of these rooms, which run first: idle it would take CPU until the run ends."""
+    yield
+    if _RUNNING in item.config.stash and (nextitem is None or nextitem.path.parent not in _ROOMS):
+        item.config.stash[_RUNNING].close()
+
+
+@contextmanager
+def _server(home: Path) -> Iterator[str]:
+    """Run a server over a folder with a database, and let Prefect's settings name it."""
     before = dict(os.environ)
     configure_prefect(at_terminal=True)
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
     from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
-    from flows.engine.reporting import drop_events
-
-    home = tmp_path_factory.mktemp("server")  # it makes its tables itself: by a command of their own they cost twice
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -56,7 +79,8 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         # A flow that beats waits for its next second before it ends.
         with temporary_settings({PREFECT_API_URL: url, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
             yield url
-            drop_events()
+            for worker in (EventsWorker, APILogWorker):  # later they would try for ten seconds to reach it
+                worker.drain_all(timeout=20)
     finally:
         process.terminate()
         try:
