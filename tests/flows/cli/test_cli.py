@@ -149,17 +149,20 @@ def test_among_several_catalogs_the_one_built_last_answers_unless_another_is_nam
     for name in ("old", "new"):  # in one second: the number tells which is later
         row = {"id": f"{name}/send", "name": "send", "description": f"Sends a {name} message.", "provider": name}
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-        quick = {"QUARTERMASTER_TUNING__CALIBRATE": "false", "QUARTERMASTER_LEDGER__BACKUPS": "0"}
-        assert run("build", f"{name}.jsonl", "--encoder", "none", **quick).returncode == 0
+        assert run("build", f"{name}.jsonl", "--encoder", "none").returncode == 0
     said = 'Using the catalog "new", built last; --catalog NAME or QUARTERMASTER_CATALOG chooses another\n'
-    for command in (["search", "send", "--json"], ["inspect", "--json"]):
-        for done in (run(*command), run(*command, QUARTERMASTER_CATALOG="")):
-            assert (done.returncode, done.stderr) == (0, said)
-            assert "new/" in done.stdout or '"catalog": "new"' in done.stdout
-        for done in (run(*command, "--catalog", "old"), run(*command, QUARTERMASTER_CATALOG="old")):
-            assert (done.returncode, done.stderr) == (0, "")
-            assert "new/" not in done.stdout and '"catalog": "new"' not in done.stdout
-        assert "new" in run(*command, "--catalog", "new", QUARTERMASTER_CATALOG="old").stdout
+    search, inspect = ("search", "send", "--json"), ("inspect", "--json")
+    for done in (run(*search), run(*search, QUARTERMASTER_CATALOG=""), run(*inspect)):
+        assert (done.returncode, done.stderr) == (0, said)
+        assert "new/" in done.stdout or '"catalog": "new"' in done.stdout
+    for done in (
+        run(*search, "--catalog", "old"),
+        run(*search, QUARTERMASTER_CATALOG="old"),
+        run(*inspect, "--catalog", "old"),
+    ):
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "new/" not in done.stdout and '"catalog": "new"' not in done.stdout
+    assert "new" in run(*search, "--catalog", "new", QUARTERMASTER_CATALOG="old").stdout
     wrong = failed(run("search", "send", QUARTERMASTER_CATALOG="third"), 4)
     assert "'third' (from QUARTERMASTER_CATALOG)" in wrong and "new, old" in wrong
     # What serves is never changed by a guess.
@@ -168,11 +171,11 @@ def test_among_several_catalogs_the_one_built_last_answers_unless_another_is_nam
     assert len(json.loads(run("snapshots", "--json").stdout)) == 2
 
 
-def test_as_a_process_it_answers_and_fails_as_when_it_is_called(run: Run, workspace: Path, tmp_path: Path) -> None:
-    for command in (["search", "refund", "--workspace", workspace], ["search", "refund"]):
-        here, there = run(*command), started(tmp_path, *command)
-        assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
-        assert here.returncode == (0 if len(command) > 2 else 4)
+def test_as_a_process_it_answers_as_when_it_is_called(run: Run, workspace: Path, tmp_path: Path) -> None:
+    command = ("search", "refund", "--workspace", workspace)
+    here, there = run(*command), started(tmp_path, *command)
+    assert here.returncode == 0
+    assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
 
 
 @pytest.mark.parametrize(

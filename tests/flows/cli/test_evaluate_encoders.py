@@ -60,7 +60,10 @@ def built(place: Path, side: str) -> Path:
     return folder.parent
 
 
-def test_both_sides_are_asked_the_same_requests_by_the_same_recipe_and_their_cost_is_measured(result: Any) -> None:
+def test_both_sides_are_asked_the_same_requests_by_the_same_recipe_and_their_cost_is_measured(
+    place: Path, result: Any
+) -> None:
+    assert not (place / ".quartermaster" / "snapshots").exists()  # nothing that serves is touched
     other = result["against"]
     assert (result["queries"], other["recipe"]) == (9, result["recipe"])
     assert (result["encoder"]["model"], other["encoder"]["model"]) == ("small-random", "other")
@@ -90,10 +93,10 @@ def test_the_terminal_and_the_page_show_both_encoders(place: Path) -> None:
     assert max(map(len, tables.splitlines())) <= 80
 
 
+@pytest.mark.nightly
 def test_a_second_comparison_embeds_nothing_writes_nothing_and_finds_the_same(
     place: Path, run: Callable[..., Done], result: Any, encoder_folder: Path
 ) -> None:
-    assert not (place / ".quartermaster" / "snapshots").exists()  # nothing that serves is touched
     assert Manifest.read(built(place, "that")).encoder.model == "other"  # type: ignore[union-attr]
     again = json.loads(run(*command(encoder_folder), "--json", "-").stdout)
     assert again["against"]["by"] == result["against"]["by"]

@@ -60,7 +60,7 @@ ERRORS: dict[str, tuple[Callable[[], BaseException], str, int]] = {
 
 @pytest.mark.parametrize(
     ("command", "error"),
-    [*((command, "panic") for command in COMMANDS), *(("build", error) for error in ERRORS), ("search", "exit")],
+    [*((command, "panic") for command in COMMANDS), *(("search", error) for error in ERRORS), ("build", "interrupted")],
 )
 def test_every_error_of_every_command_is_one_json_object_with_a_code_of_its_own(
     run: Callable[..., Done],

@@ -42,11 +42,10 @@ def readable(done: Done, width: int) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("width", [80, 200])
 def test_the_overview_says_what_there_is_and_what_can_be_asked(
-    run: Callable[..., Done], served: Path, snapshot: Path, width: int
+    run: Callable[..., Done], served: Path, snapshot: Path
 ) -> None:
-    shown = readable(run("inspect", "--workspace", served, COLUMNS=str(width)), width)
+    shown = readable(run("inspect", "--workspace", served, COLUMNS="80"), 80)
     for section in ("Providers (4)", "Costs (1)", "Worst tools (", "Failures", f"Changes since {snapshot.name}"):
         assert section in shown
     lines = shown.splitlines()
@@ -130,8 +129,12 @@ def test_what_is_wrong_is_one_sentence_with_its_exit_code(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_inspecting_needs_duckdb_and_the_light_install_alone(served: Path, tmp_path: Path) -> None:
+def test_inspecting_needs_the_light_install_alone(served: Path, tmp_path: Path) -> None:
     done = started(tmp_path, "inspect", "slack/chat_postMessage", "--workspace", served, without=_LIGHT)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.nightly
+def test_without_duckdb_inspecting_names_the_extra_that_brings_it(served: Path, tmp_path: Path) -> None:
     done = started(tmp_path, "inspect", "--workspace", served, without=("duckdb",))
     assert done.returncode == 2 and f"this needs duckdb: {install_command('inspect')}\n" in done.stderr

@@ -1,6 +1,7 @@
 """quartermaster ledger: what an operator does with the ledger, at a terminal and from programs."""
 
 import json
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -11,11 +12,18 @@ from tests.pipeline.ledger.ledgers import fill, held, keys
 from tests.support.command_line import Done, called
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a workspace. To be read, or copied."""
+    folder = tmp_path_factory.mktemp("filled")
+    fill(folder / ".quartermaster", "a", "b")
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with a workspace, in which commands are run."""
-    fill(tmp_path / ".quartermaster", "a", "b")
-    return tmp_path
+def folder(filled: Path, tmp_path: Path) -> Path:
+    """A copy of it, in which commands are run."""
+    return shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
 
 
 def ledger(folder: Path, *arguments: object) -> Done:
@@ -100,8 +108,8 @@ def test_a_rewriting_tells_the_size_before_and_after(folder: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_sentence(
-    arguments: tuple[str, ...], code: int, said: str, folder: Path
+    arguments: tuple[str, ...], code: int, said: str, filled: Path
 ) -> None:
-    done = ledger(folder, *arguments)
+    done = ledger(filled, *arguments)
     assert (done.returncode, done.stdout) == (code, "")
-    assert said in done.stderr and not (folder / "disk").exists()
+    assert said in done.stderr and not (filled / "disk").exists()

@@ -22,7 +22,7 @@ def run(tmp_path: Path) -> Callable[..., Done]:
     """Call `quartermaster` in a folder with two tools."""
     rows = [{"id": f"a/{name}", "name": name, "provider": "a", "description": f"Does {name}."} for name in ("x", "y")]
     (tmp_path / "tools.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return partial(called, tmp_path)
+    return partial(called, tmp_path, QUARTERMASTER_TUNING__CALIBRATE="false", QUARTERMASTER_LEDGER__BACKUPS="0")
 
 
 def records(done: Done) -> list[dict[str, Any]]:
@@ -86,7 +86,11 @@ def test_what_libraries_warn_of_is_a_record_and_the_loggers_are_left_as_they_wer
     assert (root.handlers[:], own.handlers[:], own.level, own.propagate) == before
 
 
-def test_retries_and_pauses_of_the_model_are_logged_and_no_secret_is(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_retries_and_pauses_of_the_model_are_logged_and_no_secret_is(
+    run: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.enrichment.openai.pace._SHORTEST_PAUSE_S", 0.01)
+
     def moody(body: dict[str, Any], number: int) -> Reply:
         if number == 1:
             return error(429, "too fast, sk-s3cret-key", headers={"retry-after-ms": "20"})
