@@ -79,15 +79,15 @@ def router_of(*rows: dict[str, Any], **options: Any) -> Router:
     return Router.from_tools(records, encoder=None, **options)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def weather_router() -> Router:
-    """A router over the tools of servers that answer and fail."""
+    """A router over the tools of servers that answer and fail. A test that changes it makes its own."""
     return router_of(*TOOLS)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def desk_router() -> Router:
-    """A router over the tools of servers that ask and report."""
+    """A router over the tools of servers that ask and report. A test that changes it makes its own."""
     return router_of(*DESK_TOOLS)
 
 

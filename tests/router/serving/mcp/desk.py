@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from inspect import isawaitable
 from typing import Any
 
 import anyio
@@ -14,6 +15,7 @@ from mcp.server.lowlevel import Server
 
 from router.serving.mcp import Upstream
 from router.serving.mcp.calling_client import CallingClient, InputAnswer, InputRequest
+from router.serving.mcp.session import Session
 from tests.router.serving.mcp.conftest import HERE, plain, text_of
 
 MODES = ["auto", "legacy"]  # the protocol of 2026, and that of 2025
@@ -32,10 +34,9 @@ def clerk(timeout_s: float = 20.0, protocol: str = "stdio", **settings: Any) -> 
 
 @dataclass
 class Desk:
-    """What a client was told and asked, and its calls. `name` is its answer to a form, for which it thinks so long."""
+    """What a client was told and asked, and its calls. `name` is its answer to a form."""
 
     name: str = "Ada"
-    thinks_s: float = 0.0
     progress: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     questions: list[Any] = field(default_factory=list)
     sampled: list[Any] = field(default_factory=list)
@@ -50,7 +51,6 @@ class Desk:
 
     async def elicited(self, _: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         self.questions.append(params)
-        await anyio.sleep(self.thinks_s)
         assert isinstance(params, types.ElicitRequestFormParams)
         properties = params.requested_schema["properties"]
         content: dict[str, Any] = {"yes": True} if "yes" in properties else {"name": self.name}
@@ -79,6 +79,10 @@ class Desk:
     async def json(self, tool_id: str, **arguments: Any) -> Any:
         return json.loads(await self.text(tool_id, **arguments))
 
+    async def told(self, what: str) -> bool:
+        """Whether the clerk noted something."""
+        return what in str((await self.call("clerk/told")).content)
+
     async def text(self, tool_id: str, **arguments: Any) -> str:
         answer = await self.call(tool_id, **arguments)
         assert not answer.is_error, text_of(answer)
@@ -99,11 +103,19 @@ async def at_desk(
         yield desk
 
 
-async def until(true: Callable[[], Any]) -> None:
-    """Wait until something holds, ten seconds at most."""
-    with anyio.fail_after(10):
-        while not true():
-            await anyio.sleep(0.01)
+async def until(true: Callable[[], Any], pause: float = 0.01) -> None:
+    """Wait until something holds, or what is awaited for it, a minute at most. Each pause is longer than the last."""
+    with anyio.fail_after(60):
+        while not (await found if isawaitable(found := true()) else found):
+            await anyio.sleep(pause)
+            pause = min(1.5 * pause, 0.5)
+
+
+def run_out(session: Session | None) -> None:
+    """Let the time of the calls under way in a session be over. Its server has all the time that it needs to start."""
+    assert session is not None and session.calls._calls
+    for call in session.calls._calls:
+        call.scope.deadline = 0.0
 
 
 class Noted(CallingClient):

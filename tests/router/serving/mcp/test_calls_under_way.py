@@ -1,17 +1,19 @@
 """What one call may tell and ask is bounded, and a question that names no call reaches nobody else."""
 
 import json
+from itertools import count
 from typing import Any
 
 import anyio
+import mcp_types as types
 import pytest
 
 from router import Router
-from router.serving.mcp import connected, server
-from router.serving.mcp.calling_client import CALLING_CLIENT
+from router.serving.mcp import UpstreamFailed, connected, server
+from router.serving.mcp.calling_client import CALLING_CLIENT, InputAnswer, InputRequest
 from router.serving.mcp.calls_under_way import CallUnderWay
 from tests.router.serving.mcp.conftest import record, text_of
-from tests.router.serving.mcp.desk import MODES, Desk, Noted, asking, at_desk, clerk, until
+from tests.router.serving.mcp.desk import MODES, Desk, Noted, asking, at_desk, clerk, run_out, until
 
 pytestmark = pytest.mark.anyio
 
@@ -46,12 +48,12 @@ async def test_a_server_learns_whether_it_may_ask_at_all_and_never_of_roots(desk
 
 
 async def told(desk: Desk, what: str) -> None:
-    """Wait until the server was told something, ten seconds at most. In between, no call is under way."""
-    pause = 0.01
-    with anyio.fail_after(10):
-        while what not in str(await desk.json("asking/told")):
-            await anyio.sleep(pause)
-            pause *= 2
+    """Wait until the server was told something. In between, no call is under way."""
+
+    async def asked() -> bool:
+        return what in str(await desk.json("asking/told"))
+
+    await until(asked)
 
 
 async def test_a_question_that_names_no_call_is_passed_to_nobody_while_two_or_none_are_under_way(
@@ -64,13 +66,15 @@ async def test_a_question_that_names_no_call_is_passed_to_nobody_while_two_or_no
         assert refused["error"].startswith("nobody can be asked: 2 calls are under way, and this message names none.")
         assert desk.questions == []
         await desk.json("asking/release")
-        with anyio.fail_after(10):
-            pause, answers = 0.02, ""
-            while "no call is under way" not in answers:
-                await desk.json("asking/late")
-                # The question comes after the answer: meanwhile no call may be under way, or it belongs to that.
-                await anyio.sleep(pause)
-                answers, pause = str(await desk.json("asking/told")), 2 * pause
+        pauses = count(1)
+
+        async def asked_late() -> bool:
+            await desk.json("asking/late")
+            # The question comes after the answer: meanwhile no call may be under way, or it belongs to that.
+            await anyio.sleep(0.02 * next(pauses))
+            return "no call is under way" in str(await desk.json("asking/told"))
+
+        await until(asked_late)
 
 
 async def test_what_a_client_of_2025_cancels_is_cancelled_at_a_server_of_2025(desk_router: Router) -> None:
@@ -107,11 +111,34 @@ async def test_a_call_tells_of_a_thousand_steps_at_most_and_only_of_what_grows(m
     assert steps == [1, *range(3, 1_002)]
 
 
-async def test_the_time_that_a_user_takes_does_not_count_and_that_of_the_server_does(desk_router: Router) -> None:
-    async with at_desk(server(desk_router, [asking(timeout_s=0.4)]), "legacy") as desk:
-        desk.thinks_s = 0.6
-        assert (await desk.json("asking/ask"))["action"] == "accept"
-        assert "did not answer within 0.4 s" in text_of(await desk.call("asking/hold"))
+async def test_the_time_that_a_user_takes_does_not_count() -> None:
+    deadlines: list[float] = []
+
+    class Client(Noted):
+        async def ask(self, request: InputRequest) -> InputAnswer:
+            deadlines.append(call.scope.deadline)
+            return await super().ask(request)
+
+    began = anyio.current_time()
+    call = CallUnderWay(Client("a"), "s", 60.0)
+    before = call.scope.deadline
+    form = types.ElicitRequestFormParams(message="?", requested_schema={"type": "object", "properties": {}})
+    await call.ask(types.ElicitRequest(params=form))
+    took = anyio.current_time() - began
+    assert deadlines == [float("inf")]
+    assert 60 <= before - began <= 60 + took and before <= call.scope.deadline <= before + took
+
+
+async def test_a_call_that_takes_too_long_is_given_up_while_its_server_lives(desk_router: Router) -> None:
+    async with connected([asking()]) as upstreams, anyio.create_task_group() as tasks:
+
+        async def hold() -> None:
+            with pytest.raises(UpstreamFailed, match=r"did not answer within 20 s \(timeout_s\); it may still carry"):
+                await upstreams.call(record(desk_router, "asking/hold"), {})
+
+        tasks.start_soon(hold)
+        await until(lambda: (session := upstreams.connections["asking"]._session) and session.calls._calls)
+        run_out(upstreams.connections["asking"]._session)
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -126,10 +153,12 @@ async def test_a_call_that_was_given_up_asks_no_other_client(desk_router: Router
             await upstreams.call(stubborn, {})
 
         async with anyio.create_task_group() as tasks:
+
+            async def held() -> bool:
+                return "held" in text_of(await upstreams.call(was_told, {}))
+
             tasks.start_soon(give_up)
-            with anyio.fail_after(10):
-                while "held" not in text_of(await upstreams.call(was_told, {})):
-                    await anyio.sleep(0.01)
+            await until(held)
             tasks.cancel_scope.cancel()
         CALLING_CLIENT.set(second)
         answer = json.loads(text_of(await upstreams.call(stubborn, {})))

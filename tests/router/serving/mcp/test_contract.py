@@ -107,9 +107,7 @@ async def test_what_a_client_cancels_is_cancelled_at_the_server(desk_router: Rou
             tasks.start_soon(desk.call, "clerk/linger")
             await until(lambda: desk.progress)
             tasks.cancel_scope.cancel()
-        with anyio.fail_after(10):
-            while "cancelled" not in str((await desk.call("clerk/told")).content):
-                await anyio.sleep(0.01)
+        await until(lambda: desk.told("cancelled"))
 
 
 # By 2025 over stdio, a question names no call: test_calls_under_way.py
@@ -145,8 +143,16 @@ async def test_resources_that_change_are_told_of_and_read_anew(
         await desk.client.list_resources()  # opens the session with the upstream
         async with desk.client.listen(resources_list_changed=True, prompts_list_changed=True) as events:
             assert (events.honored.resources_list_changed, events.honored.prompts_list_changed) == (True, None)
-            await anyio.sleep(0.2)  # the gateway's own subscription at the upstream
-            await desk.text("clerk/write", name="second", text="Buy tea.")
-            assert await anext(aiter(events)) == ResourcesListChanged()
+            told: list[Any] = []
+
+            async def wrote() -> bool:
+                """Until the gateway has a subscription at the upstream, nobody is told."""
+                await desk.text("clerk/write", name="second", text="Buy tea.")
+                return bool(told)
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(until, wrote, 0.05)
+                told.append(await anext(aiter(events)))
+            assert told == [ResourcesListChanged()]
         uris = [resource.uri for resource in (await desk.client.list_resources()).resources]
     assert uris == [f"quartermaster:clerk/note://all/{name}" for name in ("first", "second")]

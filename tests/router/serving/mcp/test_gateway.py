@@ -2,25 +2,24 @@
 
 import pytest
 
-from router import Router
 from router.serving.mcp import Upstream
-from tests.router.serving.mcp.conftest import plain, weather
+from tests.router.serving.mcp.conftest import DESK_TOOLS, plain, router_of, weather
 from tests.router.serving.mcp.desk import asking, clerk
 from tests.support.gateway import visit
 
 
 @pytest.mark.anyio
-async def test_servers_answer_beside_slow_dead_and_hostile_ones(desk_router: Router) -> None:
+async def test_servers_answer_beside_slow_dead_and_hostile_ones() -> None:
     upstreams = [
         clerk(),
         asking(max_pages=5, max_list_bytes=100_000),
         weather(),
-        plain("silent", timeout_s=1.0, name="slow"),
+        plain("silent", timeout_s=0.1, name="slow"),
         Upstream("dead", command=("no-such-program",), provider="dead"),
         plain("flood", name="hostile", max_message_bytes=100_000),
     ]
     calls = [("clerk/order", {"item": "tea"}), ("weather/storm", {"city": "Oslo"}), ("asking/storm", {})]
-    lines = await visit(desk_router, upstreams, [], [*calls, ("hostile/echo", {})])
+    lines = await visit(router_of(*DESK_TOOLS), upstreams, [], [*calls, ("hostile/echo", {})])
     assert lines[1:6:2] == ["tea: ordered", "! Error executing tool storm: no radar over Oslo", '"storm"']
     ended = "! call_tool failed: the MCP server 'hostile' was ended: it sent a message of more than"
     assert lines[7].startswith(ended)

@@ -63,8 +63,9 @@ def test_over_stdio_a_client_finds_and_calls_within_its_profile_and_no_process_i
             await client.call_tool("call_tool", {"tool_id": "plain/talk"})
             await client.call_tool("call_tool", {"tool_id": "plain/grow"})
             late = ""
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 while "plain/late" not in late:
+                    await anyio.sleep(0.05)
                     late = text_of(await client.call_tool("find_tools", {"request": "do late", "k": 1}))
             return text_of(found), json.loads(text_of(called)), late
 
@@ -89,7 +90,7 @@ def test_a_stdio_server_whose_client_is_gone_ends_without_a_traceback(command: t
                 assert program.stdin and program.stderr
                 program.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n")
                 program.stdin.flush()
-                assert program.wait(20) == 0  # though the other pipe is open
+                assert program.wait(60) == 0  # though the other pipe is open
                 assert program.stderr.read() == "the client left before it had read its answers\n"
             finally:
                 program.kill()
@@ -119,7 +120,7 @@ def test_a_stdio_server_that_is_terminated_ends_its_own_servers(command: tuple[s
         program.stdin.flush()
         program.stdout.readline()
         program.send_signal(signal.SIGTERM)
-        assert program.wait(10) == 128 + signal.SIGTERM
+        assert program.wait(60) == 128 + signal.SIGTERM
         assert "Traceback" not in program.stderr.read()
     assert not running(pid)
 
@@ -127,7 +128,7 @@ def test_a_stdio_server_that_is_terminated_ends_its_own_servers(command: tuple[s
 def test_a_client_over_http_needs_the_token_and_finds_and_calls(command: tuple[str, ...], tmp_path: Path) -> None:
     async def talk(token: str) -> list[str]:
         async with (
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=20) as http,
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
             Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)) as client,
         ):
             answers = [

@@ -3,9 +3,9 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,28 +17,39 @@ from router.record import Origin
 from router.serving.mcp import Upstream, UpstreamFailed, connected
 from router.serving.mcp.server import _may_claim, _serve_listed
 from router.serving.mcp.transports import _BoundedEvents
+from router.serving.mcp.upstreams import Upstreams
 from tests.router.serving.mcp import plain_sse
-from tests.router.serving.mcp.conftest import plain, record, running, text_of, weather
-from tests.router.serving.mcp.desk import until
+from tests.router.serving.mcp.conftest import TOOLS, plain, record, router_of, running, text_of, weather
+from tests.router.serving.mcp.desk import run_out, until
 from tests.router.serving.mcp.plain_http import serving
 from tests.router.serving.mcp.processes import MemoryProcess
 
 pytestmark = pytest.mark.anyio
 MISSING = Upstream("missing", command=("no-such-mcp-server", "--key", "sk-secret"), provider="plain")
-Call = Callable[..., Awaitable[str]]
+
+
+@dataclass
+class Call:
+    """Calls a tool by its id and gives its text."""
+
+    router: Router
+    servers: Upstreams
+
+    async def __call__(self, tool_id: str, **arguments: Any) -> str:
+        answer = await self.servers.call(record(self.router, tool_id), arguments)
+        assert not answer.is_error
+        return text_of(answer)
+
+    @property
+    def session(self) -> Any:
+        """That of the plain server, which is open."""
+        return self.servers.connections["plain"]._session
 
 
 @asynccontextmanager
 async def calls(router: Router, *upstreams: Upstream, **how: Any) -> AsyncIterator[Call]:
-    """A function that calls a tool by its id and gives its text."""
     async with connected(upstreams, **how) as servers:
-
-        async def call(tool_id: str, **arguments: Any) -> str:
-            answer = await servers.call(record(router, tool_id), arguments)
-            assert not answer.is_error
-            return text_of(answer)
-
-        yield call
+        yield Call(router, servers)
 
 
 async def refused(call: Call, tool_id: str, **arguments: Any) -> str:
@@ -66,8 +77,7 @@ async def test_a_process_is_kept_from_call_to_call_started_anew_after_its_death_
         assert "ended during the call, which it may have carried out or not" in told
         second = json.loads(await call("plain/echo"))["pid"]
         os.kill(second, 9)  # between calls: the next one finds out, and nobody is told
-        await until(lambda: not running(second))
-        await asyncio.sleep(0.05)
+        await until(call.session.ended.is_set)
         pids = [first, second, json.loads(await call("plain/echo"))["pid"]]
     assert len({*pids}) == 3
     assert not any(map(running, pids))
@@ -85,14 +95,14 @@ async def test_a_server_that_hangs_holds_no_other_and_is_started_anew(
     weather_router: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("router.serving.mcp.connection._PING_TIMEOUT_S", 0.1)
-    async with calls(weather_router, weather(), plain(timeout_s=0.5)) as call:
-        await call("weather/sea-level", harbour="Oslo")
+    async with calls(weather_router, weather(), plain(timeout_s=60)) as call:
         await call("plain/echo")
         hanging = asyncio.create_task(refused(call, "plain/hang"))
-        await asyncio.sleep(0.05)
+        await until(lambda: call.session.calls._calls)
         assert await call("weather/sea-level", harbour="Oslo") == "Oslo: 3 m"
         assert not hanging.done()
-        assert "did not answer within 0.5 s (timeout_s), and gives no sign of life" in await hanging
+        run_out(call.session)
+        assert "did not answer within 60 s (timeout_s), and gives no sign of life" in await hanging
         await call("plain/echo")
     assert [process.returncode is None for process in MemoryProcess.started] == [False] * 3
 
@@ -259,11 +269,12 @@ async def test_servers_that_are_started_at_once_tell_what_they_list() -> None:
 
 
 async def test_of_a_servers_list_a_tool_that_cannot_be_used_is_left_out_and_told(
-    weather_router: Router, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    router = router_of(TOOLS[0])
     good, odd = {"name": "tides", "inputSchema": {}}, {"name": "odd", "inputSchema": {"maximum": 10**400}}
-    await _serve_listed(weather_router, "harbour", [odd, good])
-    assert weather_router.record("harbour/tides") and not weather_router.record("harbour/odd")
+    await _serve_listed(router, "harbour", [odd, good])
+    assert router.record("harbour/tides") and not router.record("harbour/odd")
     assert "a tool of 'harbour' is not served: the tool 'odd' cannot be used: it is not JSON" in caplog.text
 
 
