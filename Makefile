@@ -104,7 +104,7 @@ nightly: $(VENV)/.test
 	$(BIN)/python -m tests.mutations --workers 2
 
 test-wheel: $(VENV)/.test
-	$(BIN)/python -m pytest -n 0 --nightly --timeout 300 tests/separate/test_wheel.py -k "core or build or serve"
+	$(BIN)/python -m pytest -n 0 --nightly --timeout 300 tests/separate/test_wheel.py -k "not extras"
 
 # Their packages cannot be installed beside the others, or are as large as all of them.
 test-google-adk: $(VENV)/.test
