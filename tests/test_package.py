@@ -1,91 +1,92 @@
-"""The distribution: its name, its version, the package `quartermaster`, and a project with a `router` of its own."""
+"""The distribution: its names, its version, what its packages export, and a project with a `router` of its own."""
 
+import doctest
+import importlib
+import inspect
 import shutil
 import subprocess
 import sys
 import tomllib
 import zipfile
-from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import quartermaster
 import router
-from router.distribution import NAME, install_command, version
+from router.distribution import NAME, version
 from tests.support.places import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FOREIGN = "def route(): ...\n"
+LAZY = [
+    ".".join(file.parent.relative_to(ROOT).parts)
+    for file in sorted((ROOT / "router").rglob("__init__.py"))
+    if "lazy_exports(" in file.read_text(encoding="utf-8")
+]
 
 
-def run(folder: Path, *arguments: str, path: Path = ROOT) -> "subprocess.CompletedProcess[str]":
+def run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Run Python in a folder, with Quartermaster on the path behind it."""
-    return subprocess.run(
-        [sys.executable, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={"PYTHONPATH": str(path), "PATH": "/usr/bin:/bin"},
-    )
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=folder, env=environment)
 
 
-def test_the_package_has_all_that_the_router_exports() -> None:
-    assert set(quartermaster.__all__) == {*router.__all__, "__version__"}
-    assert all(getattr(quartermaster, name) is getattr(router, name) for name in router.__all__)
-    assert set(quartermaster.__all__) <= set(dir(quartermaster))
+def test_the_router_exports_what_it_lists_and_the_package_all_of_it() -> None:
+    assert router.__all__ == sorted(router.__all__, key=lambda name: (not name.isupper(), name))
+    public = {name: getattr(router, name) for name in dir(router) if not name.startswith("_")}
+    known = {*router.__all__, "Any", "TYPE_CHECKING", "lazy_exports"}
+    assert {name for name, value in public.items() if not inspect.ismodule(value)} == known
+    assert set(quartermaster.__all__) == {*router.__all__, "__version__"} <= set(dir(quartermaster))
     names: dict[str, object] = {}
     exec("from quartermaster import *", names)
-    assert names["Router"] is router.Router
-    with pytest.raises(AttributeError, match="no attribute 'Routr'"):
-        quartermaster.Routr  # type: ignore[attr-defined]  # noqa: B018
+    assert all(names[name] is getattr(router, name) for name in router.__all__)
 
 
-def test_name_and_version_are_those_of_the_project() -> None:
+@pytest.mark.parametrize("package", ["quartermaster", *LAZY])
+def test_a_package_exports_lazily_what_it_lists_and_names_what_it_does_not_have(package: str) -> None:
+    module = importlib.import_module(package)
+    assert set(module.__all__) <= set(dir(module))
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'no_such_name'"):
+        module.no_such_name  # noqa: B018
+
+
+def test_everything_public_has_a_docstring() -> None:
+    for name in router.__all__:
+        value = getattr(router, name)
+        if inspect.isclass(value):
+            assert inspect.getdoc(value), name
+            for member, function in inspect.getmembers(value, inspect.isfunction):
+                if not member.startswith("_") and function.__module__.startswith("router"):
+                    assert inspect.getdoc(function), f"{name}.{member}"
+
+
+def test_the_manual_runs_as_it_stands(snapshot: Path) -> None:
+    manual = (router.__doc__ or "").replace(".quartermaster/snapshots/demo", str(snapshot))
+    examples = doctest.DocTestParser().get_examples(manual.replace("stripe/createRefund", "stripe/create_refund"))
+    assert len(examples) >= 10
+    names: dict[str, Any] = {}
+    for example in examples:
+        exec(example.source, names)
+    assert len(names["records"]) == 5
+
+
+def test_name_and_version_are_those_of_the_project_and_the_version_is_looked_up_when_asked_for(tmp_path: Path) -> None:
     assert PROJECT["project"]["name"] == NAME
     assert quartermaster.__version__ == router.__version__ == version() == PROJECT["project"]["version"]
-
-
-def test_the_version_is_looked_up_when_it_is_asked_for(tmp_path: Path) -> None:
     code = "import sys, router; print('importlib.metadata' in sys.modules, router.__version__)"
-    assert run(tmp_path, "-S", "-c", "import sys; print('importlib.metadata' in sys.modules)").stdout == "False\n"
     assert run(tmp_path, "-c", code).stdout == f"False {version()}\n"
 
 
-def test_a_checkout_that_is_not_installed_has_the_version_of_its_project_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("router.distribution.NAME", "a-distribution-that-nobody-installs")
-    assert router.__version__ == PROJECT["project"]["version"]
-
-
-def test_neither_a_project_file_nor_an_installation_leaves_the_version_unknown(
+def test_a_checkout_that_is_not_installed_has_the_version_of_its_project_file_if_it_has_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("router.distribution.NAME", "a-distribution-that-nobody-installs")
+    assert router.__version__ == PROJECT["project"]["version"]
     monkeypatch.setattr("router.distribution.__file__", str(tmp_path / "router" / "distribution.py"))
     assert router.__version__ == "0+unknown"
-
-
-def test_router_has_no_attribute_that_it_does_not_have() -> None:
-    with pytest.raises(AttributeError, match="module 'router' has no attribute 'Routr'"):
-        router.Routr  # type: ignore[attr-defined]  # noqa: B018
-
-
-def test_a_hint_says_what_can_be_typed_today() -> None:
-    assert install_command("build") == "pip install '.[build]' in a checkout of Quartermaster"
-
-
-@pytest.mark.parametrize("package", ["quartermaster", "router", "pipeline", "flows"])
-def test_every_package_is_marked_as_typed(package: str) -> None:
-    assert (ROOT / package / "py.typed").is_file()
-
-
-def test_every_folder_with_modules_is_listed_for_the_wheel() -> None:
-    tops = ("quartermaster", "router", "pipeline", "flows")
-    folders = {file.parent.relative_to(ROOT) for top in tops for file in (ROOT / top).rglob("__init__.py")}
-    patterns = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
-    names = {".".join(folder.parts) for folder in folders}
-    assert {name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)} == set()
-    assert not any(fnmatchcase(other, pattern) for other in ("tests", "benchmarks", "routers") for pattern in patterns)
 
 
 def test_the_wheel_has_the_files_that_are_no_modules_and_nothing_beside_the_packages(tmp_path: Path) -> None:
@@ -107,22 +108,13 @@ def test_the_wheel_has_the_files_that_are_no_modules_and_nothing_beside_the_pack
     assert {f"{top}/py.typed" for top in tops} <= held
 
 
-def test_the_command_line_runs_as_a_module(tmp_path: Path) -> None:
-    done = run(tmp_path, "-m", "quartermaster", "--version")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{version()}\n", "")
-
-
-@pytest.mark.parametrize("foreign", ["router.py", "router/__init__.py", "router/routes.py"])
+@pytest.mark.parametrize("foreign", ["router.py", "router/__init__.py"])
 def test_a_project_with_a_router_of_its_own_is_told_where_it_is_and_the_way_out(tmp_path: Path, foreign: str) -> None:
     own = tmp_path / foreign
     own.parent.mkdir(exist_ok=True)
     own.write_text(FOREIGN, encoding="utf-8")
-    # A folder without an __init__.py gives way to a package that stands later on the path.
-    hides = foreign != "router/routes.py"
-    done = run(tmp_path, "-c", "from quartermaster import Router; print(Router.__module__)")
-    if not hides:
-        assert (done.returncode, done.stdout) == (0, "router.router\n"), done.stderr
-        return
+    asks = ("-c", "from quartermaster import Router; print(Router.__module__)")
+    done = run(tmp_path, *asks)
     assert done.returncode == 1
     found = own if foreign == "router.py" else own.parent
     assert f"ImportError: Quartermaster needs its own package 'router' (in {ROOT})" in done.stderr
@@ -132,11 +124,15 @@ def test_a_project_with_a_router_of_its_own_is_told_where_it_is_and_the_way_out(
     assert (as_module.returncode, as_module.stdout) == (2, "") and str(found) in as_module.stderr
     assert "Traceback" not in as_module.stderr
     # The ways out that the message names.
-    for safe in (
-        run(tmp_path, "-P", "-c", "from quartermaster import Router; print(Router.__module__)"),
-        run(tmp_path, "-P", "-m", "quartermaster", "--version"),
-    ):
-        assert safe.returncode == 0, safe.stderr
+    assert run(tmp_path, "-P", *asks).returncode == 0
+    assert run(tmp_path, "-P", "-m", "quartermaster", "--version").stdout == f"{version()}\n"
+
+
+def test_a_folder_of_scripts_that_is_named_router_gives_way(tmp_path: Path) -> None:
+    (tmp_path / "router").mkdir()
+    (tmp_path / "router" / "routes.py").write_text(FOREIGN, encoding="utf-8")
+    done = run(tmp_path, "-c", "from quartermaster import Router; print(Router.__module__)")
+    assert (done.returncode, done.stdout) == (0, "router.router\n"), done.stderr
 
 
 def test_a_router_that_was_imported_before_is_told_too(tmp_path: Path) -> None:
@@ -151,10 +147,3 @@ def test_the_command_line_needs_its_other_packages_too(tmp_path: Path, package: 
     done = run(tmp_path, "-m", "quartermaster", "--version")
     assert (done.returncode, done.stdout) == (2, "") and f"package '{package}'" in done.stderr
     assert run(tmp_path, "-c", "from quartermaster import Router").returncode == 0
-
-
-def test_the_places_that_the_test_run_names_exist() -> None:
-    from tests.conftest import GROUPS, LONGEST
-
-    places = {place for group in (*GROUPS.values(), LONGEST) for place in group}
-    assert {place for place in places if not (ROOT / place).exists()} == set()
