@@ -140,11 +140,13 @@ def test_a_rollback_in_the_bucket_is_heeded_by_a_build_on_another_machine(
     assert BucketStore(address, tmp_path / "reader/snapshots/office").current() == first.snapshot.name
 
 
-def test_an_experiment_never_leaves_the_workspace(
-    catalog_folder: Path, tmp_path: Path, address: str, proxy: FaultyProxy
+def test_an_experiment_asks_nothing_of_the_bucket(
+    catalog: Path, tmp_path: Path, address: str, proxy: FaultyProxy
 ) -> None:
-    settings = load(catalog_folder, QUICK | {"publish": {"to": address}}, environment={})
-    assert build(settings, workspace=tmp_path, area="experiments").outcome == "published"
+    (catalog / "tools.jsonl").write_text("", encoding="utf-8")
+    settings = load(catalog, QUICK | {"publish": {"to": address}}, environment={})
+    with pytest.raises(RunAborted, match="no tool"):
+        build(settings, workspace=tmp_path / "ws", area="experiments")
     assert not proxy.plan.log
 
 

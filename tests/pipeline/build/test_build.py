@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,45 +15,44 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
-from pipeline.ledger import Ledger
 from pipeline.settings import load
 from router import Router, Signal
 from router.contract import DOCUMENT_SIGNALS, VECTOR_OFFSETS, VECTOR_SCALES, VECTORS
 from router.retrieval.retrievers import ToolVectors
+from router.store import SnapshotStore, current_folder
 from tests.support.notes import Notes
 from tests.support.places import ROOT
 from tests.support.quick import QUICK
 from tests.support.rows import edit
 
-Run = Callable[..., BuildReport]
+
+def _vectors(encoder: Path) -> dict[str, dict[str, Any]]:
+    return {"vectors": {"encoder": str(encoder)}}
 
 
-@pytest.fixture
-def catalog(catalog_folder: Path, tmp_path: Path) -> Path:
-    """A copy of the session's catalog, to be changed."""
-    return shutil.copytree(catalog_folder, tmp_path / "office")
+def _built(catalog: Path, sections: dict[str, dict[str, Any]]) -> BuildReport:
+    """Build a catalog in the workspace beside it."""
+    return build(load(catalog, sections, environment={}), workspace=catalog.parent / "ws")
 
 
 @pytest.fixture
 def first(workspace: Path, snapshot: Path, tmp_path: Path) -> Path:
     """The snapshot of the catalog in a copy of the session's workspace."""
-    shutil.copytree(workspace, tmp_path / "ws")
-    return tmp_path / "ws" / "snapshots" / "office" / snapshot.name
+    return shutil.copytree(workspace, tmp_path / "ws") / "snapshots" / "office" / snapshot.name
 
 
 @pytest.fixture
-def run(catalog: Path, encoder_folder: Path, tmp_path: Path) -> Run:
-    """Build the catalog in that workspace."""
-
-    def _run(**sections: dict[str, Any]) -> BuildReport:
-        settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}, **sections}, environment={})
-        return build(settings, workspace=tmp_path / "ws")
-
-    return _run
+def serving(quick: Path) -> Path:
+    """The snapshot that serves in a copy of the workspace without vectors."""
+    return current_folder(SnapshotStore(quick, "office"))
 
 
-def test_a_second_build_asks_nothing_embeds_nothing_and_keeps_the_snapshot(run: Run, first: Path) -> None:
-    report = run()
+def test_a_second_build_asks_nothing_embeds_nothing_and_keeps_the_snapshot_whatever_the_order_of_a_file(
+    first: Path, catalog: Path, encoder_folder: Path
+) -> None:
+    lines = (catalog / "tools.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (catalog / "tools.jsonl").write_text("".join(reversed(lines)), encoding="utf-8")
+    report = _built(catalog, _vectors(encoder_folder))
     assert (report.outcome, report.snapshot) == ("unchanged", first)
     assert (report.asked, report.embedded, report.reused) == ({}, 0, 8)
     assert report.counts["tools"] == report.generators["file"] == 8
@@ -65,74 +63,60 @@ def test_a_second_build_asks_nothing_embeds_nothing_and_keeps_the_snapshot(run: 
     assert (router.manifest.snapshot, router.manifest.signals) == (first.name, DOCUMENT_SIGNALS)
 
 
-def test_the_order_of_a_file_does_not_matter(run: Run, first: Path, catalog: Path) -> None:
-    lines = (catalog / "tools.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (catalog / "tools.jsonl").write_text("".join(reversed(lines)), encoding="utf-8")
-    assert run().snapshot == first
-
-
-def test_a_changed_tool_costs_one_tool_and_what_is_new_changed_removed_and_given_back_is_told(
-    run: Run, first: Path, catalog: Path, tmp_path: Path
+def test_a_changed_tool_costs_one_tool_and_what_is_new_changed_and_removed_is_told(
+    first: Path, catalog: Path, encoder_folder: Path, tmp_path: Path
 ) -> None:
     edit(catalog / "tools.jsonl", 0, description="Returns charges, oldest first.")
-    second = run(publish={"keep": 1})
-    assert second.outcome == "published" and (second.asked, second.reused) == ({"file": 1}, 7)
-    assert second.embedded == 2  # its document, and its own words for the assessment; its phrases stay
-    assert second.written_bytes > 0 and second.removed == ()
-    edit(catalog / "tools.jsonl", 0, description="Returns charges, newest first.")
     edit(catalog / "tools.jsonl", 1, id="stripe/give_back", name="give_back")
     edit(catalog / "tools.jsonl", 2, origin="elsewhere")  # not of the record
-    told = run(publish={"keep": 1}).to_json()
+    report = _built(catalog, _vectors(encoder_folder))
+    assert (report.outcome, report.asked, report.reused) == ("published", {"file": 1, "lexicon": 1}, 6)
+    # Of the changed one its document, and its own words for the assessment, not its phrases; of the new one five texts.
+    assert report.embedded == 2 + 5
+    told = report.to_json()
     assert (told["before"], told["added"], told["changed"], told["removed_tools"]) == (
-        second.snapshot.name,
+        first.name,
         ["stripe/give_back"],
         ["stripe/list_charges"],
         ["stripe/create_refund"],
     )
-    assert told["removed"] == [first.name] and told["written_bytes"] > 0 and told["freed_bytes"] > 0
+    assert told["written_bytes"] > 0 and told["removed"] == []
     assert Router.open(first.parent).record("stripe/create_refund") is None
     with duckdb.connect(str(tmp_path / "ws" / "ledger.duckdb"), read_only=True) as ledger:
         found = ledger.execute("SELECT count(*) FROM expansions WHERE tool_id = 'stripe/create_refund'").fetchall()
     assert found == [(1,)], "its answer stays"
 
 
-def test_too_many_rejected_records_hold_the_snapshot_back_which_is_written_once(
-    run: Run, first: Path, catalog: Path
-) -> None:
+def test_too_many_rejected_records_hold_the_snapshot_back(catalog: Path, serving: Path) -> None:
     with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
         stream.write("not json\n" * 2 + '{"name": 7}\n')
-    unchanged = run()
+    unchanged = _built(catalog, QUICK)
     assert unchanged.outcome == "unchanged" and unchanged.held  # the good records are the same; the gate is still heard
     with (catalog / "tools.jsonl").open("a", encoding="utf-8") as stream:
         stream.write('{"id": "stripe/more", "name": "more", "provider": "stripe", "description": "Lists more."}\n')
-    held, again = run(), run()
-    assert held.outcome == again.outcome == "held" and held.snapshot == again.snapshot
-    assert "25.0%" in held.held[0] and held.counts["rejected"] == 3
-    assert Router.open(first.parent).manifest.snapshot == first.name
+    held = _built(catalog, QUICK)
+    assert held.outcome == "held" and "25.0%" in held.held[0] and held.counts["rejected"] == 3
+    assert Router.open(serving.parent).manifest.snapshot == serving.name
     with duckdb.connect(str(held.snapshot / "catalog.duckdb"), read_only=True) as connection:
         rejections = connection.execute("SELECT file, pointer, reason FROM rejections").fetchall()
         assert connection.execute("SELECT held FROM snapshot").fetchall() == [(list(held.held),)]
     assert rejections[-1] == ("tools.jsonl", "line 11", "name is a number, not a text") and len(rejections) == 3
 
 
-def test_a_failed_build_leaves_the_old_snapshot_serving_and_two_builds_do_not_run_at_once(
-    run: Run, first: Path, catalog: Path, tmp_path: Path
-) -> None:
-    with Ledger.open(tmp_path / "ws"), pytest.raises(RunAborted, match="in use by another build"):
-        run()
+def test_a_failed_build_leaves_the_old_snapshot_serving(catalog: Path, quick: Path, serving: Path) -> None:
     (catalog / "tools.jsonl").write_text("", encoding="utf-8")
     with pytest.raises(RunAborted, match="no tool"):
-        run()
-    assert Router.open(first.parent).manifest.snapshot == first.name
-    with duckdb.connect(str(tmp_path / "ws" / "ledger.duckdb"), read_only=True) as ledger:
+        _built(catalog, QUICK)
+    assert Router.open(serving.parent).manifest.snapshot == serving.name
+    with duckdb.connect(str(quick / "ledger.duckdb"), read_only=True) as ledger:
         outcomes = ledger.execute("SELECT outcome FROM runs ORDER BY run_id").fetchall()
     assert outcomes == [("published",), ("failed",)]
 
 
-def test_a_corrupt_current_snapshot_is_built_anew(run: Run, first: Path) -> None:
-    (first / "records.jsonl").write_text("damaged", encoding="utf-8")
-    second = run()
-    assert second.outcome == "published" and second.snapshot != first
+def test_a_corrupt_current_snapshot_is_built_anew(catalog: Path, serving: Path) -> None:
+    (serving / "records.jsonl").write_text("damaged", encoding="utf-8")
+    second = _built(catalog, QUICK)
+    assert second.outcome == "published" and second.snapshot != serving
 
 
 @pytest.mark.nightly

@@ -12,6 +12,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.enrichment import prompt
+from pipeline.enrichment.openai.direct import session
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.execution import DirectExecution
 from pipeline.settings import load
@@ -58,6 +59,12 @@ class Office:
         model = {**(server.settings().model_dump(exclude_unset=True) if server else {}), **fields}
         sections = {"enrichment": model, **QUICK, "publish": {"max_downgraded_share": share}}
         return build(load(self.folder, sections, environment={}), workspace=self.workspace, execution=execution)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run of questions look often whether it is over."""
+    monkeypatch.setattr(session, "_TICK_S", 0.02)
 
 
 @pytest.fixture(scope="module")

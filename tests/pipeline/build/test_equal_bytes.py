@@ -1,7 +1,6 @@
 """Two builds of the same inputs give files of the same bytes, except those that hold times."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,8 @@ from pipeline.build import build
 from pipeline.settings import load
 from router import Router
 from router.contract import CATALOG_DB, Manifest
+from router.store import SnapshotStore, current_folder
+from tests.support.quick import QUICK
 
 
 def _files(snapshot: Path) -> dict[str, str]:
@@ -26,12 +27,10 @@ def test_a_build_in_a_workspace_of_its_own_gives_the_same_bytes(
 
 
 def test_only_names_times_and_numbers_of_a_forced_build_differ_and_what_did_not_change_is_shared(
-    catalog_folder: Path, encoder_folder: Path, workspace: Path, snapshot: Path, tmp_path: Path
+    catalog_folder: Path, quick: Path
 ) -> None:
-    settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
-    shutil.copytree(workspace, tmp_path / "ws")
-    first = tmp_path / "ws" / "snapshots" / "office" / snapshot.name
-    forced = build(settings, workspace=tmp_path / "ws", force=True).snapshot
+    first = current_folder(SnapshotStore(quick, "office"))
+    forced = build(load(catalog_folder, QUICK, environment={}), workspace=quick, force=True).snapshot
     manifests = [Manifest.read(folder) for folder in (first, forced)]
     files, other_files = [_files(folder) for folder in (first, forced)]
     assert files == other_files

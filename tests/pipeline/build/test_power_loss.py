@@ -1,9 +1,7 @@
 """A power loss at any point of a build, a rollback or a retention leaves a whole snapshot serving."""
 
 import errno
-import json
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,21 +14,18 @@ from pipeline.settings import load
 from router.store import SnapshotStore, decisions
 from tests.support.power_loss import PowerLoss, Tree, serves_whole
 from tests.support.quick import QUICK
+from tests.support.rows import edit
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the recorder reads /proc/self/fd")
 OFFICE = "snapshots/office"
 
 
 @pytest.fixture
-def night(catalog_folder: Path, tmp_path: Path) -> Callable[[int], str]:
+def night(catalog: Path, tmp_path: Path) -> Callable[[int], str]:
     """Build the catalog with a description that differs each night, and return the snapshot's name."""
-    catalog = shutil.copytree(catalog_folder, tmp_path / "office")
 
     def _night(number: int) -> str:
-        path = catalog / "tools.jsonl"
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        rows[0]["description"] = f"Returns charges, version {number}."
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        edit(catalog / "tools.jsonl", 0, description=f"Returns charges, version {number}.")
         settings = load(catalog, {**QUICK, "publish": {"keep": 1}}, environment={})
         return build(settings, workspace=tmp_path / "ws").snapshot.name
 
@@ -78,16 +73,17 @@ def test_whenever_power_is_lost_what_serves_is_whole_and_no_older_than_was_said(
 
 
 def test_a_full_disk_ends_a_build_in_a_sentence_and_leaves_nothing(
-    night: Callable[[int], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    night: Callable[[int], str], quick: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    served = night(0)
+    store = SnapshotStore(quick, "office")
+    served = store.current()
     monkeypatch.setattr(os, "fsync", _full)
     with pytest.raises(
         RunAborted, match=r"the workspace .* could not be written: .*No space left on device: '.*office"
     ):
         night(1)
-    assert [stored.name for stored in SnapshotStore(tmp_path / "ws", "office").snapshots()] == [served]
-    assert not list((tmp_path / "ws" / OFFICE).glob(".building-*"))
+    assert [stored.name for stored in store.snapshots()] == [served]
+    assert not list((quick / OFFICE).glob(".building-*"))
 
 
 def _full(_: int) -> None:

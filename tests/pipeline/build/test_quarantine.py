@@ -60,6 +60,7 @@ class Catalog:
             "enrichment": {"generator": "lexicon"},
             "assessment": {"enabled": False},
             "tuning": {"adapter": False, "calibrate": False},
+            "ledger": {"backups": 0},
             "publish": {**_STRICT, **publish},
         }
         return build(load(self.folder, sections, environment={}), workspace=self.workspace)

@@ -52,21 +52,16 @@ def folder(built: Path, tmp_path: Path) -> Path:
     return copytree(built, tmp_path / "place") / "office"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    ['{"tools": []}', pytest.param(_tools("mail", 0, 7), marks=pytest.mark.nightly)],
-    ids=["nothing", "seven of ten"],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("answer", ['{"tools": []}', _tools("mail", 0, 7)], ids=["nothing", "seven of ten"])
 def test_a_source_that_answers_with_a_part_of_its_tools_is_held_and_named(folder: Path, answer: str) -> None:
     (folder / "mail.json").write_text(answer, encoding="utf-8")
     report = _build(folder)
     (reason,) = report.held
     lost = len(report.removed_tools)
     named = ", ".join(report.removed_tools[:5])
-    assert report.outcome == "held" and reason.startswith(
-        f"the source cat lost {lost} of its 10 serving tools: {named}"
-    )
-    assert "publish.max_removed_share (QUARTERMASTER_PUBLISH__MAX_REMOVED_SHARE) allows 20.0%" in reason
+    assert report.outcome == "held"
+    assert reason.startswith(f"the source cat lost {lost} of its 10 serving tools: {named}")
 
 
 def test_two_tools_of_ten_may_go_from_each_source_and_the_ledger_names_the_changes_of_each_run(folder: Path) -> None:
@@ -91,7 +86,8 @@ def test_a_source_that_is_taken_out_of_the_catalog_is_held_until_it_is_accepted_
     _write(folder, NAMES[:2])
     held = _build(folder)
     (reason,) = held.held
-    assert held.outcome == "held" and "lost 10 of its 10 serving tools: cat/notes_0, " in reason
+    assert held.outcome == "held" and reason.startswith("the source cat lost 10 of its 10 serving tools: cat/notes_0, ")
+    assert "publish.max_removed_share (QUARTERMASTER_PUBLISH__MAX_REMOVED_SHARE) allows 20.0%" in reason
     assert _build(folder).snapshot == held.snapshot  # written once
     assert store.current() == first
     store.publish(held.snapshot.name)

@@ -1,7 +1,5 @@
 """Nights after a rollback, under a pin, and with a wrong clock: no build undoes what an operator decided."""
 
-import json
-import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -17,32 +15,26 @@ from router.errors import SnapshotInvalid
 from router.snapshot.store import local
 from router.store import SnapshotStore, decisions
 from tests.support.quick import QUICK
+from tests.support.rows import edit
 
 Night = Callable[..., BuildReport]
 
 
 @pytest.fixture
-def catalog(catalog_folder: Path, tmp_path: Path) -> Path:
-    """A copy of the session's catalog, to be changed."""
-    return shutil.copytree(catalog_folder, tmp_path / "office")
+def store(quick: Path) -> SnapshotStore:
+    """The store in which the catalog was published once."""
+    return SnapshotStore(quick, "office")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> SnapshotStore:
-    return SnapshotStore(tmp_path / "ws", "office")
-
-
-@pytest.fixture
-def night(catalog: Path, tmp_path: Path) -> Night:
+def night(catalog: Path, quick: Path) -> Night:
     """Build the catalog after its first tool was described anew, or unchanged without a description."""
 
     def _night(description: str | None = None, *, force: bool = False, **publish: Any) -> BuildReport:
-        path = catalog / "tools.jsonl"
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        rows[0]["description"] = description or rows[0]["description"]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        if description:
+            edit(catalog / "tools.jsonl", 0, description=description)
         settings = load(catalog, {**QUICK, "publish": publish}, environment={})
-        return build(settings, workspace=tmp_path / "ws", force=force)
+        return build(settings, workspace=quick, force=force)
 
     return _night
 
@@ -67,25 +59,26 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> type[Clock]:
 
 
 def test_a_rollback_lasts_until_the_content_changes_or_is_released(night: Night, store: SnapshotStore) -> None:
-    good, bad = night("Returns charges."), night("Deletes charges.")
+    good, bad = store.current(), night("Deletes charges.")
     decisions.rollback(store)
     held = night()
     assert (held.outcome, held.snapshot, held.removed) == ("held", bad.snapshot, ())
     assert f"that of {bad.snapshot.name}, which was rolled back from" in held.held[0]
-    assert store.current() == good.snapshot.name
+    assert store.current() == good
     mended = night("Returns charges, oldest first.")
     assert (mended.outcome, store.current()) == ("published", mended.snapshot.name)
     assert night("Deletes charges.").outcome == "held"  # it is as bad as it was
     decisions.release(store, bad.snapshot.name)
-    assert night().outcome == "published"
+    last = night(keep=1).to_json()
+    assert (last["outcome"], {*last["removed"]}) == ("published", {good, bad.snapshot.name}) and last["freed_bytes"] > 0
 
 
 @pytest.mark.nightly
 def test_a_forced_build_of_content_that_was_left_is_held(night: Night, store: SnapshotStore) -> None:
-    good, _ = night("Returns charges."), night("Deletes charges.")
+    good, _ = store.current(), night("Deletes charges.")
     decisions.rollback(store)
     assert night(force=True).outcome == "held"
-    assert store.current() == good.snapshot.name
+    assert store.current() == good
 
 
 @pytest.mark.nightly

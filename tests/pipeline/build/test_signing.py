@@ -1,7 +1,6 @@
 """Builds sign what they write, before it serves, and stop before anything is paid where they cannot."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,10 @@ from tests.support.notes import Notes
 from tests.support.quick import QUICK
 
 
-@pytest.fixture
-def catalog(catalog_folder: Path, tmp_path: Path) -> Path:
+@pytest.fixture(autouse=True)
+def key(tmp_path: Path) -> None:
+    """Make the key that the settings name."""
     generate(tmp_path / "build.pem")
-    return Path(shutil.copytree(catalog_folder, tmp_path / "office"))
 
 
 def settings(catalog: Path, key: str = "../build.pem", **publish: Any) -> CatalogSettings:
@@ -46,14 +45,9 @@ def test_a_build_signs_its_snapshot_unless_a_gate_held_it_and_nothing_holds_the_
     assert secret.decode() not in json.dumps(report.to_json(), default=str)
 
 
-def test_an_unsigned_snapshot_that_goes_on_serving_is_told(
-    catalog: Path, encoder_folder: Path, workspace: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(workspace, tmp_path / "ws")
-    sections: dict[str, dict[str, Any]] = {"vectors": {"encoder": str(encoder_folder)}}
-    keyed = load(catalog, {**sections, "publish": {"sign_key": "../build.pem"}}, environment={})
+def test_an_unsigned_snapshot_that_goes_on_serving_is_told(catalog: Path, quick: Path) -> None:
     notes = Notes()
-    again = build(keyed, workspace=tmp_path / "ws", progress=notes)
+    again = build(settings(catalog), workspace=quick, progress=notes)
     assert again.outcome == "unchanged" and signing_keys(again.snapshot) == ()
     assert any("serves without a signature of the key" in note for note in notes.said)
 
