@@ -8,6 +8,7 @@ from tests.router.serving.mcp.desk import asking, clerk
 from tests.support.gateway import visit
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 async def test_servers_answer_beside_slow_dead_and_hostile_ones() -> None:
     upstreams = [
