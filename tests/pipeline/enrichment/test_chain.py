@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.enrichment.chain import generators
 from pipeline.errors import RunAborted
-from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings
+from tests.pipeline.enrichment.catalog_run import opened
 
 _AHEAD: dict[str, Any] = {"expansions": "ahead/e.jsonl"}
 
@@ -35,7 +35,7 @@ def test_the_chain_follows_from_the_settings_and_a_file_comes_first(
 ) -> None:
     write_lines("ahead/e.jsonl", [{"id": "a", "user_phrases": ["do a"]}])
     settings = CatalogSettings(name="c", folder=tmp_path, source=[{"path": "tools.json"}], enrichment=enrichment)
-    with Ledger.open(tmp_path) as ledger:
+    with opened(tmp_path) as ledger:
         chain = generators(settings, ledger, lambda _: None)
         assert [generator.name for generator in chain] == names
         if "mode" in enrichment:

@@ -6,17 +6,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from pipeline.enrichment import Enrichment, EnrichmentContext, enrich
 from pipeline.enrichment.generator import GeneratedExpansion
 from pipeline.enrichment.openai import BatchGenerator
 from pipeline.errors import Unavailable
-from pipeline.ledger import LEDGER_FILE, Ledger
+from pipeline.ledger import Ledger
 from pipeline.progress import SilentProgress
 from pipeline.records import Catalog, record_hash
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
+from tests.pipeline.enrichment.catalog_run import ledger_rows, opened
 from tests.pipeline.enrichment.model_server import COST, Reply, but, completion, error, replies, row
 from tests.support.factories import make_record
 from tests.support.places import ROOT
@@ -42,25 +42,21 @@ with Ledger.open(Path(sys.argv[1])) as ledger:
 
 def _answers(workspace: Path, server: BatchServer, **settings: Any) -> list[str]:
     """Return the tools for which a build of this process has answers."""
-    with Ledger.open(workspace) as ledger:
+    with opened(workspace) as ledger:
         outcomes = list(replies(BatchGenerator(server.settings(**settings), ledger), _RECORDS))
         assert ledger.unsettled_batches(f"{server.base_url}/", "gpt-5-mini") == []
     return sorted(outcome.tool_id.partition("/")[2] for outcome in outcomes if isinstance(outcome, GeneratedExpansion))
 
 
-def _rows(workspace: Path, sql: str) -> list[tuple[Any, ...]]:
-    with duckdb.connect(str(workspace / LEDGER_FILE), read_only=True) as connection:
-        return connection.execute(sql).fetchall()
-
-
+@pytest.mark.nightly
 def test_a_process_killed_before_it_heard_of_its_batch_leaves_it_to_the_next(tmp_path: Path) -> None:
     with BatchServer(hangs=True) as server:
         command = [sys.executable, "-c", _BUILD, str(tmp_path), server.base_url]
         with subprocess.Popen(command, cwd=ROOT) as build:
-            assert server.made.wait(30)
+            assert server.made.wait(60)
             build.kill()
         server.hangs = False
-        assert _rows(tmp_path, "SELECT batch_id, file_id FROM batches") == [(None, "file-0000")]
+        assert ledger_rows(tmp_path, "SELECT batch_id, file_id FROM batches") == [(None, "file-0000")]
         assert _answers(tmp_path, server) == _NAMES
     assert server.paid == _NAMES
     assert len(server.batches) == 1
@@ -84,7 +80,7 @@ def test_a_build_that_ended_before_its_batch_was_made_hands_it_in_anew(
         # The server might be at it for as long as the build would have waited: after that it is asked anew.
         assert _answers(tmp_path, server, timeout_s=0.2) == _NAMES
     assert server.paid == _NAMES
-    outcomes = _rows(tmp_path, "SELECT outcome FROM batches ORDER BY created_at")
+    outcomes = ledger_rows(tmp_path, "SELECT outcome FROM batches ORDER BY created_at")
     assert outcomes == [("not sent",), ("completed",)]
 
 
@@ -111,8 +107,7 @@ def test_a_batch_is_found_behind_many_others(tmp_path: Path) -> None:
         with pytest.raises(Unavailable):
             _answers(tmp_path, server, max_retries=0)
         for number in range(3):  # of other builds of the account
-            workspace = tmp_path / str(number)
-            _answers(workspace, server)
+            _answers(tmp_path / str(number), server)
         listed = server.calls.count("GET /batches")
         assert _answers(tmp_path, server) == _NAMES
     assert server.calls.count("GET /batches") - listed == 2
@@ -127,11 +122,11 @@ def test_a_batch_that_the_server_has_lost_is_asked_for_anew_unless_it_is_in_the_
         assert _answers(tmp_path / "found", server) == _NAMES
     assert len(server.batches) == 1
     with BatchServer(courses=[Course(["in_progress"])]) as server:
-        with Ledger.open(tmp_path) as ledger:
+        with opened(tmp_path) as ledger:
             list(replies(BatchGenerator(server.settings(wait_s=0), ledger), _RECORDS))
         server.batches["batch_other"] = server.batches.pop("batch_0000") | {"metadata": {}, "input_file_id": "other"}
         assert _answers(tmp_path, server) == _NAMES
-    assert _rows(tmp_path, "SELECT outcome FROM batches ORDER BY created_at") == [("lost",), ("completed",)]
+    assert ledger_rows(tmp_path, "SELECT outcome FROM batches ORDER BY created_at") == [("lost",), ("completed",)]
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, TimeoutError])
@@ -151,7 +146,7 @@ def test_an_interruption_is_heard_at_once_and_loses_nothing(
 
 def _enriched(workspace: Path, server: BatchServer, records: list[Any], **settings: Any) -> Enrichment:
     into, catalog = Enrichment(), Catalog(tuple(records), {r.tool_id: record_hash(r) for r in records}, ())
-    with Ledger.open(workspace) as ledger:
+    with opened(workspace) as ledger:
         run = ledger.start_run("c")
         context = EnrichmentContext(catalog, ledger, run, SilentProgress(), lambda _, expansion: (expansion, ()))
         enrich(context, [BatchGenerator(server.settings(**settings), ledger)], batch=records, into=into)
@@ -177,7 +172,7 @@ def test_a_build_killed_between_two_groups_reads_the_same_results_again(
     assert sorted(into.written) == [record.tool_id for record in _RECORDS]
     assert (into.reused, into.asked["openai"]) == (2, 2)
     assert server.paid == _NAMES
-    assert _rows(tmp_path, "SELECT count(*), sum(cost_usd) FROM expansions") == [(4, pytest.approx(4 * COST / 2))]
+    assert ledger_rows(tmp_path, "SELECT count(*), sum(cost_usd) FROM expansions") == [(4, pytest.approx(4 * COST / 2))]
 
 
 def test_what_was_kept_before_a_kill_is_in_the_accounts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +190,7 @@ def test_what_was_kept_before_a_kill_is_in_the_accounts_once(tmp_path: Path, mon
     assert [failure.kind for failure in into.failures] == ["mismatch"]
     assert server.paid == sorted([*_NAMES, "tool_0"])
     every = "SELECT cost_usd FROM expansions UNION ALL SELECT cost_usd FROM failures"
-    assert _rows(tmp_path, f"SELECT sum(cost_usd) FROM ({every})") == [(pytest.approx(5 * COST / 2),)]
+    assert ledger_rows(tmp_path, f"SELECT sum(cost_usd) FROM ({every})") == [(pytest.approx(5 * COST / 2),)]
 
 
 def test_answers_that_nobody_asks_for_any_more_are_kept(tmp_path: Path) -> None:
@@ -208,7 +203,9 @@ def test_answers_that_nobody_asks_for_any_more_are_kept(tmp_path: Path) -> None:
     assert sorted(into.written) == [record.tool_id for record in changed]
     assert server.paid == sorted([*_NAMES, "tool_0"])
     assert into.asked["openai"] == 3
-    kept = _rows(tmp_path, "SELECT tool_id, record_hash, cost_usd, model FROM expansions ORDER BY tool_id, created_at")
+    kept = ledger_rows(
+        tmp_path, "SELECT tool_id, record_hash, cost_usd, model FROM expansions ORDER BY tool_id, created_at"
+    )
     assert len(kept) == 5
     first = _RECORDS[0]
     assert (first.tool_id, record_hash(first), pytest.approx(COST / 2), "gpt-5-mini") in kept

@@ -8,8 +8,9 @@ import pytest
 from pipeline.enrichment.generator import UNASKED, GeneratedExpansion, GenerationFailure, Question
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
 from pipeline.enrichment.openai.breaker import MAX_UNUSABLE
-from pipeline.ledger import Ledger, LedgerEntry
+from pipeline.ledger import LedgerEntry
 from tests.pipeline.enrichment.batch_server import BatchServer
+from tests.pipeline.enrichment.catalog_run import opened
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, replies, row
 from tests.support.factories import make_record
 
@@ -69,7 +70,7 @@ def test_a_model_that_fails_on_every_third_tool_is_asked_about_all() -> None:
 
 
 def test_a_batch_without_a_usable_answer_is_the_last_of_its_build(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path) as ledger, BatchServer(lambda *_: _USELESS["prose"]) as server:
+    with opened(tmp_path) as ledger, BatchServer(lambda *_: _USELESS["prose"]) as server:
         generator = BatchGenerator(server.settings(), ledger)
         list(replies(generator, _RECORDS[:40]))
         outcomes = list(replies(generator, _RECORDS[40:]))
@@ -81,7 +82,7 @@ def test_a_batch_without_a_usable_answer_is_the_last_of_its_build(tmp_path: Path
 def test_the_next_build_submits_25_questions_to_a_model_whose_latest_answers_were_of_no_use(
     tmp_path: Path, recovered: bool
 ) -> None:
-    with Ledger.open(tmp_path) as ledger, BatchServer(answer) as server:
+    with opened(tmp_path) as ledger, BatchServer(answer) as server:
         kinds = ["shape"] * 29 + ["" if recovered else "refusal"]
         entries = [_entry(number, kind) for number, kind in enumerate(kinds)]
         run = ledger.start_run("demo")
