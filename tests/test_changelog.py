@@ -1,8 +1,6 @@
 """The changelog: it has every version number of the code, and its sections are those of Keep a Changelog."""
 
-import ast
 import re
-from collections.abc import Iterator
 
 from pipeline.publish.snapshot_writing import VERSIONS
 from tests.support.places import ROOT
@@ -13,17 +11,12 @@ ROW = re.compile(r"^\| (\w*) ?\| (?:`(\w+)` in `([\w/]+\.py)` )?\| (\d+) \| \S.*
 
 def in_the_code() -> dict[tuple[str, str], int]:
     """The version numbers that the code has, by constant and file."""
-
-    def numbers() -> Iterator[tuple[tuple[str, str], int]]:
-        for package in ("router", "pipeline", "flows"):
-            for path in (ROOT / package).rglob("*.py"):
-                for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                    match node:
-                        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(number))):
-                            if re.search(r"_?(VERSION|FORMAT)$", name):
-                                yield (name, path.relative_to(ROOT).as_posix()), number
-
-    return dict(numbers())
+    found: dict[tuple[str, str], int] = {}
+    for path in (path for package in ("router", "pipeline", "flows") for path in (ROOT / package).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for name, number in re.findall(r"^(\w*(?:VERSION|FORMAT))(?:: \w+)? = (\d+)\b", text, re.MULTILINE):
+            found[name, path.relative_to(ROOT).as_posix()] = int(number)
+    return found
 
 
 def in_the_table() -> dict[tuple[str, str], list[int]]:
@@ -36,12 +29,8 @@ def in_the_table() -> dict[tuple[str, str], list[int]]:
     return rows
 
 
-def test_the_table_starts_each_history_with_the_number_in_the_code() -> None:
-    assert {place: history[0] for place, history in in_the_table().items()} == in_the_code()
-
-
-def test_the_table_leaves_out_no_number() -> None:
-    assert {place: history for place, history in in_the_table().items() if history != [*range(history[0], 0, -1)]} == {}
+def test_the_table_has_each_number_of_the_code_and_all_before_it() -> None:
+    assert in_the_table() == {place: [*range(number, 0, -1)] for place, number in in_the_code().items()}
 
 
 def test_the_table_has_the_versions_of_a_manifest_first_and_in_their_order() -> None:

@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,9 @@ import yaml
 
 from router import Router
 from tests.support.command_line import called
+from tests.support.documents import commands
 from tests.support.places import ROOT
+from tests.support.waiting import until
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
@@ -43,12 +44,6 @@ def command_of(stage: str, instruction: str = "CMD") -> list[str]:
     return command
 
 
-def copied() -> set[str]:
-    """What is copied from the project into the images."""
-    lines = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
-    return {source.rstrip("/") for line in lines for source in line.split()}
-
-
 @pytest.fixture
 def image(tmp_path: Path, catalog_folder: Path) -> Path:
     """The working folder of an image, with a small catalog in the place of the demo."""
@@ -57,13 +52,13 @@ def image(tmp_path: Path, catalog_folder: Path) -> Path:
 
 
 def test_everything_that_is_copied_exists_and_is_let_through_every_package_among_it() -> None:
+    lines = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
+    copied = {source.rstrip("/") for line in lines for source in line.split()}
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    let_through = {line[1:] for line in ignored if line.startswith("!")}
     assert ignored[1] == "*"
-    assert {source for source in copied() if not (ROOT / source).exists()} == set()
-    assert let_through == {source.partition("/")[0] for source in copied()}
-    packages = {path.parent.name for path in ROOT.glob("*/py.typed")}
-    assert packages == {"quartermaster", "router", "pipeline", "flows"} and packages <= copied()
+    assert {source for source in copied if not (ROOT / source).exists()} == set()
+    assert {line[1:] for line in ignored if line.startswith("!")} == {source.partition("/")[0] for source in copied}
+    assert {path.parent.name for path in ROOT.glob("*/py.typed")} <= copied
 
 
 def test_stages_are_built_from_earlier_ones_and_services_from_stages() -> None:
@@ -77,21 +72,16 @@ def test_stages_are_built_from_earlier_ones_and_services_from_stages() -> None:
     assert {service["build"]["target"] for service in SERVICES.values()} == {"router", "worker"} <= seen
 
 
-def test_installed_packages_are_locked() -> None:
+def test_images_install_by_hash_and_services_run_without_rights_and_publish_on_this_machine_alone() -> None:
     installs = re.findall(r"pip install (.*?)(?= && |$)", DOCKERFILE, re.MULTILINE)
     assert len(installs) == 4
     assert all("--require-hashes --no-deps -r /locks/" in line or "--no-deps /wheels/" in line for line in installs)
-
-
-def test_services_run_without_rights_publish_on_this_machine_alone_and_run_the_images_commands() -> None:
+    assert ("USER", "10001") in instructions("user")
     for name, service in SERVICES.items():
         assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"]), name
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), name
-    assert ("USER", "10001") in instructions("user")
     mounted = [volume for service in SERVICES.values() for volume in service["volumes"] if WORKSPACE in volume]
     assert mounted == [f"workspace:{WORKSPACE}:ro", f"workspace:{WORKSPACE}", f"workspace:{WORKSPACE}"]
-    assert command_of("router") == SERVICES["router"]["command"]
-    assert command_of("worker") == SERVICES["nightly"]["command"]
 
 
 def test_the_first_build_publishes_into_the_workspace(image: Path) -> None:
@@ -123,9 +113,10 @@ def test_the_router_becomes_healthy_and_ends_when_told(image: Path, workspace: P
     )
     try:
         healthy = [sys.executable, *(argument.replace("8080", port) for argument in check)]
-        until = time.monotonic() + 60
-        while subprocess.run(healthy, capture_output=True).returncode != 0:
-            assert process.poll() is None and time.monotonic() < until
+        assert until(
+            lambda: process.poll() is not None or not subprocess.run(healthy, capture_output=True).returncode, 60
+        )
+        assert process.poll() is None
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
@@ -138,17 +129,12 @@ def test_the_router_asks_for_a_token(image: Path, workspace: Path) -> None:
     assert SERVICES["router"]["environment"]["QUARTERMASTER_TOKEN"].startswith("${QUARTERMASTER_TOKEN:?")
 
 
-def test_the_nightly_build_is_the_one_of_the_documents_at_the_server_of_the_compose_file() -> None:
+def test_services_run_the_commands_of_the_images_the_documents_and_a_schedule() -> None:
+    assert command_of("router") == SERVICES["router"]["command"]
+    nightly = SERVICES["nightly"]
     # tests/flows/test_schedule.py runs that line, at the server of PREFECT_API_URL.
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    block = re.compile(r"<!-- run: schedule -->\n+```sh\n(.*?)\n```")
-    lines = {line for page in pages for line in block.findall(page.read_text(encoding="utf-8"))}
-    service = SERVICES["nightly"]
-    assert service["command"] in [shlex.split(line) for line in lines]
-    assert service["environment"]["PREFECT_API_URL"] == "http://prefect:4200/api"
-
-
-def test_the_prefect_server_is_started_as_a_schedule_starts_its_own() -> None:
+    assert command_of("worker") == nightly["command"] in [shlex.split(line) for line in commands("schedule")]
+    assert nightly["environment"]["PREFECT_API_URL"] == "http://prefect:4200/api"
     schedule = (ROOT / "flows" / "schedule.py").read_text(encoding="utf-8")
     *command, host = SERVICES["prefect"]["command"]
     assert ", ".join(f'"{word}"' for word in command) in schedule

@@ -65,7 +65,3 @@ def test_no_pattern_over_catalog_text_takes_more_than_linear_time(patterns: list
         if quotient > 9
     ]
     assert slow == []
-
-
-def test_a_quadratic_pattern_is_found() -> None:
-    assert growth(re.compile(r"[a-z][a-z0-9]*[A-Z]\w*[a-z]"), 200)[0] > 9
