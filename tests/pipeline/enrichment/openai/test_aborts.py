@@ -11,6 +11,7 @@ from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import EnrichmentSettings
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, error, replies, tool_of
 from tests.support.factories import make_record
+from tests.support.waiting import until
 
 _RECORDS = [make_record(f"tool_{number}") for number in range(20)]
 _NO_KEY = error(401, "Incorrect API key provided: sk-loop*back.", code="invalid_api_key")
@@ -63,7 +64,10 @@ def test_a_wrong_base_url_aborts_with_what_was_asked() -> None:
 
 def test_answers_behind_a_slow_refusal_are_kept() -> None:
     def late_refusal(body: dict[str, Any], _: int) -> Reply:
-        return Reply(_NO_KEY.body, 401, delay_s=0.3) if tool_of(body)["name"] == "tool_0" else answer(body)
+        if tool_of(body)["name"] != "tool_0":
+            return answer(body)
+        assert until(lambda: len(server.requests) == len(_RECORDS))
+        return _NO_KEY
 
     kept = []
     with ModelServer(late_refusal) as server, pytest.raises(RunAborted, match="Incorrect API key"):

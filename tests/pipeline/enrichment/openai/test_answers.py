@@ -120,13 +120,15 @@ def test_a_200_without_a_completion_is_one_tools_failure_that_shows_its_beginnin
 
 
 @pytest.mark.parametrize(
-    ("reply", "kind"),
-    [(Reply("", delay_s=30.0), "timeout"), (Reply("", drop=True), "connection")],
+    ("reply", "kind", "timeout_s"),
+    [(Reply("", delay_s=30.0), "timeout", 0.1), (Reply("", drop=True), "connection", 20.0)],
     ids=["late", "lost"],
 )
-def test_what_a_server_may_bill_for_an_answer_that_never_came_is_counted_by_half(reply: Reply, kind: str) -> None:
+def test_what_a_server_may_bill_for_an_answer_that_never_came_is_counted_by_half(
+    reply: Reply, kind: str, timeout_s: float
+) -> None:
     with ModelServer(but("create_refund", reply)) as server:
-        _, failure, _ = replies(DirectGenerator(server.settings(timeout_s=0.4)), _RECORDS)
+        *_, failure = replies(DirectGenerator(server.settings(timeout_s=timeout_s)), _RECORDS[kind == "timeout" : 2])
     assert isinstance(failure, GenerationFailure) and failure.kind == kind
     assert failure.usage == TokenUsage(unconfirmed_usd=failure.usage.unconfirmed_usd)
     assert 0.0 < failure.usage.unconfirmed_usd < 0.002

@@ -27,6 +27,7 @@ from tests.pipeline.enrichment.model_server import (
     tools_of,
 )
 from tests.support.factories import make_record
+from tests.support.waiting import until
 
 _FIVE = [make_record(name) for name in "abcde"]
 
@@ -87,7 +88,8 @@ def test_a_pack_that_is_refused_fails_all_of_its_tools_and_no_other() -> None:
 
 def test_as_many_packs_are_under_way_as_single_questions_would_be() -> None:
     records = [make_record(f"t{n}") for n in range(24)]
-    server, _, _ = _packed(4, records, lambda body, _: Reply(answer(body).body, delay_s=0.1), concurrency=3)
+    with ModelServer(lambda body, _: answer(body) if until(lambda: server.most_at_once > 2) else Reply("")) as server:
+        list(replies(DirectGenerator(server.settings(tools_per_request=4, concurrency=3)), records))
     assert (len(server.requests), server.most_at_once) == (6, 3)
 
 

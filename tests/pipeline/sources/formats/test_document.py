@@ -146,7 +146,7 @@ def test_aliases_that_stand_for_too_much_are_refused_at_once(tmp_path: Path, tex
     tracemalloc.start()
     started = time.process_time()
     assert reason in _stop(tmp_path / "bomb.yaml", text)
-    assert time.process_time() - started < 2  # the merges took 40 s, the lists would take hours
+    assert time.process_time() - started < 10  # the merges took 40 s, the lists would take hours
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()
 
@@ -167,7 +167,7 @@ def test_commas_and_brackets_within_texts_are_no_values(tmp_path: Path, text: st
 def test_values_are_counted_in_linear_time_where_a_text_has_no_end(tmp_path: Path, text: str) -> None:
     started = time.process_time()
     assert "is not readable JSON" in _stop(tmp_path / "a.json", "[" * 150 + text, document_values=100)
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 10
 
 
 def test_a_file_of_more_bytes_than_the_limit_is_not_read_to_its_end(tmp_path: Path) -> None:

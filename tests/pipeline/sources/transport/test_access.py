@@ -11,6 +11,7 @@ from pipeline.ledger import Ledger
 from pipeline.settings import load
 from tests.pipeline.sources.reading import api, read_one, stop_one
 from tests.pipeline.sources.web import Web
+from tests.support.quick import QUICK
 
 API = json.dumps(api({"/a": {"get": {"operationId": "found"}}}))
 KEY = "sk-secret/+&="
@@ -81,10 +82,10 @@ def test_no_secret_reaches_the_snapshot_the_report_or_the_ledger(web: Web, tmp_p
     text = (
         f'[[source]]\nurl = "{web.page(API)}?key=${{KEY}}"\nformat = "openapi"\nheaders = {{X-Key = "${{KEY}}"}}\n'
         f'[[source]]\nurl = "{web.page("", status=401)}?key=${{KEY}}"\nformat = "openapi"\n'
-        "[sources]\nskip_unreadable = true\n[vectors]\nencoder = 'none'\n"
+        "[sources]\nskip_unreadable = true\n"
     )
     (tmp_path / "office" / "catalog.toml").write_text(text, encoding="utf-8")
-    report = build(load(tmp_path / "office", None, {}), workspace=tmp_path / "ws")
+    report = build(load(tmp_path / "office", QUICK, {}), workspace=tmp_path / "ws")
     assert "sk-secret" not in json.dumps(report.to_json()) and "answered 401" in json.dumps(report.to_json())
     with Ledger.open(tmp_path / "ws") as ledger:
         assert "sk-secret" not in str(ledger.runs("office").to_pylist())

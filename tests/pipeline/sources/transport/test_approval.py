@@ -14,6 +14,7 @@ from pipeline.settings import CatalogSettings, load, without_commands
 from pipeline.sources import read
 from pipeline.sources.transport.approval import approvals_path, commands_of, not_approved, require_approved
 from tests.support.command_line import called
+from tests.support.quick import QUICK
 
 TOOL = {"id": "a/add", "name": "add", "provider": "a", "description": "Adds numbers.", "parameters": {}}
 SCRIPT = f"import json, os\nopen('ran', 'w').write(json.dumps(sorted(os.environ)))\nprint({json.dumps(TOOL)!r})\n"
@@ -32,7 +33,7 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def loaded(catalog: Path) -> CatalogSettings:
-    return load(catalog, {"vectors": {"encoder": "none"}}, environment={})
+    return load(catalog, QUICK, environment={})
 
 
 def test_without_a_terminal_a_new_command_is_told_and_not_run(catalog: Path, tmp_path: Path) -> None:
