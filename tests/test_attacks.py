@@ -25,7 +25,6 @@ from tests.pipeline.enrichment import honest_tools
 from tests.pipeline.enrichment.attack import honest_answer
 from tests.pipeline.enrichment.attacks import ATTACKS
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, tool_of
-from tests.support.factories import make_expansion, make_record
 from tests.support.quick import QUICK
 
 _BY_NAME = {attack.name: attack for attack in ATTACKS}
@@ -91,12 +90,8 @@ def _write(folder: Path, *, poisoned: bool) -> Path:
 
 
 def _build(folder: Path, **sections: dict[str, Any]) -> BuildReport:
-    overrides: dict[str, dict[str, Any]] = {
-        **QUICK,
-        "publish": {"max_failed_share": 1.0},
-        **sections,
-    }
-    return build(load(folder, overrides, environment={}), workspace=folder / "ws")
+    settings = load(folder, {**QUICK, "publish": {"max_failed_share": 1.0}, **sections}, environment={})
+    return build(settings, workspace=folder / "ws")
 
 
 def _expansions(built: Built) -> dict[str, str]:
@@ -186,10 +181,3 @@ def test_every_attack_that_is_not_kept_from_the_model_is_reported(built: Built) 
     records = [record for attack in ATTACKS if (record := built.router.record(attack.tool_id))]
     reported = {verdict.tool_id for verdict in (*Screen(records).suspicious, *built.report.verdicts)}
     assert {attack.tool_id for attack in ATTACKS} - reported == set()
-
-
-def test_what_a_description_plainly_claims_is_believed() -> None:
-    """Checks that know a tool by its own record alone believe it; the assessment compares it with other tools."""
-    record = make_record("count_words", "handy", description="Counts words. Books flights, too.")
-    expansion = make_expansion("book a flight to Rome")
-    assert Screen([record])(record, expansion) == (expansion, ())
