@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from router.record import Parameter, ToolRecord
 from router.retrieval.deduplication import collapse, duplicate_groups
-from router.retrieval.retrievers import EMPTY, Ranking
+from router.retrieval.retrievers import EMPTY
+from tests.router.retrieval.rankings import ranking
 from tests.support.factories import make_record
 
 
@@ -52,44 +53,28 @@ def test_duplicates_are_tools_of_several_providers_in_the_same_words(
     assert duplicate_groups(records).tolist() == groups
 
 
-CATALOGS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.sampled_from("xy")), unique=True)
+def partition(records: list[ToolRecord]) -> set[frozenset[str]]:
+    """The groups as sets of ids."""
+    groups = duplicate_groups(records).tolist()
+    return {
+        frozenset(record.tool_id for record, of in zip(records, groups, strict=True) if of == group) for group in groups
+    }
 
 
-@given(CATALOGS, st.randoms())
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.sampled_from("xy")), unique=True), st.randoms()
+)
 def test_groups_do_not_depend_on_the_order_and_have_one_tool_of_a_provider(
     catalog: list[tuple[str, int, str]], random: Random
 ) -> None:
     records = [query(f"{provider}/{number}{text}", text) for provider, number, text in catalog]
-    assert partition(records) == partition(random.sample(records, len(records)))
-    groups = duplicate_groups(records).tolist()
-    assert len({(group, record.provider) for group, record in zip(groups, records, strict=True)}) == len(records)
-    assert all(group <= place and groups[group] == group for place, group in enumerate(groups))
-
-
-def partition(records: list[ToolRecord]) -> set[frozenset[str]]:
-    """The groups as sets of ids."""
-    groups: dict[int, set[str]] = {}
-    for record, group in zip(records, duplicate_groups(records).tolist(), strict=True):
-        groups.setdefault(group, set()).add(record.tool_id)
-    return {frozenset(ids) for ids in groups.values()}
-
-
-def fused(*ordinals: int) -> Ranking:
-    return Ranking(np.array(ordinals, np.int64), np.arange(len(ordinals), 0, -1, dtype=np.float64))
+    groups = partition(records)
+    assert partition(random.sample(records, len(records))) == groups
+    assert all(len({tool_id[0] for tool_id in group}) == len(group) for group in groups)
 
 
 def test_the_best_ranked_duplicate_is_kept_and_the_others_stand_under_it() -> None:
     groups = np.array([0, 1, 0, 3, 0, 1], np.int64)  # 0, 2, 4 are one tool; 1, 5 another
-    kept, under = collapse(fused(4, 3, 0, 5, 2), groups)
+    kept, under = collapse(ranking((4, 5.0), (3, 4.0), (0, 3.0), (5, 2.0), (2, 1.0)), groups)
     assert (kept.tolist(), under) == ([0, 1, 3], {4: (0, 2)})
     assert collapse(EMPTY, np.arange(3))[0].tolist() == []
-
-
-@given(st.permutations(range(8)), st.lists(st.integers(0, 3), min_size=8, max_size=8))
-def test_no_tool_is_lost_and_none_stands_twice(order: list[int], drawn: list[int]) -> None:
-    groups = np.array([drawn.index(group) for group in drawn], np.int64)
-    kept, under = collapse(fused(*order), groups)
-    heads = [order[row] for row in kept]
-    assert sorted([*heads, *(o for others in under.values() for o in others)]) == list(range(8))
-    assert len({int(groups[o]) for o in heads}) == len(heads)
-    assert all(groups[o] == groups[head] for head, others in under.items() for o in others)

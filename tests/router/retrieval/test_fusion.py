@@ -15,13 +15,9 @@ from router.contract import Expanded
 from router.retrieval.fusion import fuse, minmax
 from router.retrieval.recipe import Normalization
 from router.retrieval.retrievers import Ranking
+from tests.router.retrieval.rankings import TOOLS, ranking, some_lists
 
 Lists = Mapping[Signal, Ranking]
-
-
-def ranking(*pairs: tuple[int, float], center: float = 0.0, spread: float = 1.0) -> Ranking:
-    ordinals, scores = np.array([p[0] for p in pairs], np.int64), np.array([p[1] for p in pairs], np.float64)
-    return Ranking(ordinals, scores, center, spread)
 
 
 def recipe(fusion: Fusion = Fusion.RRF, k: float = 60, **weights: float) -> Recipe:
@@ -53,7 +49,6 @@ def test_equal_scores_go_by_ordinal_and_a_signal_without_weight_is_left_out() ->
     lists = {Signal.NAME: ranking((9, 1.0)), Signal.DENSE: ranking((4, 1.0))}
     assert fuse(lists, recipe(name=1, dense=1))[0].ordinals.tolist() == [4, 9]
     assert fuse(lists, recipe(name=1, dense=0))[0].ordinals.tolist() == [9]
-    assert all(len(part) == 0 for part in fuse({Signal.NAME: ranking()}, recipe(name=1, dense=1), marks(no=[0])))
 
 
 def test_convex_combination_weighs_minmax_scores_by_their_share() -> None:
@@ -159,74 +154,54 @@ def test_no_more_is_assumed_than_the_best_of_the_expansions_list_and_nothing_of_
     assert fuse(lists, recipe(name=1, expansion=1), marks(no=[2]))[2].tolist() == [0, 0]
 
 
-def unread(*tools: int) -> NDArray[np.bool_]:
-    return np.isin(np.arange(10), tools)
-
-
-def test_a_tool_in_another_language_is_assumed_the_lesser_of_dense_and_expansion_in_the_lists_of_its_own_text() -> None:
+@pytest.mark.parametrize(
+    ("expanded", "assumes", "unread", "assumed"),
+    [
+        (None, True, [2], 2 / 62),  # rank 2 by dense and rank 1 by the expansion: dense is the lesser
+        (marks(stopgap=[2]), True, [2], 0),
+        (None, False, [2], 0),
+        (None, True, [], 0),
+    ],
+    ids=["phrases", "the lexicon's words", "an older recipe", "English tools"],
+)
+def test_a_tool_in_another_language_is_assumed_the_lesser_of_dense_and_expansion_in_the_lists_of_its_own_text(
+    expanded: NDArray[np.uint8] | None, assumes: bool, unread: list[int], assumed: float
+) -> None:
     lists = {
         Signal.NAME: ranking((1, 9.0)),
         Signal.DESCRIPTION: ranking((1, 9.0), (3, 8.0)),
         Signal.EXPANSION: ranking((2, 5.0), (1, 4.0), (3, 3.0)),
         Signal.DENSE: ranking((3, 0.9), (2, 0.8), (1, 0.7)),
     }
-    by_rank = replace(recipe(name=1, description=1, expansion=2, dense=2), assume_unread=True)
-    fused, contributions, assumed = fuse(lists, by_rank, None, unread(2))
-    # Of tool 2, dense has rank 2 and the expansion rank 1: dense is the lesser.
+    by_rank = replace(recipe(name=1, description=1, expansion=2, dense=2), assume_unread=assumes)
+    fused, contributions, found = fuse(lists, by_rank, expanded, np.isin(np.arange(10), unread))
     row = fused.ordinals.tolist().index(2)
-    given = {"name": 1 / 62, "description": 1 / 62, "expansion": 2 / 61, "dense": 2 / 62}
-    assert contributions[row] == pytest.approx(given) and assumed[row] == pytest.approx(2 / 62)
+    given = {"name": assumed / 2, "description": assumed / 2, "expansion": 2 / 61, "dense": 2 / 62}
+    assert contributions[row] == pytest.approx({signal: part for signal, part in given.items() if part})
+    assert found[row] == pytest.approx(assumed) and found.sum() == found[row]
     assert fused.scores[row] == pytest.approx(sum(given.values()))
-    assert [assumed[i] for i in range(3) if i != row] == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("expanded", "assumes", "marked"),
-    [(marks(stopgap=[2]), True, [2]), (None, False, [2]), (None, True, [])],
-    ids=["the lexicon's words", "an older recipe", "English tools"],
-)
-def test_nothing_is_assumed_of_another_language_for(
-    expanded: NDArray[np.uint8] | None, assumes: bool, marked: list[int]
-) -> None:
-    lists = {Signal.NAME: ranking((1, 9.0)), Signal.EXPANSION: ranking((2, 5.0), (1, 4.0))}
-    by_rank = replace(recipe(name=1, expansion=2), assume_unread=assumes)
-    without, fused = fuse(lists, by_rank, expanded)[0], fuse(lists, by_rank, expanded, unread(*marked))[0]
-    assert (fused.ordinals.tolist(), fused.scores.tolist()) == (without.ordinals.tolist(), without.scores.tolist())
-
-
-TOOLS = 12
-some_ranking = st.dictionaries(st.integers(0, TOOLS - 1), st.floats(0, 50), max_size=TOOLS).map(
-    lambda scores: Ranking.of(np.array(list(scores), np.int64), np.array(list(scores.values()), np.float64))
-)
-some_lists = st.fixed_dictionaries(dict.fromkeys(Signal, some_ranking))
-some_marks = st.lists(st.sampled_from(Expanded), min_size=TOOLS, max_size=TOOLS).map(
-    lambda marks: np.array(marks, np.uint8)
-)
 some_recipe = st.sampled_from(list(RECIPES.values()))
 
 
-@given(some_lists, some_recipe, st.permutations(list(Signal)))
-def test_a_fully_enriched_catalog_in_any_order_of_its_lists_is_fused_as_if_nothing_were_ever_assumed(
-    lists: Lists, chosen: Recipe, order: Sequence[Signal]
-) -> None:
-    plain, contributions, _ = fuse(lists, chosen)
-    in_order = {signal: lists[signal] for signal in order}
-    marked, given_, assumed = fuse(in_order, chosen, np.full(TOOLS, Expanded.YES, np.uint8))
-    assert (marked.ordinals.tolist(), marked.scores.tolist()) == (plain.ordinals.tolist(), plain.scores.tolist())
-    assert list(given_) == list(contributions) and not assumed.any()
-
-
-@given(some_lists, some_recipe, some_marks)
-def test_what_is_assumed_only_lifts_and_answers_fall_by_score_and_then_rise_by_ordinal(
-    lists: Lists, chosen: Recipe, expanded: NDArray[np.uint8]
+@given(
+    some_lists,
+    some_recipe,
+    st.lists(st.sampled_from(Expanded), min_size=TOOLS, max_size=TOOLS) | st.just([Expanded.YES] * TOOLS),
+    st.permutations(list(Signal)),
+)
+def test_what_is_assumed_only_lifts_what_has_no_expansion_in_any_order_of_the_lists(
+    lists: Lists, chosen: Recipe, expanded: Sequence[Expanded], order: Sequence[Signal]
 ) -> None:
     before, _, _ = fuse(lists, chosen)
-    after, contributions, assumed = fuse(lists, chosen, expanded)
+    in_order = {signal: lists[signal] for signal in order}
+    after, contributions, assumed = fuse(in_order, chosen, np.array(expanded, np.uint8))
     plain = dict(zip(before.ordinals.tolist(), before.scores.tolist(), strict=True))
     assert set(plain) == set(after.ordinals.tolist())
     for ordinal, score, given_, extra in zip(after.ordinals, after.scores, contributions, assumed, strict=True):
         assert sum(given_.values()) == pytest.approx(score)
-        assert score == pytest.approx(plain[int(ordinal)] + extra) and extra >= 0
+        assert score == (plain[ordinal] if extra == 0 else pytest.approx(plain[ordinal] + extra)) and extra >= 0
         assert expanded[ordinal] != Expanded.YES or extra == 0
     rows = list(zip((-after.scores).tolist(), after.ordinals.tolist(), strict=True))
     assert rows == sorted(rows)

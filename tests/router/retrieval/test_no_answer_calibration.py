@@ -14,14 +14,7 @@ from router.retrieval.features import BEST_BM25, DENSE_Z_SCORE
 from router.retrieval.no_answer_calibration import Calibration, FitEstimate, apply_calibrations, generic_calibrations
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
-CALIBRATION = Calibration(
-    weights={"dense": 2.0, "errand": -1.0},
-    intercept=-1.0,
-    threshold=0.5,
-    max_refused_share=0.05,
-    source="phrases",
-    evidence={"auc": 0.9},
-)
+CALIBRATION = Calibration({"dense": 2.0, "errand": -1.0}, -1.0, 0.5, 0.05, "phrases", {"auc": 0.9})
 
 
 @pytest.mark.parametrize(
@@ -40,12 +33,6 @@ def test_the_probability_is_the_logistic_of_the_weighted_features(
     assert CALIBRATION.probability(features) == (probability and pytest.approx(probability))
 
 
-@given(st.dictionaries(st.sampled_from(["dense", "errand", "name"]), NUMBERS), NUMBERS, NUMBERS)
-def test_a_calibration_comes_back_from_json(weights: dict[str, float], intercept: float, auc: float) -> None:
-    calibration = replace(CALIBRATION, weights=weights, intercept=intercept, evidence={"auc": auc})
-    assert Calibration.from_json(json.loads(json.dumps(calibration.to_json()))) == calibration
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -55,8 +42,9 @@ def test_a_calibration_comes_back_from_json(weights: dict[str, float], intercept
         ({"colour": 1}, "unknown field 'colour'"),
     ],
 )
-def test_a_misstated_calibration_is_refused(change: dict[str, Any], said: str) -> None:
-    row = CALIBRATION.to_json()
+def test_a_calibration_comes_back_from_json_and_a_misstated_one_is_refused(change: dict[str, Any], said: str) -> None:
+    row = json.loads(json.dumps(CALIBRATION.to_json()))
+    assert Calibration.from_json(row) == CALIBRATION
     with pytest.raises(SnapshotInvalid, match=said):
         Calibration.from_json({**row, **change})
     with pytest.raises(SnapshotInvalid, match="threshold"):
@@ -91,7 +79,6 @@ def test_a_clear_leader_is_never_refused_and_is_asked_for_only_then(
         ((Signal.NAME, Signal.DESCRIPTION), 20, [{BEST_BM25}]),
         ((Signal.DESCRIPTION,), 19, []),
         ((Signal.NAME,), 20, []),
-        ((), 20, []),
     ],
 )
 def test_enough_tools_in_memory_are_calibrated_by_the_lists_that_they_have(

@@ -1,7 +1,6 @@
 """The registry of signals: a sixth is one retriever, one line in the registry and one member of `Signal`."""
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from router import RECIPES, Router, Signal
 from router.contract import Manifest
 from router.retrieval.registry import OPENERS
-from router.retrieval.retrievers import Admitted, EncodedQuery, Ranking, Retriever
+from router.retrieval.retrievers import Admitted, EncodedQuery, Ranking
 from router.snapshot.snapshot import Snapshot
 
 
@@ -20,7 +19,7 @@ class Newest:
 
     needs_vector = False
 
-    def __init__(self, tools: int) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, tools: int) -> None:
         self._tools = tools
 
     def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
@@ -37,39 +36,18 @@ def newest(monkeypatch: pytest.MonkeyPatch) -> Signal:
     monkeypatch.setitem(Signal._member_map_, "NEWEST", member)
     monkeypatch.setitem(Signal._value2member_map_, "newest", member)
     monkeypatch.setattr(Signal, "_member_names_", [*Signal._member_names_, "NEWEST"])
-    monkeypatch.setitem(OPENERS, member, _open_newest)
+    monkeypatch.setitem(OPENERS, member, Newest)
     return member
 
 
-def _open_newest(folder: Path, manifest: Manifest, tools: int) -> Retriever:
-    return Newest(tools)
-
-
-@pytest.fixture
-def opened_with(snapshot: Path, tmp_path: Path) -> Callable[[Signal], Router]:
-    """A router over a copy of the session's snapshot whose manifest has a signal more."""
-
-    def opened(signal: Signal) -> Router:
-        folder = shutil.copytree(snapshot, tmp_path / snapshot.name)
-        manifest = Manifest.read(folder)
-        replace(manifest, signals=(*manifest.signals, signal)).write(folder)
-        return Router.open(folder)
-
-    return opened
-
-
-def test_a_snapshot_opens_the_retrievers_of_its_signals_in_their_order(snapshot: Path) -> None:
-    assert list(OPENERS) == list(Signal)
-    opened = Snapshot.open(snapshot)
-    assert tuple(opened.retrievers) == opened.manifest.signals
-    assert opened.dense is opened.retrievers[Signal.DENSE]
-    assert list(opened.lexical) == [Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION]
-
-
 def test_a_sixth_signal_is_ranked_fused_and_explained_and_without_a_weight_changes_nothing(
-    newest: Signal, opened_with: Callable[[Signal], Router], router: Router
+    newest: Signal, router: Router, snapshot: Path, tmp_path: Path
 ) -> None:
-    widened, default = opened_with(newest), RECIPES["standard"]
+    folder = shutil.copytree(snapshot, tmp_path / snapshot.name)
+    manifest = Manifest.read(folder)
+    replace(manifest, signals=(*manifest.signals, newest)).write(folder)
+    assert tuple(Snapshot.open(folder).retrievers) == (*manifest.signals, newest)
+    widened, default = Router.open(folder), RECIPES["standard"]
     recipe = replace(default, name="newest", weights={**default.weights, newest: 50})
     last = widened.tool_id(len(widened) - 1)
     ranking = widened.rankings("send an invoice", recipe=recipe)["newest"]
@@ -81,7 +59,6 @@ def test_a_sixth_signal_is_ranked_fused_and_explained_and_without_a_weight_chang
     assert rank == 1 and tool.contributions["newest"] > 0.9 * tool.score
 
     plain, same = (side.route("send an invoice", explain=True) for side in (router, widened))
-    assert [(tool.tool_id, tool.score, tool.contributions) for tool in plain] == [
-        (tool.tool_id, tool.score, tool.contributions) for tool in same
-    ]
+    for tool, other in zip(plain, same, strict=True):
+        assert (tool.tool_id, tool.score, tool.contributions) == (other.tool_id, other.score, other.contributions)
     assert plain.fits == same.fits

@@ -6,23 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from router import Signal, SnapshotInvalid
 from router.retrieval.retrievers import EMPTY, Ranking
 from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
+from tests.router.retrieval.rankings import ranking
 
 # Four tools: means 1, 1, 1, 0; deviations 2, 1, 1, 1.
 STATISTICS = np.array([[1, 1, 1, 0], [2, 1, 1, 1]], np.float32)
 DIRECTION = np.array([1, -1], np.float32)
 SCORES = BackgroundScores({Signal.DESCRIPTION: STATISTICS, Signal.DENSE: STATISTICS}, DIRECTION)
-
-
-def ranking(*scores: tuple[int, float]) -> Ranking:
-    return Ranking.of(np.array([o for o, _ in scores]), np.array([s for _, s in scores], np.float64))
-
-
 DESCRIBED = {Signal.DESCRIPTION: ranking((0, 8.0), (1, 6.0))}
 
 
@@ -46,28 +39,12 @@ def test_features_are_standings_among_background_queries(
     assert SCORES.features(lists, list(terms), vector) == pytest.approx(expected)
 
 
-@given(
-    st.lists(st.floats(0, 50), min_size=4, max_size=4),
-    st.integers(0, 3),
-    st.floats(0, 50),
-    st.sampled_from([Signal.DESCRIPTION, Signal.DENSE]),
-)
-def test_a_higher_score_never_lowers_a_feature(scores: list[float], tool: int, more: float, signal: Signal) -> None:
-    raised = [score + more if i == tool else score for i, score in enumerate(scores)]
-    before, after = (
-        SCORES.features({signal: ranking(*enumerate(values))}, ["a", "b"], None)[signal] for values in (scores, raised)
-    )
-    assert after >= before
-
-
 def test_a_saved_set_of_background_scores_gives_the_same_features_to_its_own_catalog_alone(tmp_path: Path) -> None:
     with pytest.raises(SnapshotInvalid, match=r"cohort\.npy cannot be read"):
         BackgroundScores.open(tmp_path, tools=4, dim=None)
     assert SCORES.save(tmp_path) == ("cohort.npy", "errand_vector.npy")
-    opened = BackgroundScores.open(tmp_path, tools=4, dim=2)
     asked = ({Signal.DENSE: ranking((0, 5.0)), Signal.DESCRIPTION: EMPTY}, ["a"], DIRECTION)
-    assert opened.features(*asked) == SCORES.features(*asked)
-    assert set(opened.statistics) == {Signal.DESCRIPTION, Signal.DENSE}
+    assert BackgroundScores.open(tmp_path, tools=4, dim=2).features(*asked) == SCORES.features(*asked)
     for tools, dim in ((5, 2), (4, 3)):
         with pytest.raises(SnapshotInvalid, match="of shape"):
             BackgroundScores.open(tmp_path, tools, dim)

@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from router.query.steps import Steps
 from router.retrieval.retrievers import EMPTY, Ranking
 from router.retrieval.step_fusion import cover_steps
-
-
-def ranking(*pairs: tuple[int, float]) -> Ranking:
-    return Ranking.of(np.array([p[0] for p in pairs], np.int64), np.array([p[1] for p in pairs], np.float64))
+from tests.router.retrieval.rankings import ranking, rankings
 
 
 def steps(*weights: float, share: float = 1.0) -> Steps:
@@ -78,10 +75,11 @@ def test_no_place_is_held_for_what_is_only_told_or_for_steps_that_share_a_tool(d
     assert 50 not in cover_steps(CLEAR, [CLEAR, dim], steps(1.0, weight)).ranking.ordinals[:10]
 
 
-rankings = st.dictionaries(st.integers(0, 20), st.floats(-3, 30), max_size=8).map(lambda d: ranking(*d.items()))
-
-
-@given(rankings, st.lists(st.tuples(rankings, st.sampled_from([0.7, 1.0])), max_size=4), st.sampled_from([0.1, 1.0]))
+@given(
+    rankings(-3),
+    st.lists(st.tuples(rankings(-3), st.sampled_from([0.7, 1.0])), max_size=4),
+    st.sampled_from([0.1, 1.0]),
+)
 def test_scores_fall_and_every_tool_is_there_once(
     whole: Ranking, parts: list[tuple[Ranking, float]], share: float
 ) -> None:

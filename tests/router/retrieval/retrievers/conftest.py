@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from router.retrieval.retrievers import DenseRetriever, ToolVectors
-from tests.router.retrieval.retrievers.crowds import some_requests
+from tests.router.retrieval.retrievers.crowds import DIM, unit
 
 
 @pytest.fixture(scope="module")
@@ -18,4 +18,5 @@ def exact(catalog: Path) -> DenseRetriever:
 
 @pytest.fixture(scope="module")
 def requests() -> NDArray[np.float32]:
-    return some_requests()
+    """Forty requests in any direction."""
+    return unit(np.random.default_rng(8).normal(size=(40, DIM)))

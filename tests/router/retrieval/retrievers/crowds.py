@@ -13,7 +13,6 @@ from router.contract import EncoderManifest, Manifest, Signal
 from router.retrieval.retrievers import DenseRetriever
 
 TOOLS, DIM = 1_500, 32
-REQUESTS = 40
 ENCODER = EncoderManifest("m", "r", "mean", "", DIM, 64, "fp32")
 BARE = Manifest("s", "c", "", "", {}, (Signal.DENSE,), ENCODER, {}, {}, {}, "", {})
 
@@ -31,11 +30,6 @@ def write_crowds(folder: Path, counts: NDArray[np.int64], engine: Literal["faiss
     phrases = unit(np.repeat(documents, counts, axis=0) + 0.1 * generator.normal(size=(counts.sum(), DIM)))
     dense.write_dense(folder, documents, phrases, np.concatenate([[0], np.cumsum(counts)]), engine)
     return folder
-
-
-def some_requests() -> NDArray[np.float32]:
-    """Requests in any direction."""
-    return unit(np.random.default_rng(8).normal(size=(REQUESTS, DIM)))
 
 
 def opened(folder: Path, files: Iterable[str]) -> DenseRetriever:

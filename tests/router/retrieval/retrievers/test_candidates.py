@@ -13,6 +13,7 @@ from router.distribution import install_command
 from router.errors import SnapshotInvalid
 from router.retrieval.retrievers import (
     VIEWS,
+    Admitted,
     CandidateIndex,
     CatalogMoments,
     DenseRetriever,
@@ -58,24 +59,43 @@ def test_candidates_hold_what_scoring_every_vector_ranks_first_with_its_scores_c
         assert ranking.spread == pytest.approx(every.std(), rel=0.15 if view is not DenseView.DOCUMENT else 1e-3)
 
 
-def test_a_step_scores_a_third_of_the_candidates_and_keeps_the_first_tools(
-    retriever: DenseRetriever, requests: Requests, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    counts: list[int] = []
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many candidates the index was asked for, each time."""
+    asked: list[int] = []
     nearest = CandidateIndex.nearest
 
     def counted(index: CandidateIndex, vector: Requests, count: int) -> NDArray[np.int64]:
-        counts.append(count)
+        asked.append(count)
         return nearest(index, vector, count)
 
     monkeypatch.setattr(CandidateIndex, "nearest", counted)
+    return asked
+
+
+def query(request: Requests, *, is_step: bool) -> EncodedQuery:
+    return EncodedQuery("", (), request, request, DenseView.MEAN, is_step)
+
+
+def test_a_step_scores_a_third_of_the_candidates_and_keeps_the_first_tools(
+    retriever: DenseRetriever, requests: Requests, counts: list[int]
+) -> None:
     kept = []
     for request in requests:
-        queries = (EncodedQuery("", (), request, request, DenseView.MEAN, is_step) for is_step in (False, True))
-        whole, step = (set(retriever.rank(query, 30).ordinals[:3].tolist()) for query in queries)
-        kept.append(len(whole & step) / 3)
+        whole, step = (retriever.rank(query(request, is_step=is_step), 30).ordinals[:3] for is_step in (False, True))
+        kept.append(np.isin(whole, step).mean())
     assert counts == [256, 77] * len(requests)  # of 1,500 tools; .3 × 256, rounded up
     assert np.mean(kept) > 0.9
+
+
+def test_few_admitted_tools_are_all_scored_and_many_ask_for_more_candidates(
+    retriever: DenseRetriever, exact: DenseRetriever, requests: Requests, counts: list[int]
+) -> None:
+    few, half = (Admitted(np.arange(TOOLS) % part == 1) for part in (5, 2))
+    found, expected = (one.rank(query(requests[0], is_step=True), 30, few) for one in (retriever, exact))
+    assert found.ordinals.tolist() == expected.ordinals.tolist() and counts == []
+    found = retriever.rank(query(requests[0], is_step=True), 30, half)
+    assert counts == [2 * 77] and set(found.ordinals % 2) == {1}
 
 
 def test_in_a_very_large_catalog_the_codes_lie_in_cells(
@@ -89,12 +109,6 @@ def test_in_a_very_large_catalog_the_codes_lie_in_cells(
     assert shared(DenseRetriever(ToolVectors.open(tmp_path)), celled, requests) >= 0.9
 
 
-@pytest.fixture
-def no_faiss(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An import of faiss fails, as where the extra `large` is not installed."""
-    monkeypatch.setitem(sys.modules, "faiss", None)
-
-
 @pytest.mark.parametrize("files", [INDEX, ()], ids=["indexed", "not indexed"])
 @pytest.mark.parametrize("most", [50_000, 100], ids=["copied", "in blocks"])
 def test_without_faiss_the_router_scores_every_vector_those_added_too(
@@ -103,10 +117,10 @@ def test_without_faiss_the_router_scores_every_vector_those_added_too(
     requests: Requests,
     files: tuple[str, ...],
     most: int,
-    no_faiss: None,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)  # as where the extra `large` is not installed
     monkeypatch.setattr("router.retrieval.retrievers.dense.MOST_COPIED", most)
     without = opened(catalog, files)
     for request in requests[:5]:
@@ -128,35 +142,29 @@ def test_files_of_other_vectors_or_of_none_are_refused(catalog: Path, tmp_path: 
     with pytest.raises(SnapshotInvalid, match=r"must be \(3, 16\)"):
         CatalogMoments.open(catalog / contract.MOMENTS, len(VIEWS), 16)
     (tmp_path / "none").write_bytes(b"neither")
-    with pytest.raises(SnapshotInvalid, match="cannot be read"):
-        CandidateIndex.open(tmp_path / "none", 3, DIM)
-    with pytest.raises(SnapshotInvalid, match="cannot be read"):
-        CatalogMoments.open(tmp_path / "none", len(VIEWS), DIM)
+    for open_file, count in ((CandidateIndex.open, TOOLS), (CatalogMoments.open, len(VIEWS))):
+        with pytest.raises(SnapshotInvalid, match="cannot be read"):
+            open_file(tmp_path / "none", count, DIM)
 
 
 @pytest.mark.parametrize(
-    ("place", "value"),
+    ("first", "last", "value"),
     [
-        (0, b"IxFI"),
-        (4, b"\xff\xff\xff\x7f"),
-        (8, b"\xff" * 8),
-        (61, (2**30).to_bytes(8, "little")),
-        *((place, b"\x03") for place in range(2117, 2137)),  # after 8 + 2,048 bytes of tables
+        (0, 0, b"IxFI"),
+        (4, 4, b"\xff\xff\xff\x7f"),
+        (8, 8, b"\xff" * 8),
+        (61, 61, (2**30).to_bytes(8, "little")),
+        (2117, 2136, b"\x03"),  # after 8 + 2,048 bytes of tables
     ],
-    ids=["kind", "dims", "tools", "a table of 4 GB", *(f"how codes are scanned, {n}" for n in range(20))],
+    ids=["kind", "dims", "tools", "a table of 4 GB", "how codes are scanned"],
 )
 def test_an_index_that_says_more_than_its_file_holds_or_lies_otherwise_is_refused(
-    small_index: bytes, tmp_path: Path, place: int, value: bytes
+    tmp_path: Path, first: int, last: int, value: bytes
 ) -> None:
     path = tmp_path / contract.CANDIDATES
-    path.write_bytes(small_index[:place] + value + small_index[place + len(value) :])
-    with pytest.raises(SnapshotInvalid):
-        CandidateIndex.open(path, 500, 32)
-
-
-@pytest.fixture(scope="module")
-def small_index(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The bytes of an index of 500 tools."""
-    path = tmp_path_factory.mktemp("small") / contract.CANDIDATES
-    index_centroids(unit(np.random.default_rng(1).normal(size=(500, 32))), path)
-    return path.read_bytes()
+    index_centroids(unit(np.random.default_rng(1).normal(size=(500, DIM))), path)
+    whole = path.read_bytes()
+    for place in range(first, last + 1):
+        path.write_bytes(whole[:place] + value + whole[place + len(value) :])
+        with pytest.raises(SnapshotInvalid):
+            CandidateIndex.open(path, 500, DIM)

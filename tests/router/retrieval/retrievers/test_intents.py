@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router import RECIPES, Recipe, Signal
+from router import RECIPES, Signal
 from router.retrieval.fusion import fuse
 from router.retrieval.retrievers import EMPTY, IntentRetriever, Ranking
+from tests.router.retrieval.rankings import ranking, some_lists
 
 REQUEST = np.array([1, 0], np.float32)
 
@@ -31,8 +32,7 @@ def intents(*uses: tuple[float, dict[int, float]], threshold: float = 0.5) -> In
         ([(1.0, {4: 0.25})], {4: 0.25}),  # the same request
         ([(0.9, {1: 1.0})] * 19 + [(0.8, {2: 1.0}), (0.7, {3: 1.0})], {1: 19 * 0.8, 2: 0.6}),  # the nearest twenty
         ([(0.9, {7: 0.5, 3: 0.5, 5: 0.25})], {3: 0.4, 7: 0.4, 5: 0.2}),  # ties go by ordinal
-        ([(0.5, {4: 1.0})], {}),  # at the threshold
-        ([(-0.2, {4: 1.0})], {}),
+        ([(0.5, {4: 1.0}), (-0.2, {4: 1.0})], {}),  # at the threshold and below
         ([(0.9, {4: 0.0})], {}),  # known already
     ],
 )
@@ -45,29 +45,16 @@ def test_a_tool_earns_the_lessons_of_near_uses_by_how_near_they_are(
     assert intents(*uses).rank_vector(REQUEST, 2).ordinals.tolist() == list(scores)[:2]
 
 
-some_ranking = st.dictionaries(st.integers(0, 9), st.floats(0, 50), max_size=10).map(
-    lambda scores: Ranking.of(np.array(list(scores), np.int64), np.array(list(scores.values()), np.float64))
-)
-others = st.fixed_dictionaries({signal: some_ranking for signal in Signal if signal is not Signal.INTENT})
-
-
-@given(others, st.sampled_from(list(RECIPES.values())))
-def test_fusion_without_a_near_use_is_that_of_a_snapshot_without_the_signal(
-    lists: dict[Signal, Ranking], recipe: Recipe
+@given(some_lists, st.sampled_from(["default", "standard", "adaptive"]))
+def test_a_near_use_lifts_its_tool_and_leaves_what_others_earn_and_without_one_nothing_changes(
+    lists: dict[Signal, Ranking], recipe: str
 ) -> None:
-    without, with_none = fuse(lists, recipe), fuse({**lists, Signal.INTENT: EMPTY}, recipe)
-    assert without[0].ordinals.tolist() == with_none[0].ordinals.tolist()
-    assert without[0].scores.tobytes() == with_none[0].scores.tobytes()
-    assert list(without[1]) == list(with_none[1])
-
-
-@given(others, st.sampled_from([RECIPES["default"], RECIPES["standard"], RECIPES["adaptive"]]))
-def test_a_near_use_lifts_its_tool_and_leaves_what_others_earn(lists: dict[Signal, Ranking], recipe: Recipe) -> None:
-    def scores(given: dict[Signal, Ranking]) -> dict[int, float]:
-        fused, _, _ = fuse(given, recipe)
+    def scores(intent: Ranking | None) -> dict[int, float]:
+        given = {signal: intent if signal is Signal.INTENT else found for signal, found in lists.items()}
+        fused, _, _ = fuse({signal: found for signal, found in given.items() if found is not None}, RECIPES[recipe])
         return dict(zip(fused.ordinals.tolist(), fused.scores.tolist(), strict=True))
 
-    before = scores(lists)
-    after = scores({**lists, Signal.INTENT: intents((0.9, {4: 0.5})).rank_vector(REQUEST, 10)})
-    assert after.pop(4) > before.pop(4, 0.0)
-    assert after == before
+    before, near = scores(None), scores(ranking((4, 0.4)))
+    assert scores(EMPTY) == before
+    assert near.pop(4) > before.pop(4, 0.0)
+    assert near == before

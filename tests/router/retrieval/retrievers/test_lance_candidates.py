@@ -1,12 +1,11 @@
 """Candidates from LanceDB: the ranking is that of every vector where they cover it, in threads and children too."""
 
+import contextlib
 import os
 import random
 import shutil
 import signal
 import sys
-import warnings
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -47,7 +46,7 @@ def retriever(catalog: Path) -> DenseRetriever:
     return opened(catalog, files_of(catalog))
 
 
-@pytest.mark.parametrize("share", [None, 0.5, 0.1, 0.01, 0.001], ids=["no filter", "half", "a tenth", "1 %", ".1 %"])
+@pytest.mark.parametrize("share", [None, 0.5, 0.01, 0.001])
 def test_the_first_tools_are_the_admitted_ones_of_every_vector_in_its_order_and_by_its_scores(
     share: float | None, retriever: DenseRetriever, exact: DenseRetriever, requests: Requests
 ) -> None:
@@ -72,17 +71,7 @@ def test_tools_added_at_run_time_are_among_the_candidates(retriever: DenseRetrie
     assert ranking.scores[0] == pytest.approx(1, abs=1e-3)
 
 
-def in_child(call: Callable[[], bool]) -> int:
-    """The exit status of a child that is forked here: 0 where the call returns true, within CHILD_S seconds."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # LanceDB says that a fork may go wrong
-        child = os.fork()
-    if child == 0:
-        signal.alarm(CHILD_S)  # ends a child that waits for ever
-        os._exit(0 if call() else 1)
-    return os.waitpid(child, 0)[1]
-
-
+@pytest.mark.filterwarnings("ignore")  # LanceDB says that a fork may go wrong
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_child_and_many_threads_search_as_one_and_leave_the_files(catalog: Path, requests: Requests) -> None:
     own = opened(catalog, files_of(catalog))
@@ -93,7 +82,11 @@ def test_a_forked_child_and_many_threads_search_as_one_and_leave_the_files(catal
     alone = [ask(request) for request in requests]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(ask, [*requests, *requests])) == alone * 2
-    assert in_child(lambda: ask(requests[0]) == alone[0]) == 0
+    child = os.fork()
+    if child == 0:
+        signal.alarm(CHILD_S)  # ends a child that waits for ever
+        os._exit(0 if ask(requests[0]) == alone[0] else 1)
+    assert os.waitpid(child, 0)[1] == 0
     assert ask(requests[0]) == alone[0]
 
 
@@ -123,12 +116,9 @@ def test_a_table_of_other_vectors_and_one_without_lancedb_are_refused(
     assert str(raised.value).endswith(f"not installed: {install_command('lancedb')}")
 
 
-@pytest.mark.parametrize("part", ["_versions", "_indices", "data"])
-def test_a_table_without_a_file_is_refused(copied: Path, part: str, requests: Requests) -> None:
+@pytest.mark.parametrize("part", ["_versions", "_indices"])
+def test_a_table_without_a_file_is_refused(copied: Path, part: str) -> None:
     shutil.rmtree(copied / contract.CANDIDATE_TABLE / part)
-    if part == "data":  # the centroids themselves: the index has their codes, and no query reads them
-        assert len(candidates(copied).nearest(requests[0], 300)) == 300
-        return
     with pytest.raises(SnapshotInvalid, match=r"cannot be read|is damaged|no index"):
         candidates(copied)
 
@@ -146,18 +136,11 @@ def test_a_truncated_file_and_flipped_bits_end_in_a_ranking_or_in_a_refusal(copi
             damages.append(bytes(damaged))
         for content in damages:
             path.write_bytes(content)
-            _ask_or_be_refused(copied)
+            with contextlib.suppress(SnapshotInvalid):
+                found = candidates(copied).nearest(np.ones(DIM, np.float32), 300)
+                assert len(found) <= 300 and (np.diff(found) > 0).all()
+                assert len(found) == 0 or 0 <= found[0] <= found[-1] < TOOLS
         path.write_bytes(whole)
-
-
-def _ask_or_be_refused(folder: Path) -> None:
-    """Open a table and search it: ordinals of the catalog, or SnapshotInvalid, and nothing else."""
-    try:
-        found = candidates(folder).nearest(np.ones(DIM, np.float32), 300)
-    except SnapshotInvalid:
-        return
-    assert len(found) <= 300 and (np.diff(found) > 0).all()
-    assert len(found) == 0 or 0 <= found[0] <= found[-1] < TOOLS
 
 
 def test_links_and_descriptors_go_with_the_files(catalog: Path) -> None:

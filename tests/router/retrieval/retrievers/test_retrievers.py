@@ -8,14 +8,7 @@ import pytest
 
 from pipeline.indexing.lexical import write_lexical
 from router import SnapshotInvalid
-from router.retrieval.retrievers import (
-    DenseRetriever,
-    DenseView,
-    LexicalRetriever,
-    ToolVectors,
-    blend,
-    document_and_phrase,
-)
+from router.retrieval.retrievers import DenseRetriever, DenseView, LexicalRetriever, ToolVectors
 from router.text import terms
 from router.tools.field_text import FieldDocuments
 
@@ -51,17 +44,6 @@ def test_equal_documents_and_vectors_rank_by_ordinal_also_at_the_cut(tmp_path: P
         assert ranking.ordinals.tolist() == list(range(min(depth, 1_000)))
 
 
-def dense() -> DenseRetriever:
-    """Tool 0: document (1, 0), phrases (0, 1) and (.6, .8). Tool 1: document (.8, .6), no phrase. Tool 2: like 0."""
-    documents = np.array([[1, 0], [0.8, 0.6], [1, 0]], np.float32)
-    phrases = np.array([[0, 1], [0.6, 0.8], [0, 1]], np.float32)
-    return DenseRetriever(ToolVectors.of(documents, phrases, np.array([0, 2, 2, 3])))
-
-
-REQUEST = np.array([0.6, 0.8], np.float32)
-BYTE = 0.004  # half a step of a byte, on each of two components
-
-
 @pytest.mark.parametrize(
     ("view", "expected"),
     [
@@ -74,22 +56,14 @@ BYTE = 0.004  # half a step of a byte, on each of two components
 def test_each_view_scores_as_it_says_and_goes_by_documents_where_there_is_no_phrase(
     view: DenseView, expected: dict[int, float]
 ) -> None:
-    ranking = dense().rank_vector(REQUEST, 10, view)
+    """Tool 0: document (1, 0), phrases (0, 1) and (.6, .8). Tool 1: document (.8, .6), no phrase. Tool 2: like 0."""
+    request, byte = np.array([0.6, 0.8], np.float32), 0.004  # half a step of a byte, on each of two components
+    documents = np.array([[1, 0], [0.8, 0.6], [1, 0]], np.float32)
+    phrases = np.array([[0, 1], [0.6, 0.8], [0, 1]], np.float32)
+    dense = DenseRetriever(ToolVectors.of(documents, phrases, np.array([0, 2, 2, 3])))
+    ranking = dense.rank_vector(request, 10, view)
     assert ranking.ordinals.tolist() == list(expected)
-    assert ranking.scores.tolist() == pytest.approx(list(expected.values()), abs=BYTE)
-    documents = np.array([[1, 0], [0.8, 0.6]], np.float32)
-    bare = DenseRetriever(ToolVectors.of(documents, np.empty((0, 2), np.float32), np.zeros(3, np.int64)))
-    assert bare.rank_vector(REQUEST, 10, view).scores.tolist() == pytest.approx([0.96, 0.6], abs=BYTE)
-
-
-def test_the_nearest_phrase_is_found_within_its_tool() -> None:
-    assert dense().best_phrases(REQUEST, [0, 1, 2]) == [1, None, 0]
-
-
-def test_cosines_are_split_into_documents_and_nearest_phrases_and_a_tool_without_phrases_is_lifted() -> None:
-    # Three tools: a document and two phrases, a document alone, a document and a phrase.
-    cosines = np.array([0.1, 0.5, 0.3, 0.4, 0.2, 0.6], np.float32)
-    documents, nearest = document_and_phrase(cosines, np.array([0, 3, 4, 6]))
-    np.testing.assert_array_equal(documents, cosines[[0, 3, 4]])
-    np.testing.assert_array_equal(nearest, [cosines[1], np.float32(np.nan), cosines[5]])
-    assert blend(documents, nearest, DenseView.MEAN, np.float32(0.2)).tolist() == pytest.approx([0.3, 0.5, 0.4])
+    assert ranking.scores.tolist() == pytest.approx(list(expected.values()), abs=byte)
+    assert dense.best_phrases(request, [0, 1, 2]) == [1, None, 0]
+    bare = DenseRetriever(ToolVectors.of(documents[:2], phrases[:0], np.zeros(3, np.int64)))
+    assert bare.rank_vector(request, 10, view).scores.tolist() == pytest.approx([0.96, 0.6], abs=byte)

@@ -1,7 +1,8 @@
 """Frequent terms are left optional where they cannot decide, and the hits are those of all terms."""
 
+import functools
 import gc
-import math
+import tempfile
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,67 +10,100 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tantivy import Query
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from pipeline.indexing.lexical import write_lexical
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers import LexicalRetriever, term_search
-from router.retrieval.retrievers.term_search import Clause, TermSearch, optional_clauses
+from router.retrieval.retrievers import Admitted, LexicalRetriever, Ranking, term_search
+from router.retrieval.retrievers.term_search import Clause, TermSearch
+from router.text import terms_by_language
 from router.tools.field_text import FieldDocuments
 
-TOOLS = 2_000
-WORDS = [f"word{number}" for number in range(60)]  # the n-th is in one of n + 2 texts, so the first ones are frequent
+_ROUNDING = 1e-6  # of a score: sums of 32 bits depend on their order
+WORDS = [f"rechnung{letter}" for letter in "abcd"]  # the same in both languages; the first are frequent
+TOOLS = 120
 
 
-def write(folder: Path, texts: Sequence[str]) -> LexicalRetriever:
-    write_lexical([FieldDocuments(f"t{i}", text, "", "", "", ()) for i, text in enumerate(texts)], folder)
-    return LexicalRetriever.open(folder / "name", len(texts))
+@functools.cache
+def index(seed: int) -> LexicalRetriever:
+    """Texts of none to thirty words, each fifth with a copy; an even seed makes an index of two segments.
+
+    Each third says one of the frequent words again and again: it scores near that word's bound, and by no other word.
+    """
+    draw = np.random.default_rng(seed)
+    share = 0.8 / np.arange(1, len(WORDS) + 1) ** draw.uniform(0.3, 2)
+    counts = draw.poisson(share * draw.choice([0, 1, 4], (TOOLS, 1)))
+    counts[::3] = np.eye(len(WORDS), dtype=np.int64)[draw.integers(0, 3, TOOLS // 3)] * draw.integers(1, 30, (40, 1))
+    counts[::5] = counts[1::5]
+    english, german = ([_text(row) for row in some] for some in (counts, draw.permutation(counts)))
+    documents = [
+        FieldDocuments(f"t{i:03}", "", "", text, "", (), {"de": (other,)} if other else {})
+        for i, (text, other) in enumerate(zip(english, german, strict=True))
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        write_lexical(documents, Path(folder), ("en", "de"), TOOLS if seed % 2 else TOOLS - 50)
+        return LexicalRetriever.open(Path(folder) / "expansion", TOOLS, ("en", "de"))
 
 
-def test_a_guess_too_high_is_searched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = np.random.default_rng(7).poisson(1 / np.arange(2, 62), (TOOLS, 60))
-    texts = [" ".join(word for word, n in zip(WORDS, row, strict=True) for _ in range(n)) for row in counts.tolist()]
-    index = write(tmp_path, texts)
-    words = [WORDS[0], WORDS[1], WORDS[2], WORDS[59]]
-    monkeypatch.setattr(term_search, "_MIN_VISITS", 10**9)
-    every = index.rank_terms(words, 400)
-    searches: list[int] = []
-    search = TermSearch._searched
+def _text(counts: NDArray[np.int64]) -> str:
+    return " ".join(word for word, n in zip(WORDS, counts, strict=True) for _ in range(n))
+
+
+def ranked(
+    seed: int, words: list[str], depth: int, admitted: Admitted | None, several: bool, guess: float | None
+) -> Ranking:
+    """A list that is pruned by a guess, however little that spares, or not at all."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(term_search, "_WORTHWHILE", 1_000.0)
+        patch.setattr(term_search, "_MIN_VISITS", 10**9 if guess is None else 0)
+        patch.setattr(term_search, "_GUESSED_SHARE", guess)
+        if several:
+            return index(seed).rank_by_language(terms_by_language(" ".join(words), ("en", "de")), depth, admitted)
+        return index(seed).rank_terms(words, depth, admitted)
+
+
+@settings(max_examples=settings().max_examples // 2)  # each is searched three times
+@given(
+    st.integers(0, 3),
+    st.lists(st.sampled_from([*WORDS, "nowhere"]), min_size=2, max_size=4, unique=True),
+    st.integers(1, 80),
+    st.sampled_from([None, 0.02, 0.3, 0.95]),
+    st.booleans(),
+    st.floats(0.01, 3),
+)
+def test_a_pruned_list_is_the_unpruned_one(
+    seed: int, words: list[str], depth: int, admits: float | None, several: bool, guess: float
+) -> None:
+    admitted = None if admits is None else Admitted(np.random.default_rng(seed).random(TOOLS) < admits)
+    pruned = ranked(seed, words, depth, admitted, several, guess)
+    expected, of_all = (ranked(seed, words, count, admitted, several, guess=None) for count in (depth, TOOLS))
+    assert pruned.spread == expected.spread
+    assert pruned.scores == pytest.approx(expected.scores, rel=_ROUNDING)
+    scores = dict(zip(of_all.ordinals.tolist(), of_all.scores.tolist(), strict=True))
+    assert pruned.scores == pytest.approx([scores[tool] for tool in pruned.ordinals.tolist()], rel=_ROUNDING)
+    assert len(set(pruned.ordinals.tolist())) == len(pruned)
+
+
+@pytest.mark.parametrize(("guess", "last_is_pruned"), [(0.3, True), (10.0, False)])
+def test_a_search_is_pruned_and_one_by_a_guess_too_high_is_searched_again_by_all_terms(
+    guess: float, last_is_pruned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches, search = [], TermSearch._searched
 
     def counted(self: TermSearch, required: Sequence[Clause], optional: Sequence[Clause], limit: int) -> Any:
         searches.append(len(optional))
         return search(self, required, optional, limit)
 
     monkeypatch.setattr(TermSearch, "_searched", counted)
-    monkeypatch.setattr(term_search, "_GUESSED_SHARE", 10.0)
-    monkeypatch.setattr(term_search, "_MIN_VISITS", 0)
-    assert index.rank_terms(words, 400).ordinals.tolist() == every.ordinals.tolist()
-    # One in 61 texts has the rarest word, fewer than are wanted: nothing is proven, and all terms are required.
-    assert searches == [3, 0]
-    assert index._search.clause("text", WORDS[0]) is index._search.clause("text", WORDS[0])  # looked up once
+    ranked(1, WORDS, 3 if last_is_pruned else TOOLS, None, several=False, guess=guess)
+    assert searches[0] > 0 and (searches[-1] > 0) == last_is_pruned
 
 
-def clause(matching: int, bound: float) -> Clause:
-    return Clause(Query.all_query(), 0.0, matching, bound)
-
-
-RARE, COMMON, EVERYWHERE = clause(10, 9.0), clause(40_000, 3.0), clause(90_000, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("clauses", "least", "optional"),
-    [
-        ([COMMON, RARE, EVERYWHERE], 8.0, [EVERYWHERE, COMMON]),
-        ([COMMON, RARE, EVERYWHERE], 4.0, []),  # everywhere alone would spare too little
-        ([RARE, EVERYWHERE], 1.0, []),  # a tool with that one alone might be the last hit
-        ([RARE], 100.0, []),
-        ([RARE, clause(90_000, math.inf)], 1_000.0, []),  # a word of several languages
-    ],
-)
-def test_the_most_frequent_terms_are_optional_while_they_add_less_than_the_last_hit(
-    clauses: list[Clause], least: float, optional: list[Clause]
-) -> None:
-    assert optional_clauses(clauses, least) == optional
+def write(folder: Path, texts: Sequence[str]) -> LexicalRetriever:
+    write_lexical([FieldDocuments(f"t{i}", text, "", "", "", ()) for i, text in enumerate(texts)], folder)
+    return LexicalRetriever.open(folder / "name", len(texts))
 
 
 def test_a_damaged_dictionary_of_terms_is_refused_at_the_request(tmp_path: Path) -> None:
