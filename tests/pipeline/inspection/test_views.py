@@ -145,14 +145,18 @@ def test_where_all_was_read_there_is_no_problem(ask: Any) -> None:
     assert ask("SELECT (SELECT count(*) FROM unread_sources), (SELECT count(*) FROM unread_keys)") == [(0, 0)]
 
 
-def test_providers_count_phrases_and_writers_and_tools_without_a_provider(asked_of: Any) -> None:
+def test_providers_count_phrases_writers_and_costs_and_tools_without_a_provider(asked_of: Any) -> None:
     rows = (
-        _Row("pay/list", writer="file", phrases=("a", "b", "c")),
+        _Row("pay/list", writer="openai", phrases=("a", "b", "c"), cost_usd=0.5),
+        _Row("pay/refund", writer="openai"),
         _Row("pay/void"),
-        _Row("lone", "", "file", ("d",)),
+        _Row("lone", "", "openai", ("d",)),
     )
-    said = "SELECT provider, tools, phrases_a_tool, written_by, failed FROM providers"
-    assert asked_of(said, *rows) == [("pay", 2, 1.5, "file 1, nobody 1", 0), (None, 1, 1.0, "file 1", 0)]
+    said = "SELECT provider, tools, phrases_a_tool, written_by, failed, cost_usd, unpriced FROM providers"
+    assert asked_of(said, *rows) == [
+        ("pay", 3, 1.0, "openai 2, nobody 1", 0, 0.5, 1),
+        (None, 1, 1.0, "openai 1", 0, None, 1),  # no cost is known, which is not no cost
+    ]
 
 
 def test_costs_are_summed_where_they_are_known_and_are_not_nothing_where_none_is(asked_of: Any) -> None:

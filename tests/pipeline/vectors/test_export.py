@@ -15,9 +15,10 @@ from router.encoding.encoder import OnnxEncoder
 from router.encoding.export import PACKAGED, EncoderModel, Export, ExportCache
 from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
 from router.encoding.export.bert import unsupported_reason
+from tests.router.encoding.export.models import strong
 from tests.support.small_encoder import save
 
-pytestmark = pytest.mark.timeout(180)  # the first of them imports torch: ten seconds of a quiet core
+pytestmark = pytest.mark.timeout(180)  # the first of the night imports torch: ten seconds of a quiet core
 
 
 def model_of(encoder: str | Path) -> EncoderModel:
@@ -31,16 +32,13 @@ def exported(model: EncoderModel, cache: Path, precision: str = "fp32") -> Expor
 
 
 def traced(folder: Path) -> Path:
-    """The model with its weights in torch's own file, which only torch reads."""
+    """The model with its weights in torch's own file, which only torch reads. Imports torch."""
     import torch
     from safetensors.torch import load_file
 
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
     return folder
-
-
-_POOLINGS = ["cls", *(pytest.param(pooling, marks=pytest.mark.nightly) for pooling in ("mean", "max"))]
 
 
 @pytest.mark.nightly  # tracing takes 20 s
@@ -53,7 +51,8 @@ def test_what_torch_exports_agrees_with_the_model_for_every_pooling(tmp_path: Pa
     assert made.agreement["texts"] == len(AGREEMENT_TEXTS)
 
 
-@pytest.mark.parametrize("pooling", _POOLINGS)
+@pytest.mark.nightly
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
 def test_a_bert_exported_without_torch_gives_the_vectors_of_sentence_transformers(tmp_path: Path, pooling: str) -> None:
     model = model_of(save(tmp_path / "model", pooling=pooling))
     made = exported(model, tmp_path / "cache")
@@ -93,6 +92,24 @@ def test_an_export_of_other_weights_is_refused(tmp_path: Path) -> None:
     assert not list((tmp_path / "cache").glob("[!.]*"))
 
 
+# The first components of the vector of "refund a charge", as sentence-transformers gave them.
+@pytest.mark.parametrize(
+    ("pooling", "first"),
+    [
+        ("cls", [0.1339, -0.1108, 0.1671, 0.0167, -0.0460, 0.0230]),
+        ("mean", [0.1335, -0.1106, 0.1673, 0.0166, -0.0481, 0.0214]),
+        ("max", [0.1347, -0.1101, 0.1684, 0.0168, -0.0461, 0.0288]),
+    ],
+)
+def test_the_vectors_of_an_export_are_those_that_sentence_transformers_gave(
+    tmp_path: Path, pooling: str, first: list[float]
+) -> None:
+    made = exported(strong(tmp_path / "model", pooling=pooling), tmp_path / "cache")
+    vector = OnnxEncoder.open(made.folder, made.spec).encode(["refund a charge"])[0]
+    assert vector[: len(first)] == pytest.approx(first, abs=2e-4)
+
+
+@pytest.mark.nightly
 def test_weights_that_do_not_load_stop_with_the_models_name(tmp_path: Path) -> None:
     folder = save(tmp_path / "broken")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -124,7 +141,9 @@ def test_a_build_says_what_it_waits_for_and_only_where_it_waits(tmp_path: Path) 
 def test_another_architecture_without_torch_stops_with_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = model_of(traced(save(tmp_path / "model")))
+    folder = save(tmp_path / "model")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")  # which only torch reads
+    model = model_of(folder)
     found = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name, package=None: None if name.startswith("sent") else found(name))
     with pytest.raises(RunAborted, match=r"without torch: it lacks model\.safetensors.*\[models\]"):

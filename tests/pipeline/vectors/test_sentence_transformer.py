@@ -24,7 +24,8 @@ def resolved(folder: Path) -> EncoderModel:
     return model
 
 
-@pytest.mark.parametrize("pooling", ["cls", pytest.param("mean", marks=pytest.mark.nightly)])
+@pytest.mark.nightly  # imports torch
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_an_export_of_a_delta_gives_the_vectors_of_sentence_transformers(tmp_path: Path, pooling: str) -> None:
     base = strong(tmp_path / "base", pooling=pooling)
     model = resolved(save_small_delta(tmp_path / "ours", base.folder))
@@ -37,6 +38,7 @@ def test_an_export_of_a_delta_gives_the_vectors_of_sentence_transformers(tmp_pat
     assert np.sum(plain * expected, axis=1).max() < 0.99
 
 
+@pytest.mark.nightly
 def test_a_delta_that_does_not_fit_stops_with_its_map(tmp_path: Path) -> None:
     base = strong(tmp_path / "base")
     folder = save_small_delta(tmp_path / "ours", base.folder)

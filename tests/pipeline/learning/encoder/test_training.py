@@ -21,7 +21,7 @@ from pipeline.vectors import export_encoder
 from pipeline.vectors.reference import ReferenceEncoder
 from router.encoding.export import EncoderModel, ExportCache, describe_model
 
-pytestmark = pytest.mark.timeout(180)  # the first of them imports torch: ten seconds of a quiet core
+pytestmark = pytest.mark.timeout(180)  # the first of the night imports torch: ten seconds of a quiet core
 PLAN = TrainingPlan(
     rank=8, rate=5e-3, size=BatchSize(tools=16, requests=3, siblings=2), epochs=10, most_steps=12, checks=4, seed=1
 )
@@ -58,6 +58,7 @@ class KilledAfter(SilentProgress):
             raise Killed
 
 
+@pytest.mark.nightly  # imports torch
 def test_a_trained_encoder_scores_its_checks_and_is_saved_found_and_exported_like_any_other(
     base: EncoderModel, pairs: TrainingPairs, tmp_path: Path
 ) -> None:
