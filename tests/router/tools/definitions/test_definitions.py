@@ -13,6 +13,7 @@ from router.errors import SettingsInvalid
 from router.record import Origin, Parameter, ToolRecord
 from router.tools.definitions import record_of, records_of
 from router.tools.definitions.raw_tool import RawTool
+from tests.support.hostile_json import hostile_json
 
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 FUNCTION = {"name": "send_mail", "description": " Sends a mail. ", "parameters": SCHEMA}
@@ -21,6 +22,7 @@ FORMS = {
     "OpenAI, chat": {"type": "function", "function": FUNCTION},
     "OpenAI, responses": {"type": "function", **FUNCTION},
     "Anthropic": {"name": "send_mail", "description": "Sends a mail.", "input_schema": SCHEMA},
+    "required beside": {**FUNCTION, "parameters": {**SCHEMA, "required": []}, "required": ["to"]},
     "MCP": {"name": "send_mail", "description": "Sends a mail.", "inputSchema": SCHEMA},
 }
 
@@ -34,14 +36,10 @@ def test_a_definition_of_any_vendor_is_the_record_that_a_build_makes(form: str) 
     assert (record.tool_id, record.parameters) == ("acme-mail/send_mail", (Parameter("to", "string", required=True),))
 
 
-@pytest.mark.parametrize("key", ["inputSchema", "input_schema", "parameters"])
-def test_hints_and_title_are_kept_beside_a_schema_under_any_vendors_name_for_it(key: str) -> None:
-    record = record_of({"name": "mail", key: SCHEMA, "annotations": ANNOTATIONS})
-    assert (record.tool_id, record.provider, record.description) == ("mail", None, "Mail")
-    assert (record.input_schema, record.annotations) == (SCHEMA, ANNOTATIONS)
-
-
-def test_a_record_keeps_its_id_and_is_given_its_parameter_rows() -> None:
+def test_hints_and_a_title_are_kept_a_record_keeps_its_id_and_is_given_its_parameter_rows() -> None:
+    titled = record_of({"name": "mail", "inputSchema": SCHEMA, "annotations": ANNOTATIONS})
+    assert (titled.tool_id, titled.provider, titled.description) == ("mail", None, "Mail")
+    assert titled.annotations == ANNOTATIONS
     record = ToolRecord("own:id", "acme", "mail", "", input_schema=MappingProxyType(SCHEMA))
     made = record_of(record, "other")
     assert (made.tool_id, made.provider, made.parameters[0].path) == ("own:id", "acme", "to")
@@ -58,24 +56,17 @@ def test_a_definition_may_be_changed_afterwards() -> None:
 def test_of_duplicates_one_is_kept_and_another_tool_of_an_id_is_numbered() -> None:
     names = ["a b", "a-b", "a b", "a/b"]
     records = records_of([{"name": name} for name in names], "x")
-    assert [(record.tool_id, record.name) for record in records] == [
-        ("x/a-b", "a b"),
-        ("x/a-b~2", "a-b"),
-        ("x/a-b~3", "a/b"),
-    ]
+    ids = {record.tool_id: record.name for record in records}
+    assert ids == {"x/a-b": "a b", "x/a-b~2": "a-b", "x/a-b~3": "a/b"}
     taken = [ToolRecord(tool_id, "x", "a", text) for tool_id, text in (("x/a~2", "1"), ("x/a", "2"), ("x/a", "3"))]
     assert [record.tool_id for record in records_of(taken)] == ["x/a~2", "x/a", "x/a~3"]
     raws = [RawTool(name, Origin("", ""), provider="x") for name in names]
-    assert [record.tool_id for record in catalog_records(raws).records] == [record.tool_id for record in records]
+    assert [record.tool_id for record in catalog_records(raws).records] == list(ids)
 
 
-def _deep() -> dict[str, Any]:
-    schema: dict[str, Any] = {}
-    for _ in range(300):
-        schema = {"items": schema}
-    return {"name": "mail", "parameters": schema}
-
-
+DEEP: dict[str, Any] = {}
+for _ in range(300):
+    DEEP = {"items": DEEP}
 CIRCLE: dict[str, Any] = {"name": "mail"}
 CIRCLE["parameters"] = CIRCLE
 
@@ -84,14 +75,12 @@ CIRCLE["parameters"] = CIRCLE
     ("definition", "said"),
     [
         ({}, "name is missing or empty"),
-        ({"name": "  "}, "name is missing or empty"),
         ({"name": 3}, "the tool 3 cannot be used: name is a number, not a text"),
         ({"type": "function", "function": {"name": "mail", "parameters": "x"}}, "parameters is a text, not an object"),
-        ({"name": "mail", "inputSchema": 1}, "inputSchema is a number, not an object"),
         ({"name": "mail", "parameters": {"default": float("nan")}}, "it is not JSON"),
         ({"name": "mail", "parameters": {"default": object()}}, "object is not JSON"),
         ({"name": "mail", "parameters": {"default": "x" * 1_000_000}}, "more than 1,000,000"),
-        (_deep(), "nested more than 200 levels deep"),
+        ({"name": "mail", "parameters": DEEP}, "nested more than 200 levels deep"),
         (CIRCLE, "it is not JSON: Circular"),
         ("mail", "a definition is an object, this is str"),
         (ToolRecord("", None, "mail", ""), "tool_id is missing or empty"),
@@ -109,7 +98,6 @@ def test_what_is_no_definition_is_refused_with_the_field(definition: Any, said: 
     [
         ("mail", "it must be a sequence"),
         ({"name": "mail"}, "it must be a sequence"),
-        (ToolRecord("mail", None, "mail", ""), "it must be a sequence"),
         ([{"name": "a"}, {"name": ""}], r"tools\[1\]: the tool '' cannot be used: name is missing"),
     ],
 )
@@ -118,25 +106,13 @@ def test_what_is_no_sequence_of_definitions_is_refused_with_the_place_of_the_wro
         records_of(tools)
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(), max_size=8), inner, max_size=3)
-    ),
-    max_leaves=12,
+KEYS = (
+    "name description parameters inputSchema outputSchema annotations function title args arguments inputs "
+    "schema required category examples provider id tools"
 )
 
 
-@given(
-    st.dictionaries(
-        st.sampled_from(
-            "name description parameters inputSchema annotations function title args arguments inputs schema required "
-            "category examples provider id tools".split()
-        ),
-        json_values,
-        max_size=6,
-    )
-)
+@given(st.dictionaries(st.sampled_from(KEYS.split()), hostile_json(KEYS), max_size=6))
 def test_whatever_comes_is_a_storable_record_or_refused(definition: dict[str, Any]) -> None:
     try:
         record = record_of(definition, "x")

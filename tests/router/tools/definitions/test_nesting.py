@@ -4,14 +4,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from router.tools.definitions import records_of
 from router.tools.definitions.nesting import definitions_within, find_definitions
+from tests.support.hostile_json import hostile_json
 
 A, B = {"name": "a", "description": "Does a."}, {"name": "b", "inputSchema": {}}
-X = {"name": "x", "tools": [A]}
-NAMELESS = {"description": "Does a.", "parameters": {}}
+X, Y = {"name": "x", "tools": [A]}, {"name": "y", "tools": [A]}
 
 
 def found(document: Any) -> list[tuple[str, Any, str | None]] | None:
@@ -23,34 +22,23 @@ def found(document: Any) -> list[tuple[str, Any, str | None]] | None:
     ("document", "expected"),
     [
         (A, [("/0", "a", None)]),
-        ({"server": "git", "tools": [A]}, [("/tools/0", "a", "git")]),
         ({"server": {"name": "git"}, "tools": [A]}, [("/tools/0", "a", "git")]),
-        ({"name": "git", "tools": [A]}, [("/tools/0", "a", "git")]),
         ({"name": "set", "serverInfo": {"name": "git"}, "tools": [A]}, [("/tools/0", "a", "git")]),
         ({"serverInfo": {"name": "git"}, "result": {"tools": [A]}}, [("/result/tools/0", "a", "git")]),
-        ([X, {"name": "y", "tools": [A]}], [("/0/tools/0", "a", "x"), ("/1/tools/0", "a", "y")]),
-        ([{"name": "x", "tools": [A]}, B], [("/0/tools/0", "a", "x"), ("/1", "b", None)]),
-        ({"servers": [{"name": "x", "tools": [A]}]}, [("/servers/0/tools/0", "a", "x")]),
+        ([X, B], [("/0/tools/0", "a", "x"), ("/1", "b", None)]),
         ({"name": "hub", "servers": [{"tools": [A]}]}, [("/servers/0/tools/0", "a", None)]),
         ({"mcpServers": {"x/y": {"tools": [A]}}}, [("/mcpServers/x~1y/tools/0", "a", "x/y")]),
         ({"x": [A], "y": [B]}, [("/x/0", "a", "x"), ("/y/0", "b", "y")]),
-        ({"tools": {"x": {"tools": [A]}}}, [("/tools/x/tools/0", "a", "x")]),
         ({"tools": {"a": {"description": "Does a."}}}, [("/tools/a", "a", None)]),
-        ({"a": NAMELESS, "b": NAMELESS}, [("/a", "a", None), ("/b", "b", None)]),
+        ([], []),
+        ({"result": {"tools": []}}, []),
         # A tool with tools, and one with hammers, is a tool.
         ([{"name": "a", "tools": [A], "parameters": {}}], [("/0", "a", None)]),
         ([{"name": "a", "tools": ["hammer"]}], [("/0", "a", None)]),
-        ([{"name": "a", "servers": [{"url": "https://a.example"}]}], [("/0", "a", None)]),
-        ([{"name": "a", "result": {"type": "string"}}], [("/0", "a", None)]),
     ],
 )  # fmt: skip
 def test_tools_are_found_with_their_pointers_and_their_providers(document: Any, expected: Any) -> None:
     assert found(document) == expected
-
-
-@pytest.mark.parametrize("document", [[], {"tools": []}, [{"tools": []}], {"result": {"tools": []}}])
-def test_a_document_may_hold_none(document: Any) -> None:
-    assert found(document) == []
 
 
 def nested(depth: int) -> Any:
@@ -85,9 +73,9 @@ OWN_ID = {"id": "stripe/refund", "provider": "stripe", "name": "refund"}
 @pytest.mark.parametrize(
     ("definitions", "label", "ids"),
     [
-        ([{"name": "x", "tools": [A]}, {"name": "y", "tools": [A]}, B], None, ["x/a", "y/a", "b"]),
+        ([X, Y, B], None, ["x/a", "y/a", "b"]),
         # A label wins, as in a build: then they are one server's, and alike. Nobody takes another's id under one.
-        ([{"name": "x", "tools": [A]}, {"name": "y", "tools": [A]}, B], "ours", ["ours/a", "ours/b"]),
+        ([X, Y, B], "ours", ["ours/a", "ours/b"]),
         ([OWN_ID], "evil", ["evil/refund"]),
         ([OWN_ID], None, ["stripe/refund"]),
     ],
@@ -96,19 +84,10 @@ def test_at_run_time_servers_may_be_given_with_their_tools(definitions: Any, lab
     assert [record.tool_id for record in records_of(definitions, label)] == ids
 
 
-DOCUMENTS = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.just(A),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from("tools servers result name description parameters serverInfo function x".split()), inner
-        )
-    ),
-    max_leaves=12,
-)
+KEYS = "tools servers result name description parameters serverInfo function x"
 
 
-@given(DOCUMENTS)
+@given(hostile_json(KEYS, A))
 def test_whatever_a_document_is_its_tools_are_listed_once(document: Any) -> None:
     tools = find_definitions(document)
     if tools is not None:

@@ -1,7 +1,5 @@
 """One raw tool to one record: its id, its evened-out texts."""
 
-from typing import Any
-
 import pytest
 
 from router.record import Origin, Parameter, ToolRecord
@@ -15,12 +13,9 @@ from tests.support.factories import make_raw
         ("stripe", "list_charges", "stripe/list_charges"),
         (None, "list_charges", "list_charges"),
         ("My Office", "Send mail!", "My-Office/Send-mail-"),
-        ("a/b", "c/d:e", "a-b/c-d-e"),
         ("v1.2", "get_/people/{id}", "v1.2/get_-people-id-"),
         ("a", "x -- / -- y", "a/x-y"),
-        ("café", "naïve", "caf-/na-ve"),
         ("a", "顧客list", "a/-list"),
-        ("a", "顧客", "a/u9867-u5ba2"),
         ("天気", "予報", "u5929-u6c17/u4e88-u5831"),
         ("a", "///", "a/u002f-u002f-u002f"),
     ],
@@ -31,29 +26,23 @@ def test_an_id_is_provider_and_name_in_a_few_characters(provider: str | None, na
 
 def test_every_field_of_a_raw_tool_is_in_its_record() -> None:
     schema = {"properties": {"status": {"type": "string", "description": " Which. "}}, "required": ["status"]}
-    raw = make_raw(
-        " list_charges ",
-        provider=" stripe ",
-        description="\n Returns charges. \n",
-        input_schema=schema,
-        examples=(" pull failed payments ", "", "  "),
-        categories=("payments",),
-        annotations={"readOnlyHint": True},
-        deprecated=True,
-        origin=Origin("stripe.json", "/3"),
-    )
+    kept = {
+        "input_schema": schema,
+        "annotations": {"readOnlyHint": True},
+        "deprecated": True,
+        "origin": Origin("stripe.json", "/3"),
+    }
+    texts = {"examples": (" pull failed payments ", "", "  "), "categories": ("AI & ML, b ,", "ai & ml", "b,c")}
+    raw = make_raw(" list_charges ", provider=" stripe ", description="\n Returns charges. \n", **texts, **kept)
     assert normalize(raw) == ToolRecord(
         tool_id="stripe/list_charges",
         provider="stripe",
         name="list_charges",
         description="Returns charges.",
         parameters=(Parameter("status", "string", "Which.", (), True),),
-        input_schema=schema,
         examples=("pull failed payments",),
-        categories=("payments",),
-        annotations={"readOnlyHint": True},
-        deprecated=True,
-        origin=Origin("stripe.json", "/3"),
+        categories=("AI & ML", "b", "ai & ml", "c"),  # split at commas and named once
+        **kept,  # type: ignore[arg-type]
     )
 
 
@@ -61,16 +50,3 @@ def test_an_empty_provider_is_none_and_a_sources_own_id_is_kept() -> None:
     record = normalize(make_raw("a", provider="  "))
     assert (record.provider, record.tool_id) == (None, "a")
     assert normalize(make_raw("list", provider="stripe", id="7f/x y")).tool_id == "7f/x y"
-
-
-@pytest.mark.parametrize(
-    ("categories", "expected"),
-    [
-        (("a, b ,c",), ("a", "b", "c")),
-        (("a", "b,a", "a"), ("a", "b")),
-        ((",", " ", ""), ()),
-        (("AI & ML", "ai & ml"), ("AI & ML", "ai & ml")),
-    ],
-)
-def test_categories_are_split_at_commas_and_named_once(categories: Any, expected: Any) -> None:
-    assert normalize(make_raw(categories=categories)).categories == expected

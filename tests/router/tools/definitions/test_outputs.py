@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from router.record import Parameter as Row
 from router.tools.definitions import record_of
 from router.tools.definitions.outputs import output_rows
+from tests.support.hostile_json import hostile_json
 
 PERSON = {"type": "object", "properties": {"id": {"type": "string", "description": " Its id. "}}, "required": ["id"]}
+KEYS = "outputSchema output_schema returns response responseJsonSchema response_schema outputs"
 ROWS = (Row("id", "string", "Its id.", required=True),)
 
 
@@ -21,18 +22,10 @@ def _properties(**properties: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "key", ["outputSchema", "output_schema", "returns", "response", "responseJsonSchema", "response_schema", "outputs"]
-)
-def test_a_definition_declares_its_outputs_under_any_of_these_keys(key: str) -> None:
-    record = record_of({"name": "find", "parameters": {}, key: PERSON})
-    assert record.outputs == ROWS
-    assert record.input_schema == {} and record.parameters == ()
-
-
-@pytest.mark.parametrize(
     "definition",
     [
-        {"toolSpec": {"name": "find", "inputSchema": {"json": {}}, "outputSchema": {"json": PERSON}}},
+        *({"name": "find", "parameters": {}, key: PERSON} for key in KEYS.split()),
+        {"toolSpec": {"name": "find", "outputSchema": {"json": PERSON}}},
         {"type": "function", "function": {"name": "find", "output_schema": PERSON}},
         {"type": "function", "function": {"name": "find"}, "output_schema": PERSON},
         {"name": "find", "response": {"type": "OBJECT", "properties": PERSON["properties"], "required": ["id"]}},
@@ -40,12 +33,11 @@ def test_a_definition_declares_its_outputs_under_any_of_these_keys(key: str) -> 
     ],
 )
 def test_outputs_are_read_in_the_formats_of_vendors(definition: dict[str, Any]) -> None:
-    assert record_of(definition).outputs == ROWS
+    record = record_of(definition)
+    assert (record.outputs, record.input_schema, record.parameters) == (ROWS, {}, ())
 
 
-@pytest.mark.parametrize(
-    "value", ["the weather", {"200": {"description": "fine"}}, ["id"], {"type": "string"}, 7, None]
-)
+@pytest.mark.parametrize("value", ["the weather", {"200": {"description": "fine"}}, ["id"], {"type": "string"}])
 def test_an_uncertain_key_that_holds_no_schema_of_an_object_is_no_output(value: Any) -> None:
     assert record_of({"name": "find", "returns": value}).outputs == ()
 
@@ -53,7 +45,6 @@ def test_an_uncertain_key_that_holds_no_schema_of_an_object_is_no_output(value: 
 OWNER = _properties(id={"type": "integer"}, name={"type": "string"})
 DATA = {"type": "array", "items": _properties(owner=OWNER, id={"type": "string"})}
 LISTED = {"type": "array", "items": {"allOf": [{"$ref": "#/$defs/Person"}, _properties(age={"type": "integer"})]}}
-NODE = _properties(id={"type": "string"}, parent={"$ref": "#/$defs/Node"})
 DEEP: Any = {}
 for _ in range(40):
     DEEP = _properties(x=DEEP)
@@ -67,11 +58,14 @@ for _ in range(40):
             ["data", "next", "data[].owner", "data[].id", "data[].owner.id", "data[].owner.name"],
         ),
         ({**LISTED, "$defs": {"Person": PERSON}}, ["[].id", "[].age"]),
-        ({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}, ["id", "parent"]),
-        ({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}}, []),
+        (
+            {"$ref": "#/$defs/Node", "$defs": {"Node": _properties(id={}, parent={"$ref": "#/$defs/Node"})}},
+            ["id", "parent"],
+        ),
+        ({"$ref": "#/$defs/None"}, []),
         (DEEP, [".".join("x" * depth) for depth in range(1, 7)]),
     ],
-    ids=["nested", "list of combined", "cycle", "endless", "deep"],
+    ids=["nested", "list of combined", "cycle", "dangling", "deep"],
 )
 def test_rows_are_in_document_order_to_some_depth_and_cycles_are_cut(schema: Any, paths: list[str]) -> None:
     assert [row.path for row in output_rows(schema)] == paths
@@ -84,14 +78,12 @@ def test_a_type_may_be_one_of_several() -> None:
 
 
 def _wide() -> Any:
-    return _properties(**{f"field_{number}": {"type": "string", "enum": ["a" * 500] * 500} for number in range(20_000)})
+    return _properties(**{f"field_{n}": {"type": "string", "enum": ["a" * 500] * 500} for n in range(20_000)})
 
 
 def _long() -> Any:
     text = "x" * 1_000_000
-    return _properties(
-        **{f"field_{number}": {"type": text, "description": text} for number in range(200)}, **{text: {}}
-    )
+    return _properties(**{f"field_{n}": {"type": text, "description": text} for n in range(200)}, **{text: {}})
 
 
 def _branching() -> Any:
@@ -116,22 +108,10 @@ def test_a_hostile_schema_costs_little_and_gives_few_short_rows(make: Any) -> No
     assert sum(len(row.path) + len(row.type) + len(row.description) + sum(map(len, row.enum)) for row in rows) < 120_000
 
 
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["properties", "items", "anyOf", "$ref", "type", "enum", "required", "description", "a"]),
-            inner | st.sampled_from(["#", "#/a", "#/properties/a", "string"]),
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
+WORDS = "properties items anyOf $ref type enum required description a"
 
 
-@given(VALUES)
+@given(hostile_json(WORDS, "#", "#/a", "#/properties/a", "string"))
 def test_no_value_breaks_the_reader(value: Any) -> None:
     rows = output_rows(value)
     assert len({row.path for row in rows}) == len(rows)
-    assert record_of({"name": "find", "output_schema": value}).name == "find"

@@ -1,10 +1,8 @@
 """Calling the function behind a tool with what a model gave."""
 
 import asyncio
-import datetime
 import enum
 import functools
-import pathlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,13 +51,9 @@ def typed(hint: Any) -> Function:
     [
         (int, "5", 5),
         (bool, "false", False),
-        (float, 3, 3.0),
         (Color, "red", Color.RED),
         (Address, {"street": "Main", "code": "7"}, Address("Main", 7)),
-        (datetime.date, "2024-05-01", datetime.date(2024, 5, 1)),
         (Item, {"name": "a"}, Item(name="a")),
-        (list[Item], [{"name": "a"}], [Item(name="a")]),
-        (pathlib.Path, "/tmp", pathlib.Path("/tmp")),
         (tuple[int, int], [1, 2], (1, 2)),
         (list[int] | list[str], ["a"], ["a"]),
         (RequestInvalid, "anything", "anything"),
@@ -72,20 +66,30 @@ def test_an_argument_becomes_what_its_annotation_says(hint: Any, given: Any, tak
 
 
 @pytest.mark.parametrize(
-    ("hint", "given"), [(int, "five"), (Color, "blue"), (Address, {}), (Item, {"nam": 1}), (str, 5)]
+    ("hint", "given", "said"),
+    [
+        (int, "five", "'five'"),
+        (Color, "blue", "'blue'"),
+        (Address, {}, "{}"),
+        (Item, {"name": 5}, r"\{'name': 5\}: name: Input should be a valid string$"),
+    ],
 )
-def test_an_argument_that_does_not_fit_is_refused_with_its_name_and_value(hint: Any, given: Any) -> None:
-    with pytest.raises(RequestInvalid, match="tool: value is "):
+def test_an_argument_that_does_not_fit_is_refused_with_its_name_and_value(hint: Any, given: Any, said: str) -> None:
+    with pytest.raises(RequestInvalid, match=f"^tool: value is {said}"):
         call(typed(hint), value=given)
 
 
-def test_what_is_missing_or_unknown_is_refused_by_name() -> None:
+def test_what_is_missing_or_unknown_is_refused_by_name_and_what_is_no_dict_with_the_way_out() -> None:
     def pay(charge: str, amount: int = 1) -> None: ...
 
     with pytest.raises(RequestInvalid, match="tool: the argument 'charge' is missing"):
         call(pay, amount=2)
     with pytest.raises(RequestInvalid, match="tool: there is no parameter 'sum': there are charge, amount"):
         call(pay, charge="c", sum=2)
+    functions = Functions(lambda tool_id: True)
+    functions.put(["tool"], {"tool": echo})
+    with pytest.raises(RequestInvalid, match=r"tool: the arguments are \w+, not a dict: `json.loads`"):
+        functions.call("tool", '{"value": 1}')  # type: ignore[arg-type]
 
 
 def test_a_model_cannot_override_what_a_partial_or_a_framework_fills_in() -> None:
@@ -149,16 +153,3 @@ def test_functions_are_those_of_the_tools_that_serve() -> None:
     functions.put(["a"], {})
     with pytest.raises(RequestInvalid, match="no function is behind 'a': there are c"):
         functions.call("a", {})
-
-
-@pytest.mark.parametrize("arguments", ['{"value": 1}', None, [1]])
-def test_arguments_that_are_no_dict_are_refused_with_the_way_out(arguments: Any) -> None:
-    functions = Functions(lambda tool_id: True)
-    functions.put(["tool"], {"tool": echo})
-    with pytest.raises(RequestInvalid, match=r"tool: the arguments are \w+, not a dict: `json.loads`"):
-        functions.call("tool", arguments)
-
-
-def test_what_pydantic_refuses_is_told_in_one_line() -> None:
-    with pytest.raises(RequestInvalid, match=r"^tool: value is \{'name': 5\}: name: Input should be a valid string$"):
-        call(typed(Item), value={"name": 5})

@@ -58,20 +58,17 @@ def test_each_style_says_the_same(text: str) -> None:
 
 def test_numpy_describes_several_parameters_at_once() -> None:
     docs = parse_docstring("Draw.\n\nParameters\n----------\nx, y : float\n    Where.\n")
-    assert docs.parameters == {"x": "Where.", "y": "Where."}
-    assert docs.types == {"x": "number", "y": "number"}
+    assert (docs.parameters, docs.types) == ({"x": "Where.", "y": "Where."}, {"x": "number", "y": "number"})
 
 
 @pytest.mark.parametrize(
     ("text", "description"),
     [
         (None, ""),
-        ("  \n", ""),
         ("Do it: with a colon.", "Do it: with a colon."),
         ("Search.\n\nSteps:\n  1. look\n  2. find", "Search.\n\nSteps:\n  1. look\n  2. find"),
         ("Uses :class:`X` and :param", "Uses :class:`X` and :param"),
         ("Returns:\n    The weather of a city.", "Returns:\nThe weather of a city."),
-        ("Args:", "Args:"),
     ],
 )
 def test_a_text_of_no_style_is_the_description(text: str | None, description: str) -> None:

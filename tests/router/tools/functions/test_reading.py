@@ -22,14 +22,6 @@ def search(query: str) -> str:
     return query
 
 
-def other_search() -> Any:
-    def search(query: str, limit: int = 3) -> str:
-        """Search the web."""
-        return query * limit
-
-    return search
-
-
 OPENAI = {
     "type": "function",
     "function": {"name": "search", "description": "Search the documents.", "parameters": {"type": "object"}},
@@ -76,18 +68,11 @@ def test_each_kind_of_tool_is_one_record(tool: Any) -> None:
     assert record.description in ("Search the documents.", "Returns charges.")
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        mcp_types.ListToolsResult(tools=[MCP]),
-        {"tools": [MCP_ROW], "nextCursor": None},
-    ],
-    ids=["object", "json"],
-)
-def test_an_answer_of_an_mcp_server_is_its_list_with_schemas_and_hints(answer: Any) -> None:
-    (record,) = read_tools(answer, "docs").records
-    assert (record.tool_id, record.annotations) == ("docs/search", {"readOnlyHint": True})
-    assert [parameter.path for parameter in record.parameters] == ["query"]
+def test_an_answer_of_an_mcp_server_is_its_list_with_schemas_and_hints() -> None:
+    for answer in (mcp_types.ListToolsResult(tools=[MCP]), {"tools": [MCP_ROW], "nextCursor": None}):
+        (record,) = read_tools(answer, "docs").records
+        assert (record.tool_id, record.annotations) == ("docs/search", {"readOnlyHint": True})
+        assert [parameter.path for parameter in record.parameters] == ["query"]
 
 
 async def await_it(awaitable: Any) -> Any:
@@ -104,7 +89,7 @@ def test_tools_of_langchain_and_of_openais_agents_sdk_are_read_and_called() -> N
 
 
 def test_a_mapping_gives_each_list_its_provider() -> None:
-    read = read_tools({"docs": [search], "web": [other_search()]})
+    read = read_tools({"docs": [search], "web": [search]})
     assert [record.tool_id for record in read.records] == ["docs/search", "web/search"]
     assert read.functions["docs/search"] is search
     assert not read.notes
@@ -118,35 +103,23 @@ def hidden(*args: int, **kwargs: str) -> None:
 
 
 PAGED = "tools is one page of several, it has a nextCursor: the tools of the others are not here"
+BESIDE = "'other': not read, as 'tools' beside it is taken for the list of tools"
+TAKEN = "tools[1]: the id search is taken, this tool is served as search~2"
+TWICE = "tools[2]: search is there already, word for word: it is served once"
+UNNAMED = "tools[0], hidden: it takes *args, **kwargs and no named parameter, so a model can give it nothing"
 
 
 @pytest.mark.parametrize(
     ("tools", "ids", "notes"),
     [
         ({"tools": [MCP], "nextCursor": "2"}, ["search"], [PAGED]),
-        (mcp_types.ListToolsResult(tools=[MCP], next_cursor="2"), ["search"], [PAGED]),
-        (
-            {"tools": [search], "other": [search]},
-            ["search"],
-            ["'other': not read, as 'tools' beside it is taken for the list of tools"],
-        ),
+        ({"tools": [search], "other": [search]}, ["search"], [BESIDE]),
         ({"function": [search]}, ["function/search"], []),  # the name of a provider
-        (
-            [search, OPENAI, search],
-            ["search", "search~2"],
-            [
-                "tools[1]: the id search is taken, this tool is served as search~2",
-                "tools[2]: search is there already, word for word: it is served once",
-            ],
-        ),
+        ([search, OPENAI, search], ["search", "search~2"], [TAKEN, TWICE]),
         ([sort], ["sort"], ["tools[0], sort: rows: JSON has no form for SettingsInvalid, any value is taken"]),
-        (
-            [hidden],
-            ["hidden"],
-            ["tools[0], hidden: it takes *args, **kwargs and no named parameter, so a model can give it nothing"],
-        ),
+        ([hidden], ["hidden"], [UNNAMED]),
     ],
-    ids=["page", "page object", "two lists", "function", "one id", "any value", "unnamed"],
+    ids=["page", "two lists", "function", "one id", "any value", "unnamed"],
 )
 def test_what_is_not_served_as_it_was_given_is_told(tools: Any, ids: list[str], notes: list[str]) -> None:
     read = read_tools(tools)
@@ -167,16 +140,12 @@ def test_origins_say_where_a_function_is_defined() -> None:
     ("tools", "message"),
     [
         ([search, 5], r"tools\[1\]: 5 of type int is no tool: it must be a function, a definition"),
-        (["search"], r"tools\[0\]: a text is no tool"),
         ([search, lambda x: x], r"tools\[1\]: a lambda has no name"),
         ([{"description": "no name"}], r"tools\[0\]: .*name is missing"),
         ({"docs": [search, 5]}, r"tools\['docs'\]\[1\]: 5 of type int is no tool"),
         ({"docs": search}, r"tools\['docs'\] is <function search.*it must be a list of tools"),
         (search, "tools is one tool, it must be a list"),
-        (OPENAI, "tools is one tool, it must be a list"),
-        (make_record(), "tools is one tool, it must be a list"),
         ("search", "tools is 'search', it must be a list of tools"),
-        (None, "tools is None, it must be a list of tools"),
         ({"openapi": "3.1.0", "paths": {}}, "tools is an OpenAPI document: a build reads those"),
     ],
     ids=lambda value: None if isinstance(value, str) else "",

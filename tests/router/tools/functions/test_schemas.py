@@ -2,12 +2,10 @@
 
 import dataclasses
 import datetime
-import decimal
 import enum
-import pathlib
 import re
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, Optional, Required, TypedDict, TypeVar
 
 import msgspec
@@ -44,7 +42,6 @@ class Address:
     """
 
     street: str
-    code: Annotated[str, "Postal code."] = ""
     before: "Address | None" = None
     made: int = dataclasses.field(default=0, init=False)
 
@@ -91,33 +88,21 @@ STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "num
         (str, STRING),
         (int, INTEGER),
         (float, NUMBER),
-        (bool, {"type": "boolean"}),
         (None, {"type": "null"}),
         (Any, {}),
-        (list, {"type": "array"}),
         (list[int], {"type": "array", "items": INTEGER}),
-        (Iterable[str], {"type": "array", "items": STRING}),
         (tuple[int, ...], {"type": "array", "items": INTEGER}),
-        (
-            tuple[int, str],
-            {"type": "array", "items": {"anyOf": [INTEGER, STRING]}, "minItems": 2, "maxItems": 2},
-        ),
-        (dict, {"type": "object"}),
+        (tuple[int, str], {"type": "array", "items": {"anyOf": [INTEGER, STRING]}, "minItems": 2, "maxItems": 2}),
         (dict[str, float], {"type": "object", "additionalProperties": NUMBER}),
         (int | str, {"anyOf": [INTEGER, STRING]}),
-        (Optional[int], {"anyOf": [INTEGER, {"type": "null"}]}),  # noqa: UP045 - both spellings
-        (list[int] | list[str], {"anyOf": [{"type": "array", "items": INTEGER}, {"type": "array", "items": STRING}]}),
         (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
         (Literal[1, True, "x"], {"enum": [1, True, "x"]}),
-        (Literal[Color.RED], {"type": "string", "enum": ["red"]}),
         (Color, {"type": "string", "enum": ["red", "blue"]}),
         (Level, {"type": "integer", "enum": [1]}),
         (Odd, {"type": "string", "enum": ["(1, 2)", "word"]}),
         (Annotated[int, "How many."], {**INTEGER, "description": "How many."}),
         (Annotated[int, object(), {"not": "hashable"}], INTEGER),
         (datetime.date, {**STRING, "format": "date"}),
-        (decimal.Decimal, {**STRING, "format": "decimal"}),
-        (pathlib.Path, STRING),
         (UserId, INTEGER),
         (list[T], {"type": "array"}),  # type: ignore[valid-type]
     ],
@@ -137,8 +122,6 @@ def test_the_schema_of_an_annotation(annotation: Any, schema: Schema) -> None:
         (SchemaMaker, {}, "SchemaMaker"),
         ("NoSuch", {}, "NoSuch"),
         (5, {}, "5"),
-        ([int], {}, "[<class 'int'>]"),
-        (complex, {}, "complex"),
         (pydantic.create_model("Call", f=(Callable[[int], int], ...)), {}, "Call"),
         (dict[str, list[SchemaMaker]], {"type": "object", "additionalProperties": {"type": "array"}}, "SchemaMaker"),
     ],
@@ -164,24 +147,20 @@ def test_a_dataclass_has_its_fields_their_descriptions_and_what_is_required() ->
     assert maker.of(list[Address]) == {"type": "array", "items": {"$ref": "#/$defs/Address"}}
     address = maker.definitions["Address"]
     assert address["description"] == "Where somebody lives."
-    assert (address["required"], [*address["properties"]]) == (["street"], ["street", "code", "before"])
+    assert (address["required"], [*address["properties"]]) == (["street"], ["street", "before"])
     assert address["properties"]["street"] == {**STRING, "description": "With the number."}
-    assert address["properties"]["code"] == {**STRING, "description": "Postal code."}
     assert address["properties"]["before"]["anyOf"][0] == {"$ref": "#/$defs/Address"}
 
 
-@pytest.mark.parametrize(("kind", "required"), [(Filter, ["state"]), (Total, ["a"]), (Point, ["x"])])
-def test_typed_dicts_and_named_tuples_say_what_is_required(kind: type, required: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "required"),
+    [(Filter, ["state"]), (Total, ["a"]), (Point, ["x"]), (Item, ["name"]), (Struct, ["a"])],
+)
+def test_classes_with_fields_say_what_is_required(kind: type, required: list[str]) -> None:
     maker = SchemaMaker()
-    maker.of(kind)
+    assert maker.of(kind) == maker.of(kind) == {"$ref": f"#/$defs/{kind.__name__}"}
     assert maker.definitions[kind.__name__]["required"] == required
-
-
-def test_a_pydantic_model_gives_its_own_schema_with_what_it_refers_to() -> None:
-    maker = SchemaMaker()
-    assert maker.of(Item) == maker.of(Item) == {"$ref": "#/$defs/Item"}
-    assert set(maker.definitions) == {"Item", "Bare"}
-    assert maker.definitions["Item"]["properties"]["name"]["description"] == "What it is."
+    assert kind is not Item or maker.definitions["Item"]["properties"]["name"]["description"] == "What it is."
 
 
 def test_two_types_of_one_name_have_two_definitions() -> None:
@@ -192,12 +171,6 @@ def test_two_types_of_one_name_have_two_definitions() -> None:
     assert references == ["#/$defs/Bare", "#/$defs/Bare2", "#/$defs/Bare3"]
     assert [list(schema["properties"]) for schema in maker.definitions.values()] == [["x"], ["y"], ["z"]]
     assert "description" not in maker.definitions["Bare"]  # the docstring that `dataclass` generates is none
-
-
-def test_what_msgspec_knows_is_left_to_it() -> None:
-    maker = SchemaMaker()
-    assert maker.of(Struct) == {"$ref": "#/$defs/Struct"}
-    assert maker.definitions["Struct"]["properties"] == {"a": INTEGER}
 
 
 _LEAVES = st.sampled_from(

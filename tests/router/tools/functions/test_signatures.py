@@ -61,15 +61,6 @@ class Ticket:
     urgent: bool = False
 
 
-class RunContext:
-    """As frameworks have it."""
-
-
-def parameters(function: Any) -> dict[str, Any]:
-    found: dict[str, Any] = function_tool(function).definition["parameters"]
-    return found
-
-
 def test_a_function_is_a_tool_of_its_name_docstring_and_annotations() -> None:
     assert function_tool(search).definition == {
         "name": "search",
@@ -92,13 +83,14 @@ def test_a_function_is_a_tool_of_its_name_docstring_and_annotations() -> None:
     assert function_tool(logged) == function_tool(search)  # what a decorator wraps
 
 
-def contextual(context: RunContext, other: "RunContext", ctx: Any, text: str) -> None: ...
+class RunContext:
+    """As frameworks have it."""
+
+
+async def contextual(context: RunContext, other: "RunContext", ctx: Any, text: str) -> None: ...
 
 
 def plain(context: str) -> None: ...
-
-
-async def now() -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -110,12 +102,11 @@ async def now() -> None: ...
         (Mailbox.clean, ["text"]),
         (contextual, ["text"]),
         (plain, ["context"]),
-        (now, []),
     ],
-    ids=["method", "method of a class", "class method", "static method", "contexts", "a name alone", "async"],
+    ids=["method", "method of a class", "class method", "static method", "contexts", "a name alone"],
 )
 def test_neither_self_nor_what_a_framework_fills_in_is_asked_for(function: Any, names: list[str]) -> None:
-    assert list(parameters(function)["properties"]) == names
+    assert list(function_tool(function).definition["parameters"]["properties"]) == names
 
 
 def test_what_a_partial_has_bound_is_neither_asked_for_nor_shown() -> None:
@@ -137,60 +128,41 @@ def test_an_object_that_is_called_is_a_tool_of_its_class_and_a_class_one_of_its_
     assert ticket["parameters"]["required"] == ["title"]
 
 
-def test_a_parameter_that_may_be_none_is_left_out_instead() -> None:
-    def find(a: int | None = None, b: Annotated[str | int | None, "B."] = None, c: int | None = 5) -> None: ...
-
-    assert parameters(find)["properties"] == {
-        "a": {"type": "integer"},
-        "b": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "B."},
-        "c": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": 5},
-    }
-
-
-def test_without_annotations_docstring_and_defaults_say_the_type() -> None:
-    def draw(x, y, size=3, label=None):  # type: ignore[no-untyped-def]
+def test_annotations_fields_docstring_and_defaults_say_what_a_parameter_takes() -> None:
+    def draw(  # type: ignore[no-untyped-def]
+        by_docstring,
+        by_default=3,
+        by_nothing=None,
+        left_out: int | None = None,
+        several: Annotated[str | int | None, "Said."] = None,
+        null: int | None = 5,
+        field: int = pydantic.Field(7, description="Said."),
+        needed: str = pydantic.Field(description="Said."),
+        annotated: Annotated[int, pydantic.Field(description="Said.")] = 1,
+        endless: float = float("inf"),  # JSON cannot say it
+        unknown: "OrderedDict[str, int]" = search,  # type: ignore[assignment]
+    ) -> None:
         """Draw.
 
-        :param float x: Where.
+        :param float by_docstring: Where.
         """
 
-    assert parameters(draw)["properties"] == {
-        "x": {"type": "number", "description": "Where."},
-        "y": {},
-        "size": {"type": "integer", "default": 3},
-        "label": {},
+    tool = function_tool(draw)
+    assert tool.definition["parameters"]["properties"] == {
+        "by_docstring": {"type": "number", "description": "Where."},
+        "by_default": {"type": "integer", "default": 3},
+        "by_nothing": {},
+        "left_out": {"type": "integer"},
+        "several": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "Said."},
+        "null": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": 5},
+        "field": {"type": "integer", "default": 7, "description": "Said."},
+        "needed": {"type": "string", "description": "Said."},
+        "annotated": {"type": "integer", "description": "Said.", "default": 1},
+        "endless": {"type": "number"},
+        "unknown": {},
     }
-    assert not function_tool(draw).notes
-
-
-def test_pydantic_fields_say_description_and_default() -> None:
-    def find(
-        a: int = pydantic.Field(7, description="A."),
-        b: str = pydantic.Field(description="B."),
-        c: Annotated[int, pydantic.Field(description="C.")] = 1,
-    ) -> None: ...
-
-    found = parameters(find)
-    assert found["properties"] == {
-        "a": {"type": "integer", "default": 7, "description": "A."},
-        "b": {"type": "string", "description": "B."},
-        "c": {"type": "integer", "description": "C.", "default": 1},
-    }
-    assert found["required"] == ["b"]
-
-
-def test_an_annotation_that_only_a_type_checker_knows_takes_any_value_and_is_told() -> None:
-    def sort(rows: "OrderedDict[str, int]", by: "str") -> None: ...
-
-    tool = function_tool(sort)
-    assert tool.definition["parameters"]["properties"] == {"rows": {}, "by": {"type": "string"}}
-    assert tool.notes == ("rows: JSON has no form for OrderedDict[str, int], any value is taken",)
-
-
-def test_a_default_that_json_cannot_say_is_left_out() -> None:
-    def wait(seconds: float = float("inf"), until: Any = search) -> None: ...
-
-    assert parameters(wait)["properties"] == {"seconds": {"type": "number"}, "until": {}}
+    assert tool.definition["parameters"]["required"] == ["by_docstring", "needed"]
+    assert tool.notes == ("unknown: JSON has no form for OrderedDict[str, int], any value is taken",)
 
 
 class Customer(TypedDict):
@@ -204,19 +176,14 @@ class Page:
     customers: list[Customer]
 
 
-class Order(pydantic.BaseModel):
-    total: float
-
-
 @pytest.mark.parametrize(
     ("hint", "paths"),
     [
         (Customer, ["id"]),
         ("Page", ["customers", "customers[].id"]),
-        (Order | None, ["total"]),
-        (list[Order], ["[].total"]),
+        (Customer | None, ["id"]),
+        (list[Customer], ["[].id"]),
         (str, []),
-        (None, []),
         (dict[str, int], []),
         ("Unknown", []),
     ],
@@ -231,14 +198,8 @@ def test_a_class_with_fields_that_a_function_returns_is_its_output(hint: Any, pa
     assert hint is not Customer or outputs == (Parameter("id", "string", "Its id.", required=True),)
 
 
-@pytest.mark.parametrize(
-    ("function", "said"),
-    [
-        (lambda city: city, "a lambda has no name: write it as a function, with `def`"),
-        (dict.update, "no signature that Python can read"),
-    ],
-    ids=["lambda", "built-in"],
-)
-def test_what_has_no_name_or_no_signature_is_refused(function: Any, said: str) -> None:
-    with pytest.raises(RecordRejected, match=said):
-        function_tool(function)
+def test_what_has_no_name_or_no_signature_is_refused() -> None:
+    with pytest.raises(RecordRejected, match="a lambda has no name: write it as a function, with `def`"):
+        function_tool(lambda city: city)
+    with pytest.raises(RecordRejected, match="no signature that Python can read"):
+        function_tool(dict.update)
