@@ -110,12 +110,12 @@ test-wheel: $(VENV)/.test
 test-google-adk: $(VENV)/.test
 	@$(UV) venv --no-config -q --allow-existing --python $(BIN)/python .venv-google-adk
 	@$(UV) pip install --no-config -q --python .venv-google-adk/bin/python 'google-adk[mcp]==2.13.0'
-	GOOGLE_ADK_PYTHON=$(CURDIR)/.venv-google-adk/bin/python $(BIN)/python -m pytest -n 0 tests/examples/test_google_adk_agent.py
+	GOOGLE_ADK_PYTHON=$(CURDIR)/.venv-google-adk/bin/python $(BIN)/python -m pytest -n 0 tests/examples/test_agents_elsewhere.py
 
 test-claude-agent-sdk: $(VENV)/.test
 	@$(UV) venv --no-config -q --allow-existing --python $(BIN)/python .venv-claude-agent-sdk
 	@$(UV) pip install --no-config -q --python .venv-claude-agent-sdk/bin/python 'claude-agent-sdk==0.2.187'
-	CLAUDE_AGENT_SDK_PYTHON=$(CURDIR)/.venv-claude-agent-sdk/bin/python $(BIN)/python -m pytest -n 0 tests/examples/test_claude_agent.py
+	CLAUDE_AGENT_SDK_PYTHON=$(CURDIR)/.venv-claude-agent-sdk/bin/python $(BIN)/python -m pytest -n 0 tests/examples/test_agents_elsewhere.py
 
 # Three of its servers come from npm: Node 20 or newer is needed.
 test-mcp-gateway: $(VENV)/.test

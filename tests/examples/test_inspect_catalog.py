@@ -15,6 +15,7 @@ from pipeline.settings import load
 from tests.examples.conftest import EXAMPLES
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, row, tool_of
 from tests.support.factories import TOOLS
+from tests.support.rows import write_rows
 
 NAME = "inspect_catalog.ipynb"
 JUPYTER_EXECUTE = "from nbclient.cli import main; main()"
@@ -29,37 +30,33 @@ def with_a_link(body: dict[str, Any], count: int) -> Reply:
     return Reply(completion(json.dumps(written)))
 
 
-def built(folder: Path, encoder: Path) -> Path:
+@pytest.fixture
+def workspace_with_faults(encoder_folder: Path, tmp_path: Path) -> Path:
     """The workspace of a catalog with a duplicate, a nameless record, and a phrase that is dropped."""
+    (tmp_path / "office").mkdir()
     duplicate = {**TOOLS[-1], "id": "climate/getForecast", "provider": "climate"}
-    catalog = folder / "office"
-    catalog.mkdir()
-    lines = [*TOOLS, duplicate, {"description": "It has no name."}]
-    (catalog / "tools.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    write_rows(tmp_path / "office" / "tools.jsonl", [*TOOLS, duplicate, {"description": "It has no name."}])
     with ModelServer(with_a_link) as model:
         changed: dict[str, dict[str, Any]] = {
-            "vectors": {"encoder": str(encoder)},
+            "vectors": {"encoder": str(encoder_folder)},
             "enrichment": {"base_url": model.base_url, "api_key": "sk-loopback", "contrast": False},
             "publish": {"max_rejected_share": 0.2},
         }
-        build(load(catalog, changed, environment={}), workspace=folder / "workspace")
-    return folder / "workspace"
+        build(load(tmp_path / "office", changed, environment={}), workspace=tmp_path / "workspace")
+    return tmp_path / "workspace"
 
 
 @pytest.mark.nightly
 def test_the_notebook_shows_overview_faults_cost_and_a_plot(
-    encoder_folder: Path, copied: Callable[[str], Path], tmp_path: Path
+    workspace_with_faults: Path, copied: Callable[[str], Path], tmp_path: Path
 ) -> None:
     pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     notebook = copied(NAME)
     homes = {name: str(tmp_path / name) for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "MPLCONFIGDIR")}
-    done = subprocess.run(
-        [sys.executable, "-c", JUPYTER_EXECUTE, str(notebook), "--inplace"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **homes, "QUARTERMASTER_WORKSPACE": str(built(tmp_path, encoder_folder))},
-    )
+    command = [sys.executable, "-c", JUPYTER_EXECUTE, str(notebook), "--inplace"]
+    environment = {**os.environ, **homes, "QUARTERMASTER_WORKSPACE": str(workspace_with_faults)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     shown = [cell["outputs"] for cell in cells(notebook) if cell["cell_type"] == "code"]
     opened, overview, views, duplicates, neighbours, rejected, dropped, cost, builds, plot, _ = map(text, shown)
