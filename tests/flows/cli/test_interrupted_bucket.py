@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from tests.support.object_storage import Bucket
 from tests.support.places import ROOT
 from tests.support.publishing import Publications
 from tests.support.uploading import BucketCatalog
+from tests.support.waiting import until
 
 NIGHTLY = pytest.mark.nightly
 SERVE = ("serve", "http", "--port", "0", "--snapshot")
@@ -57,12 +57,9 @@ def test_a_command_that_waits_for_a_bucket_ends_at_a_signal(
             stderr=subprocess.DEVNULL,
         )
         try:
-            end = time.monotonic() + 30
-            while not proxy.plan.counts["hang"]:
-                assert process.poll() is None and time.monotonic() < end
-                time.sleep(0.01)
+            assert until(lambda: proxy.plan.counts["hang"] or process.poll() is not None, 90)
             process.send_signal(number)
-            assert process.wait(20) == 128 + number
+            assert process.wait(40) == 128 + number
         finally:
             process.kill()
             process.wait()

@@ -34,7 +34,7 @@ def test_a_server_without_end_is_cut_off_over_stdio(
     started = time.monotonic()
     stopped = stop_one(limits={**LIMITS, **limits}, command=(sys.executable, *program))
     assert told in str(stopped) and not isinstance(stopped, Unavailable)
-    assert time.monotonic() - started < 25
+    assert time.monotonic() - started < 60
 
 
 @pytest.mark.parametrize(
