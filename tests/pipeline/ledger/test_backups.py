@@ -9,7 +9,7 @@ import pytest
 from pipeline.ledger import LEDGER_FILE, Ledger, backups
 from pipeline.settings import LedgerSettings
 from pipeline.sources.last_reading import SourceReading
-from tests.pipeline.ledger.ledgers import READ, entry, fill, held, keys
+from tests.pipeline.ledger.ledgers import READ, entry, held, keys
 from tests.support.factories import make_raw
 
 
@@ -54,31 +54,28 @@ def test_a_build_that_goes_on_copies_what_it_stored_and_the_copy_can_be_read_mea
             assert connection.execute("SELECT outcome FROM runs").fetchall() == [("running",)]
 
 
-def test_copying_leaves_the_ledger_locked_for_others(tmp_path: Path) -> None:
-    fill(tmp_path, "a")
-    with Ledger.open(tmp_path) as ledger:
+def test_copying_leaves_the_ledger_locked_for_others(workspace: Path) -> None:
+    with Ledger.open(workspace) as ledger:
         ledger.keep_copies(LedgerSettings(), "office", ledger.start_run("office"), lambda _: None)
-        assert copies(tmp_path) == ["ledger-000002.duckdb"]
-        with pytest.raises(AssertionError), held(tmp_path, READ):
+        assert copies(workspace) == ["ledger-000002.duckdb"]
+        with pytest.raises(AssertionError), held(workspace, READ):
             pass
 
 
-def test_a_copy_that_cannot_be_made_is_told_and_stops_nothing(tmp_path: Path) -> None:
-    fill(tmp_path, "a")
-    (tmp_path / "backups").write_text("in the way", encoding="utf-8")
-    (problem,) = a_build(tmp_path, LedgerSettings(backup_minutes=1e-9), "b", "c")
+def test_a_copy_that_cannot_be_made_is_told_and_stops_nothing(workspace: Path) -> None:
+    (workspace / "backups").write_text("in the way", encoding="utf-8")
+    (problem,) = a_build(workspace, LedgerSettings(backup_minutes=1e-9), "c", "d")
     assert problem.startswith("the ledger could not be copied: ") and "File exists" in problem
-    assert keys(tmp_path) == ["a", "b", "c"]
+    assert keys(workspace) == ["a", "b", "c", "d"]
 
 
 def test_a_ledger_above_the_bound_is_not_copied_and_that_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fill(tmp_path, "a")
     monkeypatch.setattr(backups, "_MB", 1_000)
-    (problem,) = a_build(tmp_path, LedgerSettings(max_backup_mb=1))
+    (problem,) = a_build(workspace, LedgerSettings(max_backup_mb=1))
     assert "ledger.max_backup_mb allows 1" in problem
-    assert copies(tmp_path) == []
+    assert copies(workspace) == []
 
 
 def test_without_copies_none_is_made(tmp_path: Path) -> None:
@@ -87,15 +84,14 @@ def test_without_copies_none_is_made(tmp_path: Path) -> None:
 
 
 def test_a_disk_without_room_is_told_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fill(tmp_path, "a")
-    usage = shutil.disk_usage(tmp_path)
+    usage = shutil.disk_usage(workspace)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
-    (problem,) = a_build(tmp_path, LedgerSettings())
+    (problem,) = a_build(workspace, LedgerSettings())
     assert "0 MB free" in problem
-    assert list((tmp_path / "backups").iterdir()) == []
-    assert (tmp_path / LEDGER_FILE).is_file()
+    assert list((workspace / "backups").iterdir()) == []
+    assert (workspace / LEDGER_FILE).is_file()
 
 
 @pytest.mark.nightly

@@ -18,6 +18,8 @@ from router.record import Origin, ToolRecord
 from tests.pipeline.ledger.ledgers import entry
 from tests.support.factories import make_raw
 
+pytestmark = pytest.mark.usefixtures("begun")
+
 
 def _rows(workspace: Path, sql: str) -> list[tuple[Any, ...]]:
     with duckdb.connect(str(workspace / LEDGER_FILE), read_only=True) as connection:

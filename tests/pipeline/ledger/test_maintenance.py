@@ -1,7 +1,6 @@
 """What an operator does with a ledger: back it up, restore it, look into it, rewrite it."""
 
 from pathlib import Path
-from shutil import copytree
 
 import duckdb
 import numpy as np
@@ -15,19 +14,6 @@ from pipeline.ledger.maintenance import back_up, restore, restore_from_snapshots
 from pipeline.ledger.reading import open_to_read
 from pipeline.settings import LedgerSettings
 from tests.pipeline.ledger.ledgers import LOCK, begin, entry, fill, held, keys, names
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with a ledger. To be copied."""
-    workspace = tmp_path_factory.mktemp("filled")
-    fill(workspace, "a", "b")
-    return workspace
-
-
-@pytest.fixture
-def workspace(filled: Path, tmp_path: Path) -> Path:
-    return copytree(filled, tmp_path / "ws")
 
 
 def test_a_backup_goes_to_a_file_or_into_a_folder_and_is_a_whole_ledger(workspace: Path, tmp_path: Path) -> None:

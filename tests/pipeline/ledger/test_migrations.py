@@ -8,14 +8,14 @@ import pytest
 from pipeline.errors import RunAborted
 from pipeline.ledger import LEDGER_FILE, Ledger, migrations
 from pipeline.ledger.migrations import MIGRATIONS, Migration, file_version
-from tests.pipeline.ledger.ledgers import fill, keys
+from tests.pipeline.ledger.ledgers import keys
 
 NEXT = MIGRATIONS[-1].number + 1
 
 
 @pytest.fixture
-def grown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Add two migrations, SQL and a function; return what the function saw."""
+def grown(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """After the ledger was written, add two migrations, SQL and a function; return what the function saw."""
     seen: list[str] = []
 
     def shout(connection: duckdb.DuckDBPyConnection) -> None:
@@ -44,35 +44,35 @@ def test_migrations_are_numbered_without_a_gap() -> None:
     assert [migration.number for migration in MIGRATIONS] == list(range(1, len(MIGRATIONS) + 1))
 
 
-def test_each_migration_runs_once_in_order_after_a_copy(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    fill(tmp_path, "a")
-    seen = request.getfixturevalue("grown")
+def test_each_migration_runs_once_in_order_after_a_copy(workspace: Path, grown: list[str]) -> None:
     for _ in range(2):
-        with Ledger.open(tmp_path):
+        with Ledger.open(workspace):
             pass
-    assert seen == ["none"]
-    assert _version(tmp_path / LEDGER_FILE) == NEXT + 1
-    (copy,) = (tmp_path / "backups").iterdir()
-    assert (copy.name, _version(copy), keys(copy)) == (f"ledger-before-migration-{NEXT + 1}.duckdb", NEXT - 1, ["a"])
+    assert grown == ["none"]
+    assert _version(workspace / LEDGER_FILE) == NEXT + 1
+    (copy,) = (workspace / "backups").iterdir()
+    assert (copy.name, _version(copy), keys(copy)) == (
+        f"ledger-before-migration-{NEXT + 1}.duckdb",
+        NEXT - 1,
+        ["a", "b"],
+    )
 
 
 def test_a_migration_that_fails_changes_nothing_and_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fill(tmp_path, "a")
     adds = Migration(NEXT, "Add a column.", "ALTER TABLE expansions ADD COLUMN note VARCHAR")
     fails = Migration(NEXT + 1, "Fail.", "SELECT * FROM no_such_table")
     _know(monkeypatch, (*MIGRATIONS, adds, fails))
     with pytest.raises(RunAborted, match="no_such_table"):
-        Ledger.open(tmp_path)
-    assert (_version(tmp_path / LEDGER_FILE), keys(tmp_path)) == (NEXT - 1, ["a"])
+        Ledger.open(workspace)
+    assert (_version(workspace / LEDGER_FILE), keys(workspace)) == (NEXT - 1, ["a", "b"])
 
 
-def test_a_ledger_of_a_newer_version_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
-    fill(tmp_path, "a")
-    with duckdb.connect(str(tmp_path / LEDGER_FILE)) as connection:
+def test_a_ledger_of_a_newer_version_is_refused_and_stays_as_it_is(workspace: Path) -> None:
+    with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:
         connection.execute(f"INSERT INTO migrations VALUES ({NEXT}, 'Of tomorrow.', now()::TIMESTAMP)")
-    content = (tmp_path / LEDGER_FILE).read_bytes()
+    content = (workspace / LEDGER_FILE).read_bytes()
     with pytest.raises(RunAborted, match=rf"newer version of Quartermaster .*version {NEXT}.*install that version"):
-        Ledger.open(tmp_path)
-    assert (tmp_path / LEDGER_FILE).read_bytes() == content
+        Ledger.open(workspace)
+    assert (workspace / LEDGER_FILE).read_bytes() == content

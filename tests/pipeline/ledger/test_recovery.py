@@ -14,6 +14,7 @@ from pipeline.ledger import LEDGER_FILE, Ledger, opening
 from pipeline.settings import LedgerSettings
 from tests.pipeline.ledger.ledgers import begin, entry, fill, keys, names
 
+LOG = f"{LEDGER_FILE}.wal"
 # Commits a row into the log of a ledger, and ends before DuckDB writes it into the file.
 _KILLED = """
 import duckdb, os, sys
@@ -23,94 +24,94 @@ os._exit(9)
 """
 
 
-def copied(workspace: Path) -> None:
-    """Fill a ledger and have a build copy it."""
-    fill(workspace, "a", "b")
-    begin(workspace, LedgerSettings())
+@pytest.fixture(scope="module")
+def with_copy(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace whose ledger a build has copied. To be copied."""
+    whole = shutil.copytree(filled, tmp_path_factory.mktemp("whole") / "ws")
+    begin(whole, LedgerSettings())
+    return whole
 
 
-def commit_into_log(workspace: Path) -> Path:
-    subprocess.run([sys.executable, "-c", _KILLED, str(workspace / LEDGER_FILE)], check=False)
-    log = workspace / f"{LEDGER_FILE}.wal"
-    assert log.stat().st_size
-    return log
+@pytest.fixture
+def whole(with_copy: Path, tmp_path: Path) -> Path:
+    """It again, to be damaged."""
+    return shutil.copytree(with_copy, tmp_path / "whole")
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with a ledger, and a copy of it."""
-    workspace = tmp_path_factory.mktemp("whole")
-    copied(workspace)
-    return workspace
+def with_log(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a ledger and its log, as a killed build leaves them. To be copied."""
+    logged = shutil.copytree(filled, tmp_path_factory.mktemp("logged") / "ws")
+    subprocess.run([sys.executable, "-c", _KILLED, str(logged / LEDGER_FILE)], check=False)
+    assert (logged / LOG).stat().st_size
+    return logged
+
+
+@pytest.fixture
+def logged(with_log: Path, tmp_path: Path) -> Path:
+    """It again, to be damaged."""
+    return shutil.copytree(with_log, tmp_path / "logged")
 
 
 @pytest.mark.parametrize("share", [0, pytest.param(0.2, marks=pytest.mark.nightly), 0.5])
-def test_half_a_ledger_is_replaced_by_its_copy(share: float, whole: Path, tmp_path: Path) -> None:
-    workspace = shutil.copytree(whole, tmp_path / "ws")
-    path = workspace / LEDGER_FILE
+def test_half_a_ledger_is_replaced_by_its_copy(share: float, whole: Path) -> None:
+    path = whole / LEDGER_FILE
     half = path.read_bytes()[: int(path.stat().st_size * share)] or b"this is no database"
     path.write_bytes(half)
-    (workspace / f"{LEDGER_FILE}.damaged-1").write_bytes(b"of an earlier night")
+    (whole / f"{LEDGER_FILE}.damaged-1").write_bytes(b"of an earlier night")
     told: list[str] = []
-    with Ledger.open(workspace, tell=told.append) as ledger:
+    with Ledger.open(whole, tell=told.append) as ledger:
         assert ledger.expansions(["a", "b"]).keys() == {"a", "b"}
         assert ledger.known_vectors(["a", "b"], "m", 4) == set()  # a copy has none: they are computed again
         assert "backups/ledger-000002.duckdb" in ledger.problems[0]
         assert ledger.start_run("office") == 3
-    aside = workspace / f"{LEDGER_FILE}.damaged-2"  # a name of its own: nothing is ever deleted
+    aside = whole / f"{LEDGER_FILE}.damaged-2"  # a name of its own: nothing is ever deleted
     assert aside.read_bytes() == half
-    assert (workspace / f"{LEDGER_FILE}.damaged-1").read_bytes() == b"of an earlier night"
+    assert (whole / f"{LEDGER_FILE}.damaged-1").read_bytes() == b"of an earlier night"
     assert len(told) == 1 and "was damaged" in told[0] and str(aside) in told[0]
 
 
 @pytest.mark.parametrize(
     "share", [0.3, *(pytest.param(n / 100, marks=pytest.mark.nightly) for n in (1, 10, 40, 60, 70, 80, 90)), 0.99]
 )
-def test_wherever_a_ledger_is_cut_off_nothing_known_is_lost(share: float, whole: Path, tmp_path: Path) -> None:
-    workspace = shutil.copytree(whole, tmp_path / "ws")
-    os.truncate(workspace / LEDGER_FILE, int((workspace / LEDGER_FILE).stat().st_size * share))
-    with Ledger.open(workspace) as ledger:  # its end may be room that DuckDB does not use
+def test_wherever_a_ledger_is_cut_off_nothing_known_is_lost(share: float, whole: Path) -> None:
+    os.truncate(whole / LEDGER_FILE, int((whole / LEDGER_FILE).stat().st_size * share))
+    with Ledger.open(whole) as ledger:  # its end may be room that DuckDB does not use
         ledger.put_entries(3, [entry("c")])
-    assert keys(workspace) == ["a", "b", "c"]
+    assert keys(whole) == ["a", "b", "c"]
 
 
-def test_a_damaged_copy_is_passed_over(whole: Path, tmp_path: Path) -> None:
-    workspace = shutil.copytree(whole, tmp_path / "ws")
-    (workspace / "backups" / "ledger-000009.duckdb").write_bytes(b"half a copy")
-    (workspace / LEDGER_FILE).unlink()
-    with Ledger.open(workspace) as ledger:
+def test_a_damaged_copy_is_passed_over(whole: Path) -> None:
+    (whole / "backups" / "ledger-000009.duckdb").write_bytes(b"half a copy")
+    (whole / LEDGER_FILE).unlink()
+    with Ledger.open(whole) as ledger:
         assert ledger.expansions(["a", "b"]).keys() == {"a", "b"}
         assert ledger.start_run("office") == 10, "numbers of runs never repeat"
 
 
-def test_what_a_killed_build_committed_is_in_the_log_and_kept(tmp_path: Path) -> None:
-    fill(tmp_path, "a")
-    commit_into_log(tmp_path)
-    with Ledger.open(tmp_path) as ledger:
+def test_what_a_killed_build_committed_is_in_the_log_and_kept(logged: Path) -> None:
+    with Ledger.open(logged) as ledger:
         assert ledger.problems == ()
-    assert keys(tmp_path) == ["a", "of the log"]
+    assert keys(logged) == ["a", "b", "of the log"]
 
 
-def test_a_log_of_another_ledger_is_moved_aside_and_the_ledger_is_kept(tmp_path: Path) -> None:
-    here, other = tmp_path / "here", tmp_path / "other"
-    fill(here, "a")
-    fill(other, "b")
-    shutil.copy(commit_into_log(other), here)
+def test_a_log_of_another_ledger_is_moved_aside_and_the_ledger_is_kept(logged: Path, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    fill(here, "c")
+    shutil.copy(logged / LOG, here)
     with Ledger.open(here) as ledger:
         assert "could not be read" in ledger.problems[0]
-    assert keys(here) == ["a"]
-    assert f"{LEDGER_FILE}.wal.damaged-1" in names(here)
+    assert keys(here) == ["c"]
+    assert f"{LOG}.damaged-1" in names(here)
 
 
-def test_a_log_without_its_ledger_is_kept_beside_the_new_one(tmp_path: Path) -> None:
-    fill(tmp_path, "a")
-    log = commit_into_log(tmp_path)
-    content = log.read_bytes()
-    (tmp_path / LEDGER_FILE).unlink()
-    with Ledger.open(tmp_path):
+def test_a_log_without_its_ledger_is_kept_beside_the_new_one(logged: Path) -> None:
+    content = (logged / LOG).read_bytes()
+    (logged / LEDGER_FILE).unlink()
+    with Ledger.open(logged):
         pass
-    assert (tmp_path / f"{LEDGER_FILE}.wal.damaged-1").read_bytes() == content
-    assert keys(tmp_path) == []
+    assert (logged / f"{LOG}.damaged-1").read_bytes() == content
+    assert keys(logged) == []
 
 
 def test_a_damaged_ledger_without_copy_or_snapshot_stops_and_stays(tmp_path: Path) -> None:
@@ -135,12 +136,11 @@ def test_a_folder_in_its_place_is_a_wrong_setting(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
-def test_a_ledger_that_may_not_be_written_is_a_wrong_setting_and_is_not_replaced(tmp_path: Path) -> None:
-    copied(tmp_path)
-    (tmp_path / LEDGER_FILE).chmod(0o400)
+def test_a_ledger_that_may_not_be_written_is_a_wrong_setting_and_is_not_replaced(whole: Path) -> None:
+    (whole / LEDGER_FILE).chmod(0o400)
     with pytest.raises(SettingsInvalid, match=r"cannot be written .*give this user the right to"):
-        Ledger.open(tmp_path)
-    assert names(tmp_path) == {LEDGER_FILE}
+        Ledger.open(whole)
+    assert names(whole) == {LEDGER_FILE}
 
 
 @pytest.mark.parametrize(
@@ -162,26 +162,22 @@ def test_only_errors_about_the_file_itself_say_that_it_is_damaged(
     assert type(error) is kind and said in str(error)
 
 
-def test_a_mistake_in_a_statement_damages_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    copied(tmp_path)
+def test_a_mistake_in_a_statement_damages_nothing(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "_is_vector", lambda kind: True)  # arithmetic on texts
     with pytest.raises(RunAborted, match="cannot be opened"):
-        Ledger.open(tmp_path)
-    assert names(tmp_path) == {LEDGER_FILE}
+        Ledger.open(whole)
+    assert names(whole) == {LEDGER_FILE}
 
 
-def test_an_error_in_the_middle_of_a_restoration_begins_it_anew(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workspace = shutil.copytree(whole, tmp_path / "ws")
-    (workspace / LEDGER_FILE).unlink()
+def test_an_error_in_the_middle_of_a_restoration_begins_it_anew(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (whole / LEDGER_FILE).unlink()
     with monkeypatch.context() as patched, pytest.raises(RunAborted, match="No space left"):
         patched.setattr("pipeline.ledger.recovery.replace_file", _full)
-        Ledger.open(workspace)
-    with Ledger.open(workspace) as ledger:
+        Ledger.open(whole)
+    with Ledger.open(whole) as ledger:
         ledger.put_entries(3, [entry("c")])
-    assert keys(workspace) == ["a", "b", "c"]
-    assert names(workspace) == {LEDGER_FILE}
+    assert keys(whole) == ["a", "b", "c"]
+    assert names(whole) == {LEDGER_FILE}
 
 
 def _full(*_: Path) -> None:

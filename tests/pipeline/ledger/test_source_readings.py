@@ -11,6 +11,8 @@ from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.sources.last_reading import SourceReading
 from tests.support.factories import make_raw
 
+pytestmark = pytest.mark.usefixtures("begun")
+
 PLACE = ("shop", "snapshots")
 
 

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,12 +26,12 @@ class Posted:
 
 @dataclass
 class Receiver:
-    """The server: its address, what it received, and what it answers."""
+    """The server: its address, what it received, and what it answers, which `answers` may hold back."""
 
     url: str
     status: int = 200
     location: str | None = None
-    wait_s: float = 0.0
+    answers: threading.Event = field(default_factory=threading.Event)
     posted: list[Posted] = field(default_factory=list)
 
 
@@ -45,7 +44,7 @@ def receiver() -> Iterator[Receiver]:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
             received.posted.append(Posted(self.path, headers, body))
-            time.sleep(received.wait_s)
+            received.answers.wait(60)
             self.send_response(received.status)
             if received.location:
                 self.send_header("location", received.location)
@@ -57,11 +56,13 @@ def receiver() -> Iterator[Receiver]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     received = Receiver(f"http://127.0.0.1:{server.server_port}")
+    received.answers.set()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
         yield received
     finally:
+        received.answers.set()
         server.shutdown()
         server.server_close()
         thread.join()

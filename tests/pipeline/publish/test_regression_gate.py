@@ -79,12 +79,21 @@ def shop(built: Path, tmp_path: Path) -> Shop:
     return Shop(shutil.copytree(built, tmp_path / "copy"))
 
 
-def test_what_answers_worse_beyond_chance_does_not_serve_and_is_written_once(shop: Shop) -> None:
+@pytest.fixture(scope="module")
+def swapped(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Shop, BuildReport]:
+    """A shop in which what was built last gives each tool the words of another, and does not serve."""
+    shop = Shop(shutil.copytree(built, tmp_path_factory.mktemp("swapped") / "copy"))
+    shop.swap()
+    return shop, shop.build()
+
+
+def test_what_answers_worse_beyond_chance_does_not_serve_and_is_written_once(
+    swapped: tuple[Shop, BuildReport],
+) -> None:
+    shop, second = swapped
     first = Router.open(shop.store.folder).manifest
     assert first.evaluation is not None and first.evaluation["metrics"]["full@10"] == 1
     assert 1 <= len(first.evaluation["examples"]) <= 8
-    shop.swap()
-    second = shop.build()
     assert second.outcome == "held" and second.snapshot.is_dir()
     assert shop.store.current() == first.snapshot
     (reason,) = second.held
@@ -98,16 +107,12 @@ def test_what_answers_worse_beyond_chance_does_not_serve_and_is_written_once(sho
     assert (again.outcome, again.snapshot, again.held) == ("held", second.snapshot, second.held)
 
 
-# The gate alone, with the snapshots of two builds.
+# The gate alone, with the snapshots of the two builds.
 
 
 @pytest.fixture(scope="module")
-def swapped(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Shop:
-    """A shop in which what was built last gives each tool the words of another, and does not serve."""
-    shop = Shop(shutil.copytree(built, tmp_path_factory.mktemp("swapped") / "copy"))
-    shop.swap()
-    assert shop.build().outcome == "held"
-    return shop
+def two(swapped: tuple[Shop, BuildReport]) -> Shop:
+    return swapped[0]
 
 
 def checked(shop: Shop, rows: list[dict[str, Any]] | None = None, notes: Notes | None = None, **publish: Any) -> Any:
@@ -121,33 +126,33 @@ def checked(shop: Shop, rows: list[dict[str, Any]] | None = None, notes: Notes |
     return check_regression(new, serving, judgements, PublishSettings(**publish), notes or Notes())
 
 
-def test_the_gate_can_be_switched_off_and_made_lenient(swapped: Shop) -> None:
-    assert checked(swapped).held
-    assert checked(swapped, judged=False) == NOT_MEASURED
-    assert checked(swapped, significance=0.0).held == checked(swapped, smallest_loss=1.0).held == ()
+def test_the_gate_can_be_switched_off_and_made_lenient(two: Shop) -> None:
+    assert checked(two).held
+    assert checked(two, judged=False) == NOT_MEASURED
+    assert checked(two, significance=0.0).held == checked(two, smallest_loss=1.0).held == ()
 
 
 def judged(shop: Shop) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (shop.folder / "judgements.jsonl").read_text("utf-8").splitlines()]
 
 
-def test_a_loss_of_few_requests_may_be_chance(swapped: Shop) -> None:
+def test_a_loss_of_few_requests_may_be_chance(two: Shop) -> None:
     answered = {"required": [_IDS[6]], "acceptable": [_IDS[6]]}  # the tool that has the words of the first
-    good = [{**judged(swapped)[0], "id": f"good{number}", **answered} for number in range(10)]
-    assert checked(swapped, [*judged(swapped)[:2], *good]).held == ()  # two of twelve: p = .5
+    good = [{**judged(two)[0], "id": f"good{number}", **answered} for number in range(10)]
+    assert checked(two, [*judged(two)[:2], *good]).held == ()  # two of twelve: p = .5
 
 
-def test_at_most_so_many_requests_are_put_drawn_from_the_whole_file(swapped: Shop) -> None:
-    evaluation = checked(swapped, max_judged=4).evaluation
+def test_at_most_so_many_requests_are_put_drawn_from_the_whole_file(two: Shop) -> None:
+    evaluation = checked(two, max_judged=4).evaluation
     assert (evaluation["requests"], evaluation["of"]) == (4, 12)
     assert evaluation["examples"] == [f"{_VERBS[place]} something blue" for place in (0, 3, 6, 9)]
 
 
-def test_judgements_of_other_tools_say_nothing_and_a_file_that_cannot_be_read_is_noted(swapped: Shop) -> None:
-    others = [{**row, "required": ["choir/sing"], "acceptable": []} for row in judged(swapped)]
-    assert checked(swapped, others) == NOT_MEASURED
+def test_judgements_of_other_tools_say_nothing_and_a_file_that_cannot_be_read_is_noted(two: Shop) -> None:
+    others = [{**row, "required": ["choir/sing"], "acceptable": []} for row in judged(two)]
+    assert checked(two, others) == NOT_MEASURED
     notes = Notes()
-    assert checked(swapped, ["not a judgement"], notes) == NOT_MEASURED  # type: ignore[list-item]
+    assert checked(two, ["not a judgement"], notes) == NOT_MEASURED  # type: ignore[list-item]
     assert "others.jsonl, line 1" in notes.said[0]
 
 

@@ -136,6 +136,7 @@ def night(encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             "vectors": {"encoder": str(encoder_folder)},
             "tuning": {"calibrate": False, **tuning},
             "assessment": {"enabled": False},
+            "ledger": {"backups": 0},
         }
         return build(load(folder, overrides, environment={}), workspace=tmp_path / "ws")
 

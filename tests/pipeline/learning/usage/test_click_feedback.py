@@ -21,6 +21,7 @@ from router.feedback.files import event_files
 from router.fingerprint import file_sha256
 from router.snapshot.snapshot import Snapshot
 from tests.support.factories import TOOLS
+from tests.support.quick import QUICK
 
 IDS = [tool["id"] for tool in TOOLS]
 # A word of the house for each tool, which no catalog has; the encoder reads letters.
@@ -42,7 +43,11 @@ class Built:
         (self.catalog / "usage.jsonl").write_text(text, encoding="utf-8")
 
     def build(self, **tuning: Any) -> BuildReport:
-        sections: dict[str, dict[str, Any]] = {"vectors": {"encoder": str(self._encoder)}, "tuning": tuning}
+        sections: dict[str, dict[str, Any]] = {
+            **QUICK,
+            "vectors": {"encoder": str(self._encoder)},
+            "tuning": {"calibrate": False, **tuning},
+        }
         return build(load(self.catalog, sections, environment={}), workspace=self._workspace)
 
 
