@@ -10,41 +10,29 @@ import pytest
 from benchmarks.compare import main as compare
 from benchmarks.support import peer_tables
 from benchmarks.support.peer_figures import compared_rows, frontier
-from benchmarks.support.peer_processes import Answered, NotMeasured, ask_selector, definition
+from benchmarks.support.peer_processes import NotMeasured, ask_selector, definition
 from benchmarks.support.peers import ask as asking
 from benchmarks.support.peers import registry
 from benchmarks.support.peers.definitions import ids_by_name, unique_names
 from router.evaluation import Judgement
 from router.expansion import Expansion
 from router.record import ToolRecord
+from tests.support.rows import write_rows
 
 TOOLS: list[dict[str, Any]] = [
     {"id": "a/x", "name": "send mail", "provider": "a/b", "description": "Send one mail."},
     {"id": "a/y", "name": "a/b_list", "provider": "a/b", "description": None},
     {"id": "c/x", "name": "list", "provider": None, "description": "List all."},
 ]
-
-FIGURES: dict[str, Any] = {
-    "versions": {},
-    "wall_ms": [1.0],
-    "cpu_ms": [1.0],
-    "build_s": 1.5,
-    "build_cpu_s": 1.0,
-    "rss_mb": 200.0,
-}
-ANSWERED = Answered(**FIGURES, rankings=[])
+REQUESTS = ["send a mail", "list"]
+QUESTION: dict[str, Any] = {"tools": TOOLS, "requests": REQUESTS, "timed": REQUESTS[:1], "warm_up": REQUESTS[1:]}
+QUESTION |= {"kept": ".", "selector": "made"}
+FIGURES = {"versions": {}, "wall_ms": [1.0], "cpu_ms": [1.0], "build_s": 1.5, "build_cpu_s": 1.0, "rss_mb": 200.0}
 
 
-def question(selector: str) -> dict[str, Any]:
-    requests = ["send a mail", "list"]
-    asked = {"tools": TOOLS, "requests": requests, "timed": requests[:1], "warm_up": requests[1:], "kept": "."}
-    return {**asked, "selector": selector}
-
-
-def executable(path: Path, *lines: str) -> Path:
-    path.write_text("\n".join(["#!/bin/sh", "cat > /dev/null", *lines]) + "\n")
-    path.chmod(0o755)
-    return path
+def answering(*rankings: list[str]) -> str:
+    """Return a line of shell that answers as a selector does."""
+    return f"cat <<'END'\n{json.dumps({**FIGURES, 'rankings': rankings})}\nEND"
 
 
 def test_a_name_has_its_provider_in_front_unless_it_says_it_and_is_unique() -> None:
@@ -55,43 +43,36 @@ def test_a_name_has_its_provider_in_front_unless_it_says_it_and_is_unique() -> N
 def test_peers_read_all_that_a_model_wrote_at_the_end_of_the_description() -> None:
     record = ToolRecord("a/x", "a", "x", "Send one mail.")
     expansion = Expansion("To write to people.", ("mail her",), ("post",), ("letter",), ("mail",), {"de": ("Brief",)})
-    assert definition(record)["description"] == "Send one mail."
-    assert "phrases" not in definition(record)
+    assert definition(record)["description"] == "Send one mail." and "phrases" not in definition(record)
     expanded = definition(record, expansion)
     assert expanded["description"] == "Send one mail. mail her To write to people. post letter mail Brief"
     assert expanded["phrases"] == ["mail her", "To write to people."]
 
 
-def test_a_selector_without_figures_says_why(tmp_path: Path) -> None:
-    def reason(*lines: str, limit_s: float = 60) -> str:
-        with pytest.raises(NotMeasured) as raised:
-            ask_selector(question("any"), executable(tmp_path / "python", *lines), limit_s)
-        return str(raised.value)
-
-    assert reason("""echo '{"missing": "no-such-package is not installed"}'""") == "no-such-package is not installed"
-    failing = ("echo Traceback: >&2", "echo 'ValueError: too long' >&2", "exit 1")
-    assert reason(*failing) == "failed: ValueError: too long"
-    assert reason("exit 137") == "ended with status 137"
-    assert reason("exec sleep 30", limit_s=0.2) == "did not end within 0.2 s"
-    with pytest.raises(NotMeasured, match="nowhere cannot be run: No such file"):
-        ask_selector(question("any"), tmp_path / "nowhere", 60)
-
-
-def test_a_selector_may_only_name_tools_that_it_was_given(tmp_path: Path) -> None:
-    for rankings, why in (
-        ([["a/x"], ["invented"]], "names 1 tools that it was not given, such as 'invented'"),
-        ([["a/x"]], "answered 1 of 2 requests"),
-    ):
-        row = json.dumps({**FIGURES, "rankings": rankings})
-        with pytest.raises(NotMeasured, match=why):
-            ask_selector(question("any"), executable(tmp_path / "python", f"cat <<'END'\n{row}\nEND"), 60)
+@pytest.mark.parametrize(
+    ("script", "limit_s", "reason"),
+    [
+        ("""echo '{"missing": "no-such-package is not installed"}'""", 60, "no-such-package is not installed"),
+        ("echo 'ValueError: too long' >&2; exit 1", 60, "failed: ValueError: too long"),
+        ("exit 137", 60, "ended with status 137"),
+        ("exec sleep 30", 0.2, "did not end within 0.2 s"),
+        (answering(["a/x"], ["invented"]), 60, "names 1 tools that it was not given, such as 'invented'"),
+        (answering(["a/x"]), 60, "answered 1 of 2 requests"),
+    ],
+)
+def test_a_selector_without_figures_says_why(script: str, limit_s: float, reason: str, tmp_path: Path) -> None:
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\ncat > /dev/null\n{script}\n")
+    program.chmod(0o755)
+    with pytest.raises(NotMeasured, match=reason):
+        ask_selector(QUESTION, program, limit_s)
 
 
 def test_a_ranking_has_each_tool_once_and_ten_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [str(place // 2) for place in range(40)]
     peer = registry.Peer("made", "words", lambda tools, _: lambda request: many, ())
     monkeypatch.setattr(asking, "PEERS", {"made": peer})
-    assert asking.measured(question("made"))["rankings"][0] == [str(place) for place in range(10)]
+    assert asking.measured(QUESTION)["rankings"][0] == [str(place) for place in range(10)]
 
 
 def test_the_frontier_holds_what_nothing_quicker_beats() -> None:
@@ -100,7 +81,6 @@ def test_the_frontier_holds_what_nothing_quicker_beats() -> None:
         "level": (2.0, 0.6), "twin": (1.0, 0.6), "best": (5.0, 0.9),
     }  # fmt: skip
     assert frontier(points) == ["quick", "better", "twin", "best"]
-    assert frontier({}) == []
 
 
 @pytest.mark.nightly
@@ -109,26 +89,23 @@ def test_a_folder_is_compared_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Ours and an engine that the environment of the tests has, and one that no environment has."""
     monkeypatch.setitem(registry.PEERS, "gone", registry.Peer("gone", "words", lambda tools, _: str.split, ()))
     monkeypatch.setattr("benchmarks.compare.OURS", {name: peer_tables.OURS[name] for name in ["quartermaster-lexical"]})
-    folder = tmp_path / "made"
+    folder, file = tmp_path / "made", tmp_path / "compare.json"
     folder.mkdir()
-    tools = [{**tool, "parameters": {}, "description": tool["description"] or ""} for tool in TOOLS]
-    (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools))
+    described = [{**tool, "parameters": {}, "description": tool["description"] or ""} for tool in TOOLS]
+    write_rows(folder / "tools.jsonl", described)
     queries = [
         {"id": "1", "query": "send a mail", "required": ["a/x"], "acceptable": ["a/x"], "kind": "single"},
         {"id": "2", "query": "bake bread", "required": [], "acceptable": [], "kind": "none"},
     ]
-    (folder / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
-    file = tmp_path / "compare.json"
+    write_rows(folder / "queries.jsonl", queries)
     asked = f"compare {folder} --python {sys.executable} --peer tantivy --peer gone --markdown --json {file}"
     monkeypatch.setattr("sys.argv", asked.split())
     monkeypatch.setattr("benchmarks.compare.on_one_thread", lambda: None)
     compare()
     found = json.loads(file.read_text())["sets"][0]
     assert found["requests"] == 1 and found["tools"] == 3
-    assert {name: row["metrics"]["hit@1"] for name, row in found["own text"].items()} == {
-        "quartermaster-lexical": 1.0,
-        "tantivy": 1.0,
-    }
+    best = {name: row["metrics"]["hit@1"] for name, row in found["own text"].items()}
+    assert best == {"quartermaster-lexical": 1.0, "tantivy": 1.0}
     assert found["not measured"]["own text"] == {"gone": "failed: KeyError: 'gone'"}
 
 
@@ -139,5 +116,4 @@ def test_figures_hold_the_first_router_against_each_other_one_and_correct_p_for_
     assert "difference" not in rows["ours"]
     assert rows["second"]["difference"]["hit@1"]["difference"] == 1
     assert rows["second"]["difference"]["hit@1"]["p"] == pytest.approx(2 * 2 / 2**8)
-    assert rows["second"]["difference"]["full@10"]["difference"] == 0
     assert rows["same"]["difference"]["hit@1"]["p"] == 1

@@ -1,26 +1,27 @@
-"""What the benchmarks are made of: catalogs, vectors and figures that mean what they say."""
+"""What the benchmarks are made of: catalogs, vectors, figures and processes that are what they say."""
+
+import os
+import socket
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from benchmarks.large_catalogs import requests, tools
 from benchmarks.support.measuring import compare, percentiles
+from benchmarks.support.processes import children, family, listens_at, peer_ports
 from benchmarks.support.reference_vectors import ReferenceVectors
 from router import DenseView
 
-
-def real_tool(verb: str, noun: str, provider: str) -> dict[str, object]:
-    return {
+REAL: list[dict[str, object]] = [
+    {
         "id": f"{provider}/{verb}_{noun}",
         "name": f"{verb}_{noun}",
         "provider": provider,
         "description": f"{verb.capitalize()} one {noun} of a customer, with its notes. Many {noun}s take a while.",
         "parameters": {"type": "object", "properties": {f"{noun}_id": {"type": "string"}, "limit": {}}},
     }
-
-
-REAL = [
-    real_tool(verb, noun, provider)
     for provider in ("billing", "helpdesk")
     for verb in ("get", "create", "archive")
     for noun in ("invoice", "ticket", "refund")
@@ -61,3 +62,27 @@ def test_percentiles_are_of_the_nearest_rank_and_in_milliseconds() -> None:
 def test_a_stored_run_is_compared_figure_by_figure() -> None:
     stored = {"default": {"all": {"p50": 4.0, "gone": 1}}, "note": "text"}
     assert compare(stored, {"default": {"all": {"p50": 3.0, "new": 2}}, "note": "text"}) == {"default.all.p50": 0.75}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_family_is_a_process_and_all_below_it() -> None:
+    program = (
+        "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', 'input()']).pid, flush=True); input()"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None and parent.stdin is not None
+        grandchild = int(parent.stdout.readline())
+        assert parent.pid in children(os.getpid())
+        assert family(parent.pid) == [parent.pid, grandchild]
+        parent.stdin.write(b"\n\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_ports_of_clients_are_those_of_the_connections_that_a_process_holds() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        assert listens_at(os.getpid(), port) and not listens_at(os.getppid(), port)
+        with socket.create_connection(("127.0.0.1", port)) as client, listening.accept()[0]:
+            assert peer_ports(os.getpid(), port) == {client.getsockname()[1]}
+            assert peer_ports(os.getppid(), port) == set()
+        assert peer_ports(os.getpid(), port) == set()

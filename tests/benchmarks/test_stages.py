@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-import pytest
-
 from benchmarks.support.stages import Stopwatch, watched
 from router import Router
 from router.contract import LEXICAL_SIGNALS
@@ -40,11 +38,3 @@ def test_a_stage_is_told_without_the_stages_that_it_calls() -> None:
 
     # The whole takes 10 s, the two inner calls 2 s and 5 s of them.
     assert watch.laps(outer, ["a request"]) == {"inner": [7.0], "rest": [3.0]}
-
-
-def test_a_piece_that_is_gone_is_named(snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened, reached = Snapshot.open(snapshot), []
-    monkeypatch.setattr("benchmarks.support.stages._PIECES", (("lexical", "router.search.search:ranked_by_nobody"),))
-    with pytest.raises(AttributeError, match="ranked_by_nobody"), watched(opened, lambda: 0.0):
-        reached.append(True)
-    assert not reached
