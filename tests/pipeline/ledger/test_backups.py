@@ -28,18 +28,17 @@ def a_build(workspace: Path, settings: LedgerSettings, *new: str) -> tuple[str, 
         return ledger.problems
 
 
-def test_each_build_copies_the_ledger_before_it_stores_anything_and_the_newest_copies_stay(tmp_path: Path) -> None:
-    for key in "abc":
-        a_build(tmp_path, LedgerSettings(backups=1), key)
-    assert copies(tmp_path) == ["ledger-000003.duckdb"]
-    assert [keys(copy) for copy in backups.copies(tmp_path)] == [["a", "b"]]
+def test_each_build_copies_the_ledger_before_it_stores_anything_and_the_newest_copies_stay(workspace: Path) -> None:
+    for key in "cd":
+        a_build(workspace, LedgerSettings(backups=1), key)
+    assert copies(workspace) == ["ledger-000003.duckdb"]
+    assert [keys(copy) for copy in backups.copies(workspace)] == [["a", "b", "c"]]
 
 
-def test_a_ledger_in_which_nothing_new_was_stored_is_not_copied_again(tmp_path: Path) -> None:
-    a_build(tmp_path, LedgerSettings(), "a")
+def test_a_ledger_in_which_nothing_new_was_stored_is_not_copied_again(workspace: Path) -> None:
     for _ in range(2):
-        a_build(tmp_path, LedgerSettings())
-    assert copies(tmp_path) == ["ledger-000002.duckdb", "ledger-000001.duckdb"]
+        a_build(workspace, LedgerSettings())
+    assert copies(workspace) == ["ledger-000002.duckdb"]
 
 
 def test_a_build_that_goes_on_copies_what_it_stored_and_the_copy_can_be_read_meanwhile(tmp_path: Path) -> None:
