@@ -28,15 +28,6 @@ from tests.support.places import ROOT
 pytestmark = [pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]  # a busy machine starts it slowly
 
 
-class Screen(SilentProgress):
-    """A terminal that keeps the names of the stages."""
-
-    stages: tuple[str, ...] = ()
-
-    def start(self, stage: str, total: int | None = None) -> None:
-        self.stages += (stage,)
-
-
 def judged_catalog(catalog_folder: Path, folder: Path) -> Path:
     """A copy of the session's catalog with a judged request."""
     shutil.copytree(catalog_folder, folder)
@@ -57,30 +48,26 @@ def flow_state(path: Path, workspace: Path, **parameters: Any) -> Any:
     return build_catalog(str(path), str(workspace), **{"encoder": "none", **parameters}, return_state=True)
 
 
-def artifacts(state: Any) -> dict[str | None, Any]:
-    """What a run left, by key."""
-    return artifacts_of(state.state_details.flow_run_id)
-
-
 @pytest.fixture(scope="module")
 def flown(
     catalog_folder: Path, encoder_folder: Path, workspace: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Any, Screen]:
-    """The state of a flow over the judged catalog in batches of three, and the screen that watched it.
+) -> tuple[Any, list[str]]:
+    """The state of a flow over the judged catalog in batches of three, and the stages that its screen was told.
 
     Its workspace has the session's ledger: nothing is left to embed.
     """
     place = tmp_path_factory.mktemp("flow")
     folder = judged_catalog(catalog_folder, place / "My_Catalog.v2")
     shutil.copytree(workspace, place / "ws")
-    screen = Screen()
+    screen, stages = SilentProgress(), list[str]()
     with pytest.MonkeyPatch.context() as patch, shown_on(screen):
+        patch.setattr(screen, "start", lambda stage, total=None: stages.append(stage))
         patch.setenv("QUARTERMASTER_FLOW__BATCH_SIZE", "3")
-        return flow_state(folder, place / "ws", encoder=str(encoder_folder)), screen
+        return flow_state(folder, place / "ws", encoder=str(encoder_folder)), stages
 
 
 def test_a_flow_publishes_the_snapshot_that_the_plain_build_publishes(
-    flown: tuple[Any, Screen], snapshot: Path
+    flown: tuple[Any, list[str]], snapshot: Path
 ) -> None:
     report = flown[0].result()
     assert isinstance(report, BuildReport) and flown[0].name == "Completed" and report.outcome == "published"
@@ -92,36 +79,33 @@ def test_a_flow_publishes_the_snapshot_that_the_plain_build_publishes(
         assert old.route(request, explain=True).tools == new.route(request, explain=True).tools
 
 
-def test_each_stage_and_each_batch_is_a_task_and_the_screen_sees_every_stage(flown: tuple[Any, Screen]) -> None:
-    state, screen = flown
-    names = {task.name for task in tasks_of(state.state_details.flow_run_id, "publish")}
-    assert {name for name in names if name.startswith("enrich")} == {
-        "enrich 1–3 of 8",
-        "enrich 4–6 of 8",
-        "enrich 7–8 of 8",
-    }
+def test_each_batch_is_a_task_the_screen_sees_every_stage_and_what_was_built_is_left_under_the_catalogs_name(
+    flown: tuple[Any, list[str]],
+) -> None:
+    state, stages = flown
+    run = state.state_details.flow_run_id
+    names = {task.name for task in tasks_of(run, "publish")}
+    batches = {"enrich 1–3 of 8", "enrich 4–6 of 8", "enrich 7–8 of 8"}
+    assert {name for name in names if name.startswith("enrich")} == batches
     wanted = "read normalize estimate enrich index write calibrate verify inspect publish".split()
-    assert [stage for stage in screen.stages if stage in wanted] == wanted
-
-
-def test_what_was_built_and_how_well_it_finds_is_left_under_keys_fit_for_any_name(flown: tuple[Any, Screen]) -> None:
-    left = artifacts(flown[0])
+    assert [stage for stage in stages if stage in wanted] == wanted
+    left = artifacts_of(run)
     assert "| outcome | **published** |" in left["build-my-catalog-v2"]
     assert left["enrich-my-catalog-v2"] == 100.0
-    assert flown[0].result().snapshot.resolve().as_uri() in left["snapshot-my-catalog-v2"]
+    assert state.result().snapshot.resolve().as_uri() in left["snapshot-my-catalog-v2"]
     assert last_run().name.startswith("evaluate ") and "evaluation-my-catalog-v2" in artifacts_of(last_run().id)
 
 
 def test_a_judged_catalog_is_measured_by_signal_and_slice(catalog: Path, snapshot: Path) -> None:
     state: Any = evaluate_catalog(str(catalog), str(snapshot), return_state=True)
     assert state.result()["signals"]["fused"]["hit@1"] == 1
-    rows = {row["signal"]: row for row in json.loads(artifacts(state)["evaluation-office"])}
+    left = artifacts_of(state.state_details.flow_run_id)
+    rows = {row["signal"]: row for row in json.loads(left["evaluation-office"])}
     assert list(rows) == [
         *("name", "description", "expansion", "dense", "fused", "fused, 95 %", "fused, everyday (1)"),
         *("fused, kind: single (1)", "fused, provider: not named (1)", "fused, length: 1-4 words (1)"),
     ]
-    assert rows["fused, everyday (1)"]["hit@1"] == "1.000"
-    assert artifacts(state)["evaluate-office"] == 100.0
+    assert rows["fused, everyday (1)"]["hit@1"] == "1.000" and left["evaluate-office"] == 100.0
     (catalog / "judgements.jsonl").unlink()
     state = evaluate_catalog(str(catalog), str(snapshot), return_state=True)
     assert state.is_failed() and state.message == f"{catalog} holds neither queries.jsonl nor judgements.jsonl"

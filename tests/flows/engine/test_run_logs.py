@@ -66,14 +66,7 @@ def test_a_silent_console_shows_our_warnings_alone(monkeypatch: pytest.MonkeyPat
     handler = PrefectConsoleHandler()
     monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
     silence_console()
-    shown = [
-        name
-        for name, level in [
-            ("prefect.flow_runs", logging.ERROR),
-            ("EventsWorker", logging.WARNING),
-            ("pipeline", logging.INFO),
-            ("router", logging.WARNING),
-        ]
-        if handler.filter(logging.LogRecord(name, level, "", 0, "words", (), None))
-    ]
-    assert shown == ["router"]
+    spoken = [("prefect.flow_runs", logging.ERROR), ("EventsWorker", logging.WARNING), ("pipeline", logging.INFO)]
+    spoken.append(("router", logging.WARNING))
+    records = [logging.LogRecord(name, level, "", 0, "words", (), None) for name, level in spoken]
+    assert [record.name for record in records if handler.filter(record)] == ["router"]

@@ -13,28 +13,21 @@ from flows.engine.tasks import TaskExecution
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.progress import SilentProgress
 from pipeline.settings import FlowSettings
+from tests.support.notes import Notes
 
 pytestmark = [pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]  # a busy machine starts it slowly
 
 
-class Heard(SilentProgress):
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-
-    def note(self, message: str) -> None:
-        self.notes.append(message)
-
-
 def run(work: Callable[[], Any], label: str = "", **settings: Any) -> tuple[Any, list[str]]:
     """A stage inside a flow: its result, and what was said of it."""
-    heard = Heard()
-    tasks = TaskExecution(FlowSettings(**{"retry_delay_s": 0.01, **settings}), heard)
+    notes = Notes()
+    tasks = TaskExecution(FlowSettings(**{"retry_delay_s": 0.01, **settings}), notes)
 
     @flow(persist_result=False)
     def one_stage() -> Any:
         return tasks.run("read", work, label=label)
 
-    return one_stage(), heard.notes
+    return one_stage(), notes.said
 
 
 def failing(times: int, error: Exception) -> tuple[Callable[[], str], list[int]]:

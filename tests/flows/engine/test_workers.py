@@ -11,24 +11,16 @@ from typing import Any
 import dask.config
 import pytest
 from distributed import LocalCluster
-from prefect.settings import (
-    PREFECT_API_REQUEST_TIMEOUT,
-    PREFECT_API_URL,
-    PREFECT_CLIENT_MAX_RETRIES,
-    temporary_settings,
-)
 from typer.testing import CliRunner
 
 from flows.cli.main import app
-from flows.engine.progress import FlowProgress
-from flows.engine.reporting import drop_events
 from flows.engine.tasks import TaskExecution
 from pipeline.build import build
 from pipeline.errors import RunAborted, WorkersLost
 from pipeline.progress import SilentProgress
 from pipeline.settings import FlowSettings, load
+from tests.flows.server import at_stage, behind_a_door
 from tests.support.places import ROOT
-from tests.support.proxy import proxied
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]
 
@@ -102,23 +94,12 @@ def test_a_build_on_workers_whose_server_is_lost_publishes_the_plain_snapshot(
 ) -> None:
     settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
     plain = build(settings, workspace=tmp_path / "plain")
-    for name, value in (("RUNNER", "dask"), ("DASK_ADDRESS", cluster.scheduler_address), ("SERVER_WAIT_S", "0")):
-        monkeypatch.setenv(f"QUARTERMASTER_FLOW__{name}", value)
-    with proxied(int(prefect_server.split(":")[2].split("/")[0])) as proxy:
-        started = FlowProgress.start
-
-        def start(self: FlowProgress, stage: str, total: int | None = None) -> None:
-            if stage == "project":
-                proxy.switch("gone")
-            started(self, stage, total)
-
-        monkeypatch.setattr(FlowProgress, "start", start)
-        quick = {PREFECT_API_REQUEST_TIMEOUT: 1.0, PREFECT_CLIENT_MAX_RETRIES: 1}
-        with temporary_settings({PREFECT_API_URL: f"http://127.0.0.1:{proxy.port}/api", **quick}):
-            options = ["--workspace", str(tmp_path / "ws"), "--encoder", str(encoder_folder), "--flow", "--json"]
-            done = CliRunner().invoke(app, ["build", str(catalog_folder), *options])
-            proxy.switch("open")
-            drop_events()
+    monkeypatch.setenv("QUARTERMASTER_FLOW__RUNNER", "dask")
+    monkeypatch.setenv("QUARTERMASTER_FLOW__DASK_ADDRESS", cluster.scheduler_address)
+    options = ["--workspace", str(tmp_path / "ws"), "--encoder", str(encoder_folder), "--flow", "--json"]
+    with behind_a_door(prefect_server, monkeypatch) as proxy:
+        at_stage("project", lambda: proxy.switch("gone"), monkeypatch)
+        done = CliRunner().invoke(app, ["build", str(catalog_folder), *options])
     assert done.exit_code == 0, done.output
     built = Path(json.loads(done.stdout)["snapshot"])
     for name in ("records.jsonl", "vectors.npy", "expansion/meta.json"):
