@@ -57,6 +57,14 @@ def run(
         return result
 
 
+def enriched(ledger: Ledger, catalog: Catalog, *generators: Generator) -> Enrichment:
+    """Run the generators over a catalog with an open ledger."""
+    result, screen = Enrichment(), lambda _, expansion: (expansion, ())
+    context = EnrichmentContext(catalog, ledger, ledger.start_run("office"), SilentProgress(), screen)
+    enrich(context, generators, batch=catalog.records, into=result)
+    return result
+
+
 def ledger_rows(workspace: Path, sql: str) -> list[tuple[Any, ...]]:
     """Return the rows of a query on the ledger."""
     with duckdb.connect(str(workspace / LEDGER_FILE), read_only=True) as connection:

@@ -3,17 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from pipeline.enrichment import Enrichment, EnrichmentContext, Generator, enrich
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import estimate
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
-from pipeline.ledger import Ledger
-from pipeline.progress import SilentProgress
 from pipeline.records import Catalog, catalog_records
 from pipeline.settings import CatalogSettings, EnrichmentSettings, SourceSettings
 from router.record import Origin
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
-from tests.pipeline.enrichment.catalog_run import opened, run
+from tests.pipeline.enrichment.catalog_run import enriched, opened, run
 from tests.pipeline.enrichment.model_server import COST, ModelServer, spent
 from tests.support.factories import make_raw
 
@@ -22,14 +19,6 @@ _NAMES = ("a", "b", "c")
 
 def _settings(folder: Path, enrichment: EnrichmentSettings) -> CatalogSettings:
     return CatalogSettings(name="office", folder=folder, source=(SourceSettings(path="x"),), enrichment=enrichment)
-
-
-def _enriched(ledger: Ledger, catalog: Catalog, *chain: Generator) -> Enrichment:
-    """Enrich a catalog with an open ledger."""
-    result = Enrichment()
-    context = EnrichmentContext(catalog, ledger, ledger.start_run("office"), SilentProgress(), lambda _, e: (e, ()))
-    enrich(context, chain, batch=catalog.records, into=result)
-    return result
 
 
 def _catalog(**changed: Any) -> Catalog:
@@ -87,19 +76,19 @@ def test_tools_that_a_model_cannot_tell_apart_are_one_question(tmp_path: Path) -
     assert list(result.written) == ["a0", "a1", "a2"]
     assert result.usage == spent(1_000, 400, 200, COST)
     with BatchServer() as batches, opened(tmp_path / "batches") as ledger:
-        result = _enriched(ledger, alike, BatchGenerator(batches.settings(), ledger))
+        result = enriched(ledger, alike, BatchGenerator(batches.settings(), ledger))
     assert batches.paid == ["a"]
     assert list(result.written) == ["a0", "a1", "a2"]
 
 
 def test_a_question_in_an_open_batch_is_not_asked_directly_too(tmp_path: Path) -> None:
     with BatchServer(courses=[Course(["in_progress"])]) as batches, opened(tmp_path) as ledger:
-        _enriched(ledger, _catalog(), *generators(_settings(tmp_path, batches.settings(wait_s=0)), ledger, print))
+        enriched(ledger, _catalog(), *generators(_settings(tmp_path, batches.settings(wait_s=0)), ledger, print))
     with ModelServer() as server, opened(tmp_path) as ledger:
         direct = _settings(tmp_path, server.settings())
         chain = generators(direct, ledger, print)
         foreseen = estimate(_catalog(), chain, direct.enrichment, ledger, assessed=False)
-        result = _enriched(ledger, _catalog(), *chain)
+        result = enriched(ledger, _catalog(), *chain)
     assert server.asked == []
     assert (foreseen.awaited, foreseen.questions) == (3, 0)
     assert {failure.kind for failure in result.failures} == {"waiting"}

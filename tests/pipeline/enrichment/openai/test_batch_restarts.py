@@ -9,15 +9,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipeline.enrichment import Enrichment, EnrichmentContext, enrich
+from pipeline.enrichment import Enrichment
 from pipeline.enrichment.generator import GeneratedExpansion
 from pipeline.enrichment.openai import BatchGenerator
 from pipeline.errors import Unavailable
 from pipeline.ledger import LEDGER_FILE, Ledger
-from pipeline.progress import SilentProgress
 from pipeline.records import Catalog, record_hash
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
-from tests.pipeline.enrichment.catalog_run import ledger_rows, opened
+from tests.pipeline.enrichment.catalog_run import enriched, ledger_rows, opened
 from tests.pipeline.enrichment.model_server import COST, Reply, but, completion, error, replies, row
 from tests.support.factories import make_record
 from tests.support.places import ROOT
@@ -148,12 +147,9 @@ def test_an_interruption_is_heard_at_once_and_loses_nothing(
 
 
 def _enriched(workspace: Path, server: BatchServer, records: list[Any], **settings: Any) -> Enrichment:
-    into, catalog = Enrichment(), Catalog(tuple(records), {r.tool_id: record_hash(r) for r in records}, ())
+    catalog = Catalog(tuple(records), {r.tool_id: record_hash(r) for r in records}, ())
     with opened(workspace) as ledger:
-        run = ledger.start_run("c")
-        context = EnrichmentContext(catalog, ledger, run, SilentProgress(), lambda _, expansion: (expansion, ()))
-        enrich(context, [BatchGenerator(server.settings(**settings), ledger)], batch=records, into=into)
-    return into
+        return enriched(ledger, catalog, BatchGenerator(server.settings(**settings), ledger))
 
 
 def test_a_build_killed_between_two_groups_reads_the_same_results_again(
