@@ -1,62 +1,36 @@
 """Requests to steps: where they are cut, where they are not, and what a long one keeps."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.query.intent_detection import expresses_intent, starts_with_intent
 from router.query.steps import Steps, find_steps
 
-# A bar stands where each is cut.
-SEVERAL = {
-    "Pull failed payments from Stripe, file a ticket in Linear, and notify the channel in Slack": (
-        "Pull failed payments from Stripe | file a ticket in Linear | notify the channel in Slack"
-    ),
-    "merge the open pull request then tell the design team": "merge the open pull request | tell the design team",
-    "Which flights leave for Lima tomorrow? Also, what is the weather forecast for Sunday?": (
-        "Which flights leave for Lima tomorrow? | Also, what is the weather forecast for Sunday?"
-    ),
-    "Show the total revenue of March and how many customers left since": (
-        "Show the total revenue of March | how many customers left since"
-    ),
-    "the nightly import broke -- find the failing run, restart the import job": (
-        "the nightly import broke | find the failing run | restart the import job"
-    ),
-    "1. list the overdue invoices\n2. draft a friendly reminder": (
-        "list the overdue invoices | draft a friendly reminder"
-    ),
-    "Ask Dr. No for the lab report. Then archive the old case file.": (
-        "Ask Dr. No for the lab report. | Then archive the old case file."
-    ),
-    "create the note 'buy milk, call Ana. Then rest' and mail the note to Bob": (
-        "create the note 'buy milk, call Ana. Then rest' | mail the note to Bob"
-    ),
-    '"Find a cheap hotel in Rome, and book a table for two people"': (
-        "Find a cheap hotel in Rome | book a table for two people"
-    ),
-    "Lösche die alte Rechnung. Schick dem Kunden eine neue.": (
-        "Lösche die alte Rechnung. | Schick dem Kunden eine neue."
-    ),
-    "请删除旧的文件。然后发送邮件给王先生。": "请删除旧的文件。 | 然后发送邮件给王先生。",
-    # A piece that says too little stays with the one before.
-    "find the latest sales report, copy it, and send a summary of sales to Ana": (
-        "find the latest sales report copy it | send a summary of sales to Ana"
-    ),
-}
+# Each step stands in braces.
+SEVERAL = [
+    "{Pull failed payments from Stripe}, {file a ticket in Linear}, and {notify the channel in Slack}",
+    "{merge the open pull request} then {tell the design team}",
+    "{Which flights leave for Lima tomorrow?} {Also, what is the weather forecast for Sunday?}",
+    "{Show the total revenue of March} and {how many customers left since}",
+    "{the nightly import broke} -- {find the failing run}, {restart the import job}",
+    "1. {list the overdue invoices}\n2. {draft a friendly reminder}",
+    "{Ask Dr. No for the lab report.} {Then archive the old case file.}",
+    "{create the note 'buy milk, call Ana. Then rest'} and {mail the note to Bob}",
+    '"{Find a cheap hotel in Rome}, and {book a table for two people}"',
+    "{Lösche die alte Rechnung.} {Schick dem Kunden eine neue.}",
+    "{请删除旧的文件。}{然后发送邮件给王先生。}",
+]
 ONE = [
-    "refund",
-    "list the open tickets",
-    "search for red, green and blue lamps",
+    *("refund", "list the open tickets", "search for red, green and blue lamps", "compare cats and dogs"),
     "find a hotel in Rome, which is close to the station",
     "book a flight from Oslo to Rome on 3 May at 9 a.m. for J. Smith",
     "write 'close the door, open the window. Then leave' to notes.txt",
-    "compare cats and dogs",
     "find the file and delete it",
     "Hello! Can you help me? I need all invoices of 2023.",
     "show C:/reports/may, june and july.txt",
-    "",
-    " \n ",
-    "…",
+    *("", " \n ", "…"),
 ]
 
 INTENTS = "Pull the failed payments of May. File a ticket for each customer. Book a room for the meeting."
@@ -73,9 +47,10 @@ MAIL = (
 )
 
 
-@pytest.mark.parametrize(("request_text", "texts"), SEVERAL.items())
-def test_a_request_is_cut_where_a_new_demand_opens(request_text: str, texts: str) -> None:
-    assert " | ".join(find_steps(request_text).texts) == texts
+@pytest.mark.parametrize("marked", SEVERAL)
+def test_a_request_is_cut_where_a_new_demand_opens(marked: str) -> None:
+    found = find_steps(marked.replace("{", "").replace("}", ""))
+    assert list(found.texts) == re.findall(r"\{(.*?)\}", marked)
 
 
 @pytest.mark.parametrize("request_text", ONE)
@@ -83,10 +58,16 @@ def test_a_request_of_one_step_has_no_steps(request_text: str) -> None:
     assert find_steps(request_text) == Steps()
 
 
+def test_a_piece_that_says_too_little_stays_with_the_one_before() -> None:
+    found = find_steps("find the latest sales report, copy it, and send a summary of sales to Ana")
+    assert found.texts == ("find the latest sales report copy it", "send a summary of sales to Ana")
+
+
 @pytest.mark.parametrize(
     ("request_text", "weights"),
     [
         ("The espresso machine costs 349 euros. Put the machine into the shop.", (0.7, 1.0)),
+        ("Is the espresso machine cheap? Somebody has to put it into the shop.", (1.0, 1.0)),
         ("Lösche die alte Rechnung. Schick dem Kunden eine neue.", (1.0, 1.0)),  # nothing that is known to ask
         (f"{INTENTS} The Henderson deal counts as won now.", (1.0, 1.0, 1.0, 0.7)),
         (f"{INTENTS} Email the whole sales team. The Henderson deal counts as won now.", (1.0,) * 5),
@@ -98,16 +79,11 @@ def test_what_is_told_weighs_less_than_what_is_asked_unless_much_is(
     assert find_steps(request_text).weights == weights
 
 
-@pytest.mark.parametrize(
-    "request_text", [f"{LOG}\ncreate a bug ticket for this", f"create a bug ticket for this\n{LOG}"]
-)
-def test_of_a_request_around_a_log_what_it_asks_is_kept(request_text: str) -> None:
-    found = find_steps(request_text)
-    assert found.texts == ("create a bug ticket for this",)
-    assert found.share < 0.2
-
-
 def test_of_a_long_request_its_ends_and_what_it_asks_are_kept() -> None:
+    asked = "create a bug ticket for this"
+    for request in (f"{LOG}\n{asked}", f"{asked}\n{LOG}"):
+        found = find_steps(request)
+        assert found.texts == (asked,) and found.share < 0.2
     mail = find_steps(f"{MAIL}\n\nPlease put the renewal of both accounts into the CRM")
     assert mail.texts[-1] == "Please put the renewal of both accounts into the CRM"
     assert len(mail) <= 3 and mail.share < 0.3
@@ -132,40 +108,3 @@ def test_any_text_gives_steps_of_its_own_words(text: str) -> None:
     for step in found.texts:
         assert step.strip()
         assert all(word in text for word in step.split())
-
-
-@pytest.mark.parametrize("text", [", a" * 6000, "a. " * 6000, " " * 20000, "'a" * 9000, '"' * 20000, "and " * 5000])
-def test_a_hostile_text_is_cut_in_linear_time(text: str) -> None:
-    assert len(find_steps(text)) <= 8
-
-
-@pytest.mark.parametrize(
-    ("text", "alone", "joined"),
-    [
-        *(
-            (text, True, True)
-            for text in ("File a ticket", "please could you also check", "let's see", "then ping Ana")
-        ),
-        # After a bare comma they go on with the sentence.
-        *((text, False, True) for text in ("which is late", "I want the blue one")),
-    ],
-)
-def test_a_demand_opens_with_a_verb_and_after_and_with_a_question_or_a_wish(
-    text: str, alone: bool, joined: bool
-) -> None:
-    assert (starts_with_intent(text, joined=False), starts_with_intent(text, joined=True)) == (alone, joined)
-
-
-ASK = [
-    "is the build red?",
-    "(could it be the cache?)",
-    "we'd really like a refund",
-    "somebody has to call them",
-    "refund it",
-]
-TELL = ["the build is red", "my account number is 12345"]
-
-
-@pytest.mark.parametrize(("text", "asked"), [*((text, True) for text in ASK), *((text, False) for text in TELL)])
-def test_a_demand_a_question_and_a_wish_ask_and_a_statement_does_not(text: str, asked: bool) -> None:
-    assert expresses_intent(text) is asked

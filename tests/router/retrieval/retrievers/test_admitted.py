@@ -45,3 +45,8 @@ def test_a_list_is_the_whole_one_without_what_is_not_admitted(
     whole, found = ranked(TOOLS), ranked(depth, Admitted(np.isin(np.arange(TOOLS), list(kept))))
     assert found.ordinals.tolist() == [ordinal for ordinal in whole.ordinals.tolist() if ordinal in kept][:depth]
     assert not len(found) or (found.center, found.spread) == (whole.center, whole.spread)
+
+
+def test_a_lexical_list_is_filled_however_far_down_the_admitted_tools_stand(lexical: LexicalRetriever) -> None:
+    alone = Admitted((np.arange(TOOLS) % 3 == 0) & (np.arange(TOOLS) % 5 > 0))  # behind all that say both, and beta
+    assert lexical.rank_terms(("alpha", "beta"), 5, alone).ordinals.tolist() == [3, 6, 9, 12, 18]
