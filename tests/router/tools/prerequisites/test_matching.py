@@ -28,6 +28,9 @@ def test_rest_operations_are_matched_by_their_paths() -> None:
     assert {(one, resolver) for one, _, resolver, _ in found} == {(one, "GET /search/person") for one in needing}
 
 
+LOGIN = ("username", "password")
+PAY = tool("pay", "cart_id", texts={"cart_id": "As create_cart answered."})
+REPORTS = [tool(f"list_reports_{n}") for n in range(300)]
 ALBUMS = tool("search", "q", description="Finds albums, artists and tracks.")
 
 
@@ -50,15 +53,7 @@ ALBUMS = tool("search", "q", description="Finds albums, artists and tracks.")
             [("get_album", "album_id", "search", 0.9)],
         ),
         (
-            [tool("read_mail", "session_id"), tool("log_in", "username", "password")],
-            [("read_mail", "session_id", "log_in", 0.8)],
-        ),
-        (
-            [
-                tool("add_alarm", "token"),
-                tool("get_user_token", "username", "password"),
-                tool("register_user", "username", "password"),
-            ],
+            [tool("add_alarm", "token"), tool("get_user_token", *LOGIN), tool("register_user", *LOGIN)],
             [("add_alarm", "token", "get_user_token", 0.8)],
         ),
         (
@@ -66,22 +61,27 @@ ALBUMS = tool("search", "q", description="Finds albums, artists and tracks.")
             [("get_person_film_credits", "id", "search_person", 1.0)],
         ),
         (
-            [tool("get_user", "user_id", provider=None), tool("find_user", "q", provider=None)],
+            [tool("get_workflow_run_logs", "run_id"), tool("list_check_runs"), tool("list_workflow_runs")],
+            [("get_workflow_run_logs", "run_id", "list_workflow_runs", 0.85)],
+        ),
+        (  # less sure: it lacks a word before the head
+            [tool("get_workflow_run_logs", "run_id"), tool("list_check_runs")],
+            [("get_workflow_run_logs", "run_id", "list_check_runs", 0.68)],
+        ),
+        (  # the vendor names a tool that writes: no other is guessed
+            [PAY, tool("list_carts"), tool("create_cart", "name")],
             [],
         ),
+        ([PAY, tool("list_carts")], [("pay", "cart_id", "list_carts", 0.85)]),
+        (
+            [tool("get_forecast", "latitude", "longitude"), *REPORTS, tool("search_locations", "query")],
+            [("get_forecast", "latitude", "search_locations", 0.7)],
+        ),
     ],
-    ids=["search before list", "chain", "search of all", "session", "token", "bare id", "no provider"],
+    ids=range(10),
 )
 def test_what_a_tool_needs_is_found_by_another(records: list[ToolRecord], expected: list[object]) -> None:
     assert edges(*records) == expected
-
-
-def test_words_before_the_head_that_the_tool_in_need_lacks_lower_the_confidence() -> None:
-    needing = tool("get_workflow_run_logs", "run_id")
-    resolver = ("get_workflow_run_logs", "run_id", "list_workflow_runs", 0.85)
-    assert edges(needing, tool("list_check_runs"), tool("list_workflow_runs")) == [resolver]
-    alone = ("get_workflow_run_logs", "run_id", "list_check_runs", 0.68)
-    assert edges(needing, tool("list_check_runs")) == [alone]
 
 
 @pytest.mark.parametrize(
@@ -100,12 +100,6 @@ def test_tools_that_write_that_return_something_else_or_that_belong_to_others_re
     resolver: ToolRecord,
 ) -> None:
     assert edges(tool("get_balance", "employee_id"), resolver) == []
-
-
-def test_a_parameters_description_that_names_a_tool_is_the_surest_evidence() -> None:
-    needing = tool("find_flights", "originSkyId", texts={"originSkyId": "Taken from the Search Airport API."})
-    edge = find_prerequisites([needing, tool("searchAirport", "query")])[0]
-    assert (edge.needed, edge.confidence, edge.evidence) == ("p/searchAirport", 1.0, Evidence.MENTION)
 
 
 def test_a_tool_about_the_caller_resolves_a_persons_identifier() -> None:
@@ -159,30 +153,34 @@ def answering(record: ToolRecord, *paths: str) -> ToolRecord:
     return replace(record, outputs=tuple(Parameter(path, "string") for path in paths))
 
 
-def test_an_identifier_in_what_a_tool_returns_is_evidence_though_its_name_says_something_else() -> None:
-    search = answering(tool("search_messages", "q"), "messages[].thread_id", "messages[].text")
-    edge = find_prerequisites([tool("reply_to_thread", "thread_id"), search])[0]
-    assert (edge.needed, edge.confidence, edge.evidence) == ("p/search_messages", 0.75, Evidence.OUTPUT)
+FLIGHTS = tool("find_flights", "originSkyId", texts={"originSkyId": "Taken from the Search Airport API."})
+BALANCE, REPLY = tool("get_balance", "employee_id"), tool("reply_to_thread", "thread_id")
+REFUND = tool("refund", "purchase", texts={"purchase": "ID of the purchase."})
+LISTING = replace(tool("listOrders"), links=(Link("purchase", "refund", "$response.body#/orders/0/id"),))
 
 
-def test_a_tool_that_returns_no_identifier_is_less_sure() -> None:
-    needing = tool("get_balance", "employee_id")
-    told = answering(tool("find_employees", "query"), "employees[].name")
-    assert edges(needing, told) == [("get_balance", "employee_id", "find_employees", 0.7)]
-    with_id = answering(tool("find_employees", "query"), "employees[].id")
-    edge = find_prerequisites([needing, with_id])[0]
-    assert (edge.confidence, edge.evidence) == (1.0, Evidence.OUTPUT)
+@pytest.mark.parametrize(
+    ("needing", "resolver", "confidence", "evidence"),
+    [
+        (FLIGHTS, tool("searchAirport", "query"), 1.0, Evidence.MENTION),
+        (REPLY, answering(tool("search_messages", "q"), "messages[].thread_id"), 0.75, Evidence.OUTPUT),
+        (BALANCE, answering(tool("find_employees", "query"), "employees[].id"), 1.0, Evidence.OUTPUT),
+        (BALANCE, answering(tool("find_employees", "query"), "employees[].name"), 0.7, Evidence.NAME),
+        (REFUND, LISTING, 1.0, Evidence.LINK),
+    ],
+    ids=["mention", "an output of another name", "an output", "an output without an identifier", "link"],
+)
+def test_descriptions_outputs_and_links_of_the_document_are_evidence(
+    needing: ToolRecord, resolver: ToolRecord, confidence: float, evidence: Evidence
+) -> None:
+    (edge,) = find_prerequisites([needing, resolver])
+    assert (edge.needed, edge.confidence, edge.evidence) == (resolver.tool_id, confidence, evidence)
 
 
-def test_a_link_of_the_document_is_the_surest_evidence() -> None:
-    listing = replace(tool("listOrders"), links=(Link("purchase", "refund", "$response.body#/orders/0/id"),))
-    needing = tool("refund", "purchase", texts={"purchase": "ID of the purchase."})
-    edge = find_prerequisites([needing, listing])[0]
-    assert (edge.needed, edge.confidence, edge.evidence) == ("p/listOrders", 1.0, Evidence.LINK)
-    echoing = replace(listing, links=(Link("purchase", "refund", "$request.query.purchase"),))
-    assert find_prerequisites([needing, echoing]) == ()
-    same = replace(tool("get_refund", "purchase", texts={"purchase": "ID of the purchase."}), links=listing.links)
-    assert find_prerequisites([needing, same]) == ()  # it needs the same itself
+def test_a_link_to_a_value_of_the_request_or_of_a_tool_that_needs_the_same_is_no_evidence() -> None:
+    echoing = replace(LISTING, links=(Link("purchase", "refund", "$request.query.purchase"),))
+    same = replace(tool("get_refund", "purchase", texts={"purchase": "ID of the purchase."}), links=LISTING.links)
+    assert find_prerequisites([REFUND, echoing]) == find_prerequisites([REFUND, same]) == ()
 
 
 @pytest.mark.parametrize(
@@ -194,21 +192,3 @@ def test_a_named_tool_that_needs_the_same_does_not_give_it(named: str, text: str
     found = edges(needing, tool(named, "project_id"), tool("search_projects", "query"))
     assert ("update_project", "project_id", "search_projects", 1.0) in found
     assert {resolver for _, _, resolver, _ in found} == {"search_projects"}
-
-
-def test_where_the_vendor_names_a_tool_that_writes_no_other_is_guessed() -> None:
-    paying = tool("pay", "cart_id", texts={"cart_id": "As create_cart answered."})
-    assert edges(paying, tool("list_carts")) == [("pay", "cart_id", "list_carts", 0.85)]
-    assert edges(paying, tool("list_carts"), tool("create_cart", "name")) == []
-
-
-def test_a_search_of_places_is_found_behind_hundreds_of_other_tools() -> None:
-    others = [tool(f"list_reports_{n}") for n in range(300)]
-    found = edges(tool("get_forecast", "latitude", "longitude"), *others, tool("search_locations", "query"))
-    assert found == [("get_forecast", "latitude", "search_locations", 0.7)]
-
-
-def test_of_two_tools_named_in_the_same_words_the_order_does_not_decide() -> None:
-    needing = tool("find_flights", "sky_id", texts={"sky_id": "Taken from the search airport call."})
-    records = [needing, tool("search_airport", "query"), tool("searchAirport", "query")]
-    assert find_prerequisites(records) == find_prerequisites(records[::-1])

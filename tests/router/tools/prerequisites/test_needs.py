@@ -34,13 +34,12 @@ LISTED = {
     ("record", "parameter", "noun"),
     [
         (tool("get_balance", "employee_id", optional=["manager_id"]), "employee_id", "employee"),
-        (tool("updateContact", "id"), "id", "contact"),  # of the object
-        # A placeholder of the path, though no parameter is told.
+        (tool("updateContact", "id"), "id", "contact"),
         (make_record("GET /person/{person_id}/movie_credits"), "person_id", "person"),
         (tool("radar_station", schema=nested("pathParams")), "pathParams.stationId", "station"),
         (tool("createRefund", "charge", texts={"charge": "The ID of the charge to refund."}), "charge", "charge"),
     ],
-    ids=["required", "bare id", "placeholder", "nested", "told"],
+    ids=["required", "of the object", "placeholder", "nested", "told"],
 )
 def test_a_required_identifier_is_needed(record: ToolRecord, parameter: str, noun: str) -> None:
     assert needs(record) == [(parameter, NeedKind.IDENTIFIER, noun)]
@@ -50,20 +49,13 @@ def test_a_required_identifier_is_needed(record: ToolRecord, parameter: str, nou
     "record",
     [
         tool("find_flights", "origin", "destination", "date", "username_or_id"),
-        make_record("GET /repos/{owner}/{repo}/issues"),
-        tool("radar_station", schema=nested()),
-        tool("create_test", "test_id"),
-        tool("get_quota", schema=LISTED),
-        tool("get_sunrise", "latitude"),
+        make_record("GET /repos/{owner}/{repo}/issues"),  # placeholders of words
+        tool("radar_station", schema=nested()),  # in what is optional
+        tool("create_test", "test_id"),  # invented
+        tool("get_quota", schema=LISTED),  # listed, or a credential
+        tool("get_sunrise", "latitude"),  # half a place
     ],
-    ids=[
-        "words",
-        "placeholders of words",
-        "in what is optional",
-        "invented",
-        "listed, or a credential",
-        "half a place",
-    ],
+    ids=lambda record: record.name,
 )
 def test_what_a_person_says_or_the_caller_has_is_not_needed(record: ToolRecord) -> None:
     assert needs(record) == []
@@ -76,7 +68,6 @@ def test_latitude_and_longitude_are_one_need_and_a_session_is_a_need_of_its_own(
 
 
 def test_every_identifier_counts_for_a_provider_that_marks_nothing() -> None:
-    schema = {"type": "object", "properties": {"person_id": {"type": "string"}}}
-    record = tool("get_person_films", schema=schema)
+    record = tool("get_person_films", optional=["person_id"])
     assert needs(record) == []
     assert needs(record, marks_required=False) == [("person_id", NeedKind.IDENTIFIER, "person")]
