@@ -30,7 +30,6 @@ def admitted(selection: Selection, category: str | None = None, confidence: floa
     ("selection", "expected"),
     [
         (Selection(allow=("linear/*",)), ["linear/create_issue", "linear/list_issues"]),
-        (Selection(allow=("create_issue",)), ["github/create_issue", "linear/create_issue"]),
         (Selection(allow=("LINEAR/Create_Issue", "notes")), ["linear/create_issue", "notes"]),
         (Selection(allow=("*issue*",), block=("github/*",)), ["linear/create_issue", "linear/list_issues"]),
         (Selection(block=("*delete*", "notes", "*/create_*")), ["linear/list_issues"]),
@@ -39,8 +38,6 @@ def admitted(selection: Selection, category: str | None = None, confidence: floa
         (Selection(annotations={"readOnlyHint": True}), ["linear/list_issues"]),
         (Selection(annotations={"readOnlyHint": False}), ["linear/create_issue"]),
         (Selection(allow=("nothing*",)), []),
-        (Selection(allow=("no/such",)), []),
-        (Selection(block=("no/such", "notes", "*/create_*", "*delete*")), ["linear/list_issues"]),
     ],
 )
 def test_filters_admit_the_tools_that_they_name(selection: Selection, expected: list[str]) -> None:
