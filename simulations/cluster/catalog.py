@@ -1,9 +1,9 @@
 """A catalog with more than one batch of new texts, whose expansions a file has."""
 
-import json
 from pathlib import Path
 
 from tests.support.factories import TOOLS, expansion_row
+from tests.support.rows import write_rows
 
 
 def write_catalog(folder: Path, tools: int = 240) -> Path:
@@ -19,7 +19,6 @@ def write_catalog(folder: Path, tools: int = 240) -> Path:
         phrases = [f"{phrase} in office {office}" for phrase in written["user_phrases"]]
         phrases.append(f"office {office} needs {tool['name']}")
         expansions.append({**written, "id": row["id"], "user_phrases": phrases})
-    for name, lines in (("tools", rows), ("expansions", expansions)):
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    write_rows(folder / "tools.jsonl", rows)
+    write_rows(folder / "expansions.jsonl", expansions)
     return folder

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from threading import Lock
@@ -131,8 +131,3 @@ class Plan:
     def uploads(self) -> Counter[str]:
         """Return how often each key was written: PUTs that the server did."""
         return Counter(entry.key for entry in self.log if entry.method == "PUT" and entry.done)
-
-    def bytes_moved(self, methods: Iterable[str] = ("GET", "PUT", "POST")) -> int:
-        """Return the bytes of bodies that went either way in requests of these methods."""
-        wanted = set(methods)
-        return sum(entry.sent + entry.received for entry in self.log if entry.method in wanted)

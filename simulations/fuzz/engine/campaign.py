@@ -20,7 +20,6 @@ from simulations.fuzz.target import Resources, Target, in_memory
 _SLICE_S = (5.0, 20.0)  # the shortest and longest time of one worker
 _START_S = 120.0  # imports, a server's start
 _GRACE_S = 10.0  # beyond a target's own bound, which cannot interrupt C code
-_MINIMISING_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API on loopback: strict about requests, a model by script, JSON and server-sent events.
+"""Anthropic's Messages API on loopback: strict about requests, a model by script, answers whole.
 
 `Seen.prompt` is what the model reads. Tokens are counted as four characters each, and the prompt cache holds the
 longest beginning that an earlier request had, where the request asks for a cache by `cache_control`.
@@ -7,12 +7,12 @@ longest beginning that an earlier request had, where the request asks for a cach
 import itertools
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.router.adapters.agent_model import required_of
-from tests.support.providers.anthropic_rules import MOST_BYTES, Refused, check, prompt_of, references_of
+from tests.support.providers.anthropic_rules import Refused, check, prompt_of, references_of
 from tests.support.providers.loopback import Answer, Loopback, Posted
 
 _CHARACTERS = 4  # of a token
@@ -20,10 +20,9 @@ _CHARACTERS = 4  # of a token
 
 @dataclass(frozen=True)
 class Seen:
-    """One request: its body, its size on the wire, what the model reads of it, and the tools that it can call."""
+    """One request: its body, what the model reads of it, and the tools that it can call."""
 
     body: dict[str, Any]
-    size: int
     prompt: str
     tools: Mapping[str, dict[str, Any]]
 
@@ -101,14 +100,13 @@ class MessagesServer:
     def _answer(self, request: Posted) -> Answer:
         try:
             _check_headers(request)
-            message = self.answer(request.body, request.size)
+            return Answer(json.dumps(self._message(request.body)))
         except Refused as refused:
             self.refused.append(str(refused))
             error = {"type": "error", "error": {"type": refused.kind, "message": str(refused)}, "request_id": "req_1"}
             return Answer(json.dumps(error), status=refused.status)
-        return Answer.of_events(_events(message)) if request.body.get("stream") else Answer(json.dumps(message))
 
-    def answer(self, body: dict[str, Any], size: int) -> dict[str, Any]:
+    def _message(self, body: dict[str, Any]) -> dict[str, Any]:
         """Check a request, and return the model's message."""
         check(body)
         referenced = set(references_of(body["messages"]))
@@ -117,7 +115,7 @@ class MessagesServer:
             for tool in body.get("tools", [])
             if not tool.get("defer_loading") or tool["name"] in referenced
         }
-        seen = Seen(body, size, prompt_of(body), callable_now)
+        seen = Seen(body, prompt_of(body), callable_now)
         content = list(self.script(seen))
         with self._lock:
             cached = max((_common(seen.prompt, before.prompt) for before in self.seen), default=0)
@@ -151,33 +149,9 @@ def _check_headers(request: Posted) -> None:
         raise Refused("x-api-key or authorization header is required", "authentication_error", 401)
     if not headers.get("anthropic-version"):
         raise Refused("anthropic-version: header is required")
-    if request.size > MOST_BYTES:
-        raise Refused("Request exceeds the maximum size", "request_too_large", 413)
 
 
 def _common(one: str, other: str) -> int:
     """Return how many characters two texts have in common from their beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
-
-
-def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a message as the events of a stream; arguments come in pieces of JSON."""
-    ending = {key: message[key] for key in ("stop_reason", "stop_sequence")}
-    yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
-    for index, block in enumerate(message["content"]):
-        is_text = block["type"] == "text"
-        empty: dict[str, Any] = {"text": ""} if is_text else {"input": {}}
-        yield {"type": "content_block_start", "index": index, "content_block": {**block, **empty}}
-        whole = block["text"] if is_text else json.dumps(block["input"])
-        for piece in (whole[: len(whole) // 2], whole[len(whole) // 2 :]):
-            kind, field_name = ("text_delta", "text") if is_text else ("input_json_delta", "partial_json")
-            delta = {"type": kind, field_name: piece}
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
-        yield {"type": "content_block_stop", "index": index}
-    yield {
-        "type": "message_delta",
-        "delta": ending,
-        "usage": {"output_tokens": message["usage"]["output_tokens"]},
-    }
-    yield {"type": "message_stop"}

@@ -25,12 +25,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Posted:
-    """A request: its path without the query, its headers with names in lower case, its JSON, and how many bytes."""
+    """A request: its path without the query, its headers with names in lower case, and its JSON."""
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
-    size: int
 
 
 @dataclass
@@ -56,9 +55,8 @@ class Loopback:
             def do_POST(self) -> None:
                 data = self.rfile.read(int(self.headers["content-length"]))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                self._send(
-                    outer._answered(Posted(self.path.partition("?")[0], headers, json.loads(data or "{}"), len(data)))
-                )
+                request = Posted(self.path.partition("?")[0], headers, json.loads(data or "{}"))
+                self._send(outer._answered(request))
 
             def _send(self, answer: Answer) -> None:
                 body = answer.body.encode()

@@ -5,7 +5,7 @@ do not show (`refusal`). `usage.cached_tokens` follows the documented prefix cac
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,7 +52,7 @@ class ResponsesServer:
             self.refused.append(str(refused))
             error = {"message": str(refused), "type": "invalid_request_error", "param": None, "code": None}
             return Answer(json.dumps({"error": error}), status=400)
-        return Answer.of_events(events(response)) if request.body.get("stream") else Answer(json.dumps(response))
+        return Answer(json.dumps(response))
 
     def respond(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the response to a request. Raises Refused."""
@@ -92,15 +92,3 @@ def _cached(before: str, prompt: str) -> int:
     same = next((at for at, pair in enumerate(zip(before, prompt, strict=False)) if pair[0] != pair[1]), None)
     tokens = (min(len(before), len(prompt)) if same is None else same) // _CHARACTERS
     return 0 if tokens < _CACHE_LEAST else tokens // _CACHE_STEP * _CACHE_STEP
-
-
-def events(response: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the events of a response that is streamed, each item in one piece."""
-    begun = {**response, "status": "in_progress", "output": [], "usage": None}
-    pieces: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
-    for index, item in enumerate(response["output"]):
-        pieces += [
-            {"type": f"response.output_item.{now}", "output_index": index, "item": item} for now in ("added", "done")
-        ]
-    pieces.append({"type": "response.completed", "response": response})
-    yield from ({**piece, "sequence_number": number} for number, piece in enumerate(pieces))
