@@ -128,6 +128,7 @@ def test_a_body_that_drips_is_given_up_and_one_in_parts_reaches_the_app_whole() 
     gate = RequestGuard(hold, HttpSettings(body_timeout_s=0.1))
     begin, _ = asyncio.run(answered(gate, *[part(b"x", more=True)] * 10, wait=0.04))
     assert begin["status"] == 408
+    gate = RequestGuard(hold, HttpSettings())
     begin, body = asyncio.run(answered(gate, part(b"one ", more=True), part(b"two")))
     assert (begin["status"], body["body"]) == (200, b"one two")
 

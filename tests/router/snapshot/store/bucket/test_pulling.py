@@ -151,7 +151,10 @@ def test_a_name_that_leads_elsewhere_is_refused(store: BucketReader) -> None:
             store.local_folder(name)
 
 
-def test_what_a_broken_off_pull_has_fetched_is_not_fetched_again(store: BucketReader, proxy: FaultyProxy) -> None:
+def test_what_a_broken_off_pull_has_fetched_is_not_fetched_again(
+    store: BucketReader, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloading, "_PAUSE_S", 0.001)
     proxy.plan.set(Fault("error", "GET", FILES, skip=6))
     with pytest.raises(OSError, match="does not answer as it should"):
         store.local_folder("a")
