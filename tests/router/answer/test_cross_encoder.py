@@ -39,19 +39,11 @@ def test_request_and_text_are_scored_together(library: None) -> None:
     assert rerank(cross_encoder("one"), "ab", ["c", "def"]).scores == (6.0, 2.0)
 
 
-@pytest.mark.parametrize(
-    ("model", "says"),
-    [
-        ("three", "'three' gives 3 labels for a pair, it must give one score"),
-        ("gone", r"'gone' is not a model's folder.*download=True.*: no such model$"),
-    ],
-)
-def test_what_is_no_cross_encoder_is_named_and_not_fetched(library: None, model: str, says: str) -> None:
-    with pytest.raises(SettingsInvalid, match=says):
-        cross_encoder(model)
-
-
-def test_without_sentence_transformers_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_cross_encoder_is_named_and_not_fetched(library: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsInvalid, match="'three' gives 3 labels for a pair, it must give one score"):
+        cross_encoder("three")
+    with pytest.raises(SettingsInvalid, match=r"'gone' is not a model's folder.*download=True.*: no such model$"):
+        cross_encoder("gone")
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(SettingsInvalid, match=r"pip install '.*\[rerank\]'"):
         cross_encoder("one")

@@ -31,12 +31,6 @@ def test_a_tool_too_large_is_skipped_and_smaller_ones_follow_to_the_last_token()
         pack(alike(5), 10, 3, [])
 
 
-def test_of_those_that_did_not_fit_only_the_first_k_had_a_claim_to_a_place() -> None:
-    packed = pack(alike(1, 200, 1, 1, 200), 100, 2)
-    assert packed.positions == (0, 2) and [skipped.position for skipped in packed.skipped] == [1]
-    assert [skipped.position for skipped in pack(alike(90, 50, 50, 50, 50), 100, 3).skipped] == [1, 2]
-
-
 def test_tools_are_said_in_less_before_any_is_dropped() -> None:
     heavy = costs((600, 300, 90), (500, 200, 80), (400, 250, 70))
     assert pack(heavy, 1_000, 3, [FULL]).positions == (0, 2)

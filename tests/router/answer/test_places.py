@@ -11,10 +11,6 @@ from hypothesis import strategies as st
 from router import Detail, Recipe, Reranking, Router
 from router.answer.options import RouteOptions
 from router.answer.packing import pack
-from router.answer.places import first_rows, own_order
-from router.query.steps import Steps
-from router.retrieval.retrievers import EncodedQuery, Ranking
-from router.search.search import SearchResult
 from tests.support.film_tools import CHAIN, FILM_TOOLS, film_router
 
 REQUESTS = (
@@ -24,40 +20,6 @@ REQUESTS = (
     "the weather in a city",
     "search",
 )
-
-
-def result(own: list[int], shown: list[int], brought: list[int]) -> SearchResult:
-    """The result of a search whose own ranking is `own`, with `brought` of the tools in `shown` raised."""
-
-    def ranked(ordinals: list[int]) -> Ranking:
-        return Ranking(np.array(ordinals, np.int64), np.linspace(2, 1, len(ordinals)))
-
-    query = EncodedQuery("text", (), None)
-    fused = SearchResult(query, {}, ranked(own), (), np.zeros(len(own)), Steps(), None, ranked(shown))
-    return replace(fused, raises=dict.fromkeys(brought, 0.5), own_ranking=ranked(own))
-
-
-# Tools 10 to 13 rank in this order by themselves. 13 is raised to the second place, 99 is brought to the third.
-RESULT = result([10, 11, 12, 13], [10, 13, 99, 11, 12], [13, 99])
-
-
-@pytest.mark.parametrize(
-    ("count", "rows"),
-    [(1, [0]), (2, [0, 3]), (3, [0, 3, 4]), (4, [0, 1, 2, 3]), (5, [0, 1, 2, 3, 4])],
-)
-def test_of_three_tools_or_fewer_none_gives_its_place_to_a_brought_one(count: int, rows: list[int]) -> None:
-    assert list(first_rows(RESULT, range(5), count)) == rows
-
-
-def test_a_brought_tool_counts_where_it_would_be_by_itself_and_last_if_nothing_else_found_it() -> None:
-    assert own_order(RESULT, range(5)) == [0, 3, 4, 1, 2]  # rows of 10, 11, 12, 13, 99
-    assert own_order(RESULT, [4, 0, 1, 2, 3]) == [4, 0, 3, 1, 2]  # a reranked order of the others stays
-    # It takes a place that is left, and one that it has by itself it has where it was raised to.
-    assert list(first_rows(result([10], [10, 99], [99]), range(2), 3)) == [0, 1]
-    assert list(first_rows(result([10, 11, 12, 13], [10, 12, 11, 13], [12]), range(4), 3)) == [0, 1, 2]
-
-
-FULL = (Detail.FULL,)
 
 
 @given(
@@ -72,10 +34,10 @@ def test_whatever_the_budget_no_tool_is_dropped_for_a_brought_one(
     last = sorted(position for position in brought if position < len(costs))[:k]
     others = [position for position in range(len(costs)) if position not in last]
     table = np.array(costs)[:, None]
-    packed = pack(table, budget, k, FULL, last=last)
+    packed = pack(table, budget, k, [Detail.FULL], last=last)
     assert packed.tokens <= budget and len(packed.positions) <= k
     if others and k > len(last):  # tokens go to the others first
-        alone = pack(table[others], budget, k - len(last), FULL)
+        alone = pack(table[others], budget, k - len(last), [Detail.FULL])
         assert {others[position] for position in alone.positions} <= set(packed.positions)
 
 

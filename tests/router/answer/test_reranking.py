@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from router import Router
 from router.answer.reranking import Reranking, RerankingFailed, rerank, text_of
@@ -29,13 +27,6 @@ def test_candidates_are_ordered_by_score_and_equal_ones_stay_as_they_were() -> N
     assert rerank(lambda request, texts: pytest.fail("asked"), "refund", []).order == ()
 
 
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30))
-def test_every_candidate_keeps_one_place(scores: list[float]) -> None:
-    found = rerank(lambda request, texts: scores, "refund", ["text"] * len(scores))
-    assert sorted(found.order) == list(range(len(scores)))
-    assert [scores[place] for place in found.order] == list(found.scores) == sorted(scores, reverse=True)
-
-
 @pytest.mark.parametrize(
     ("scores", "said"),
     [
@@ -52,16 +43,7 @@ def test_what_orders_nothing_is_refused(scores: object, said: str) -> None:
         rerank(lambda request, texts: scores, "refund", ["a", "b"])  # type: ignore[arg-type, return-value]
 
 
-def test_an_error_of_the_scorer_is_named() -> None:
-    def broken(request: str, texts: Sequence[str]) -> list[float]:
-        raise ConnectionError("the reranking service is away")
-
-    with pytest.raises(RerankingFailed, match="ConnectionError: the reranking service is away") as caught:
-        rerank(broken, "refund", ["a"])
-    assert isinstance(caught.value.__cause__, ConnectionError)
-
-
-@pytest.mark.parametrize("multiplier", [0, 51, 2.5, True, "4"])
+@pytest.mark.parametrize("multiplier", [0, 51, 2.5])
 def test_settings_out_of_their_range_are_refused(multiplier: object) -> None:
     with pytest.raises(SettingsInvalid, match=r"multiplier is .*, it must be a whole number from 1 to 50"):
         Reranking(by_length, multiplier)  # type: ignore[arg-type]
@@ -79,11 +61,10 @@ def test_a_reranker_reads_provider_name_description_parameters_and_phrases() -> 
     assert text_of(make_record("发送邮件", provider=None, description="")) == "发送邮件."
 
 
-@given(st.text(), st.lists(st.text(), max_size=5))
-def test_what_is_read_is_bounded_and_one_line(text: str, phrases: list[str]) -> None:
-    text, phrases = 300 * text, [100 * phrase for phrase in phrases]
-    parameters = tuple(Parameter(f"{text[:50]}{number}", "string") for number in range(100))
-    read = text_of(make_record(text[:200] or "x", description=text, parameters=parameters), phrases)
+def test_what_is_read_is_bounded_and_one_line() -> None:
+    parameters = tuple(Parameter(f"line\n{number}" * 9, "string") for number in range(100))
+    record = make_record("name" * 50, description="a\nb" * 300, parameters=parameters)
+    read = text_of(record, ["a phrase\n" * 100] * 5)
     assert len(read) <= 1_000 and "\n" not in read
 
 
@@ -104,6 +85,9 @@ def test_a_routers_answer_is_the_best_of_k_times_the_multiplier_by_the_reranker(
 
 
 def test_where_a_reranker_fails_the_answer_is_the_one_before_it_and_says_so(snapshot: Path, router: Router) -> None:
-    routed = Router.open(snapshot, rerank=Reranking(lambda request, texts: [])).route(REQUEST, k=3)
+    def broken(request: str, texts: Sequence[str]) -> list[float]:
+        raise ConnectionError("the reranking service is away")
+
+    routed = Router.open(snapshot, rerank=Reranking(broken)).route(REQUEST, k=3)
     assert routed.ids == router.route(REQUEST, k=3).ids
-    assert "gave 0 scores for 8 tools" in routed.failed
+    assert routed.failed == "the reranker raised ConnectionError: the reranking service is away"

@@ -73,10 +73,3 @@ def test_a_dialogue_fits_where_the_message_that_a_tool_fits_best_does(opened: Sn
     for dialogue in ([complete, incomplete], [incomplete, complete]):
         routed = router.route(dialogue, recipe="lexical")
         assert (routed.fits, routed.none_fits) == (best.fits, False)
-
-
-def test_steps_are_asked_for_by_the_encoder_as_the_whole_is(opened: Snapshot) -> None:
-    assert opened.encoder is not None
-    together = opened.encoder.encode_requests(["pull failed payments", "undo"])
-    apart = np.stack([opened.encoder.encode_request(text) for text in ("pull failed payments", "undo")])
-    assert together == pytest.approx(apart, abs=1e-5)
