@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from router import RequestInvalid, Router, SettingsInvalid
+from router import RequestInvalid, Router
 from router.answer.executor import THREADS
 from router.snapshot.snapshot import Snapshot
 from tests.support.fake_encoder import FakeEncoder
@@ -67,8 +67,6 @@ def test_answers_and_errors_are_those_of_the_methods_without_async(router: Route
         assert await router.select_async(REQUEST, 3, token_budget=500) == router.select(REQUEST, 3, token_budget=500)
         with pytest.raises(RequestInvalid, match="empty"):
             await router.route_async(" ")
-        with pytest.raises(SettingsInvalid, match="no recipe"):
-            await router.route_async(REQUEST, recipe="best")
 
     asyncio.run(ask())
 

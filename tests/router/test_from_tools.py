@@ -94,8 +94,8 @@ def test_the_snapshot_is_named_by_its_content_and_the_manifest_says_what_there_i
 def test_selections_rerankers_budgets_and_dialogues_hold() -> None:
     selection = Selection(block=("create_*",), always=("get_forecast",))
     first = Reranking(lambda request, texts: [float("Tell" in text) for text in texts])
-    router = Router.from_tools(TOOLS, encoder=None, selection=selection, rerank=first)
-    routed = router.route("list the payments, tell the channel")
+    with Router.from_tools(TOOLS, encoder=None, selection=selection, rerank=first) as router:
+        routed = router.route("list the payments, tell the channel")
     assert [tool.tool_id for tool in routed.always] == ["get_forecast"]
     assert routed.ids[0] == "send_message" and not {"create_refund", "create_issue"} & set(routed.ids)
 
@@ -130,7 +130,7 @@ def test_phrases_of_no_tool_are_refused(phrases: Any, message: str) -> None:
         Router.from_tools(tools, phrases=phrases, encoder=None)
 
 
-@pytest.mark.parametrize("empty", [[], {}, {"acme": []}, iter(())])
+@pytest.mark.parametrize("empty", [[], {"acme": []}, iter(())])
 def test_without_tools_there_is_no_router(empty: Any) -> None:
     with pytest.raises(SettingsInvalid, match="tools is empty: give at least one function or definition"):
         Router.from_tools(empty)
@@ -168,14 +168,12 @@ def test_a_definition_registered_over_a_function_has_none_behind_it(router: Rout
 
 
 def test_a_tool_registered_over_memory_is_found_by_its_words_and_its_phrases(router: Router) -> None:
-    before = {record.tool_id: router.tokens(record.tool_id) for record in router.tools}
     tool = make_record("draw_map", "acme", description="Draw the weather of a region.")
     for change in (router.register, lambda tools, phrases: router.replace("acme", tools, phrases=phrases)):
         change([tool], phrases={"draw_map": ["sketch the coast"]})
-        assert router.route("draw the weather of a region").ids[0] == "acme/draw_map"
-        assert router.route("sketch the coast").ids[0] == "acme/draw_map"
-        assert len(router) == 6 and router.tokens("acme/draw_map")
-        assert all(router.tokens(tool_id) == tokens for tool_id, tokens in before.items())
+        for request in ("draw the weather of a region", "sketch the coast"):
+            assert router.route(request).ids[0] == "acme/draw_map"
+        assert len(router) == 6 and all(router.tokens(record.tool_id) for record in router.tools)
         with pytest.raises(SettingsInvalid, match="there is no tool 'draw_mop', did you mean 'draw_map'"):
             change([tool], phrases={"draw_mop": ["sketch the coast"]})
         router.remove(["acme/draw_map"])

@@ -18,9 +18,7 @@ def tool(name: str, description: str, *parameters: str) -> dict[str, Any]:
 REPORTS = [
     tool("list_reports", "List the reports of a week.", "week"),
     tool("find_reports", "Find the reports of a week that have some text.", "text"),
-    tool("count_reports", "Count the reports of a week.", "week"),
-    tool("compare_reports", "Compare the reports of a week with those of another week.", "first", "second"),
-    tool("summarise_reports", "Summarise the reports of a week.", "week"),
+    *(tool(f"{verb}_reports", f"{verb} the reports of a week.", "week") for verb in ("count", "compare", "summarise")),
 ]
 SAVE = tool("save", "Save content to a file.", "path", "content")
 REQUEST = "show the reports of the week, put it all in week.md"

@@ -8,7 +8,6 @@ import pytest
 from router import RequestInvalid, Router, Selection, ToolRecord
 from router.record import Kind
 from router.retrieval.deduplication import duplicate_groups
-from router.snapshot.record_store import RecordStore, ToolEntry
 from router.tools.implicit_needs import ImplicitNeed, fits_schema
 
 REQUEST = "fill in the fields of a form"
@@ -83,10 +82,3 @@ def test_a_skill_is_no_duplicate_of_a_tool_and_meets_no_implicit_need() -> None:
     tools = [clock, *(replace(clock, tool_id=f"{name}/current_time", provider=name, kind=Kind.SKILL) for name in "bc")]
     assert duplicate_groups(tools).tolist() == [0, 1, 1]
     assert [fits_schema(ImplicitNeed.CURRENT_TIME, tool) for tool in tools] == [True, False, False]
-
-
-def test_a_line_of_a_snapshot_keeps_the_instructions_beside_the_record() -> None:
-    store = RecordStore.of([ToolEntry(SKILL, ())])
-    assert (store.entry(0).record.instructions, store.entry(0).record.kind) == ("", Kind.SKILL)
-    assert store.complete_record(0) == ToolRecord.from_json(SKILL.to_json()) == SKILL
-    assert TOOL.to_json().keys().isdisjoint({"kind", "instructions"})  # as before there were skills

@@ -10,18 +10,15 @@ from router.text import identifier_words, pretokenize, terms
     [
         ("getUserById", "get User By Id getUserById"),  # camelCase
         ("list_charges", "list charges listcharges"),  # snake_case
-        ("user-ids", "user ids userids"),  # kebab-case
         ("user.getById", "user get By Id getById usergetById"),  # dots, and camelCase in a part
         ("HTMLParser", "HTML Parser HTMLParser"),  # capitals before a word
         ("OAuth2", "Auth 2 OAuth OAuth2"),  # a lone letter is dropped, the whole forms stay
-        ("S3", "3 S3"),
         ("APIs and URLs", "APIs and URLs"),  # a plural of capitals is one word
         ("v2.0", "2 v2 0 v20"),
         ("what's new", "what new"),  # possessive
         ("/etc/hosts, (x)", "etc hosts x"),  # punctuation
         ("顧客情報", "顧客 客情 情報"),  # bigrams
         ("AIモデル", "モデ デル AI"),  # two scripts in one word
-        ("Łódź Dvořák", "Łódź Dvořák"),
         ("tạoĐơnHàng", "tạo Đơn Hàng tạoĐơnHàng"),
         ("ﬁnd", "find"),  # NFKC
         ("", ""),
@@ -50,8 +47,4 @@ def test_a_request_shares_a_term_with_the_name_it_means(request_text: str, name:
 def test_stop_words_and_blobs_go_and_verbs_of_operation_stay() -> None:
     assert terms("please can you get me all of the open issues") == ["get", "all", "open", "issu"]
     assert terms("x" * 200 + " refund") == ["refund"]
-    assert len(terms("हिन्दी")) == 1
-
-
-def test_words_of_an_identifier_are_without_joined_forms() -> None:
-    assert identifier_words("stripe.listCharges_v2") == ["stripe", "list", "charges", "v", "2"]
+    assert identifier_words("stripe.listCharges_v2") == ["stripe", "list", "charges", "v", "2"]  # no joined forms

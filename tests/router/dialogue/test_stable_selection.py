@@ -54,17 +54,12 @@ def letters(ids: Sequence[str]) -> str:
     return "".join(tool_id[-1] for tool_id in ids)
 
 
-def test_earlier_tools_keep_their_place_and_new_ones_come_behind() -> None:
-    stable = StableSelection(Scripted(), k=2, capacity=5)
+def test_earlier_tools_keep_their_place_and_what_is_useful_no_more_goes_when_there_is_no_room() -> None:
+    stable = StableSelection(Scripted(), k=2, capacity=4, keep_within=4)
     assert letters(stable.select("ab").ids) == "ab"
     turn = stable.select("cb")
     assert letters(turn.ids) == "abc" and letters(turn.added) == "c" and not turn.evicted
-
-
-def test_what_is_useful_no_more_goes_at_once_when_there_is_no_room() -> None:
-    stable = StableSelection(Scripted(), k=2, capacity=4, keep_within=4)
-    for request in ("ab", "cd"):
-        stable.select(request)
+    stable.select("d")
     turn = stable.select("efcb")
     assert letters(turn.ids) == "bcef" and letters(turn.evicted) == "ad"
 
