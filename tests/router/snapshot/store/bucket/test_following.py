@@ -74,12 +74,12 @@ def test_a_look_is_one_request_without_a_body(opened: Opened, catalog: BucketCat
 def test_a_bucket_that_is_away_is_told_of_once_and_comes_back_by_itself(
     opened: Opened, catalog: BucketCatalog, proxy: FaultyProxy, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING, "router")
     router = opened()
     look(router)
     proxy.refuse()
-    with caplog.at_level(logging.WARNING, "router"):
-        for _ in range(3):
-            look(router)
+    for _ in range(3):
+        look(router)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "a goes on serving" in caplog.text and "does not answer" in router.refusal
     assert b"quartermaster_publication_refused 1.0" in Metrics(router).exposition()
@@ -113,6 +113,7 @@ def test_nobody_waits_for_a_bucket_that_hangs(
 def test_closing_in_the_middle_of_a_pull_is_no_refusal(
     opened: Opened, own: str, catalog: BucketCatalog, proxy: FaultyProxy, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING, "router")
     catalog.publish("a")
     router = opened()
     catalog.publish("c")
@@ -120,23 +121,22 @@ def test_closing_in_the_middle_of_a_pull_is_no_refusal(
     looking = threading.Thread(target=lambda: look(router), daemon=True)
     looking.start()
     assert until(lambda: proxy.plan.counts["hang"])
-    with caplog.at_level(logging.WARNING, "router"):
-        router.close()
-        looking.join(60)
+    router.close()
+    looking.join(60)
     assert not looking.is_alive() and caplog.text == ""
 
 
 def test_a_router_starts_without_the_bucket_with_what_served_last_and_says_so(
     opened: Opened, catalog: BucketCatalog, proxy: FaultyProxy, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING, "router")
     with opened() as before:
         for name in "ba":
             catalog.publish(name)
             look(before)
     proxy.refuse()
-    with caplog.at_level(logging.WARNING, "router"):
-        router = opened()
-        look(router)
+    router = opened()
+    look(router)
     assert router.route("refund").snapshot == "a"
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "a of the cache serves" in caplog.text and "does not answer" in router.refusal
