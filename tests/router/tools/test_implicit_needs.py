@@ -12,24 +12,19 @@ from tests.support.factories import make_record
     ("need", "required", "optional", "fits"),
     [
         (Need.WRITE_FILE, "path content", "", True),
-        (Need.WRITE_FILE, "filePath fileContents", "encoding", True),
         (Need.WRITE_FILE, "path", "", False),  # reads or deletes
         (Need.WRITE_FILE, "path content project_id", "", False),  # in a project, not on a disk
         (Need.WRITE_FILE, "path original_content content", "", False),  # edits
         (Need.CURRENT_TIME, "", "", True),
         (Need.CURRENT_TIME, "timezone_name", "format", True),
-        (Need.CURRENT_TIME, "stock_code", "", False),
         (Need.CURRENT_TIME, "time from_timezone to_timezone", "", False),  # converts
         (Need.CURRENT_USER, "", "fields", True),
-        (Need.CURRENT_USER, "fields", "", False),
         (Need.CURRENT_USER, "", "query", False),
-        (Need.SEND_MAIL, "to subject body", "cc", True),
         (Need.SEND_MESSAGE, "channelId text", "thread_ts", True),
         (Need.SEND_MESSAGE, "channel", "before_message_id", False),  # lists
         (Need.SEND_MESSAGE, "messageId text", "", False),  # edits
         (Need.SIGN_IN, "username password", "", True),
         (Need.SIGN_IN, "old_password new_password", "", False),
-        (Need.SIGN_IN, "token", "", False),
     ],
 )
 def test_a_tool_fits_by_its_arguments(need: Need, required: str, optional: str, fits: bool) -> None:
