@@ -12,6 +12,7 @@ from router.tools.foreign_text import foreign_script
         ("デバイスのステータスを取得します", "Katakana"),
         ("Возвращает список клиентов", "Cyrillic"),
         ("Récupère la liste des clients avec pagination optionnelle", "Latin"),
+        ("Belirli bir bölgeden rastgele bir Pokémon seç", "Latin"),
     ],
 )
 def test_a_text_in_another_language_is_told_by_its_script(text: str, script: str) -> None:
@@ -23,6 +24,7 @@ def test_a_text_in_another_language_is_told_by_its_script(text: str, script: str
     [
         "List all your Raindrop.io collections",
         "Pokémon lookup",
+        "The menu of the Café de la Paix",
         "Find a café or a pâtisserie near the user, with its menu",
         "Converts Chinese numerals (such as 二十) into digits and back, for the calendar of a year",
         "create_issue",

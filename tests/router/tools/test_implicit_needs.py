@@ -19,6 +19,7 @@ from tests.support.factories import make_record
         (Need.CURRENT_TIME, "timezone_name", "format", True),
         (Need.CURRENT_TIME, "time from_timezone to_timezone", "", False),  # converts
         (Need.CURRENT_USER, "", "fields", True),
+        (Need.CURRENT_USER, "fields", "", False),
         (Need.CURRENT_USER, "", "query", False),
         (Need.SEND_MESSAGE, "channelId text", "thread_ts", True),
         (Need.SEND_MESSAGE, "channel", "before_message_id", False),  # lists

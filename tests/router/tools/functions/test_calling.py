@@ -3,6 +3,7 @@
 import asyncio
 import enum
 import functools
+import pathlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,7 @@ def typed(hint: Any) -> Function:
         (Color, "red", Color.RED),
         (Address, {"street": "Main", "code": "7"}, Address("Main", 7)),
         (Item, {"name": "a"}, Item(name="a")),
+        (pathlib.Path, "/tmp", pathlib.Path("/tmp")),
         (tuple[int, int], [1, 2], (1, 2)),
         (list[int] | list[str], ["a"], ["a"]),
         (RequestInvalid, "anything", "anything"),

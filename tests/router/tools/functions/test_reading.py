@@ -140,6 +140,7 @@ def test_origins_say_where_a_function_is_defined() -> None:
     ("tools", "message"),
     [
         ([search, 5], r"tools\[1\]: 5 of type int is no tool: it must be a function, a definition"),
+        (["search"], r"tools\[0\]: a text is no tool"),
         ([search, lambda x: x], r"tools\[1\]: a lambda has no name"),
         ([{"description": "no name"}], r"tools\[0\]: .*name is missing"),
         ({"docs": [search, 5]}, r"tools\['docs'\]\[1\]: 5 of type int is no tool"),

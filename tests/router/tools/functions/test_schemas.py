@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import enum
+import pathlib
 import re
 import typing
 from collections.abc import Callable
@@ -103,6 +104,7 @@ STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "num
         (Annotated[int, "How many."], {**INTEGER, "description": "How many."}),
         (Annotated[int, object(), {"not": "hashable"}], INTEGER),
         (datetime.date, {**STRING, "format": "date"}),
+        (pathlib.Path, STRING),
         (UserId, INTEGER),
         (list[T], {"type": "array"}),  # type: ignore[valid-type]
     ],
