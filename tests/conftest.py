@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -42,6 +43,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if not is_worker:  # workers inherit it: an encoder is exported once, until the code that exports changes
         exporting = sorted((ROOT / "router" / "encoding").rglob("*.py"))
         os.environ[CACHE_VARIABLE] = str(kept_folder(config, "encoders", exporting, version("onnxruntime")))
+    # Ledgers and snapshots wait for the disk: a quarter of a run's time.
+    memory = Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 6 * 2**30:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
     # What a test allows is forgotten, and of no other worker.
     state = TemporaryDirectory(prefix="quartermaster-state-")
     config.add_cleanup(state.cleanup)

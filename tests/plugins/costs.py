@@ -7,7 +7,7 @@ from collections.abc import Generator
 import pytest
 
 WARNED_TEST = 2.0  # seconds of CPU
-WARNED_SUITE, FAILED_SUITE = 420.0, 800.0  # of the tests themselves: collecting them depends on what is compiled
+WARNED_SUITE, FAILED_SUITE = 420.0, 600.0  # of the tests themselves: collecting them depends on what is compiled
 CACHED = "quartermaster/costs"  # seconds by node id, of each test's last run
 SHOWN_ROOMS, SHOWN_TESTS = 12, 10
 

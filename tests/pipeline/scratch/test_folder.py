@@ -5,6 +5,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from pipeline.scratch import ScratchFolder, mapped_array, release
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from pipeline.scratch import ScratchFolder
 with ScratchFolder.open(Path(sys.argv[1])) as scratch:
     scratch.file("shard").write_text("left")
@@ -22,6 +24,7 @@ with ScratchFolder.open(Path(sys.argv[1])) as scratch:
 _FILLED = """
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from pipeline.scratch import ScratchFolder, release
 
 def held(name):
@@ -74,8 +77,9 @@ def test_the_whole_space_of_an_array_is_reserved_so_that_a_full_disk_is_an_error
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
-def test_an_array_takes_no_memory_of_its_own_and_gives_back_its_pages(tmp_path: Path) -> None:
-    ended = _run(_FILLED, str(tmp_path))
+def test_an_array_takes_no_memory_of_its_own_and_gives_back_its_pages() -> None:
+    with TemporaryDirectory(dir="/var/tmp") as disk:
+        ended = _run(_FILLED, disk)
     assert ended.returncode == 0, ended.stderr
     (own, mapped), (_, left) = (map(int, line.split()) for line in ended.stdout.splitlines())
     assert own < 5

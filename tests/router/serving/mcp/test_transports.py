@@ -150,6 +150,7 @@ def test_the_option_serves_over_http_for_the_token_of_the_environment(
                 statuses.append(client.post("/mcp", json=LIST, headers=headers).status_code)
 
     monkeypatch.setattr("router.serving.http.serve", serve)
+    monkeypatch.setattr("router.serving.http.configure_logs", lambda: None)  # loggers keep their levels
     office = write_thin_snapshot(snapshot, tmp_path / "office" / snapshot.name, Signal.NAME)
     done = called(tmp_path, "serve", "mcp", "--snapshot", office, "--http", "--port", "0")
     assert done.stdout.startswith(f"8 tools of {snapshot.name} at http://127.0.0.1:"), done.stderr
