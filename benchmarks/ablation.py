@@ -19,9 +19,18 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.support.memoized_encoder import Remembering
+from quartermaster.evaluation import (
+    Cause,
+    Judgement,
+    ask,
+    causes,
+    compared,
+    comparison_row,
+    judgements_of,
+    read_judgements,
+)
 from router import RECIPES, DenseView, Normalization, Recipe, Router, Signal
 from router.contract import Expanded
-from router.evaluation import Cause, Judgement, ask, causes, compared, comparison_row, judgements_of, read_judgements
 from router.snapshot.snapshot import Snapshot
 
 METRICS = ("full@10", "ndcg@10")

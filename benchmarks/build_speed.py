@@ -28,7 +28,7 @@ _LATER = ("index", "write", "learn", "calibrate", "verify", "evaluate", "inspect
 
 def build(catalog: Path, workspace: Path, encoder: str) -> dict[str, Any]:
     """Build in a process of its own: seconds, CPU seconds and peak memory, by stage and of the whole."""
-    program = [sys.executable, "-c", "from flows.cli.main import main; main()"]
+    program = [sys.executable, "-c", "from quartermaster.cli.main import main; main()"]
     command = [*program, "build", str(catalog), "--workspace", str(workspace), "--json"]
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     environment = {**os.environ, "QUARTERMASTER_VECTORS__ENCODER": encoder}

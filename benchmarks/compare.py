@@ -37,8 +37,8 @@ from benchmarks.support.peer_figures import selector_rows
 from benchmarks.support.peer_processes import Answered, NotMeasured, ask_selector, definition, kept_answer
 from benchmarks.support.peer_tables import EXPANDED, OURS, OWN_TEXT, markdown, table
 from benchmarks.support.peers.registry import PEERS
-from flows.cli.commands.benches import Bench, build_bench, read_bench
 from pipeline.progress import SilentProgress
+from quartermaster.cli.commands.benches import Bench, build_bench, read_bench
 from router import Router
 from router.expansion import Expansion
 

@@ -35,9 +35,9 @@ from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, R
 from pipeline.learning.no_answer_calibration.fitting import calibrate
 from pipeline.learning.no_answer_calibration.prior import PRIORS, SHARES, TRIMMED, CueScale, Prior, cue_table
 from pipeline.settings import load, overrides
+from quartermaster.evaluation import Judgement, judgements_of, read_judgements
+from quartermaster.evaluation.abstention import auc, refused_at_95, reliability
 from router.contract import Signal
-from router.evaluation import Judgement, judgements_of, read_judgements
-from router.evaluation.abstention import auc, refused_at_95, reliability
 from router.retrieval.features import BEST_BM25, DENSE_Z_SCORE, MEAN_COSINE, has_clear_leader
 from router.retrieval.fusion import fuse
 from router.retrieval.no_answer_calibration import BASE_RATE, GENERIC, Calibration, FitEstimate, apply_calibrations

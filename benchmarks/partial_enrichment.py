@@ -20,8 +20,8 @@ from typing import Any
 from benchmarks.support.measuring import about, report
 from pipeline.build import build
 from pipeline.settings import load
+from quartermaster.evaluation import Judgement, K, evaluate, judgements_of, read_judgements
 from router import Router
-from router.evaluation import Judgement, K, evaluate, judgements_of, read_judgements
 from router.snapshot.snapshot import Snapshot
 
 SHARES = (0.0, 0.1, 0.5, 0.9, 1.0)

@@ -21,8 +21,8 @@ from rich.table import Table
 
 from pipeline.build import build
 from pipeline.settings import load
+from quartermaster.evaluation import Judgement, K, evaluate, judgements_of, read_judgements
 from router import Router
-from router.evaluation import Judgement, K, evaluate, judgements_of, read_judgements
 
 FIRST = 5
 Attack = Mapping[str, Any]

@@ -26,9 +26,9 @@ from typing import Any
 from benchmarks.support.dialogues import CACHED, TURNS, Dialogue, common, drawn
 from benchmarks.support.measuring import DATA, about, report
 from pipeline.tokens import TokenCounter
+from quartermaster.evaluation import read_judgements
 from router import Router
 from router.dialogue.stable_selection import StableSelection
-from router.evaluation import read_judgements
 from router.provider_formats import Form, render
 from router.record import ToolRecord
 

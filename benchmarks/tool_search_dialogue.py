@@ -27,10 +27,10 @@ from benchmarks.support.dialogues import CACHED, TURNS, common, drawn
 from benchmarks.support.hosted_search import Bm25Search, RegexSearch
 from benchmarks.support.measuring import about, report
 from pipeline.tokens import TokenCounter
+from quartermaster.adapters.openai_hosted import hosted_tools
+from quartermaster.adapters.openai_responses import ResponsesToolSearch
+from quartermaster.evaluation import Judgement
 from router import Router, StableSelection, ToolRecord
-from router.adapters.openai_hosted import hosted_tools
-from router.adapters.openai_responses import ResponsesToolSearch
-from router.evaluation import Judgement
 from router.provider_formats import Detail, Form, render
 
 DIALOGUES, K, CAPACITY, MESSAGES = 12, 8, 24, 3

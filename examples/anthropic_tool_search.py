@@ -14,8 +14,8 @@ from typing import Any
 
 from anthropic import Anthropic
 
+from quartermaster.adapters.anthropic import AnthropicToolSearch
 from router import Router, Selection
-from router.adapters.anthropic import AnthropicToolSearch
 
 
 def forecast(place: str, days: int = 1) -> dict[str, object]:

@@ -23,8 +23,8 @@ from pydantic import BaseModel
 
 from pipeline.build import build
 from pipeline.settings import load
+from quartermaster.calling import HttpCaller, read_call_settings
 from router import Router
-from router.calling import HttpCaller, read_call_settings
 
 WORKSPACE = Path(os.environ.get("QUARTERMASTER_WORKSPACE", ".quartermaster"))
 CALLS = """

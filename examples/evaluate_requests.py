@@ -12,8 +12,8 @@ import json
 import sys
 from pathlib import Path
 
-from router import Router, evaluation
-from router.evaluation import METRICS, Measurement
+from quartermaster import Router, evaluation
+from quartermaster.evaluation import METRICS, Measurement
 
 TOOLS = {
     "disable_user": "Disable an account, so that nobody can log in with it.",

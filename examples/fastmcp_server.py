@@ -12,7 +12,7 @@ import asyncio
 from fastmcp import Client, FastMCP
 from mcp_types import TextContent
 
-from router.adapters.fastmcp import RouterSearch
+from quartermaster.adapters.fastmcp import RouterSearch
 
 mcp = FastMCP("support desk")
 

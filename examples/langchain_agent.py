@@ -19,8 +19,8 @@ from langchain_core.tools import BaseTool, tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
+from quartermaster.adapters.langchain import RouterMiddleware
 from router import Router
-from router.adapters.langchain import RouterMiddleware
 
 REQUESTS = ["how full is the battery", "heat the water tank to 55 degrees", "and what about the battery tonight"]
 

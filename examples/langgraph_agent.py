@@ -14,8 +14,8 @@ import os
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_openai import ChatOpenAI
 
+from quartermaster.adapters.langgraph import create_agent
 from router import Router
-from router.adapters.langgraph import create_agent
 
 BALANCES = {"travel": 300.0, "phone": 120.0, "training": 900.0}
 

@@ -22,8 +22,8 @@ from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.tools import BaseTool, FunctionTool
 from openai import OpenAI
 
+from quartermaster.adapters.llama_index import RouterToolRetriever
 from router import Router
-from router.adapters.llama_index import RouterToolRetriever
 
 
 def insure_boat(boat: str, month: str) -> str:

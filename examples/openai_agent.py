@@ -15,8 +15,8 @@ from typing import Any
 
 from agents import Agent, Runner, set_default_openai_api, set_tracing_disabled
 
+from quartermaster.adapters.openai_agents import function_tools
 from router import RequestInvalid, Router
-from router.adapters.openai_agents import function_tools
 
 
 async def forecast(place: str, days: int = 1) -> dict[str, object]:

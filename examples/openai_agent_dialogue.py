@@ -24,8 +24,8 @@ from agents import (
 )
 from mcp.types import Tool
 
+from quartermaster.adapters.openai_agents import RouterServer, SearchContext
 from router import Router
-from router.adapters.openai_agents import RouterServer, SearchContext
 
 
 async def forecast(place: str, days: int = 1) -> dict[str, object]:

@@ -14,8 +14,8 @@ from typing import Any
 
 from openai import OpenAI
 
+from quartermaster.adapters.openai_responses import ResponsesToolSearch
 from router import Router
-from router.adapters.openai_responses import ResponsesToolSearch
 
 REQUESTS = ["what will the weather be like on Texel", "when do the ferries leave"]
 

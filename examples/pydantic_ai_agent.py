@@ -16,8 +16,8 @@ from pydantic_ai.messages import ModelMessage, ToolReturnPart
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.toolsets import ToolsetTool
 
+from quartermaster.adapters.pydantic_ai import RouterToolset
 from router import Router
-from router.adapters.pydantic_ai import RouterToolset
 
 
 async def forecast(place: str, days: int = 1) -> dict[str, object]:

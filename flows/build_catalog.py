@@ -9,6 +9,7 @@ from prefect.logging import get_run_logger
 from prefect.settings import PREFECT_API_URL
 from prefect.states import Completed, Failed
 
+from flows.artifacts import show_build
 from flows.engine.dead_runs import close_crashed_run, close_dead_runs, forget_this_run, open_this_run
 from flows.engine.open_runs import OpenRun
 from flows.engine.progress import FlowProgress
@@ -18,13 +19,12 @@ from flows.engine.run_logs import logs_on_server
 from flows.engine.stage import release_frames
 from flows.engine.tasks import TaskExecution
 from flows.evaluate import evaluate_catalog
-from flows.output.artifacts import show_build
 from pipeline.build import build, failures_announced
 from pipeline.build.report import BuildReport
 from pipeline.errors import QuartermasterError
 from pipeline.settings import CatalogSettings, load, overrides, with_provider, without_commands
 from pipeline.sources.transport.approval import require_approved
-from router.evaluation import judgements_of
+from quartermaster.evaluation import judgements_of
 
 
 @flow(

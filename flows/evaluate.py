@@ -7,11 +7,11 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.states import Failed
 
+from flows.artifacts import show_evaluation
 from flows.engine.progress import FlowProgress
-from flows.output.artifacts import show_evaluation
 from pipeline.errors import QuartermasterError, SettingsInvalid
+from quartermaster.evaluation import Judgement, judgements_of, measure, read_judgements
 from router import Router
-from router.evaluation import Judgement, judgements_of, measure, read_judgements
 
 
 @task(name="evaluate", task_run_name="evaluate {bench}", cache_policy=NO_CACHE, persist_result=False)

@@ -15,7 +15,7 @@ def main() -> None:
         print(f"quartermaster: {error}", file=sys.stderr)
         sys.exit(2)
     try:
-        from flows.cli.main import main as run
+        from quartermaster.cli.main import main as run
     except Exception as error:  # noqa: BLE001 - a broken installation must not end with the code of "held"
         if os.environ.get("QUARTERMASTER_TRACEBACK"):
             traceback.print_exception(error)

@@ -99,8 +99,9 @@ All errors are QuartermasterError: RequestInvalid (an empty request, k = 0), Not
 selection asks for an error then), SettingsInvalid (an unknown recipe, a wrong weight or interval), SnapshotInvalid (a
 snapshot is missing, corrupt, or of another format).
 
-`router.evaluation` has the metrics and measures a router on judged requests, `router.store` publishes and rolls back
-snapshots.
+`router.store` publishes and rolls back snapshots. Around the router: `quartermaster.evaluation` measures it on judged
+requests, `quartermaster.adapters` stands behind agent frameworks, `quartermaster.serving` serves it, and
+`quartermaster.calling` calls the tools.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,7 @@
 """How an API operation is called: where each argument of a tool goes in an HTTP request.
 
-A build reads it from an OpenAPI document. It lies beside the record in a snapshot, and only `router.calling` reads it.
-All of it is the document's own word: it never says where a secret may be sent.
+A build reads it from an OpenAPI document. It lies beside the record in a snapshot, and only `quartermaster.calling`
+reads it. All of it is the document's own word: it never says where a secret may be sent.
 """
 
 from collections.abc import Mapping

@@ -91,7 +91,14 @@ GROUPS = {
 # Each page is a test of some seconds: any worker takes the next.
 _PAGES = "tests/docs/test_code_blocks.py"
 # The longest first, so that no worker is left with one of them at the end.
-LONGEST = (*GROUPS["prefect"], _PAGES, "tests/examples/", *GROUPS["torch"], "tests/flows/cli/", "tests/catalogs/")
+LONGEST = (
+    *GROUPS["prefect"],
+    _PAGES,
+    "tests/examples/",
+    *GROUPS["torch"],
+    "tests/quartermaster/cli/",
+    "tests/catalogs/",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

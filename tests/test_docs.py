@@ -11,7 +11,7 @@ from tests.support.places import ROOT
 
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PACKAGES = "router|pipeline|flows|benchmarks|simulations|tests"
+PACKAGES = "quartermaster|router|pipeline|flows|benchmarks|simulations|tests"
 
 
 def tracked(*patterns: str) -> dict[str, str]:
@@ -43,7 +43,7 @@ def test_the_readme_links_to_every_page_of_the_site() -> None:
 
 
 def test_the_readme_names_every_command_of_the_command_line_and_make_targets_that_exist() -> None:
-    from flows.cli.main import app
+    from quartermaster.cli.main import app
 
     registered = {str(command.callback.__name__) for command in app.registered_commands if command.callback}
     registered |= {str(group.name) for group in app.registered_groups}
@@ -66,7 +66,15 @@ def test_every_decision_is_listed_and_every_mention_of_one_is_a_file() -> None:
 
 def test_every_source_file_that_a_document_or_a_comment_names_exists() -> None:
     source = re.compile(rf"(?<![\w/.])((?:{PACKAGES})/[\w/]+\.(?:py|sql|toml|txt|md))")
-    texts = tracked("*.md", "router/*.py", "pipeline/*.py", "flows/*.py", "benchmarks/*.py", "simulations/*.py")
+    texts = tracked(
+        "*.md",
+        "quartermaster/*.py",
+        "router/*.py",
+        "pipeline/*.py",
+        "flows/*.py",
+        "benchmarks/*.py",
+        "simulations/*.py",
+    )
     named = {(file, path) for file, text in texts.items() for path in source.findall(text)}
     architecture = "docs/architecture.md"  # it names folders, too
     named |= {(architecture, path) for path in re.findall(rf"`((?:{PACKAGES})/[\w/.]*)`", texts[architecture])}

@@ -14,7 +14,13 @@ from router.tools.trust import steering_text
 from tests.support.adversarial import growth
 
 # Requests and arguments of clients, which their servers bound.
-_OTHER_ROOMS = ("router.query", "router.serving", "router.selection", "router.snapshot", "router.adapters")
+_OTHER_ROOMS = (
+    "router.query",
+    "quartermaster.serving",
+    "router.selection",
+    "router.snapshot",
+    "quartermaster.adapters",
+)
 _METHODS = ("sub", "match", "search", "findall", "split", "fullmatch", "finditer")
 
 

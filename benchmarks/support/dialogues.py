@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 from router import Router
-from router.evaluation import Judgement, judgements_of, read_judgements
 
 TURNS = 20
 CACHED = 0.1  # what a token from the cache costs: a tenth at Anthropic, a half to a tenth at OpenAI

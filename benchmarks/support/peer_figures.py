@@ -5,9 +5,9 @@ from typing import Any
 
 from benchmarks.support.measuring import percentiles
 from benchmarks.support.peer_processes import Answered
-from router.evaluation import METRICS, Judgement, differences, intervals, scores
-from router.evaluation.metrics import by_key, means
-from router.evaluation.resampling import holm
+from quartermaster.evaluation import METRICS, Judgement, differences, intervals, scores
+from quartermaster.evaluation.metrics import by_key, means
+from quartermaster.evaluation.resampling import holm
 
 
 def selector_rows(judgements: Sequence[Judgement], answers: Mapping[str, Answered]) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import typer.main
 
 from docs.generators.markdown import code, table
-from flows.cli.main import app
+from quartermaster.cli.main import app
 
 _NAME = "quartermaster"
 _VALUES = {int: "whole number", float: "number", Path: "path", bool: ""}

@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.terminal_theme import MONOKAI
 
-from flows.cli.main import main
-from flows.output import terminal
 from pipeline.build import build
 from pipeline.settings import load
+from quartermaster.cli.main import main
+from quartermaster.output import terminal
 
 PICTURE = Path(__file__).with_name("explain.svg")
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ from typing import Any
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
+from flows.artifacts import slug
 from flows.engine.reporting import ServerReports
-from flows.output.artifacts import slug
 from pipeline.progress import Progress
 
 _TERMINAL: ContextVar[Progress | None] = ContextVar("terminal", default=None)

@@ -16,7 +16,7 @@ from pipeline.enrichment import Enrichment
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.records import Catalog
 from pipeline.vectors import Embedding, EncoderExports, EncoderModel
-from router.evaluation import judgements_of, read_judgements
+from quartermaster.evaluation import judgements_of, read_judgements
 from router.tools.field_text import FieldDocuments
 
 

@@ -24,7 +24,7 @@ from pipeline.publish.quarantine import (
 )
 from pipeline.publish.quarantine.claim import claim
 from pipeline.publish.quarantine.indexing import indexed_tools
-from router.evaluation import Judgement, judgements_of, read_judgements
+from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 from router.record import ToolRecord
 from router.snapshot.snapshot import Snapshot
 

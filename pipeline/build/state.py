@@ -19,8 +19,8 @@ from pipeline.publish.quarantine import QuarantinedTool
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading
+from quartermaster.evaluation import judgements_of
 from router.contract import EncoderManifest
-from router.evaluation import judgements_of
 from router.fingerprint import file_sha256
 from router.tools.field_text import FieldDocuments
 

@@ -14,7 +14,7 @@ from pipeline.learning import LearnedEncoder, Tuning
 from pipeline.publish import SnapshotContents, WritingContext, write_snapshot
 from pipeline.publish.snapshot_learning import CalibrationSource
 from pipeline.vectors import CatalogVectors
-from router.evaluation import judgements_of
+from quartermaster.evaluation import judgements_of
 from router.store import disk_size
 from router.tools.prerequisites import Prerequisite, find_prerequisites
 

@@ -10,8 +10,7 @@ from pipeline.errors import SettingsInvalid, SnapshotInvalid
 from pipeline.progress import Progress
 from pipeline.publish.quality_gate import setting
 from pipeline.settings import PublishSettings
-from router import Router
-from router.evaluation import (
+from quartermaster.evaluation import (
     HEADLINE_METRICS,
     Difference,
     Judgement,
@@ -21,6 +20,7 @@ from router.evaluation import (
     read_judgements,
     unknown_tools,
 )
+from router import Router
 
 _NAMED = 3  # tools that a reason names
 _MAX_EXAMPLES, _MAX_EXAMPLE = 8, 120  # examples in the manifest, and characters of one

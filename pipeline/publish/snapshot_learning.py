@@ -13,8 +13,8 @@ from pipeline.learning import (
     update_calibration,
 )
 from pipeline.progress import Progress
+from quartermaster.evaluation import read_judgements
 from router.contract import Manifest, Signal
-from router.evaluation import read_judgements
 from router.fingerprint import file_sha256
 from router.retrieval.no_answer_calibration import GENERIC, MIN_CALIBRATED_TOOLS
 from router.snapshot.snapshot import Snapshot

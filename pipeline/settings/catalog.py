@@ -13,7 +13,7 @@ from pipeline.settings.limits import LimitsSettings
 from pipeline.settings.monitoring import MetricsSettings, NotifySettings
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
 from pipeline.settings.sources import SourceSettings, SourcesSettings
-from router.evaluation import judgements_of
+from quartermaster.evaluation import judgements_of
 
 
 class FlowSettings(Section):

@@ -136,6 +136,6 @@ def _run_command(
         os.close(descriptor)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, closefd=False) for number in (1, 2))
     sys.argv = ["quartermaster", *arguments]
-    from flows.cli.main import main
+    from quartermaster.cli.main import main
 
     main()

@@ -7,7 +7,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-_PRELOADED = ["flows.cli.main", "flows.cli.commands.build", "pipeline.build", "router", "obstore.store"]
+_PRELOADED = ["quartermaster.cli.main", "quartermaster.cli.commands.build", "pipeline.build", "router", "obstore.store"]
 
 
 def start(target: Callable[..., object], *arguments: Any) -> BaseProcess:

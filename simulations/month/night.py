@@ -68,8 +68,8 @@ def _main() -> None:
     parser.add_argument("--max-file-bytes", type=int, default=0)
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    from flows.cli.main import main
     from pipeline.build import build  # noqa: F401 - before the count: imports differ from machine to machine
+    from quartermaster.cli.main import main
 
     if options.max_file_bytes:
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.max_file_bytes, options.max_file_bytes))

@@ -19,7 +19,7 @@ from benchmarks.support.processes import children, family, listens_at, peer_port
 from simulations.soak.answers import Known
 from tests.support.places import ROOT
 
-_SERVE = [sys.executable, "-c", "from flows.cli.main import main; main()", "serve", "http"]
+_SERVE = [sys.executable, "-c", "from quartermaster.cli.main import main; main()", "serve", "http"]
 _ENDING_S = 30.0
 
 

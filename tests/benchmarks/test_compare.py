@@ -14,7 +14,7 @@ from benchmarks.support.peer_processes import NotMeasured, ask_selector, definit
 from benchmarks.support.peers import ask as asking
 from benchmarks.support.peers import registry
 from benchmarks.support.peers.definitions import ids_by_name, unique_names
-from router.evaluation import Judgement
+from quartermaster.evaluation import Judgement
 from router.expansion import Expansion
 from router.record import ToolRecord
 from tests.support.rows import write_rows

@@ -8,8 +8,8 @@ from benchmarks.support.hosted_search import Bm25Search, RegexSearch
 from benchmarks.tool_search_dialogue import Bill, measure, reworded
 from pipeline.build import build
 from pipeline.settings import load
+from quartermaster.evaluation import Judgement
 from router import Router
-from router.evaluation import Judgement
 from router.record import Parameter
 from tests.support.factories import make_record
 from tests.support.quick import QUICK

@@ -18,13 +18,13 @@ import pytest
 import yaml
 
 from pipeline.settings.catalog import CatalogSettings
+from quartermaster.calling import read_call_settings
+from quartermaster.serving.profiles import ProfilesFile
 from router import Selection
-from router.calling import read_call_settings
 from router.encoding.export.cache import CACHE_VARIABLE
-from router.serving.profiles import ProfilesFile
 from router.signing.trusted_keys import read_keys_file
 from tests.pipeline.enrichment.model_server import ModelServer
-from tests.router.adapters.agent_model import call_the_first_tool
+from tests.quartermaster.adapters.agent_model import call_the_first_tool
 from tests.support.command_line import Done, called, started
 from tests.support.documents import Block, blocks, commands, lines, pages
 from tests.support.event_loops import own_event_loop

@@ -7,9 +7,9 @@ import typer.main
 
 from docs.generators.pages import GENERATORS, REFERENCE
 from docs.generators.settings import SECTIONS, meanings_of
-from flows.cli.main import app
 from pipeline.settings.base import Section
 from pipeline.settings.catalog import CatalogSettings
+from quartermaster.cli.main import app
 
 
 @pytest.mark.parametrize("name", GENERATORS)

@@ -11,10 +11,10 @@ from typing import Any, get_args
 import pytest
 
 from pipeline.settings.source_formats import SourceFormat
+from quartermaster.adapters.anthropic import NOTHING, AnthropicToolSearch
+from quartermaster.evaluation import METRICS, Cause
 from router import Detail, Form, Router, Selection, Signal, contract
-from router.adapters.anthropic import NOTHING, AnthropicToolSearch
 from router.contract import EncoderManifest, Manifest
-from router.evaluation import METRICS, Cause
 from router.retrieval.recipe import RECIPES
 from tests.support.places import ROOT
 

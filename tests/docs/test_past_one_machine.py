@@ -39,7 +39,7 @@ def test_the_commands_about_a_bucket_run(page: Path, reader: Path, bucket_of_the
                 variables |= dict(pair.split("=", 1) for pair in arguments if "AWS" not in pair)
                 continue
             assert program == "quartermaster", f"{block}: {line}"
-            # A server is asked for its options alone: tests/flows/cli serves a bucket.
+            # A server is asked for its options alone: tests/quartermaster/cli serves a bucket.
             done = called(reader, *arguments, *(["--help"] if arguments[0] == "serve" else []), **variables)
             assert done.returncode == 0, f"{block}: {line}\n{done.stderr}"
             assert (done.stdout + done.stderr).strip(), f"{block}: {line}"

@@ -9,7 +9,7 @@ import pytest
 from tests.examples.conftest import Run
 from tests.examples.travelling_model import REQUESTS, travel
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion
-from tests.router.adapters.agent_model import call_the_first_tool, calling, required_of
+from tests.quartermaster.adapters.agent_model import call_the_first_tool, calling, required_of
 from tests.support.documents import blocks
 from tests.support.places import ROOT
 from tests.support.providers.anthropic_messages import MessagesServer, Seen, call, say

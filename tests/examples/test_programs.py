@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples.conftest import Run
-from tests.router.serving.mcp.conftest import listening
+from tests.quartermaster.serving.mcp.conftest import listening
 from tests.support.factories import TOOLS
 from tests.support.places import ROOT
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.pipeline.enrichment.model_server import Reply, completion
-from tests.router.adapters.agent_model import calling
+from tests.quartermaster.adapters.agent_model import calling
 
 REQUESTS = ("what will the weather be on Texel", "when do the ferries of Den Helder leave, and take us two along")
 _TIMES: tuple[str, dict[str, Any]] = ("ferry_times", {"harbour": "Den Helder"})

@@ -14,13 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.build_catalog import build_catalog
-from flows.cli.main import app
 from flows.engine.progress import shown_on
 from flows.evaluate import evaluate_catalog
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
 from pipeline.progress import SilentProgress
+from quartermaster.cli.main import app
 from router import Router
 from tests.flows.server import artifacts_of, last_run, logs_of, tasks_of
 from tests.support.places import ROOT
@@ -190,7 +190,7 @@ def test_a_flow_waits_for_another_build_of_the_workspace(catalog: Path, tmp_path
 def test_as_a_process_a_failed_flow_is_one_sentence(catalog: Path, tmp_path: Path, prefect_server: str) -> None:
     (catalog / "catalog.toml").write_text('[[source]]\npath = "gone.json"\n', encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", "from flows.cli.main import main; main()", "build", str(catalog), "--flow"],
+        [sys.executable, "-c", "from quartermaster.cli.main import main; main()", "build", str(catalog), "--flow"],
         capture_output=True,
         text=True,
         cwd=tmp_path,

@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.build import build
 from pipeline.settings import load
+from quartermaster.calling import CallRefused, CallSettings, HttpCaller, ProviderCalls
 from router import Router
-from router.calling import CallRefused, CallSettings, HttpCaller, ProviderCalls
 from tests.support.quick import QUICK
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(180)]

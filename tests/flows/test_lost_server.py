@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.main import app
 from flows.engine.dead_runs import close_dead_runs
 from pipeline.errors import RunAborted
+from quartermaster.cli.main import app
 from router import Router
 from tests.flows.server import at_stage, behind_a_door, last_run, state_of
 from tests.support.proxy import Mode, Proxy

@@ -25,10 +25,10 @@ from prefect.testing.cli import invoke_and_assert
 from typer.testing import CliRunner
 
 from flows.build_catalog import build_catalog
-from flows.cli.main import app
 from flows.engine.runtime import check_server
 from flows.schedule import next_runs, server
 from pipeline.errors import RunAborted, SettingsInvalid
+from quartermaster.cli.main import app
 from router import Router
 from tests.flows.server import ask, logs_of, tasks_of
 from tests.support.documents import commands
@@ -97,7 +97,7 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
     command += ["--workspace", str(tmp_path / "ws"), "--encoder", "none", "--no-evaluate"]
     command += ["--max-tools", "7", "--batch", "--skip-unreadable"]
     process = subprocess.Popen(
-        [sys.executable, "-c", "from flows.cli.main import main; main()", *command],
+        [sys.executable, "-c", "from quartermaster.cli.main import main; main()", *command],
         stderr=subprocess.PIPE,
         text=True,
         env={

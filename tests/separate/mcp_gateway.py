@@ -16,9 +16,9 @@ from pathlib import Path
 
 from pipeline.build import build
 from pipeline.settings import load
+from quartermaster.serving.mcp import Upstream
 from router import Router
-from router.serving.mcp import Upstream
-from tests.router.serving.mcp.conftest import plain
+from tests.quartermaster.serving.mcp.conftest import plain
 from tests.support.gateway import visit
 
 _PACKAGES = {name: f"@modelcontextprotocol/server-{name}" for name in ("everything", "filesystem", "memory")}

@@ -14,7 +14,7 @@ import pytest
 from tests.support.places import ROOT
 
 Done = subprocess.CompletedProcess[str]
-_MAIN = "from flows.cli.main import main; main()"
+_MAIN = "from quartermaster.cli.main import main; main()"
 
 
 def called(folder: Path, *arguments: object, **variables: str) -> Done:
@@ -22,8 +22,8 @@ def called(folder: Path, *arguments: object, **variables: str) -> Done:
 
     A new process would take a second for its imports.
     """
-    from flows.cli.main import main
-    from flows.output import terminal
+    from quartermaster.cli.main import main
+    from quartermaster.output import terminal
 
     line = ["quartermaster", *map(str, arguments)]
     out, err = StringIO(), StringIO()

@@ -6,9 +6,9 @@ from typing import Any
 
 import anyio
 
+from quartermaster.serving.mcp import Upstream, server
 from router import Router
-from router.serving.mcp import Upstream, server
-from tests.router.serving.mcp.desk import at_desk
+from tests.quartermaster.serving.mcp.desk import at_desk
 
 Call = tuple[str, Mapping[str, Any]]
 _WIDTH = 240  # characters of an answer in the transcript

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support.places import ROOT
 
-PACKAGES = ("router", "pipeline", "flows")  # each may import those before it
+PACKAGES = ("quartermaster", "router", "pipeline", "flows")
 
 
 @cache
@@ -42,5 +42,5 @@ def imports() -> Iterator[tuple[str, str]]:
 
 
 def room(module: str) -> str:
-    """The room of a module: the second part of its name, or `__init__` for a package's own file."""
-    return [*module.split("."), "__init__"][1]
+    """The room of a module: its package and the second part of its name, `__init__` for a package's own file."""
+    return ".".join([*module.split("."), "__init__"][:2])

@@ -3,7 +3,7 @@
 import textwrap
 from pathlib import Path
 
-from router.serving.tokens import token_digest
+from quartermaster.serving.tokens import token_digest
 
 ALICE, BOB, ROOT_TOKEN = "alice-0123456789abcdef", "bob-0123456789abcdefgh", "root-0123456789abcdefg"
 FILE = f"""

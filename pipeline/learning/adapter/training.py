@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from pipeline.learning.adapter.phrase_space import PhraseSpace
+from quartermaster.evaluation.resampling import chance
 from router.encoding.encoder import apply_adapter
-from router.evaluation.resampling import chance
 
 # See docs/decisions/0038-adapter-training.md.
 _TEMPERATURE = 0.05

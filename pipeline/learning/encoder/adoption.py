@@ -19,8 +19,8 @@ from pipeline.learning.encoder.reuse import ENCODER_VERSION
 from pipeline.learning.encoder.saving import save_encoder
 from pipeline.learning.encoder.training import train_encoder
 from pipeline.progress import Progress
+from quartermaster.evaluation.resampling import chance
 from router.encoding.export import EncoderModel
-from router.evaluation.resampling import chance
 
 FEWEST_PAIRS = 200
 MOST_HALVINGS = 2

@@ -10,7 +10,7 @@ import numpy as np
 from pipeline.learning.encoder.measuring import Space, judging
 from pipeline.learning.encoder.model import encode
 from pipeline.learning.encoder.pairs import TrainingPairs
-from router.evaluation.resampling import differences, intervals
+from quartermaster.evaluation.resampling import differences, intervals
 
 
 @dataclass(frozen=True)

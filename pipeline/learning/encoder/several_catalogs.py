@@ -12,8 +12,8 @@ from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.errors import RecordRejected
 from pipeline.learning.encoder.pairs import TrainingPairs, joined
 from pipeline.sources.formats.document import read_lines
+from quartermaster.evaluation import read_judgements
 from router.contract import Expanded
-from router.evaluation import read_judgements
 from router.record import Origin
 from router.snapshot.snapshot import Snapshot
 from router.tools.field_text import project_record

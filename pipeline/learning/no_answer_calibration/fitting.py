@@ -18,9 +18,9 @@ from pipeline.learning.no_answer_calibration.background_scores import score_back
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases
 from pipeline.learning.no_answer_calibration.prior import PRIORS, CueScale, Prior, choose_priors, cue_table
+from quartermaster.evaluation import Judgement
+from quartermaster.evaluation.abstention import auc
 from router.contract import Signal
-from router.evaluation import Judgement
-from router.evaluation.abstention import auc
 from router.retrieval.no_answer_calibration import BASE_RATE, GENERIC, JUDGEMENTS, PHRASES, Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot

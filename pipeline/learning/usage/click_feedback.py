@@ -26,9 +26,9 @@ from pipeline.learning.usage.past_requests import PastRequests
 from pipeline.learning.usage.relevance import relevances
 from pipeline.learning.usage.weights import MOST_REQUESTS, SIGNIFICANCE, FusionCandidates, fit_weights
 from pipeline.progress import Progress
+from quartermaster.evaluation import Difference, differences
 from router import contract
 from router.contract import Signal
-from router.evaluation import Difference, differences
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import EncodedQuery
 from router.search.search import encoded_queries, rank

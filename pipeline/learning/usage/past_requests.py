@@ -13,7 +13,7 @@ from pipeline.learning.usage.feedback import FeedbackLessons, feedback_lessons
 from pipeline.learning.usage.log import MAX_USES, PastRequest, UsageLog, read_usage
 from pipeline.settings import CatalogSettings
 from pipeline.vectors import Embedding
-from router.evaluation import judgements_of, read_judgements
+from quartermaster.evaluation import judgements_of, read_judgements
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.learning.usage.intents import FOLDS, Rankings, fold_numbers
+from quartermaster.evaluation import Difference, K, differences
 from router.contract import Signal
-from router.evaluation import Difference, K, differences
 from router.retrieval.fusion import fuse
 from router.retrieval.recipe import Recipe
 

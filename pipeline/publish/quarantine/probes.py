@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from router.evaluation import Judgement
+from quartermaster.evaluation import Judgement
 from router.fingerprint import fingerprint
 from router.snapshot.snapshot import Snapshot
 

@@ -147,10 +147,10 @@ def _unwrapped(outer: FieldReader) -> tuple[FieldReader, str | None]:
 
 def _parameters(fields: FieldReader, read: _AuxiliaryFields) -> tuple[str, ParsedParameters]:
     """Return the key of the parameters and the parameters; empty ones where there are none."""
-    empty = ParsedParameters()
+    wrappers = set()  # of a schema that is empty: {"json": {}} is no schema of a parameter `json`
     for place, certain in PARAMETERS.items():
         value = value_at(fields.row, place)
-        if value is None:
+        if value is None or place in wrappers:
             continue
         parsed = parse_parameters(value)
         if parsed is None and certain:
@@ -162,7 +162,8 @@ def _parameters(fields: FieldReader, read: _AuxiliaryFields) -> tuple[str, Parse
             read.used.add(place.partition(".")[0])
             if parsed.schema:
                 return place, parsed
-    return _split_parameters(fields, read) or ("", empty)
+            wrappers.add(place.rpartition(".")[0])
+    return _split_parameters(fields, read) or ("", ParsedParameters())
 
 
 def _split_parameters(fields: FieldReader, read: _AuxiliaryFields) -> tuple[str, ParsedParameters] | None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import uvicorn
 
+from quartermaster.serving.http import HttpSettings, app, listen
 from router import Router
-from router.serving.http import HttpSettings, app, listen
 from simulations.fuzz.asgi import Answer, asked
 from simulations.fuzz.mutation import Form
 from simulations.fuzz.target import NoInput, Resources, Run, Target, read_object

@@ -7,10 +7,10 @@ from typing import Any
 
 from mcp.server.stdio import stdio_server
 
+from quartermaster.serving.http import HttpSettings
+from quartermaster.serving.mcp import server
+from quartermaster.serving.mcp.http import PATH, http_app
 from router import Router
-from router.serving.http import HttpSettings
-from router.serving.mcp import server
-from router.serving.mcp.http import PATH, http_app
 from simulations.fuzz.asgi import asked
 from simulations.fuzz.mutation import Form
 from simulations.fuzz.target import Resources, Run, Target

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from pipeline.settings import load
+from quartermaster.serving.mcp.upstream import read_upstreams
 from router.errors import SettingsInvalid
-from router.serving.mcp.upstream import read_upstreams
 from simulations.fuzz.mutation import Form
 from simulations.fuzz.target import Resources, Run, Target, read_object
 from simulations.fuzz.targets import seeds

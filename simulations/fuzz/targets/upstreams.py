@@ -11,9 +11,9 @@ from typing import Any
 
 from pipeline.settings import SourceSettings
 from pipeline.sources.transport.mcp_client import read_live
+from quartermaster.serving.mcp import Upstream, UpstreamFailed, connected
+from quartermaster.serving.mcp.server import _serve_listed
 from router import Router
-from router.serving.mcp import Upstream, UpstreamFailed, connected
-from router.serving.mcp.server import _serve_listed
 from simulations.fuzz.mutation import Form
 from simulations.fuzz.target import Resources, Run, Target, read_object
 from simulations.fuzz.targets import seeds

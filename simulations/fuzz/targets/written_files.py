@@ -3,7 +3,7 @@
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.generator import GeneratedExpansion, Question
 from pipeline.learning.usage.log import read_usage
-from router.evaluation.judgements import read_judgements
+from quartermaster.evaluation.judgements import read_judgements
 from router.expansion import Expansion
 from simulations.fuzz.mutation import Form
 from simulations.fuzz.target import Resources, Run, Target

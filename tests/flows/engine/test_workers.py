@@ -13,12 +13,12 @@ import pytest
 from distributed import LocalCluster
 from typer.testing import CliRunner
 
-from flows.cli.main import app
 from flows.engine.tasks import TaskExecution
 from pipeline.build import build
 from pipeline.errors import RunAborted, WorkersLost
 from pipeline.progress import SilentProgress
 from pipeline.settings import FlowSettings, load
+from quartermaster.cli.main import app
 from tests.flows.server import at_stage, behind_a_door
 from tests.support.places import ROOT
 

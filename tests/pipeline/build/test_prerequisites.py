@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from flows.output.build import show_report
 from pipeline.build import build
 from pipeline.build.prerequisites import PrerequisiteCounts
 from pipeline.build.report import BuildReport
 from pipeline.settings import load
+from quartermaster.output.build import show_report
 from router import Router
 from router.contract import PREREQUISITE_OFFSETS, PREREQUISITES, PROVIDER_GROUPS
 from tests.support.film_tools import FILM_TOOLS

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pipeline.indexing.lexical import write_lexical
+from quartermaster.evaluation import Judgement, read_judgements
 from router import Signal
-from router.evaluation import Judgement, read_judgements
 from router.expansion import Expansion
 from router.retrieval.retrievers import LexicalRetriever
 from router.text import terms, terms_by_language

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from flows.cli.commands.benches import build_bench
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.publish.snapshot_learning import CalibrationSource, calibrate_snapshot
 from pipeline.settings import load
+from quartermaster.cli.commands.benches import build_bench
 from router import Router
 from router.contract import Manifest
 from router.snapshot.snapshot import Snapshot

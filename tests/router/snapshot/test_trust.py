@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from quartermaster.serving.http.metrics import Metrics
+from quartermaster.serving.page.comparing import SnapshotCache
 from router import Router, SettingsInvalid, SnapshotInvalid, SnapshotUntrusted
 from router.contract import CATALOG_DB, MANIFEST, POINTER_SIGNATURE, SIGNATURE, Manifest
-from router.serving.http.metrics import Metrics
-from router.serving.page.comparing import SnapshotCache
 from router.signing.private_keys import generate
 from router.signing.statement import Statement
 from router.store import Signing as By

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.router.adapters.agent_model import required_of
+from tests.quartermaster.adapters.agent_model import required_of
 from tests.support.providers.anthropic_rules import Refused, check, prompt_of, references_of
 from tests.support.providers.loopback import Answer, Loopback, Posted
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tests.router.adapters.agent_model import required_of
+from tests.quartermaster.adapters.agent_model import required_of
 
 Items = list[dict[str, Any]]
 _NUMBERS = itertools.count(1)

@@ -13,9 +13,9 @@ from pipeline.learning.no_answer_calibration.background_scores import score_back
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration, calibrate
 from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases
+from quartermaster.evaluation import Judgement
 from router import Signal
 from router.contract import Expanded
-from router.evaluation import Judgement
 from router.retrieval.features import BEST_BM25, MEAN_COSINE
 from router.retrieval.score_normalization import TASK_WORDING
 from router.snapshot.snapshot import Snapshot

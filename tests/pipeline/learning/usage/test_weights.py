@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.learning.usage.weights import FEWEST_REQUESTS, FusionCandidates, fit_weights
+from quartermaster.evaluation import Judgement, ndcg
 from router import RECIPES, Recipe, Signal
 from router.contract import Expanded
-from router.evaluation import Judgement, ndcg
 from router.retrieval.fusion import fuse
 from router.retrieval.recipe import Fusion, Normalization
 from router.retrieval.retrievers import Ranking

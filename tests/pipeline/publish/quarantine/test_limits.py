@@ -8,7 +8,7 @@ from pipeline.inspection.served_tools import ServedTexts
 from pipeline.publish.quarantine import changed_tools, exceeds, probes_of
 from pipeline.publish.quarantine.claim import claim
 from pipeline.settings import PublishSettings
-from router.evaluation import Judgement
+from quartermaster.evaluation import Judgement
 from router.snapshot.snapshot import Snapshot
 from router.tools.field_text import FieldDocuments
 from tests.support.factories import make_record

@@ -18,7 +18,7 @@ from router.record import Kind, Origin, Parameter
 from tests.pipeline.sources.authority import listening, running
 from tests.pipeline.sources.reading import tools
 from tests.pipeline.sources.web import Web
-from tests.router.serving.mcp import plain_sse
+from tests.quartermaster.serving.mcp import plain_sse
 
 HERE = Path(__file__).parents[1]
 PLAIN = str(HERE / "plain_mcp.py")

@@ -13,13 +13,13 @@ from typing import Any
 import anyio
 import pytest
 
-from flows.cli.commands.upstreams import catalog_upstreams
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading, read
 from pipeline.sources.transport.login import log_in
 from pipeline.sources.transport.token_file import token_path
-from router.serving.mcp.session import open_session
+from quartermaster.cli.commands.upstreams import catalog_upstreams
+from quartermaster.serving.mcp.session import open_session
 from tests.pipeline.sources.authority import ID, SECRET, Authority, protected
 from tests.pipeline.sources.reading import read_one, stop_one
 from tests.pipeline.sources.web import Web

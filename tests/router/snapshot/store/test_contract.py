@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from quartermaster.serving.page.comparing import SnapshotCache
 from router import Router, SettingsInvalid, SnapshotInvalid
 from router.contract import MANIFEST
-from router.serving.page.comparing import SnapshotCache
 from router.snapshot.store.state import Pin, StoreState
 from router.store import (
     DecisionStore,

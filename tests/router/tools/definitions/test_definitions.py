@@ -24,6 +24,7 @@ FORMS = {
     "Anthropic": {"name": "send_mail", "description": "Sends a mail.", "input_schema": SCHEMA},
     "required beside": {**FUNCTION, "parameters": {**SCHEMA, "required": []}, "required": ["to"]},
     "MCP": {"name": "send_mail", "description": "Sends a mail.", "inputSchema": SCHEMA},
+    "Bedrock": {"toolSpec": {"name": "send_mail", "description": "Sends a mail.", "inputSchema": {"json": SCHEMA}}},
 }
 
 
@@ -34,6 +35,11 @@ def test_a_definition_of_any_vendor_is_the_record_that_a_build_makes(form: str) 
     record = record_of(FORMS[form], "acme mail")
     assert record.content() == expected.content()
     assert (record.tool_id, record.parameters) == ("acme-mail/send_mail", (Parameter("to", "string", required=True),))
+
+
+def test_the_wrapper_of_an_empty_schema_is_no_parameter() -> None:
+    record = record_of({"toolSpec": {"name": "find", "inputSchema": {"json": {}}}})
+    assert (record.input_schema, record.parameters) == ({}, ())
 
 
 def test_hints_and_a_title_are_kept_a_record_keeps_its_id_and_is_given_its_parameter_rows() -> None:

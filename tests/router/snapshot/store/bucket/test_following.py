@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from quartermaster.serving.http.metrics import Metrics
 from router import Router, SettingsInvalid, SnapshotInvalid
 from router.contract import CATALOG_DB, CURRENT, MANIFEST
 from router.fingerprint import file_sha256
-from router.serving.http.metrics import Metrics
 from router.snapshot import reloading
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import reader

@@ -1,0 +1,146 @@
+"""The results of a flow as Prefect artifacts, each under one key for a catalog, which gives it a history.
+
+Text of catalogs appears in tables only, as data; in Markdown it would be markup.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+
+from pipeline.build.report import BuildReport
+from pipeline.sources.coverage import by_source
+from quartermaster.evaluation import METRICS
+from quartermaster.output.evaluation import evaluation_line
+from quartermaster.output.formatting import MISSING, decimal, dollars, interval_text
+from quartermaster.output.sources import COLUMNS, coverage_cells
+
+_MAX_ROWS = 100
+_TOLD = ("merged", "renamed", "thin", "unread")  # kinds of notices
+
+
+def slug(name: str) -> str:
+    """Return a catalog's name as part of an artifact's key: lower case, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "catalog"
+
+
+def show_build(catalog: str, report: BuildReport) -> None:
+    """Create the artifacts of a build: its figures, the snapshot's address, the coverage of each source, and tables of
+    changed tools, stale, skipped and empty sources, rejected records and failures of the model."""
+    key = slug(catalog)
+    create_markdown_artifact(_summary(report), key=f"build-{key}", description=f"Build: {report.outcome}")
+    create_link_artifact(
+        report.snapshot.resolve().as_uri(),
+        link_text=report.snapshot.name,
+        key=f"snapshot-{key}",
+        description=f"The snapshot ({report.outcome})",
+    )
+    _show_coverage(key, report)
+    rejected = [{"file": r.origin.file, "place": r.origin.pointer, "reason": r.reason} for r in report.rejected]
+    failed = [{"tool": f.tool_id, "kind": f.kind, "message": f.message} for f in report.failures if not f.postponed]
+    skipped, empty = ([gap.to_json() for gap in gaps] for gaps in (report.missing.skipped, report.missing.empty))
+    tables: dict[str, list[dict[str, Any]]] = {
+        "changes": _changes(report),
+        "stale": [source.to_json() for source in report.stale_sources],
+        "skipped": skipped,
+        "empty": empty,
+        "rejected": rejected,
+        "failed": failed,
+    }
+    for name, rows in tables.items():
+        if rows:
+            shown = f"{len(rows):,} {name}" + (f", the first {_MAX_ROWS}" if len(rows) > _MAX_ROWS else "")
+            create_table_artifact(rows[:_MAX_ROWS], key=f"{name}-{key}", description=shown)
+
+
+def _changes(report: BuildReport) -> list[dict[str, Any]]:
+    """Return a row for each tool that changed since the snapshot that served before, the removed ones first."""
+    if report.difference.snapshot is None:  # in the first build all tools are new
+        return []
+    kinds = (("removed", report.removed_tools), ("changed", report.changed), ("added", report.added))
+    return [{"tool": tool_id, "change": kind} for kind, tools in kinds for tool_id in tools]
+
+
+def _show_coverage(key: str, report: BuildReport) -> None:
+    """Create the table of sources, those with problems first, with the problems."""
+    rows = [
+        {
+            **dict(zip(COLUMNS, (source, *coverage_cells(read)), strict=True)),
+            "problems": " · ".join(read.problems),
+        }
+        for source, read in sorted(by_source(report.coverage).items(), key=lambda item: not item[1].problems)
+    ]
+    with_problems = sum(bool(read.problems) for read in report.coverage)
+    shown = f"{len(rows):,} sources, {with_problems:,} of them not read in full" + (
+        f"; the first {_MAX_ROWS}" if len(rows) > _MAX_ROWS else ""
+    )
+    create_table_artifact(rows[:_MAX_ROWS], key=f"coverage-{key}", description=shown)
+
+
+def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
+    """Create the table of an evaluation: each signal alone and fused, with intervals, then the kinds of requests."""
+    intervals = result["intervals"]["fused"]
+    table = [{"signal": signal, **_metric_cells(values)} for signal, values in result["signals"].items()]
+    table.append(
+        {"signal": "fused, 95 %", **{metric.header: interval_text(intervals[metric.key]) for metric in METRICS}}
+    )
+    groups = [("", result["slices"]), *((f"{group}: ", slices) for group, slices in result["by"].items())]
+    table += [
+        {"signal": f"fused, {group}{name} ({values['queries']})", **cells}
+        for group, slices in groups
+        for name, values in slices.items()
+        if set((cells := _metric_cells(values)).values()) != {MISSING}  # requests that no tool answers have no metric
+    ]
+    description = f"{result['queries']} requests, recipe {result['recipe']}, snapshot {result['snapshot']}"
+    if no_tool := result["no_tool"]:
+        description += f"; no tool fits: AUC {decimal(no_tool['auc'])}"
+    create_table_artifact(table, key=f"evaluation-{slug(catalog)}", description=description)
+
+
+def _metric_cells(values: Mapping[str, float | None]) -> dict[str, str]:
+    return {metric.header: MISSING if (value := values[metric.key]) is None else f"{value:.3f}" for metric in METRICS}
+
+
+def _sources(report: BuildReport) -> str:
+    missing = report.missing
+    counted = [(len(report.stale_sources), "stale"), (len(missing.skipped), "skipped"), (len(missing.empty), "empty")]
+    return ", ".join([f"{missing.sources:,}", *(f"{count:,} {what}" for count, what in counted if count)])
+
+
+def _summary(report: BuildReport) -> str:
+    usage = report.usage
+    cost, estimate = (dollars(cost) for cost in (usage.cost_usd, report.estimate.cost_usd))
+    dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
+    asked = ", ".join(f"{count:,} by {name}" for name, count in report.asked.items()) or "none"
+    written = ", ".join(f"{count:,} by {name}" for name, count in report.generators.items()) or "none"
+    rows = [
+        ("outcome", f"**{report.outcome}**"),
+        ("sources", _sources(report)),
+        ("records read", f"{report.counts['read']:,}"),
+        ("rejected", f"{report.counts['rejected']:,}"),
+        ("tools", f"{report.counts['tools']:,}"),
+        ("changes", str(report.difference)),
+        (", ".join(_TOLD), ", ".join(f"{report.counts[kind]:,}" for kind in _TOLD)),
+        ("expansions", written),
+        *([("stale expansions", f"{len(report.stale_expansions):,}")] if report.stale_expansions else []),
+        ("questions asked", asked),
+        ("reused from the ledger", f"{report.reused:,}"),
+        ("failed", f"{sum(not failure.postponed for failure in report.failures):,}"),
+        ("left to a later build", f"{sum(failure.postponed for failure in report.failures):,}"),
+        ("tokens in, out", f"{usage.prompt_tokens:,}, {usage.completion_tokens:,}"),
+        ("cost, estimate", f"{cost}, {estimate}"),
+        ("texts left out", ", ".join(f"{check} {count:,}" for check, count in dropped.most_common()) or "none"),
+        ("encoder", report.snapshot_encoder.described if report.snapshot_encoder else "none"),
+        *([("encoder before", report.encoder_before.described)] if report.encoder_before else []),
+        ("texts embedded", f"{report.embedded:,}"),
+        ("prerequisites", str(report.prerequisites or "off")),
+        *([("judged", evaluation_line(report.evaluation))] if report.evaluation else []),
+        ("seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in report.seconds.items())),
+        ("snapshot", f"`{report.snapshot}`"),
+    ]
+    # As code, where Markdown is not interpreted: a reason names tools.
+    reasons = [("Held back", reason) for reason in report.held] + [("Degraded", reason) for reason in report.degraded]
+    told = [f"\n{what}: `{reason.replace('`', '')}`" for what, reason in reasons]
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), *told])

@@ -1,1 +1,0 @@
-"""The command line: `main` assembles the `commands` and ends the process; `flows.output` shows the results."""

@@ -1,0 +1,202 @@
+"""Anthropic's Messages API: a client tool that searches, whose results load deferred tools by `tool_reference`.
+
+It takes and gives plain dicts, and takes the SDK's objects (`message.content`) as well; it imports no SDK.
+
+    >>> search = AnthropicToolSearch(router, k=5)
+    >>> reply = client.messages.create(model=model, max_tokens=1024, messages=messages, tools=search.tools(messages))
+    >>> messages.append({"role": "assistant", "content": reply.content})
+    >>> messages.append({"role": "user", "content": search.answers(reply.content, call)})  # unless empty
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Unpack
+
+from quartermaster.adapters import Call, as_text, call_async, call_now
+from quartermaster.adapters.anthropic_blocks import ToolUse, referenced_names, tool_uses
+from quartermaster.adapters.tool_search import DESCRIPTION, NAME, CalledTool, ToolSearch
+from router.answer.options import RouteOptions
+from router.answer.results import RoutedTools
+from router.errors import RequestInvalid, SettingsInvalid, quoted
+from router.provider_formats import Detail, Form, parse_choice, render
+from router.record import ToolRecord
+from router.router import Router
+from router.selection.admission import admitted
+
+MOST_TOOLS = 10_000  # of one request, https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
+GONE = "This tool is gone and cannot be called. Search for another one."
+NOTHING = "No tool was found. Search in other words, or say that it cannot be done."
+_NAME = re.compile("[a-zA-Z0-9_-]{1,128}")
+
+
+class AnthropicToolSearch:
+    """Answers a model's `tool_use` blocks. It keeps nothing of a dialogue.
+
+    What is loaded already is read from the dialogue's own messages, so one search serves all dialogues and threads. The
+    tools of the selection's `always` are loaded from the start, every other tool when a search has found it.
+
+    Args:
+        router: Finds the tools.
+        name: The name of the search.
+        description: What the model reads about the search.
+        own: The names of tools that you bring yourself: their calls are yours to answer, and no tool of the catalog is
+            offered under such a name.
+        strict: Render tools in strict mode where their schemas have one.
+        options: Those of `Router.route`, such as `k` (5 by default) and `token_budget`. A found tool is sent alike at
+            every turn, so a budget leaves tools out and shortens none.
+
+    Raises:
+        SettingsInvalid: `shorten` is true, or the name is none that Anthropic takes.
+    """
+
+    def __init__(
+        self,
+        router: Router,
+        *,
+        name: str = NAME,
+        description: str = DESCRIPTION,
+        own: Collection[str] = (),
+        strict: bool = False,
+        **options: Unpack[RouteOptions],
+    ) -> None:
+        if options.get("shorten"):
+            raise SettingsInvalid("shorten is true: a found tool is sent alike at every turn, give `detail` instead")
+        if not _NAME.fullmatch(name):
+            raise SettingsInvalid(f"name is {quoted(name)}, it must be 1 to 128 of A-Z, a-z, 0-9, _ and -")
+        self.name = name
+        self.description = description
+        self._router = router
+        self._taken = (name, *own)  # a model's name may be any JSON, also what no set takes
+        self._strict = strict
+        self._detail = parse_choice(Detail, options.get("detail", Detail.FULL))
+        self._search = ToolSearch(router, Form.ANTHROPIC, {**options, "shorten": False}, strict=strict)
+
+    @property
+    def tool(self) -> dict[str, Any]:
+        """Return the search itself. It is never deferred."""
+        return {"name": self.name, "description": self.description, "input_schema": self._search.parameters}
+
+    def tools(self, messages: Iterable[Any]) -> list[dict[str, Any]]:
+        """Return the tools of the next request: the search, those always loaded, and those found so far, deferred.
+
+        Deferred tools are no part of the prompt's prefix, so one more of them leaves the prompt cache as it is. A tool
+        that was found, and that the catalog lost or the selection now refuses, stays as a deferred tool that says so:
+        the API refuses a whole dialogue with a reference to a tool that the request lacks.
+
+        Args:
+            messages: Those of the request, as dicts; their content may be the SDK's objects.
+        """
+        references = self._references(messages)
+        ids = (self._router.tool_id_of(name) for name in references)
+        records = [record for tool_id in ids if tool_id and (record := self._router.record(tool_id))]
+        return [self.tool, *self._definitions(records, references)]
+
+    def catalog(self, messages: Iterable[Any] = ()) -> list[dict[str, Any]]:
+        """Return every tool that may be used, deferred except for those always loaded: for Anthropic's own search.
+
+        Renders the whole catalog, so keep the result while it and the selection stay the same.
+
+        Raises:
+            SettingsInvalid: They are more than one request takes.
+        """
+        tools = self._definitions(list(self._router.tools), self._references(messages))
+        if len(tools) > MOST_TOOLS:
+            raise SettingsInvalid(
+                f"the catalog has {len(tools):,} tools, a request takes {MOST_TOOLS:,}: narrow the selection, or send "
+                "`tools(messages)`, which holds those found alone"
+            )
+        return tools
+
+    def answers(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
+        """Return a `tool_result` for each call in the content of the model's message; none where the model is done.
+
+        A search is answered by references, other calls by `call(tool_id, arguments)`; calls of `own` are left out. An
+        invented tool and broken arguments, also those that `call` refuses with RequestInvalid, are told to the model.
+        The list opens the next user message: the API takes a text only after the last `tool_result`.
+
+        Raises:
+            Exception: Whatever else `call` raises.
+            NothingSelected: No tool is left, and the selection asks for an error then.
+            TypeError: `call` is asynchronous.
+        """
+        results: list[dict[str, Any]] = []
+        for use in self._uses(content):
+            try:
+                if use.name == self.name:
+                    answer = self._found(self._search.find(use.input))
+                else:
+                    called = self._search.called(use.name, use.input)
+                    answer = as_text(call_now(call, called.tool_id, called.arguments, "use answers_async"))
+                results.append(use.result(answer))
+            except RequestInvalid as error:
+                results.append(use.result(str(error), is_error=True))
+        return results
+
+    async def answers_async(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
+        """Return what `answers` does; searches run beside the event loop, and `call` may be async."""
+        results: list[dict[str, Any]] = []
+        for use in self._uses(content):
+            try:
+                if use.name == self.name:
+                    answer = self._found(await self._search.find_async(use.input))
+                else:
+                    called = self._search.called(use.name, use.input)
+                    answer = as_text(await call_async(call, called.tool_id, called.arguments))
+                results.append(use.result(answer))
+            except RequestInvalid as error:
+                results.append(use.result(str(error), is_error=True))
+        return results
+
+    def called(self, tool_use: Any) -> CalledTool:
+        """Return the tool that a `tool_use` block calls, with the tool's own arguments.
+
+        Raises:
+            RequestInvalid: As `ToolSearch.called`.
+        """
+        use = ToolUse.of(tool_use)
+        return self._search.called(use.name, use.input)
+
+    def _uses(self, content: Iterable[Any]) -> Iterator[ToolUse]:
+        """Yield the calls that are this search's to answer."""
+        return (use for use in tool_uses(content) if use.name == self.name or use.name not in self._taken)
+
+    def _found(self, routed: RoutedTools) -> list[dict[str, Any]] | str:
+        """Return references to the tools of an answer; a text where there is none, as the API takes no mixture."""
+        always = {tool.tool_id for tool in routed.always}  # loaded already
+        references = [
+            {"type": "tool_reference", "tool_name": name}
+            for name, tool_id in self._search.render(routed).names.items()
+            if tool_id not in always and name not in self._taken
+        ]
+        return references or f"{routed.doubt} {NOTHING}".lstrip()
+
+    def _definitions(self, records: list[ToolRecord], references: list[str]) -> list[dict[str, Any]]:
+        """Return the tools always loaded, then those of the records that may be used, then the references' that are
+        gone. All but the first are deferred.
+
+        A tool that was found stays deferred if a reload makes it one of the first: the prompt's prefix stays.
+        """
+        selection = self._search.selection
+        always = [record for tool_id in selection.always if (record := self._router.record(tool_id))]
+        rendered = render(
+            [*always, *admitted(selection, records)],
+            Form.ANTHROPIC,
+            detail=self._detail,
+            strict=self._strict,
+            cap=None,
+            vendor_text=self._router.vendor_text,
+        )
+        by_name = {tool["name"]: tool for tool in rendered.tools if tool["name"] not in self._taken}
+        gone = {name: _gone(name) for name in references if name not in by_name}
+        loaded = {name for name in by_name if rendered.tool_id(name) in selection.always and name not in references}
+        return [
+            tool if name in loaded else {**tool, "defer_loading": True} for name, tool in {**by_name, **gone}.items()
+        ]
+
+    def _references(self, messages: Iterable[Any]) -> list[str]:
+        """Return the names of the tools found in the messages, the earliest first."""
+        return [name for name in referenced_names(messages) if name not in self._taken]
+
+
+def _gone(name: str) -> dict[str, Any]:
+    return {"name": name, "description": GONE, "input_schema": {"type": "object", "properties": {}}}

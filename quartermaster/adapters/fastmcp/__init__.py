@@ -1,0 +1,112 @@
+"""FastMCP: a server lists a search in place of its own tools, and finds them by the router.
+
+Needs the extra `fastmcp`.
+
+    >>> mcp.add_transform(RouterSearch())                               # over the server's tools as they are
+    >>> mcp.add_transform(RouterSearch(Router.open("snapshots/crm")))   # with the phrases of a build of this server
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated
+
+from anyio.to_thread import run_sync
+from fastmcp.exceptions import ToolError
+from fastmcp.server.context import Context
+from fastmcp.server.transforms.search.base import BaseSearchTransform
+from fastmcp.tools.base import Tool, ToolResult
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from quartermaster.adapters.fastmcp.catalog import Catalog, provider_of
+from quartermaster.adapters.fastmcp.results import RESULT_SCHEMA, empty_result, search_result
+from quartermaster.adapters.tool_search import DESCRIPTION, REQUEST, ToolSearch
+from router.errors import QuartermasterError
+from router.provider_formats import Detail, Form, parse_choice
+from router.router import Router
+from router.snapshot.memory import EncoderChoice
+
+__all__ = ["RouterSearch"]
+
+_READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+
+
+class RouterSearch(BaseSearchTransform):
+    """A search transform, as FastMCP's BM25SearchTransform is: the server lists a search and a call tool alone.
+
+    A search covers the tools that its caller may see by FastMCP's own rules: authorization, tags, versions, sessions.
+    The call tool is FastMCP's own, with its middleware and its check of arguments.
+    """
+
+    def __init__(
+        self,
+        router: Router | None = None,
+        *,
+        provider: str | None = None,
+        encoder: EncoderChoice = "auto",
+        detail: Detail | str = Detail.SIGNATURE,
+        max_results: int = 5,
+        always_visible: list[str] | None = None,
+        search_tool_name: str = "search_tools",
+        call_tool_name: str = "call_tool",
+    ) -> None:
+        """Return the transform. The first search indexes the tools.
+
+        Args:
+            router: A router over a snapshot of this server, which the transform has to itself: tools are matched by
+                name, so that the build's phrases count, and those that the snapshot lacks are registered with it.
+                Without one, the transform makes a router of the server's tools, in memory.
+            provider: The provider of this server's tools in the snapshot, where that has several.
+            encoder: Without a router: as in `Router.from_tools`.
+            detail: How much a search tells of each tool: "signature" (one line), "short" or "full" (its schema).
+            max_results: The most tools that a search finds.
+            always_visible: Names of tools that stay in the list, and are not searched.
+            search_tool_name: The name of the search.
+            call_tool_name: The name of the tool that calls what was found.
+
+        Raises:
+            SettingsInvalid: The detail is unknown, or `provider` does not say which of the router's providers it is.
+        """
+        super().__init__(
+            max_results=max_results,
+            always_visible=always_visible,
+            search_tool_name=search_tool_name,
+            call_tool_name=call_tool_name,
+        )
+        self._detail = parse_choice(Detail, detail)
+        self._catalog = Catalog(router, None if router is None else provider_of(router, provider), encoder)
+
+    def _make_search_tool(self) -> Tool:
+        transform = self
+
+        async def search_tools(
+            request: Annotated[str, Field(description=REQUEST)],
+            ctx: Context = None,  # type: ignore[assignment]  # FastMCP passes it
+        ) -> ToolResult:
+            tools = await transform._get_visible_tools(ctx)
+            try:
+                return await run_sync(partial(transform._find, tools, request))
+            except QuartermasterError as error:  # a ToolError reaches the model even where other errors are masked
+                raise ToolError(str(error)) from error
+
+        return Tool.from_function(
+            search_tools,
+            name=self._search_tool_name,
+            title="Search tools",
+            description=f"{DESCRIPTION} Call what you find with {self._call_tool_name}.",
+            annotations=_READ_ONLY,
+            output_schema=RESULT_SCHEMA,
+        )
+
+    def _find(self, tools: Sequence[Tool], request: str) -> ToolResult:
+        visible = self._catalog.among(tools)
+        if visible is None:
+            return empty_result()
+        search = ToolSearch(visible.router, Form.MCP, {"k": self._max_results, "detail": self._detail})
+        return search_result(search.find({"request": request}), visible.tools)
+
+    async def _search(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:
+        """Return the best of some tools: what FastMCP's base class asks of a search."""
+        result = await run_sync(partial(self._find, tools, query))
+        by_name = {tool.name: tool for tool in tools}
+        return [by_name[row["name"]] for row in (result.structured_content or {})["tools"]]

@@ -1,0 +1,132 @@
+"""The router behind a FastMCP server: it follows the server's tools, and answers from those that a caller may see."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
+
+from fastmcp.tools.base import Tool
+
+from router.contract import Manifest
+from router.errors import SettingsInvalid, quoted
+from router.record import ToolRecord
+from router.router import Router
+from router.selection import Profile, Selection
+from router.snapshot.memory import EncoderChoice
+from router.tools.definitions import record_of
+from router.tools.definitions.normalization import numbered_id
+
+_logger = logging.getLogger("quartermaster.adapters")
+
+_MOST_VIEWS = 64  # sets of visible tools whose filter is kept
+_MOST_UNSEEN = 5_000  # tools kept beside those of a search: other callers', and those of sessions that ended
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleTools:
+    """The tools that one caller may see, by the router's ids, and a router that finds these alone."""
+
+    router: Router
+    tools: Mapping[str, Tool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    """What the router has of a tool. `tool_id` is None where the tool has no valid definition."""
+
+    content: tuple[Any, ...]
+    tool_id: str | None
+
+
+class Catalog:
+    """A router over all tools that its callers have seen. Safe to use from many threads."""
+
+    def __init__(self, router: Router | None, provider: str | None, encoder: EncoderChoice) -> None:
+        self._router, self._provider, self._encoder = router, provider, encoder
+        self._manifest: Manifest | None = None
+        self._indexed: dict[str, _Indexed] = {}  # by the tool's name
+        self._views: dict[frozenset[str], Router] = {}
+        self._lock = Lock()
+
+    def among(self, tools: Sequence[Tool]) -> VisibleTools | None:
+        """Return a router over these tools alone; None where there are none.
+
+        Tools that are new, or changed, are indexed first: about 10 ms each with an encoder.
+        """
+        with self._lock:
+            router = self._follow(tools)
+            by_id = {tool_id: tool for tool in tools if (tool_id := self._indexed[tool.name].tool_id) is not None}
+            if router is None or not by_id:
+                return None
+            return VisibleTools(self._view(router, frozenset(by_id)), by_id)
+
+    def _follow(self, tools: Sequence[Tool]) -> Router | None:
+        """Index what is new or changed. Return the router; None where no tool has a valid definition."""
+        if self._router is not None and self._router.manifest is not self._manifest:  # another snapshot serves
+            self._manifest = self._router.manifest
+            self._indexed.clear()
+        changed = []
+        for tool in tools:
+            content = (tool.title, tool.description, tool.parameters, tool.output_schema, tool.annotations)
+            known = self._indexed.get(tool.name)
+            if known is None or known.content != content:
+                record = self._record(tool, known)
+                self._indexed[tool.name] = _Indexed(content, None if record is None else record.tool_id)
+                changed += [] if record is None else [record]
+        if changed and self._router is None:
+            self._router = Router.from_tools(changed, encoder=self._encoder)
+            self._manifest = self._router.manifest
+        elif changed and self._router is not None:
+            self._router.register(changed)  # changes nothing of a tool that the snapshot has as it is
+        self._forget(tools)
+        return self._router
+
+    def _record(self, tool: Tool, known: _Indexed | None) -> ToolRecord | None:
+        """Return a tool's record under an id of its own; None, with a warning, where its definition is invalid."""
+        try:
+            record = record_of(definition(tool), self._provider)
+        except SettingsInvalid as error:
+            _logger.warning("a tool of the FastMCP server is not searched: %s", error)
+            return None
+        if known is not None and known.tool_id is not None:
+            return replace(record, tool_id=known.tool_id)
+        taken = {other.tool_id: record for other in self._indexed.values() if other.tool_id == record.tool_id}
+        return replace(record, tool_id=numbered_id(record.tool_id, {}, taken)) if taken else record
+
+    def _forget(self, tools: Sequence[Tool]) -> None:
+        """Take tools out of the router that nobody may see any more, where they have become many."""
+        unseen = self._indexed.keys() - {tool.name for tool in tools}
+        if self._router is not None and len(unseen) > _MOST_UNSEEN:
+            self._router.remove(tool_id for name in unseen if (tool_id := self._indexed.pop(name).tool_id) is not None)
+
+    def _view(self, router: Router, tool_ids: frozenset[str]) -> Router:
+        """Return the router as somebody who sees these tools alone may use it."""
+        if len(tool_ids) == router.size:
+            return router
+        if tool_ids not in self._views:
+            if len(self._views) == _MOST_VIEWS:
+                del self._views[next(iter(self._views))]
+            profile = Profile("fastmcp", Selection(allow=tuple(sorted(tool_ids))))
+            self._views[tool_ids] = router.for_profile(profile)
+        return self._views[tool_ids]
+
+
+def definition(tool: Tool) -> dict[str, Any]:
+    """Return a tool as the server would list it."""
+    return tool.to_mcp_tool().model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def provider_of(router: Router, provider: str | None) -> str | None:
+    """Return the provider whose tools a server has: the one named, or the router's only one.
+
+    Raises:
+        SettingsInvalid: The router has no tool of the provider, or tools of several and none is named.
+    """
+    providers = list(router.providers)
+    if provider is None and len(providers) == 1:
+        return providers[0]
+    if provider is None or provider not in providers:
+        choices = ", ".join(repr(name) for name in providers)
+        raise SettingsInvalid(f"provider is {quoted(provider)}: name this server's among the router's, {choices}")
+    return provider

@@ -1,0 +1,263 @@
+"""LangChain: a middleware for `create_agent` that binds the tools of each turn, and keeps the prompt's beginning.
+
+Needs the extra `langchain`.
+
+    >>> router = Router.from_tools(tools)
+    >>> agent = create_agent(model, tools, middleware=[RouterMiddleware(router, k=5)])
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, NotRequired, cast
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ExtendedModelResponse, OmitFromSchema
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
+
+from quartermaster.adapters import Call
+from quartermaster.adapters.langchain_tools import CatalogTool
+from quartermaster.adapters.tool_search import ToolSearch
+from router.answer.options import RouteOptions
+from router.answer.results import RoutedTools
+from router.dialogue.stable_selection import StableSelection
+from router.errors import quoted
+from router.provider_formats import Form, legal_name
+from router.router import Router
+from router.selection import Selection
+from router.selection.admission import refusal_reason
+
+_KEEP_CALLED = 2  # turns of the user, as in StableSelection
+_MAX_NAMES = 20_000  # kept; models invent names
+
+Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
+AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+ToolResult = ToolMessage | Command[Any]
+
+
+class RouterState(AgentState[Any]):
+    """The agent's state, with the ids of the tools that this dialogue's model is bound to, in order."""
+
+    selected_tool_ids: NotRequired[Annotated[list[str], OmitFromSchema(input=True, output=False)]]
+
+
+class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
+    """Bind the model to the tools that fit the user's messages, chosen anew at each call of the model.
+
+    Tools of the agent that the router knows, by their names, are bound where they fit. Others are always bound:
+    tools that the router does not know, those of other middleware, and a provider's own, given as dicts. New tools come
+    last and earlier ones stay in place, so that the provider's prompt cache holds. What a dialogue needs is kept in the
+    agent's state: one middleware serves all threads.
+
+    Args:
+        router: The router over the agent's tools, as by `Router.from_tools(tools)`, or over a catalog.
+        call: Calls a tool of the router that the agent was not given. Without it, only the agent's tools are bound.
+        k: How many of its best tools each turn of the user has.
+        capacity: The greatest number of routed tools at any time.
+        token_budget: The greatest number of their tokens; None for any number.
+        selection: Filters the tools, and names those that are `always` bound. The router's own for None.
+
+    Raises:
+        SettingsInvalid: A setting is out of its range.
+    """
+
+    state_schema = RouterState
+    tools = ()
+
+    def __init__(
+        self,
+        router: Router,
+        *,
+        call: Call | None = None,
+        k: int = 5,
+        capacity: int = 24,
+        token_budget: int | None = None,
+        selection: Selection | None = None,
+    ) -> None:
+        super().__init__()
+        self._router, self._call, self._k = router, call, k
+        self._capacity, self._token_budget = capacity, token_budget
+        self._selection = router.selection if selection is None else selection
+        self._search = ToolSearch(router, Form.LANGCHAIN, {"selection": self._selection})
+        self._dialogue(())  # checks the settings
+        self._known: tuple[object, dict[str, str | None]] = (None, {})
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ExtendedModelResponse[Any]:
+        """Call the model with the tools of this turn. Raises what `Router.route` raises."""
+        offer = self._offer(request)
+        routed = self._router.route(offer.messages, **self._options(offer)) if offer.is_routed else None
+        tools, selected = self._bound(offer, routed)
+        return _with_state(handler(request.override(tools=tools)), selected)
+
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> ExtendedModelResponse[Any]:
+        """Call the model with the tools of this turn, routed beside the event loop."""
+        offer = self._offer(request)
+        routed = await self._router.route_async(offer.messages, **self._options(offer)) if offer.is_routed else None
+        tools, selected = self._bound(offer, routed)
+        return _with_state(await handler(request.override(tools=tools)), selected)
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
+        """Run a tool that is bound. A call of any other is answered with an error, which the model reads."""
+        bound = self._bound_call(request)
+        return bound if isinstance(bound, ToolMessage) else handler(bound)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        """Run a tool that is bound, as `wrap_tool_call` does."""
+        bound = self._bound_call(request)
+        return bound if isinstance(bound, ToolMessage) else await handler(bound)
+
+    def _offer(self, request: ModelRequest[Any]) -> "_Offer":
+        """Return what a call of the model may be given: from the request, and from the state of its dialogue."""
+        own: dict[str, BaseTool] = {}
+        others: list[BaseTool | dict[str, Any]] = []
+        for tool in request.tools:
+            tool_id = None if isinstance(tool, dict) else self._tool_id(tool.name)
+            if tool_id is None:
+                others.append(tool)
+            else:
+                own[tool_id] = cast(BaseTool, tool)
+        held = cast(RouterState, request.state).get("selected_tool_ids", [])
+        if self._call is not None or len(own) == self._router.size:
+            selection: Selection | None = self._selection
+        else:
+            held = [tool_id for tool_id in held if tool_id in own]
+            selection = self._only(own)
+        return _Offer(_texts(request.messages), own, others, held, self._called_ids(request.messages), selection)
+
+    def _only(self, own: Mapping[str, BaseTool]) -> Selection | None:
+        """Return the selection without tools that are not the agent's; None where no tool is left."""
+        allowed = tuple(own)
+        if self._selection.allow:
+            by_name = Selection(allow=self._selection.allow)
+            records = (self._router.record(tool_id) for tool_id in own)
+            allowed = tuple(r.tool_id for r in records if r and refusal_reason(by_name, r) is None)
+        always = tuple(tool_id for tool_id in self._selection.always if tool_id in own)
+        return replace(self._selection, allow=allowed, always=always) if allowed else None
+
+    def _options(self, offer: "_Offer") -> RouteOptions:
+        return {"k": self._k, "form": Form.LANGCHAIN, "selection": offer.selection}
+
+    def _bound(self, offer: "_Offer", routed: RoutedTools | None) -> tuple[list[BaseTool | dict[str, Any]], list[str]]:
+        """Return the tools to bind, and the ids of the routed ones, which stand last."""
+        if routed is None:
+            return offer.others, []
+        dialogue = self._dialogue(offer.held)
+        for tool_id in offer.called.intersection(dialogue.ids):
+            dialogue.called(tool_id)
+        rendered = dialogue.take(routed).render()
+        bound: dict[str, BaseTool] = {}
+        for definition in rendered.tools:
+            tool_id = rendered.tool_id(definition["name"])
+            if own := offer.own.get(tool_id):
+                bound[tool_id] = _without_withheld_text(own, definition) if tool_id in rendered.withheld else own
+            elif self._call is not None:
+                bound[tool_id] = self._catalog_tool(self._call, definition)
+        return [*offer.others, *bound.values()], list(bound)
+
+    def _bound_call(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:
+        """Return the call of a bound tool, with the tool; else the message that answers it."""
+        name = request.tool_call["name"]
+        tool_id = self._tool_id(name)
+        if tool_id is None and request.tool is not None:
+            return request  # always bound
+        if tool_id is None or tool_id not in request.state.get("selected_tool_ids", ()):
+            text = f"the tool {quoted(name)} is not at hand now: call one of the tools that you are given"
+            return ToolMessage(text, tool_call_id=request.tool_call["id"], name=name, status="error")
+        if request.tool is not None or self._call is None:
+            return request
+        return request.override(tool=self._catalog_tool(self._call, {"name": name}))
+
+    def _catalog_tool(self, call: Call, definition: Mapping[str, Any]) -> CatalogTool:
+        return CatalogTool(
+            name=definition["name"],
+            description=definition.get("description", ""),
+            args_schema=definition.get("parameters", {"type": "object", "properties": {}}),
+            search=self._search,
+            call=call,
+        )
+
+    def _called_ids(self, messages: Sequence[AnyMessage]) -> frozenset[str]:
+        """Return the ids of the tools that the model called since the last few messages of the user."""
+        turns = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
+        since = turns[-_KEEP_CALLED - 1 :][:1]
+        recent = messages[since[0] :] if since else messages
+        names = {call["name"] for message in recent if isinstance(message, AIMessage) for call in message.tool_calls}
+        return frozenset(tool_id for name in names if (tool_id := self._tool_id(name)))
+
+    def _tool_id(self, name: str) -> str | None:
+        """Return the id of the router's tool that the model knows by a name, or that the agent's own tool is."""
+        version = (self._router.manifest.snapshot, self._router.overlay.revision)
+        known, ids = self._known
+        if known != version or len(ids) > _MAX_NAMES:
+            ids = {}
+            self._known = (version, ids)
+        if name not in ids:
+            ids[name] = self._router.tool_id_of(name) or (name if self._router.record(name) else None)
+        return ids[name]
+
+    def _dialogue(self, held: Sequence[str]) -> StableSelection:
+        return StableSelection(
+            self._router,
+            k=self._k,
+            capacity=self._capacity,
+            token_budget=self._token_budget,
+            form=Form.LANGCHAIN,
+            keep_called=_KEEP_CALLED,
+            selection=self._selection,
+            held=held,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What one call of the model may be given.
+
+    `own` are the agent's tools that the router knows, by id; `others` are bound in any case. `selection` is None where
+    no tool may be routed.
+    """
+
+    messages: Sequence[str]
+    own: Mapping[str, BaseTool]
+    others: list[BaseTool | dict[str, Any]]
+    held: Sequence[str]
+    called: frozenset[str]
+    selection: Selection | None
+
+    @property
+    def is_routed(self) -> bool:
+        return bool(self.messages) and self.selection is not None
+
+
+def provider_names(tools: Mapping[str, Sequence[BaseTool]]) -> list[BaseTool]:
+    """Return the tools of several providers under names that no two share: `github__search`, `jira__search`.
+
+    `create_agent` keeps only the last of several tools of one name. A router over the same mapping,
+    `Router.from_tools(tools)`, knows the tools by these names.
+    """
+    return [
+        tool.model_copy(update={"name": legal_name(f"{provider}/{tool.name}", Form.LANGCHAIN)})
+        for provider, provided in tools.items()
+        for tool in provided
+    ]
+
+
+def _texts(messages: Sequence[AnyMessage]) -> list[str]:
+    """Return the texts of the user's messages. A summary of earlier messages counts only where nothing else does."""
+    said = [message for message in messages if isinstance(message, HumanMessage) and message.text.strip()]
+    own = [message for message in said if message.additional_kwargs.get("lc_source") != "summarization"]
+    return [str(message.text) for message in own or said]
+
+
+def _without_withheld_text(tool: BaseTool, definition: Mapping[str, Any]) -> BaseTool:
+    """Return a tool of the agent as the model may read it: without steering text and hidden characters."""
+    return tool.model_copy(
+        update={"description": definition.get("description", ""), "args_schema": definition["parameters"]}
+    )
+
+
+def _with_state(response: ModelResponse[Any], selected: list[str]) -> ExtendedModelResponse[Any]:
+    return ExtendedModelResponse(response, Command(update={"selected_tool_ids": selected}))

@@ -1,0 +1,37 @@
+"""A tool of the router's catalog as LangChain's agents run it."""
+
+from typing import Any
+
+from langchain_core.tools import BaseTool, ToolException
+from pydantic import Field
+
+from quartermaster.adapters import Call, as_text, call_async, call_now
+from quartermaster.adapters.tool_search import ToolSearch
+from router.errors import RequestInvalid
+
+
+class CatalogTool(BaseTool):
+    """A tool that `call` calls by its id. Arguments that it refuses are an error that the model reads.
+
+    It is no StructuredTool, which would take a model's argument called `config` for its own.
+    """
+
+    search: ToolSearch = Field(exclude=True)
+    call: Call = Field(exclude=True)
+    handle_tool_error: Any = True
+
+    def _run(self, /, **arguments: Any) -> str:
+        try:
+            called = self.search.called(self.name, arguments)
+            return as_text(
+                call_now(self.call, called.tool_id, called.arguments, "run the agent with ainvoke or astream")
+            )
+        except RequestInvalid as error:
+            raise ToolException(str(error)) from error
+
+    async def _arun(self, /, **arguments: Any) -> str:
+        try:
+            called = self.search.called(self.name, arguments)
+            return as_text(await call_async(self.call, called.tool_id, called.arguments))
+        except RequestInvalid as error:
+            raise ToolException(str(error)) from error

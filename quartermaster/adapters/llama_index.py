@@ -1,0 +1,158 @@
+"""LlamaIndex: a retriever that gives an agent the tools that fit the user's message.
+
+Needs the extra `llama-index`.
+
+    >>> router = Router.from_tools(tools)
+    >>> agent = FunctionAgent(llm=llm, tool_retriever=RouterToolRetriever(router, tools, k=5))
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
+
+from llama_index.core.objects import ObjectRetriever
+from llama_index.core.schema import QueryBundle
+from llama_index.core.tools import AsyncBaseTool, BaseTool, ToolMetadata, ToolOutput
+from llama_index.core.tools.types import adapt_to_async_tool
+
+from quartermaster.adapters import Call, as_text, call_async, call_now
+from quartermaster.adapters.tool_search import ToolSearch
+from router.answer.options import RouteOptions
+from router.answer.results import RoutedTools
+from router.errors import SettingsInvalid
+from router.provider_formats import Form, Rendered, render
+from router.router import Router
+from router.selection.admission import refusal_reason
+
+
+class RouterToolRetriever(ObjectRetriever[BaseTool]):
+    """The `tool_retriever` of an agent: tools by the user's message, from a router.
+
+    It keeps nothing of a dialogue, so one serves all agents and runs.
+
+    Args:
+        router: The router over `tools`, as by `Router.from_tools(tools)`, or over a catalog.
+        tools: Tools that LlamaIndex calls itself. The router knows them by their names.
+        call: Calls a tool of the router that is not among `tools`. Without it, there are only those.
+        options: Those of `Router.route`, such as `k` and `selection`.
+
+    Raises:
+        SettingsInvalid: One of `tools` is not in the router, or there are neither `tools` nor `call`.
+    """
+
+    def __init__(
+        self,
+        router: Router,
+        tools: Iterable[BaseTool] = (),
+        *,
+        call: Call | None = None,
+        **options: Unpack[RouteOptions],
+    ) -> None:
+        # ObjectRetriever's own parts are an index of nodes and a mapping from them to objects: the router is both.
+        self._router, self._call = router, call
+        self._options: RouteOptions = {"k": 5, **options, "form": Form.OPENAI}
+        self._search = ToolSearch(router, Form.OPENAI, self._options)
+        self._own = dict(self._with_id(tool) for tool in tools)
+        if not self._own and call is None:
+            raise SettingsInvalid("RouterToolRetriever has neither tools nor call: give the agent's tools, or call")
+
+    def retrieve(self, str_or_query_bundle: str | QueryBundle) -> list[BaseTool]:
+        """Return the tools for a message, best first; none for an empty one. Raises what `Router.route` raises.
+
+        An agent also asks by the name of the tool that the model called: that tool then stands first, if the selection
+        admits it.
+        """
+        query = _text(str_or_query_bundle)
+        return self._tools(query, self._router.route(query, **self._options)) if query.strip() else []
+
+    async def aretrieve(self, str_or_query_bundle: str | QueryBundle) -> list[BaseTool]:
+        """Run `retrieve` beside the event loop."""
+        query = _text(str_or_query_bundle)
+        return self._tools(query, await self._router.route_async(query, **self._options)) if query.strip() else []
+
+    def _tools(self, query: str, routed: RoutedTools) -> list[BaseTool]:
+        named = self._named(query)
+        rendered = routed.render()
+        tools = {} if named is None else self._by_id(named)
+        return [*(tools | self._by_id(rendered)).values()]
+
+    def _by_id(self, rendered: Rendered) -> dict[str, BaseTool]:
+        """Return rendered tools by id: the agent's own as they are, others if they can be called."""
+        tools: dict[str, BaseTool] = {}
+        for definition in rendered.tools:
+            function = definition["function"]
+            tool_id = rendered.tool_id(function["name"])
+            if own := self._own.get(tool_id):
+                tools[tool_id] = self._cleaned(own, function) if tool_id in rendered.withheld else own
+            elif self._call is not None:
+                tools[tool_id] = CatalogTool(function, self._search, self._call)
+        return tools
+
+    def _cleaned(self, own: BaseTool, definition: Mapping[str, Any]) -> BaseTool:
+        """Return a tool of the agent as the model may read it: without steering text and hidden characters."""
+
+        async def call(_: str, arguments: Mapping[str, Any]) -> Any:
+            return (await adapt_to_async_tool(own).acall(**arguments)).raw_output
+
+        return CatalogTool(definition, self._search, call, return_direct=own.metadata.return_direct)
+
+    def _named(self, name: str) -> Rendered | None:
+        """Return the one tool that a model calls by this name; None where there is none, or it may not be used."""
+        tool_id = self._tool_id(name)
+        record = None if tool_id is None else self._router.record(tool_id)
+        if record is None or refusal_reason(self._search.selection, record):
+            return None
+        return render([record], Form.OPENAI, vendor_text=self._router.vendor_text)
+
+    def _with_id(self, tool: BaseTool) -> tuple[str, BaseTool]:
+        name = tool.metadata.get_name()
+        tool_id = self._tool_id(name)
+        if tool_id is None:
+            raise SettingsInvalid(f"the tool {name!r} is not in the router: make that of the same tools, by from_tools")
+        return tool_id, tool
+
+    def _tool_id(self, name: str) -> str | None:
+        return self._router.tool_id_of(name) or (name if self._router.record(name) else None)
+
+
+class CatalogTool(AsyncBaseTool):
+    """A tool that `call` calls by its id. What `call` raises becomes an error that the model reads."""
+
+    def __init__(
+        self, definition: Mapping[str, Any], search: ToolSearch, call: Call, *, return_direct: bool = False
+    ) -> None:
+        self._metadata = _Metadata(definition.get("description", ""), definition["name"], return_direct=return_direct)
+        self._metadata.parameters = definition["parameters"]
+        self._search, self._call = search, call
+
+    @property
+    def metadata(self) -> ToolMetadata:
+        """Return name, description and parameters, as the router renders them."""
+        return self._metadata
+
+    # Agents pass a tool's arguments by name, whatever the base class declares.
+    def call(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override]
+        """Call the tool. Raises RequestInvalid for a tool that may not be used, and what `call` raises."""
+        called = self._search.called(self.metadata.get_name(), arguments)
+        return self._output(arguments, call_now(self._call, called.tool_id, called.arguments, "use acall"))
+
+    async def acall(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override]
+        """Call the tool in an event loop, as agents do."""
+        called = self._search.called(self.metadata.get_name(), arguments)
+        return self._output(arguments, await call_async(self._call, called.tool_id, called.arguments))
+
+    def _output(self, arguments: dict[str, Any], result: Any) -> ToolOutput:
+        name = self.metadata.get_name()
+        return ToolOutput(tool_name=name, content=as_text(result), raw_input=arguments, raw_output=result)
+
+
+class _Metadata(ToolMetadata):
+    """The metadata of a tool whose parameters are a JSON Schema. LlamaIndex derives them from a Pydantic model."""
+
+    parameters: Mapping[str, Any]
+
+    def get_parameters_dict(self) -> dict[str, Any]:
+        return dict(self.parameters)
+
+
+def _text(query: str | QueryBundle) -> str:
+    return query if isinstance(query, str) else query.query_str

@@ -1,0 +1,196 @@
+"""OpenAI's Responses API: the tool search that the client executes.
+
+It takes and gives plain dicts, and takes the objects of the package `openai` (`response.output`) as well; it imports no
+package of OpenAI's.
+
+    >>> search = ResponsesToolSearch(router, k=5)
+    >>> response = client.responses.create(model=model, tools=search.tools, input=items)
+    >>> answers = search.answers(response.output, call, history=items)
+    >>> items += [*response.output, *answers]  # and again, until there are no answers
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Any, Unpack
+
+from quartermaster.adapters import Call, as_text, call_async, call_now
+from quartermaster.adapters.openai_items import (
+    Item,
+    call_output,
+    developer_message,
+    fields_of,
+    is_search,
+    names_in,
+    search_output,
+)
+from quartermaster.adapters.tool_search import DESCRIPTION, CalledTool, ToolSearch
+from router.answer.options import RouteOptions
+from router.answer.results import RoutedTools
+from router.errors import RequestInvalid
+from router.provider_formats import Form, render
+from router.provider_formats.namespaces import in_namespaces
+from router.router import Router
+
+# A search's answer has no place for a sentence, so these follow it in a developer's message. Models give such messages
+# authority: none of the sentences quotes the model, a user or a vendor.
+_NO_REQUEST = "The tool search failed: its argument `request` must say in words what should be done. Search again."
+_NOTHING = "No tool was found. Search once more in other words, or say that it cannot be done."
+_ALL_LOADED = "The tools that fit best are loaded already. Call one of them, or search in other words."
+
+
+class ResponsesToolSearch:
+    """Answers a model's `tool_search_call` and `function_call` items. It keeps nothing of a dialogue.
+
+    What is loaded already is read from the dialogue's own items, so one search serves all dialogues and threads.
+
+    Args:
+        router: Finds the tools.
+        description: What the model reads about the search.
+        own: The names of functions that you bring yourself: their calls are yours to answer, and no tool of the catalog
+            is loaded under such a name.
+        namespaces: Load found tools in namespaces by provider, in place of plain functions.
+        strict: Render tools in strict mode where their schemas have one.
+        options: Those of `Router.route`, such as `k` (5 by default) and `token_budget`.
+    """
+
+    def __init__(
+        self,
+        router: Router,
+        *,
+        description: str = DESCRIPTION,
+        own: Collection[str] = (),
+        namespaces: bool = False,
+        strict: bool = False,
+        **options: Unpack[RouteOptions],
+    ) -> None:
+        self.description = description
+        self._router = router
+        self._own = (*own,)
+        self._namespaces = namespaces
+        self._strict = strict
+        self._search = ToolSearch(router, Form.RESPONSES, options, strict=strict)
+
+    @property
+    def tool(self) -> dict[str, Any]:
+        """Return the search itself."""
+        return {
+            "type": "tool_search",
+            "execution": "client",
+            "description": self.description,
+            "parameters": self._search.parameters,
+        }
+
+    @property
+    def tools(self) -> list[Any]:
+        """Return the tools of every request: the search, and those of the selection's `always`.
+
+        They are the same in every request, so that the prompt cache holds. All are dicts; Any fits the SDK's types.
+        """
+        always = (self._router.record(tool_id) for tool_id in self._search.selection.always)
+        rendered = render(
+            [record for record in always if record is not None],
+            Form.RESPONSES,
+            strict=self._strict,
+            vendor_text=self._router.vendor_text,
+        )
+        return [self.tool, *(tool for tool in rendered.tools if tool["name"] not in self._own)]
+
+    def answers(self, output: Iterable[Any], call: Call, *, history: Iterable[Any] = ()) -> list[Any]:
+        """Return the items that answer a response, to be added behind it; none where the model is done.
+
+        A search is answered by its tools, other calls by `call(tool_id, arguments)`; calls of `own` are left out. An
+        invented tool and broken arguments, also those that `call` refuses with RequestInvalid, are told to the model.
+
+        Args:
+            output: The items of the response.
+            call: Calls a tool by its id.
+            history: The items of the dialogue so far. Tools that are loaded there are not loaded again.
+
+        Raises:
+            Exception: Whatever else `call` raises.
+            NothingSelected: No tool is left, and the selection asks for an error then.
+            TypeError: `call` is asynchronous, or an item is neither a mapping nor an object of the SDK.
+        """
+        turn = self._turn(history)
+        for item in map(fields_of, output):
+            if is_search(item):
+                try:
+                    turn.load(item, self._search.find(item.get("arguments")))
+                except RequestInvalid:
+                    turn.refuse(item)
+            elif self._is_call(item):
+                try:
+                    called = self.called(item)
+                    result = call_now(call, called.tool_id, called.arguments, "use answers_async")
+                    turn.outputs.append(call_output(item, as_text(result)))
+                except RequestInvalid as error:
+                    turn.outputs.append(call_output(item, str(error)))
+        return turn.items
+
+    async def answers_async(self, output: Iterable[Any], call: Call, *, history: Iterable[Any] = ()) -> list[Any]:
+        """Return what `answers` does; searches run beside the event loop, and `call` may be async."""
+        turn = self._turn(history)
+        for item in map(fields_of, output):
+            if is_search(item):
+                try:
+                    turn.load(item, await self._search.find_async(item.get("arguments")))
+                except RequestInvalid:
+                    turn.refuse(item)
+            elif self._is_call(item):
+                try:
+                    called = self.called(item)
+                    result = await call_async(call, called.tool_id, called.arguments)
+                    turn.outputs.append(call_output(item, as_text(result)))
+                except RequestInvalid as error:
+                    turn.outputs.append(call_output(item, str(error)))
+        return turn.items
+
+    def called(self, function_call: Any) -> CalledTool:
+        """Return the tool that a `function_call` item calls, with the tool's own arguments.
+
+        Raises:
+            RequestInvalid: As `ToolSearch.called`. Give the message to the model as the output of its call.
+        """
+        item = fields_of(function_call)
+        return self._search.called(item.get("name", ""), item.get("arguments"))
+
+    def _is_call(self, item: Item) -> bool:
+        return item.get("type") == "function_call" and item.get("name") not in self._own
+
+    def _turn(self, history: Iterable[Any]) -> "_Turn":
+        return _Turn(self._search, names_in(history) | names_in(self.tools) | {*self._own}, self._namespaces)
+
+
+class _Turn:
+    """The answers to one response. Messages come last: a call's output follows its call."""
+
+    def __init__(self, search: ToolSearch, loaded: set[str], namespaces: bool) -> None:
+        self.outputs: list[dict[str, Any]] = []
+        self._search, self._loaded, self._namespaces = search, loaded, namespaces
+        self._messages: list[dict[str, Any]] = []
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        return [*self.outputs, *self._messages]
+
+    def load(self, search_call: Item, routed: RoutedTools) -> None:
+        """Add the answer to a search: the found tools that are not loaded yet, and what the model should know."""
+        tools = self._new_tools(routed)
+        self._loaded |= names_in(tools)
+        self.outputs.append(search_output(search_call, tools, "completed"))
+        notes = (routed.doubt, "" if tools else _ALL_LOADED) if routed.tools else (_NOTHING,)
+        if note := " ".join(filter(None, notes)):
+            self._messages.append(developer_message(note))
+
+    def refuse(self, search_call: Item) -> None:
+        """Add the answer to a search without a request."""
+        self.outputs.append(search_output(search_call, (), "incomplete"))
+        self._messages.append(developer_message(_NO_REQUEST))
+
+    def _new_tools(self, routed: RoutedTools) -> tuple[dict[str, Any], ...]:
+        rendered = self._search.render(routed)
+        new = replace(rendered, tools=tuple(tool for tool in rendered.tools if tool["name"] not in self._loaded))
+        if not self._namespaces:
+            return new.tools
+        providers = {tool.tool_id: tool.record.provider for tool in (*routed.always, *routed.tools)}
+        return in_namespaces(new, providers, taken=self._loaded).tools

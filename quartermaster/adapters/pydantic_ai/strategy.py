@@ -1,0 +1,124 @@
+"""The router as the strategy of pydantic-ai's tool search: queries and deferred tools in, names out, best first."""
+
+import asyncio
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, zip_longest
+from typing import Unpack
+
+from pydantic_ai import ModelRetry, RunContext
+from pydantic_ai.capabilities import ToolSearch
+from pydantic_ai.tools import ToolDefinition
+
+from quartermaster.adapters.tool_search import DESCRIPTION
+from router.answer.options import RouteOptions
+from router.errors import RequestInvalid, SettingsInvalid, quoted
+from router.record import ToolRecord
+from router.router import Router
+from router.selection import Profile, Selection
+from router.snapshot.memory import EncoderChoice
+
+PARAMETER = "What should be done, in everyday words; one query for each thing to do."
+_PROVIDER = "agent"  # the label of tools that a router is made of here
+
+
+def tool_search(
+    router: Router | None = None, *, encoder: EncoderChoice = "auto", **options: Unpack[RouteOptions]
+) -> ToolSearch[object]:
+    """Return pydantic-ai's tool search with the router behind it, for `Agent(capabilities=[…])`.
+
+    It finds the agent's tools that have `defer_loading=True`. OpenAI's and Anthropic's models that have a tool search
+    of their own use it, and the search itself runs here; for others it is the function `search_tools`.
+
+    Args:
+        router: Knows the agent's tools, by the names that it renders or by those of its records; other tools are not
+            found. With None a router is made of the definitions of the agent's deferred tools.
+        encoder: With None as router: as in `Router.from_tools`.
+        options: Those of `Router.route`, such as `k`, which is 5 by default for all queries of a search together.
+    """
+    return ToolSearch(
+        strategy=RouterStrategy(router, encoder=encoder, **options),
+        max_results=options.get("k", 5),
+        tool_description=DESCRIPTION,
+        parameter_description=PARAMETER,
+    )
+
+
+class RouterStrategy:
+    """A `ToolSearch(strategy=…)`. It keeps nothing of a run, so one serves all runs of all agents."""
+
+    def __init__(
+        self, router: Router | None = None, *, encoder: EncoderChoice = "auto", **options: Unpack[RouteOptions]
+    ) -> None:
+        self._router, self._encoder = router, encoder
+        self._options: RouteOptions = {"k": 5, **options}
+        self._lock = threading.Lock()
+        self._current: _Corpus | None = None
+
+    async def __call__(
+        self, _: RunContext[object], queries: Sequence[str], tools: Sequence[ToolDefinition]
+    ) -> list[str]:
+        """Return the names of the deferred tools that fit the queries: the best of each, then the second of each.
+
+        A query that the router refuses is told to the model.
+
+        Raises:
+            QuartermasterError: What `Router.route_many` raises, except RequestInvalid.
+            SettingsInvalid: The router knows none of the tools.
+        """
+        corpus = await asyncio.to_thread(self._corpus_of, list(tools))
+        try:
+            answers = await corpus.router.route_many_async(
+                [query for query in queries if query.strip()], **self._options
+            )
+        except RequestInvalid as error:
+            raise ModelRetry(str(error)) from error
+        by_rank = chain.from_iterable(zip_longest(*answers))
+        names = (corpus.name_of(tool.record) for tool in by_rank if tool is not None)
+        return list(dict.fromkeys(name for name in names if name is not None))
+
+    def _corpus_of(self, tools: list[ToolDefinition]) -> "_Corpus":
+        """Return these tools as the last search left them, or read them anew."""
+        with self._lock:  # so that searches at once make one router
+            served = None if self._router is None else (self._router.manifest, self._router.overlay)
+            current = self._current
+            if current is None or current.tools != tools or current.served != served:
+                make = self._made if self._router is None else partial(_narrowed, self._router)
+                self._current = current = _Corpus(tools, served, *make(tools))
+            return current
+
+    def _made(self, tools: Sequence[ToolDefinition]) -> "tuple[Router, Mapping[str, str]]":
+        """Return a router made of definitions, and their names."""
+        definitions = [
+            {"name": tool.name, "description": tool.description or "", "parameters": tool.parameters_json_schema}
+            for tool in tools
+        ]
+        router = Router.from_tools(definitions, provider=_PROVIDER, encoder=self._encoder)
+        return router, {tool.name: tool.name for tool in tools}
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    """Deferred tools, and the router that knows them alone; `names` are theirs by the router's tool ids or names."""
+
+    tools: list[ToolDefinition]
+    served: tuple[object, object] | None
+    router: Router
+    names: Mapping[str, str]
+
+    def name_of(self, record: ToolRecord) -> str | None:
+        return self.names.get(record.tool_id) or self.names.get(record.name)
+
+
+def _narrowed(router: Router, tools: Sequence[ToolDefinition]) -> tuple[Router, Mapping[str, str]]:
+    """Return a router narrowed to tools that are called by its names or by those of its records."""
+    names = {router.tool_id_of(tool.name) or tool.name: tool.name for tool in tools}
+    narrowed = router.for_profile(Profile("tool search", Selection(allow=tuple(names))))
+    if not narrowed.size:
+        raise SettingsInvalid(
+            f"the router knows none of the {len(tools)} deferred tools, such as {quoted(tools[0].name)}: name them as "
+            "it renders them or as its records are named, or leave the router out of tool_search()"
+        )
+    return narrowed, names

@@ -1,0 +1,34 @@
+"""Calls tools at the HTTP APIs that their OpenAPI documents describe. Needs the extra `serve`.
+
+>>> settings = read_call_settings(Path("calls.toml"))
+>>> call = HttpCaller(router, settings)
+>>> (await call.call("prefect/read_flow", {"id": "0a1b…"})).value["name"]
+'nightly'
+
+`settings` say where an API is, how to authenticate there and what may be called; `requests` makes a request of a
+record's operation and arguments, with `styles`, `bodies` and `header_rules`; `sending` sends it within limits; `tokens`
+keeps OAuth tokens; `results` tells a model of the answer. `calls` joins them, and `caller` adds the router.
+"""
+
+from quartermaster.calling.auth import ApiKey, Auth, Basic, Bearer, ClientCredentials
+from quartermaster.calling.caller import HttpCaller
+from quartermaster.calling.calls import ApiCalls
+from quartermaster.calling.errors import CallFailed, CallRefused
+from quartermaster.calling.results import CallResult
+from quartermaster.calling.settings import CallSettings, ProviderCalls, read_call_settings
+
+__all__ = [
+    "ApiCalls",
+    "ApiKey",
+    "Auth",
+    "Basic",
+    "Bearer",
+    "CallFailed",
+    "CallRefused",
+    "CallResult",
+    "CallSettings",
+    "ClientCredentials",
+    "HttpCaller",
+    "ProviderCalls",
+    "read_call_settings",
+]

@@ -1,0 +1,228 @@
+"""Make the HTTP request of a call: a pure function of the operation, its arguments and the server's address.
+
+No argument can leave its place: values are percent-encoded, headers refused where they hold anything but printable
+ASCII, and a path argument that a server may read as several segments is refused.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote, unquote
+
+from quartermaster.calling.bodies import body_of
+from quartermaster.calling.errors import CallRefused
+from quartermaster.calling.header_rules import IGNORED, header_problem, is_token
+from quartermaster.calling.styles import Pair, escape, escape_reserved, expand, pairs
+from router.distribution import version
+from router.operation import Operation, OperationParameter
+
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_TEMPLATE_SAFE = "/:@!$&'()*+,;=-._~%"  # of the document's own path; `?` and `#` would end it
+_DOTS = (".", "..")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request as it is sent. `query` and the cookies are escaped. All but method and URL may hold secrets."""
+
+    method: str
+    url: str  # without its query
+    query: tuple[Pair, ...] = field(default=(), repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cookies: tuple[Pair, ...] = field(default=(), repr=False)
+    body: bytes = field(default=b"", repr=False)
+
+    @property
+    def full_url(self) -> str:
+        """Return the URL with its query."""
+        query = "&".join(f"{key}={value}" for key, value in self.query)
+        return f"{self.url}?{query}" if query else self.url
+
+    @property
+    def all_headers(self) -> dict[str, str]:
+        """Return the headers with that of the cookies."""
+        cookies = "; ".join(f"{key}={value}" for key, value in self.cookies)
+        return {**self.headers, **({"Cookie": cookies} if cookies else {})}
+
+    def with_parts(
+        self, headers: Mapping[str, str] = {}, query: tuple[Pair, ...] = (), cookies: tuple[Pair, ...] = ()
+    ) -> "HttpRequest":
+        """Return the request with more parts, each in place of one of the same name."""
+        names = {name.lower() for name in headers}
+        kept = {name: value for name, value in self.headers.items() if name.lower() not in names}
+        return replace(
+            self,
+            headers={**kept, **headers},
+            query=(*_without(self.query, query), *query),
+            cookies=(*_without(self.cookies, cookies), *cookies),
+        )
+
+
+def build_request(
+    operation: Operation, arguments: Mapping[str, Any], base_url: str, *, encoded_slashes: bool = False
+) -> HttpRequest:
+    """Return the request of a call, without authentication.
+
+    Raises CallRefused where an argument is unknown, or cannot be sent where it goes.
+    """
+    _check(operation, arguments)
+    try:
+        return _built(operation, arguments, base_url, encoded_slashes)
+    except RecursionError:
+        raise CallRefused("the arguments are nested too deeply") from None
+
+
+def _built(operation: Operation, arguments: Mapping[str, Any], base_url: str, encoded_slashes: bool) -> HttpRequest:
+    given = [
+        (parameter, arguments[parameter.argument])
+        for parameter in operation.parameters
+        if arguments.get(parameter.argument) is not None  # null is "not given": no place but a body has a form for it
+    ]
+    headers = _own_headers()
+    query: list[Pair] = []
+    cookies: list[Pair] = []
+    for parameter, value in given:
+        match parameter.place:
+            case "query":
+                query += _query(parameter, value)
+            case "header":
+                headers |= _header(parameter, value)
+            case "cookie":
+                cookies += _cookie(parameter, value)
+            case "path":
+                pass  # below, in the template's order
+    path = _path(operation.path, {p.wire_name: (p, value) for p, value in given if p.place == "path"}, encoded_slashes)
+    body = body_of(operation.body, arguments) if operation.body else None
+    if body:
+        headers["Content-Type"] = body[0]
+    url = base_url.rstrip("/") + path
+    return HttpRequest(operation.method, url, tuple(query), headers, tuple(cookies), body[1] if body else b"")
+
+
+def _own_headers() -> dict[str, str]:
+    return {
+        "Accept": "application/json, text/*;q=0.9, */*;q=0.1",
+        # Compressed, a body may become a thousand times as long as what is counted.
+        "Accept-Encoding": "identity",
+        "User-Agent": f"quartermaster/{_version()}",  # some APIs refuse requests without one
+    }
+
+
+_version = lru_cache(maxsize=1)(version)
+
+
+def _check(operation: Operation, arguments: Mapping[str, Any]) -> None:
+    body = operation.body
+    known = {parameter.argument for parameter in operation.parameters}
+    known |= {body.argument, *(field.argument for field in body.fields)} - {""} if body else set()
+    if unknown := [str(name)[:100] for name in arguments if name not in known]:
+        raise CallRefused(
+            f"the operation has no argument {', '.join(unknown[:3])}; it has {', '.join(sorted(known)[:20]) or 'none'}"
+        )
+    try:
+        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):  # NaN, half a surrogate pair, what is no JSON at all
+        raise CallRefused("the arguments cannot be written as JSON and UTF-8") from None
+
+
+def _path(template: str, given: Mapping[str, tuple[OperationParameter, Any]], encoded_slashes: bool) -> str:
+    """Return the path of the template, filled. Raises CallRefused where a value would lead to another path."""
+
+    def fill(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in given:
+            raise CallRefused(f"the path {template} needs {name}, which is not given")
+        parameter, value = given[name]
+        for text in _texts(value):
+            _check_segment(name, text, encoded_slashes)
+        filled = expand(name, value, parameter.style, parameter.explode, escape)
+        if not filled:
+            raise CallRefused(f"{name} is empty: the path would be another one")
+        return filled
+
+    literal = template if template.startswith("/") else f"/{template}"
+    parts = _BRACES.split(literal)
+    names = [f"{{{name}}}" for name in parts[1::2]]
+    escaped = [quote(part, safe=_TEMPLATE_SAFE) for part in parts[::2]]
+    path = "".join(_BRACES.sub(fill, part) for pair in zip(escaped, [*names, ""], strict=True) for part in pair)
+    if any(_decoded(segment) in _DOTS for segment in path.split("/")):
+        raise CallRefused(f"the path {template} would lead to another one: an argument is . or ..")
+    return path
+
+
+def _check_segment(name: str, text: str, encoded_slashes: bool) -> None:
+    """Raise CallRefused for a value that a server may read as several segments, or as none."""
+    decoded = _decoded(text)
+    if any(ord(character) < 32 or ord(character) == 127 for character in decoded):
+        raise CallRefused(f"{name} holds a control character, which a path cannot have")
+    segments = re.split(r"[/\\]", decoded)
+    if len(segments) > 1 and (not encoded_slashes or any(segment in _DOTS for segment in segments)):
+        raise CallRefused(
+            f"{name} holds a slash, and many servers read it as the end of a path segment: give a value without, or "
+            "set encoded_slashes = true for this provider, where its server is known to take %2F"
+        )
+
+
+def _decoded(text: str) -> str:
+    """Return a text without percent-encoding, however often it was encoded: some servers decode twice."""
+    for _ in range(5):
+        decoded = unquote(text)
+        if decoded == text:
+            return text
+        text = decoded
+    raise CallRefused("an argument of the path is percent-encoded many times over")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, str):
+        yield value
+
+
+def _query(parameter: OperationParameter, value: Any) -> list[Pair]:
+    if parameter.media_type:
+        return [(escape(parameter.wire_name), escape(_document(value)))]
+    escaped = escape_reserved if parameter.allow_reserved else escape
+    return list(pairs(parameter.wire_name, value, parameter.style, parameter.explode, escaped))
+
+
+def _header(parameter: OperationParameter, value: Any) -> dict[str, str]:
+    name = parameter.wire_name
+    if name.lower() in IGNORED:
+        return {}
+    if parameter.media_type:
+        text = json.dumps(value)
+    else:
+        text = expand(name, value, parameter.style, parameter.explode, lambda text: text)
+    if problem := header_problem(name, text):
+        raise CallRefused(f"{parameter.argument} cannot be sent in a header: {problem}")
+    return {name: text}
+
+
+def _cookie(parameter: OperationParameter, value: Any) -> list[Pair]:
+    if parameter.media_type:
+        found = [(parameter.wire_name, escape(_document(value)))]
+    else:
+        style = "form" if parameter.style == "cookie" else parameter.style
+        found = list(pairs(parameter.wire_name, value, style, parameter.explode))
+    if not all(is_token(key) for key, _ in found):
+        raise CallRefused(f"{parameter.argument} cannot be sent in a cookie: its name is none of a cookie")
+    return found
+
+
+def _document(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _without(old: tuple[Pair, ...], new: tuple[Pair, ...]) -> list[Pair]:
+    names = {key for key, _ in new}
+    return [pair for pair in old if pair[0] not in names]

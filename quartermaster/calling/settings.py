@@ -1,0 +1,154 @@
+"""The settings of calls: for each provider where its API is, how to authenticate there, and what may be called."""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from quartermaster.calling.auth import ApiKey, Auth, ClientCredentials, secrets_of
+from quartermaster.calling.header_rules import header_problem, is_token
+from router.addresses import is_private_name
+from router.errors import SettingsInvalid, quoted
+from router.record import ToolRecord
+from router.snapshot.globs import matching_names
+from router.variables import expanded
+
+_ANY = "*"
+_SECRET_NAME = re.compile("auth|key|token|secret|passw|session|cookie|credential|signature", re.IGNORECASE)
+_Bytes = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class ProviderCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the tools of one provider are called.
+
+    `base_url` takes the place of the document's server, with its path: `https://api.example.com/v1`. `servers` does the
+    same for single operations that have a server of their own in the document: from its address there to the one to
+    use. Without `base_url`, `document_server` calls the address that the document gives, which must be public and
+    gets no secret.
+
+    Only GET and HEAD are called, unless `allow` names other methods, `allow_tools` the tools' ids (globs), or `write`
+    allows all. With `dry_run` nothing is sent: the answer is the request, with secrets masked.
+
+    `timeout_s` bounds a call as a whole, in seconds. A longer answer than `max_response_bytes` is an error; of a longer
+    text than `max_result_characters` the model reads the beginning. `follow_redirects` follows those of GET and HEAD
+    within the same scheme, host and port. `encoded_slashes` sends a slash in a path argument as `%2F`.
+    """
+
+    base_url: str = ""
+    servers: dict[str, str] = {}
+    document_server: bool = False
+    auth: Auth | None = None
+    headers: dict[str, str] = {}
+    allow: list[str] = []
+    allow_tools: list[str] = []
+    write: bool = False
+    dry_run: bool = False
+    timeout_s: float = 30.0
+    max_request_bytes: _Bytes = 1_048_576
+    max_response_bytes: _Bytes = 1_048_576
+    max_result_characters: _Bytes = 50_000
+    follow_redirects: bool = False
+    encoded_slashes: bool = False
+
+    def __repr__(self) -> str:
+        return f"ProviderCalls(base_url={self.base_url!r}, auth={self.auth!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Return what rich's tracebacks may show."""
+        return [("base_url", self.base_url), ("auth", self.auth)]
+
+    def allows(self, record: ToolRecord) -> bool:
+        """Return whether a tool's operation may be called, by its method or its id."""
+        operation = record.operation
+        if operation is None:
+            return False
+        if operation.is_read_only or self.write or operation.method in map(str.upper, self.allow):
+            return True
+        return any(list(matching_names(glob, [record.tool_id])) for glob in self.allow_tools)
+
+    def secrets(self) -> list[str]:
+        """Return what no answer may show: not every header's value, as a version's date also stands in answers."""
+        headers = (value for name, value in self.headers.items() if _SECRET_NAME.search(name))
+        return [*secrets_of(self.auth), *headers]
+
+
+class CallSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The providers whose operations are called, by their labels in the catalog; `*` stands for all others."""
+
+    provider: dict[str, ProviderCalls]
+
+    def of(self, record: ToolRecord) -> ProviderCalls | None:
+        """Return the settings of a tool's provider; None where its operations are not called."""
+        return self.provider.get(record.provider or "", self.provider.get(_ANY))
+
+    def __post_init__(self) -> None:
+        for name, calls in self.provider.items():
+            for problem in _problems(name, calls):
+                raise SettingsInvalid(f"provider.{name}: {problem}")
+
+
+def read_call_settings(path: Path, variables: Mapping[str, str] = os.environ) -> CallSettings:
+    """Read a TOML file of calls, or JSON of the same form: `[provider.NAME]` with the fields of `ProviderCalls`.
+
+    `${NAME}` in any text is replaced from `variables`, so that the file holds no secret. Raises SettingsInvalid, naming
+    the place of the mistake and no value.
+    """
+    try:
+        data = path.read_bytes()
+        raw = msgspec.json.decode(data) if path.suffix == ".json" else tomllib.loads(data.decode())
+        return msgspec.convert(_expanded(raw, variables, ""), CallSettings)
+    except SettingsInvalid as error:
+        raise SettingsInvalid(f"{path}: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:  # of reading, of UTF-8, of TOML and JSON
+        raise SettingsInvalid(f"{path} is no file of calls ([provider.NAME]): {error}") from None
+
+
+def _problems(name: str, calls: ProviderCalls) -> list[str]:
+    """Return what is wrong with a provider's settings, without any value that may be a secret."""
+    problems = []
+    if bool(calls.base_url) == calls.document_server:
+        problems.append("give either base_url, the address of its API, or document_server = true")
+    if (calls.document_server or name == _ANY) and (calls.auth or calls.headers or calls.base_url or calls.servers):
+        problems.append("auth, headers and servers need a base_url under the provider's own name: a document's server "
+                        "gets no secrets")  # fmt: skip
+    for place, url in [("base_url", calls.base_url), *((f"servers.{key}", url) for key, url in calls.servers.items())]:
+        if url:
+            problems += _url_problems(place, url, has_secrets=bool(calls.auth or calls.headers))
+    if isinstance(calls.auth, ClientCredentials):
+        problems += _url_problems("auth.token_url", calls.auth.token_url, has_secrets=True)
+    if isinstance(calls.auth, ApiKey) and calls.auth.place != "query" and not is_token(calls.auth.name):
+        problems.append(f"auth.name is {quoted(calls.auth.name)}, it must be the name of a header or a cookie")
+    for header, value in calls.headers.items():
+        if problem := header_problem(header, value):
+            problems.append(f"headers.{header}: {problem}")
+    if not 0 < calls.timeout_s <= 3600:
+        problems.append(f"timeout_s is {calls.timeout_s}, it must be seconds above 0, up to 3600")
+    return problems
+
+
+def _url_problems(place: str, url: str, *, has_secrets: bool) -> list[str]:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return [f"{place} is no URL"]
+    if parts.scheme not in ("http", "https") or not host or not re.fullmatch(r"[!-~]+", url):
+        return [f"{place} must be an address in ASCII that begins with https:// or http://"]
+    if parts.username is not None or parts.query or parts.fragment:
+        return [f"{place} must be without user, query and fragment: secrets go to auth"]
+    if has_secrets and parts.scheme == "http" and not is_private_name(host):
+        return [f"{place} is http:// and would send secrets in the clear: write https://"]
+    return []
+
+
+def _expanded(value: Any, variables: Mapping[str, str], where: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _expanded(item, variables, f"{where}.{key}".strip(".")) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_expanded(item, variables, where) for item in value]
+    return expanded(value, where, variables) if isinstance(value, str) else value

@@ -1,0 +1,1 @@
+"""The command line: `main` assembles the `commands` and ends the process; `quartermaster.output` shows the results."""

@@ -1,0 +1,184 @@
+"""build: a snapshot now."""
+
+import json
+import sys
+from contextlib import ExitStack
+from contextvars import copy_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from pipeline.progress import Progress
+from quartermaster.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace
+from quartermaster.cli.commands.permission import AllowCommands, NoCommands, permit_commands, show_commands
+from quartermaster.output.logs import (
+    FORMAT_VARIABLE,
+    LEVEL_VARIABLE,
+    LogFormat,
+    LoggedProgress,
+    LogLevel,
+    logging_to_stderr,
+)
+
+if TYPE_CHECKING:
+    from pipeline.build.report import BuildReport
+
+
+def build(
+    path: Annotated[Path, typer.Argument(help="A catalog folder, or a file or folder of tool definitions.")],
+    workspace: Workspace = WORKSPACE,
+    generator: Annotated[Optional[str], typer.Option(help="auto, openai, lexicon or none.")] = None,
+    encoder: Annotated[
+        Optional[str], typer.Option(help="auto, none, minilm-tools-v1, all-MiniLM-L6-v2, a model's name or folder.")
+    ] = None,
+    provider: Annotated[
+        Optional[str], typer.Option(help="The label that starts every tool's id, such as github.")
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show what the model would be asked, and the price; ask nothing.")
+    ] = False,
+    max_cost: Annotated[
+        Optional[float], typer.Option(help="The most US dollars to spend; later builds ask about the rest.")
+    ] = None,
+    max_tools: Annotated[Optional[int], typer.Option(help="The most tools to ask a model about.")] = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Use the Batch API: half the price, answers within a day.")
+    ] = False,
+    skip_unreadable: Annotated[
+        bool, typer.Option("--skip-unreadable", help="Build without the sources that cannot be read, and name them.")
+    ] = False,
+    allow_commands: AllowCommands = False,
+    no_commands: NoCommands = False,
+    force: Annotated[bool, typer.Option("--force", help="Write a snapshot even if nothing changed.")] = False,
+    flow: Annotated[
+        bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
+    ] = False,
+    log_format: Annotated[
+        LogFormat, typer.Option(envvar=FORMAT_VARIABLE, help="How the log on standard error is written.")
+    ] = LogFormat.TEXT,
+    log_level: Annotated[
+        LogLevel, typer.Option(envvar=LEVEL_VARIABLE, help="The least level that is logged.")
+    ] = LogLevel.INFO,
+    as_json: JsonOutput = False,
+) -> None:
+    """Build a catalog's snapshot and publish it. Prints the snapshot's folder last.
+
+    PATH is a folder with catalog.toml, or one file or folder of a known format: OpenAPI or Swagger (JSON, YAML),
+    function schemas, a saved MCP tools/list answer, JSONL (with expansions.jsonl beside it, if there is one).
+
+    A second build asks the model about, and embeds, only what changed. Without a key (OPENAI_API_KEY) or a base URL
+    (OPENAI_BASE_URL) a lexicon writes the expansions: free, but weaker. It also writes for the tools that a budget
+    leaves over, until a later build asks the model.
+
+    An encoder is exported once and kept for all workspaces, in the user's cache folder (~/.cache/quartermaster on
+    Linux) or in QUARTERMASTER_CACHE. You may delete what lies there at any time.
+    """
+    from pipeline.build import build as build_snapshot
+    from pipeline.build import failures_announced
+    from pipeline.build.plan import plan as plan_build
+    from pipeline.settings import CatalogSettings, left_out, load, overrides, with_provider, without_commands
+    from quartermaster.output.build import show_report
+    from quartermaster.output.plan import show_plan
+    from quartermaster.output.sources import show_unread
+    from quartermaster.output.terminal import ProgressBars, err, out, plain_text
+
+    mode = "batch" if batch else None
+    skip = skip_unreadable or None
+
+    def load_settings() -> CatalogSettings:
+        settings = load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip))
+        settings = with_provider(settings, provider)
+        settings = without_commands(settings) if no_commands else settings
+        show_unread(left_out(path, settings))
+        return settings
+
+    if plan:
+        settings = load_settings()
+        show_commands(settings)
+        with ProgressBars() as bars:
+            planned = plan_build(settings, workspace=workspace, progress=bars)
+        if as_json:
+            print(json.dumps(planned.to_json(), ensure_ascii=False))
+        else:
+            show_plan(planned)
+        return
+    with logging_to_stderr(log_format, log_level, summary=not as_json), ExitStack() as shown:
+        drawn = err.is_terminal and log_format is LogFormat.TEXT
+        progress: Progress = shown.enter_context(ProgressBars()) if drawn else LoggedProgress()
+        with failures_announced(path):
+            settings = load_settings()
+            permit_commands(settings, allow=allow_commands)
+            if flow:
+                report = _run_flow(
+                    progress,
+                    path,
+                    workspace,
+                    generator=generator,
+                    encoder=encoder,
+                    force=force,
+                    max_cost=max_cost,
+                    max_tools=max_tools,
+                    mode=mode,
+                    skip_unreadable=skip,
+                    provider=provider,
+                    no_commands=no_commands,
+                )
+            else:
+                if settings.flow.runner != "none":
+                    progress.note(
+                        f"flow.runner = {settings.flow.runner!r} is for --flow: this build runs in one process"
+                    )
+                report = build_snapshot(settings, workspace=workspace, force=force, progress=progress)
+        shown.close()
+        if as_json:
+            print(json.dumps(report.to_json(), ensure_ascii=False))
+        else:
+            show_report(report, reasons=log_format is LogFormat.TEXT)
+            out.print(plain_text(str(report.snapshot), "bold"), soft_wrap=True)
+    if report.exit_code:
+        raise typer.Exit(report.exit_code)
+
+
+def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) -> "BuildReport":
+    """Run the build as a flow in this process, on the configured Prefect server or one that ends with it.
+
+    `parameters` are the flow's others. Raises the errors of the build.
+    """
+    bars.start("engine", None)
+    from flows.engine.runtime import check_server, configure_prefect
+
+    configure_prefect(at_terminal=True)
+    check_server()
+    from flows.build_catalog import build_catalog
+    from flows.engine.dead_runs import release_runs
+    from flows.engine.progress import shown_on
+    from flows.engine.reporting import SERVER_ERRORS, describe, drop_events, end_now
+    from flows.engine.result import kept_result
+    from flows.engine.stage import release_frames
+    from pipeline.errors import RunAborted
+
+    with shown_on(bars), kept_result() as result:
+        try:
+            # In a context of its own: a flow that lost its server changes Prefect's settings for its rest.
+            copy_context().run(build_catalog, str(path), str(workspace), **parameters, return_state=True)
+        except KeyboardInterrupt as error:
+            result.error = error
+        except Exception as error:
+            # The engine's own: those of the build are in the result.
+            if result.report is None and result.error is None:
+                if not isinstance(error, (*SERVER_ERRORS, RuntimeError)):  # Prefect's word for a server out of reach
+                    raise
+                raise RunAborted(f"the Prefect server stopped before the build began ({describe(error)})") from error
+            bars.note(f"the Prefect server could not be told how the build ended ({describe(error)})")
+            drop_events()
+            release_frames(error)
+            release_runs()
+    if isinstance(result.error, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+        end_now(130)  # the ledger is closed; Prefect's threads would wait for a server that Ctrl-C has ended, too
+    if result.error is not None:
+        raise result.error
+    if result.report is None:
+        raise RunAborted("Prefect ended the flow run before the build began")
+    return result.report

@@ -1,0 +1,96 @@
+"""keys: makes and shows the keys that sign snapshots, and verifies a signed snapshot."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from quartermaster.cli.commands.arguments import TRUSTED_KEYS_VARIABLE, CacheDir, TrustedKeys, cache_for, required_keys
+
+keys = typer.Typer(
+    help="""Make and show the keys that sign snapshots.
+
+    A build signs with the private key; routers check with the public key, which is no secret.
+
+    \b
+    quartermaster keys generate build.pem         writes build.pem, which stays secret, and build.pem.pub
+    [publish] sign_key = "build.pem"              in catalog.toml: builds sign what they write
+    quartermaster serve http --catalog demo --trusted-keys build.pem.pub
+
+    To change a key without a pause: trust both keys everywhere, sign with the new one, then trust it alone.""",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@keys.command()
+def generate(
+    file: Annotated[Path, typer.Argument(help="Where the private key goes; the public key goes to FILE.pub.")],
+) -> None:
+    """Make a key pair, and print the public key and its id.
+
+    The private key is in PEM, readable by you alone, and encrypted where QUARTERMASTER_KEY_PASSPHRASE holds a
+    passphrase. A file that is there already is never overwritten.
+    """
+    from router.signing import private_keys
+
+    public = private_keys.generate(file).public
+    typer.echo(f"{public.text} {public.key_id}")
+
+
+@keys.command()
+def show(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A private key's file, or ${NAME} of a variable.")],
+) -> None:
+    """Print the public key of a private one, and its id."""
+    from router.signing.private_keys import read_signer
+
+    public = read_signer(key).public
+    typer.echo(f"{public.text} {public.key_id}")
+
+
+@keys.command("list")
+def list_keys(
+    sources: Annotated[list[str], typer.Argument(metavar="KEYS…", help="Public keys, and files of keys.")],
+) -> None:
+    """List trusted keys with their ids, and say which ones count no more."""
+    from quartermaster.output.terminal import out, plain_text
+    from router.signing import trusted_keys
+
+    now = datetime.now(UTC)
+    for key in trusted_keys.TrustedKeys(sources).read():
+        state = key.problem(now) or "trusted"
+        line = f"{key.public.key_id}  {key.public.text}  {state}" + (f"  {key.name}" if key.name else "")
+        out.print(plain_text(line), soft_wrap=True)  # the key is copied
+
+
+@keys.command()
+def verify(
+    snapshot: Annotated[str, typer.Argument(help="A snapshot's folder, a catalog's folder, or a catalog's address.")],
+    trusted_keys: TrustedKeys = None,
+    catalog: Annotated[
+        Optional[str], typer.Option(help="The catalog's name; by default that of the catalog's folder.")
+    ] = None,
+    cache_dir: CacheDir = None,
+) -> None:
+    """Verify a snapshot as a router with these keys does: its signature, and every file.
+
+    Whether it is older than what some router served is not checked: that router knows.
+    """
+    from quartermaster.output.terminal import out, plain_text
+    from router.errors import SettingsInvalid
+    from router.snapshot.trust import Trust
+    from router.snapshot.trusted_opening import open_signed
+    from router.store import current_folder, open_store, signing_keys
+
+    trusted = required_keys(trusted_keys)
+    if trusted is None:
+        raise SettingsInvalid(f"name the keys: --trusted-keys KEY, or {TRUSTED_KEYS_VARIABLE}")
+    store = open_store(snapshot, cache_for(snapshot, cache_dir))
+    trust = Trust.of(store, trusted, catalog)
+    assert trust is not None
+    folder = current_folder(store)
+    name = open_signed(folder, trust).manifest.snapshot
+    by = ", ".join(signing_keys(folder)) or "its pointer"
+    out.print(plain_text(f"{name} of {trust.catalog} is signed ({by}), and every file is as its manifest says"))

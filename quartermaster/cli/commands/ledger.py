@@ -1,0 +1,142 @@
+"""ledger: what an operator does with the file that holds everything a build paid for."""
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from quartermaster.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace
+from router.errors import SettingsInvalid
+
+Wait = Annotated[float, typer.Option(help="Seconds to wait for a build, or a program that reads the ledger, to end.")]
+
+ledger = typer.Typer(
+    help="""Look after the ledger: the file in the workspace that holds every answer that you paid for.
+
+    Builds copy it by themselves into the workspace's folder backups, and restore it from there and from the snapshots.
+    These commands are for the rest: a backup on another disk, a look inside while a build runs, a file that grew.
+
+    \b
+    quartermaster ledger show                         what it holds and what that cost, also while a build runs
+    quartermaster ledger show --sql "FROM answers"    any question in SQL
+    quartermaster ledger backup /backup/              copy it to another disk
+    quartermaster ledger check                        is it whole?
+    quartermaster ledger restore /backup/FILE         put a backup in its place
+    quartermaster ledger restore --from-snapshots     make it again of what the snapshots hold
+    quartermaster ledger compact                      rewrite it without gaps""",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@ledger.command()
+def show(
+    workspace: Workspace = WORKSPACE,
+    sql: Annotated[Optional[str], typer.Option(help="A SELECT; the answer's rows are printed.")] = None,
+    limit: Annotated[int, typer.Option(help="The most rows.")] = 20,
+    as_json: JsonOutput = False,
+) -> None:
+    """Show what the ledger holds and cost, or the rows of a SELECT; nothing is written.
+
+    While a build runs, the newest copy answers that it made, some minutes old; a line says of when it is.
+    """
+    from quartermaster.output.ledger import show_ledger
+
+    show_ledger(workspace, sql, limit, as_json=as_json)
+
+
+@ledger.command()
+def backup(
+    target: Annotated[str, typer.Argument(help="A file, or a folder, where the name gets the time.")],
+    workspace: Workspace = WORKSPACE,
+    wait: Wait = 0.0,
+    as_json: JsonOutput = False,
+) -> None:
+    """Copy the ledger to another place, and open the copy to see that it is whole.
+
+    While a build runs, the newest copy is taken that the build made; --wait waits for its end instead.
+    """
+    from pipeline.ledger.maintenance import back_up
+    from quartermaster.output.ledger import show_backup
+    from quartermaster.output.terminal import ProgressBars
+
+    if target.endswith("/") and not Path(target).is_dir():  # a disk that is not mounted, or a folder to be made
+        raise SettingsInvalid(f"there is no folder {target}: make it, or name a file")
+    with ProgressBars() as bars:
+        made = back_up(workspace, Path(target), wait_s=wait, tell=bars.note)
+    show_backup(made, as_json=as_json)
+
+
+@ledger.command()
+def restore(
+    file: Annotated[
+        Optional[Path], typer.Argument(help="A backup; by default the newest copy that a build made.")
+    ] = None,
+    workspace: Workspace = WORKSPACE,
+    from_snapshots: Annotated[
+        bool, typer.Option("--from-snapshots", help="Take answers, vectors and costs from the stored snapshots.")
+    ] = False,
+    wait: Wait = 0.0,
+    as_json: JsonOutput = False,
+) -> None:
+    """Put a backup in the place of the ledger, or fill it from the snapshots. The file before it is kept beside it.
+
+    The backup is checked first, and nothing is changed while a build runs. A build does the same by itself where the
+    ledger is missing or damaged.
+    """
+    from pipeline.ledger import maintenance
+    from quartermaster.output.ledger import show_restored
+    from quartermaster.output.terminal import ProgressBars
+
+    if file is not None and from_snapshots:
+        raise SettingsInvalid("FILE and --from-snapshots both say what to restore from: give one")
+    with ProgressBars() as bars:
+        if from_snapshots:
+            restored = maintenance.restore_from_snapshots(workspace, wait_s=wait, tell=bars.note)
+        else:
+            restored = maintenance.restore(workspace, file, wait_s=wait, tell=bars.note)
+    show_restored(restored, as_json=as_json)
+
+
+@ledger.command()
+def check(
+    file: Annotated[
+        Optional[Path], typer.Argument(help="A backup to check; by default the ledger of the workspace.")
+    ] = None,
+    workspace: Workspace = WORKSPACE,
+    as_json: JsonOutput = False,
+) -> None:
+    """Check the ledger: does it open, is each value readable, do the tables fit together?
+
+    Exit code 0 where nothing is wrong, 1 where something is, with a sentence for each finding. It looks at every value:
+    answers and records that are no JSON, vectors that are no numbers, questions without their instructions, answers
+    that were paid for twice, runs that were never closed.
+    """
+    from pipeline.ledger.checking import check as check_ledger
+    from quartermaster.output.ledger import show_checked
+
+    if not show_checked(check_ledger(workspace, file), as_json=as_json):
+        raise typer.Exit(1)
+
+
+@ledger.command()
+def compact(
+    workspace: Workspace = WORKSPACE,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Leave out vectors of texts that no stored snapshot has.")
+    ] = False,
+    wait: Wait = 0.0,
+    as_json: JsonOutput = False,
+) -> None:
+    """Rewrite the ledger into a smaller file: DuckDB never gives room back by itself.
+
+    Nothing that was paid for is left out. With --vectors, vectors go that no snapshot of the workspace needs; a text
+    that comes back is embedded again, which costs time and no money.
+    """
+    from pipeline.ledger.compaction import compact as compact_ledger
+    from quartermaster.output.ledger import show_compacted
+    from quartermaster.output.terminal import ProgressBars
+
+    with ProgressBars() as bars:
+        done = compact_ledger(workspace, drop_vectors=vectors, wait_s=wait, tell=bars.note)
+    show_compacted(done, as_json=as_json)

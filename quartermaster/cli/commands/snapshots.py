@@ -1,0 +1,63 @@
+"""snapshots: lists the snapshots, verifies them, changes the one that serves."""
+
+from typing import Annotated, Optional
+
+import typer
+
+from quartermaster.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace, catalog_to_change
+from router.errors import SettingsInvalid
+from router.snapshot.store.bucket.url import is_url
+from router.store import catalogs
+
+_CATALOG = typer.Argument(help="A catalog of the workspace, or the address of one in a bucket; by default, all.")
+_ID = typer.Argument(metavar="[ID]", help="What --pin pins or --sign signs; by default, the current one.")
+
+
+def snapshots(
+    catalog: Annotated[Optional[str], _CATALOG] = None,
+    snapshot: Annotated[Optional[str], _ID] = None,
+    workspace: Workspace = WORKSPACE,
+    rollback: Annotated[bool, typer.Option("--rollback", help="Serve the snapshot before the current one.")] = False,
+    use: Annotated[Optional[str], typer.Option(help="Serve this snapshot: one held back, or an older one.")] = None,
+    pin: Annotated[bool, typer.Option("--pin", help="Keep a snapshot serving: builds are held back.")] = False,
+    unpin: Annotated[bool, typer.Option("--unpin", help="Let builds publish again.")] = False,
+    release: Annotated[
+        Optional[str], typer.Option(help="Let builds publish the content of this snapshot again, after a rollback.")
+    ] = None,
+    sign: Annotated[
+        bool, typer.Option("--sign", help="Sign a snapshot with --sign-key: the current one, or the ID.")
+    ] = False,
+    sign_key: Annotated[
+        Optional[str],
+        typer.Option(
+            envvar="QUARTERMASTER_PUBLISH__SIGN_KEY",
+            help="The private key that signs a decision: a PEM file, or ${NAME} of a variable.",
+        ),
+    ] = None,
+    unsigned: Annotated[
+        bool, typer.Option("--unsigned", help="Decide without a signature, though snapshots here have one.")
+    ] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Check every file against its checksum.")] = False,
+    as_json: JsonOutput = False,
+) -> None:
+    """List the snapshots, verify them, or choose which one serves.
+
+    An address such as s3://bucket/catalogs/demo stands for a catalog in a bucket. The workspace of builds that publish
+    there has a copy, which is listed by the catalog's name; decisions go to the bucket.
+    """
+    from quartermaster.output.snapshots import Decision, decide, show_snapshots
+
+    decision = Decision(rollback, use, pin, unpin, release, snapshot, sign, sign_key, unsigned)
+    names = catalogs(workspace)
+    if catalog or decision.given:
+        names = [catalog if catalog and is_url(catalog) else catalog_to_change(catalog, workspace)]
+    if len(decision.given) > 1:
+        raise SettingsInvalid(f"{' and '.join(decision.given)} are decisions of their own: give one")
+    if snapshot and not (pin or sign):
+        raise SettingsInvalid(
+            f"{snapshot!r} is one argument too many: only --pin and --sign take a snapshot after the catalog"
+        )
+    if decision.given:
+        decide(workspace, names[0], decision)
+    if not show_snapshots(workspace, names, verify=verify, as_json=as_json):
+        raise typer.Exit(4)

@@ -1,0 +1,131 @@
+"""train: an encoder of several catalogs and files of requests."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from quartermaster.cli.commands.arguments import WORKSPACE, FiguresFile, Workspace
+
+if TYPE_CHECKING:
+    from pipeline.learning.encoder.plan import TrainingPlan
+    from pipeline.learning.encoder.several_catalogs import SeveralCatalogs
+    from pipeline.progress import Progress
+
+
+def train(
+    catalogs: Annotated[list[Path], typer.Argument(help="Snapshots or catalogs, each by its folder.")],
+    out: Annotated[Path, typer.Option(help="The folder of the trained encoder, which must not exist yet.")],
+    requests: Annotated[
+        Optional[list[Path]], typer.Option(help="A JSONL file of requests with the ids of their tools; repeatable.")
+    ] = None,
+    judged: Annotated[
+        bool, typer.Option("--judged", help="Learn from the catalogs' judged requests, which then cannot measure it.")
+    ] = False,
+    base: Annotated[str, typer.Option(help="The encoder to train, as --encoder of build.")] = "auto",
+    rank: Annotated[int, typer.Option(min=0, help="Rank of the low-rank deltas; 0 trains all weights.")] = 16,
+    rate: Annotated[
+        Optional[float],
+        typer.Option(min=1e-8, help="The highest learning rate; by default .001, or 2e-5 with --rank 0."),
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="How often the requests are read.")] = 3,
+    steps: Annotated[int, typer.Option(min=1, help="The most steps.")] = 2_000,
+    share: Annotated[
+        float,
+        typer.Option(min=0.05, max=1.0, help="How far to go from the base: less finds more in what it never saw."),
+    ] = 0.6,
+    seed: Annotated[int, typer.Option(help="Draws held-back providers, batches and the deltas' first numbers.")] = 0,
+    workspace: Workspace = WORKSPACE,
+    json_file: FiguresFile = None,
+) -> None:
+    """Train an encoder on catalogs and requests, to be named as `vectors.encoder` elsewhere.
+
+    It learns from the phrases written for tools, and from requests whose tools are known. Every tenth request is held
+    back, by whole providers: half of these tell when to stop, the others what it gained. The folder is written if they
+    gained beyond chance. A training that was killed goes on from its last check when it is started again.
+
+    Exit codes: 0 written; 1 not written, because nothing was gained.
+    """
+    from pipeline.learning.encoder.one_encoder import Recorded, train_one
+    from pipeline.learning.encoder.plan import TrainingPlan
+    from pipeline.settings import VectorSettings
+    from pipeline.vectors import resolve_encoder
+    from quartermaster.cli.commands.benches import check_writable, write_figures
+    from quartermaster.output.terminal import ProgressBars, err, plain_text
+    from quartermaster.output.training import show_gain
+    from router.errors import SettingsInvalid
+
+    check_writable("--json", json_file)
+    if out.exists():
+        raise SettingsInvalid(f"--out {out} exists: name a new folder")
+    if base == "none":
+        raise SettingsInvalid("--base none is no encoder: name one to train")
+    rate = (1e-3 if rank else 2e-5) if rate is None else rate
+    plan = TrainingPlan(rank, rate, epochs=epochs, most_steps=steps, checks=12, patience=3, share=share, seed=seed)
+    with ProgressBars() as bars:
+        found = _read(catalogs, requests or [], judged, seed, workspace, bars)
+        model = resolve_encoder(VectorSettings(encoder=base), bars)
+        assert model is not None  # only "none" is no encoder
+        trained_from = _shown_path(Path(base)) if Path(base).is_dir() else model.name
+        command = _command(catalogs, requests or [], judged, trained_from, plan, out)
+        recorded: Recorded = train_one(model, found, plan, out.absolute(), bars, command)
+    if not write_figures(recorded.to_json(), json_file):
+        show_gain(recorded)
+    if not recorded.is_gain:
+        err.print(plain_text(f"{out} was not written: what held-back requests gained may be chance"))
+        raise typer.Exit(1)
+
+
+def _command(
+    catalogs: list[Path], requests: list[Path], judged: bool, base: str, plan: "TrainingPlan", out: Path
+) -> str:
+    """Return the command of a training for its card: all that its result depends on, without this machine's paths."""
+    words = ["quartermaster", "train", *map(_shown_path, catalogs)]
+    words += [word for file in requests for word in ("--requests", _shown_path(file))]
+    words += ["--judged"] if judged else []
+    words += ["--base", base, "--rank", str(plan.rank), "--rate", f"{plan.rate:g}", "--epochs", str(plan.epochs)]
+    words += ["--steps", str(plan.most_steps), "--share", f"{plan.share:g}", "--seed", str(plan.seed)]
+    return shlex.join([*words, "--out", out.name])
+
+
+def _shown_path(path: Path) -> str:
+    """Return a path from the current folder; of one that lies elsewhere, its last part."""
+    here, absolute = Path.cwd(), path.resolve()
+    return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else absolute.name
+
+
+def _read(
+    catalogs: list[Path], files: list[Path], judged: bool, seed: int, workspace: Path, bars: "Progress"
+) -> "SeveralCatalogs":
+    """Return the pairs of catalogs and files, and note what could not be used."""
+    from pipeline.learning.encoder.several_catalogs import pairs_of_catalogs, read_requests
+    from quartermaster.evaluation import judgements_of
+
+    snapshots = [(_snapshot(folder, workspace, bars), judgements_of(folder) if judged else None) for folder in catalogs]
+    requests: list[tuple[str, Sequence[str]]] = []
+    for file in files:
+        read = read_requests(file)
+        requests.extend(read.requests)
+        if read.rejected:
+            bars.note(f"{len(read.rejected)} rows of {file} were not used, the first: {read.rejected[0]}")
+    bars.start("read", None)
+    found = pairs_of_catalogs(snapshots, requests, seed)
+    if found.unknown:
+        bars.note(f"{found.unknown:,} tools of requests are in no catalog: their pairs were left out")
+    return found
+
+
+def _snapshot(folder: Path, workspace: Path, bars: Any) -> Path:
+    """Return the snapshot of a folder: of its own, or built of a catalog without vectors, apart from what serves."""
+    from pipeline.build import build
+    from pipeline.settings import load, overrides
+    from router.contract import CURRENT, MANIFEST
+
+    if (folder / MANIFEST).is_file() or (folder / CURRENT).is_file():
+        return folder
+    settings = load(folder, overrides(None, "none"))
+    publish = settings.publish.model_copy(update={"judged": False})
+    settings = settings.model_copy(update={"publish": publish, "tuning": settings.tuning.untaught()})
+    return build(settings, workspace=workspace, area="training", progress=bars).snapshot

@@ -1,0 +1,142 @@
+"""The command line: all commands, signals and exit codes.
+
+Heavy modules are imported late, so that search, explain, evaluate --snapshot, compare --snapshot and snapshots work
+with the light install.
+"""
+
+import os
+import select
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from quartermaster.cli.commands.build import build
+from quartermaster.cli.commands.call import call
+from quartermaster.cli.commands.compare import compare
+from quartermaster.cli.commands.evaluate import evaluate
+from quartermaster.cli.commands.feedback import feedback
+from quartermaster.cli.commands.inspect import inspect
+from quartermaster.cli.commands.keys import keys
+from quartermaster.cli.commands.ledger import ledger
+from quartermaster.cli.commands.login import login
+from quartermaster.cli.commands.pull import pull
+from quartermaster.cli.commands.push import push
+from quartermaster.cli.commands.quarantine import quarantine
+from quartermaster.cli.commands.route import explain, search
+from quartermaster.cli.commands.schedule import schedule
+from quartermaster.cli.commands.serve import serve
+from quartermaster.cli.commands.snapshots import snapshots
+from quartermaster.cli.commands.tokens import tokens
+from quartermaster.cli.commands.train import train
+from quartermaster.cli.failure import BROKEN_PIPE, tell
+from router.distribution import version
+
+app = typer.Typer(
+    help="""Routes an agent's request to the few tools that fit, out of thousands.
+
+    Offline, `build` reads tool catalogs, has a model write how people ask for each tool, and publishes a snapshot of
+    three BM25 indexes and vectors. Online, `search` and `explain` (and `router` in Python) answer from it.
+
+    \b
+    Start:
+      quartermaster build catalogs/demo
+      quartermaster search "refund a customer"
+
+    Exit codes: 0 done; 1 done, but something was held back; 2 wrong arguments or settings; 3 a source, model or budget
+    stopped the run; 4 a snapshot is missing, corrupt or foreign; 70 an error that was not foreseen.""",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(version())
+        raise typer.Exit
+
+
+@app.callback()
+def _quartermaster(
+    _version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+for _command in (
+    *(build, search, explain, call, inspect, evaluate, compare),
+    *(train, snapshots, push, pull, quarantine, feedback, schedule, login),
+):
+    app.command()(_command)
+app.add_typer(serve, name="serve")
+app.add_typer(ledger, name="ledger")
+app.add_typer(keys, name="keys")
+app.add_typer(tokens, name="tokens")
+
+
+def main() -> None:
+    """Run the command line. An error prints one sentence and sets its exit code.
+
+    Unforeseen errors exit with 70; QUARTERMASTER_TRACEBACK=1 prints their traceback.
+    """
+    # These signals stop a service or a container: the processes that were started end first.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _stop)
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: list[str]) -> int:
+    """Run one command, and return its exit code."""
+    try:
+        # Not app(): it ends with 1 where the output was not read, and 1 means that something was held back.
+        command = typer.main.get_command(app)
+        with command.make_context("quartermaster", arguments) as context:
+            command.invoke(context)
+        _flush()
+    except typer.Exit as end:
+        return _flushed(end.exit_code, arguments)
+    except BrokenPipeError as error:
+        return BROKEN_PIPE if _is_unread() else tell(error, arguments)
+    except BaseException as error:  # noqa: BLE001 - Rust's panics are no Exception, and each error has an exit code
+        return tell(error, arguments)
+    return 0
+
+
+def _flushed(code: int, arguments: list[str]) -> int:
+    """Return an exit code, or that of output that cannot be written."""
+    try:
+        _flush()
+    except BrokenPipeError:
+        return BROKEN_PIPE if _is_unread() else code
+    except OSError as error:
+        return tell(error, arguments)
+    return code
+
+
+def _flush() -> None:
+    """Write out what was printed. At the end of the process an error would be a warning, and its code 120."""
+    sys.stdout.flush()
+
+
+def _is_unread() -> bool:
+    """Return whether whoever read standard output has ended. What is left of it goes nowhere."""
+    try:
+        output = sys.stdout.fileno()
+    except (OSError, ValueError):  # no file
+        return False
+    watch = select.poll()
+    watch.register(output, 0)
+    if not any(event & select.POLLERR for _, event in watch.poll(0)):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+    return True
+
+
+def _stop(number: int, _: object) -> None:
+    sys.exit(128 + number)

@@ -1,0 +1,223 @@
+"""The report of a build on a terminal."""
+
+import shlex
+from collections import Counter
+
+from pipeline.build.report import BuildReport
+from pipeline.enrichment import GenerationFailure
+from pipeline.enrichment.generator import UNASKED
+from pipeline.publish import use_command
+from pipeline.settings import DEFAULT_WORKSPACE
+from quartermaster.output.evaluation import evaluation_line
+from quartermaster.output.formatting import dollars, megabytes
+from quartermaster.output.sources import show_coverage, show_missing
+from quartermaster.output.terminal import err, out, plain_text, rows_table
+
+_MAX_EXAMPLES = 5
+_CALIBRATIONS = {
+    "phrases": "calibrated on this catalog's phrases",
+    "judgements": "calibrated on this catalog's judged requests",
+    "generic": "a generic guess, not calibrated for this catalog",
+}
+
+
+def show_report(report: BuildReport, *, reasons: bool = True) -> None:
+    """Print the counts, then each kind of problem with a few examples, and what keeps the snapshot from serving.
+
+    Without `reasons` what the build went without and what held it is left out: a log in JSON has it.
+    """
+    seconds = sum(report.seconds.values())
+    rows = [
+        ("tools", f"{report.counts['tools']:,} of {report.counts['read']:,} records read"),
+        ("changes", str(report.difference)),
+        ("expansions", _expansions(report)),
+        ("model", _model_usage(report)),
+        ("encoder", report.snapshot_encoder.described if report.snapshot_encoder else "none"),
+        *([("encoder before", report.encoder_before.described)] if report.encoder_before else []),
+        ("texts embedded", f"{report.embedded:,}"),
+        ("prerequisites", str(report.prerequisites or "off")),
+        *([("learned", _learned(report))] if report.tuning else []),
+        *([("judged", evaluation_line(report.evaluation))] if report.evaluation else []),
+        *([("disk", _disk(report))] if report.written_bytes else []),
+        ("outcome", f"{report.outcome}, {seconds:.1f} s ({_slowest_stages(report)})"),
+    ]
+    out.print(rows_table(("", ""), rows))
+    show_missing(report.missing)
+    _show_changes(report)
+    _show_problems(report)
+    show_coverage(report.coverage)
+    _show_quarantined(report)
+    if reasons:
+        _show_reasons(report)
+    _show_way_out(report)
+
+
+def _show_changes(report: BuildReport) -> None:
+    """Print the names of a few tools that were added, changed or removed since the snapshot that served before."""
+    kinds = (("added", report.added), ("changed", report.changed), ("removed", report.removed_tools))
+    for kind, tools in kinds:
+        if tools and report.difference.snapshot:  # in the first build all tools are new
+            more = f" and {len(tools) - _MAX_EXAMPLES:,} more: --json" if len(tools) > _MAX_EXAMPLES else ""
+            style = "yellow" if kind == "removed" else ""
+            err.print(plain_text(f"{kind}: {', '.join(tools[:_MAX_EXAMPLES])}{more}", style), soft_wrap=True)
+
+
+def _show_problems(report: BuildReport) -> None:
+    _list("records rejected", [f"{r.origin.file} {r.origin.pointer}: {r.reason}" for r in report.rejected])
+    kinds = Counter(notice.kind for notice in report.notices)
+    for kind, explanation in (
+        ("merged", "exact duplicates, merged"),
+        ("renamed", "ids that were taken already, so numbered"),
+        ("thin", "tools without a description, found by name and schema alone"),
+        ("unread", "tools described in another language, found by name and English phrases alone"),
+        ("open", "records that were not read as they are written"),
+    ):
+        if kinds[kind]:
+            _list(explanation, [f"{n.tool_id}: {n.message}" for n in report.notices if n.kind == kind])
+    failed = [f for f in report.failures if not f.postponed]
+    _list("tools without an answer of the model", [f"{f.tool_id}: {_what_failed(f)}" for f in failed])
+    postponed = [f for f in report.failures if f.postponed]
+    _list("tools left to a later build", [f"{f.tool_id}: {f.message}{_meanwhile(report, f)}" for f in postponed])
+    earlier = [
+        f"{tool_id}: {stale} (run {stale.run}, {stale.model})" for tool_id, stale in report.stale_expansions.items()
+    ]
+    _list("tools that keep an earlier expansion", earlier)
+    foreign: dict[str, str] = {}
+    for verdict in report.verdicts:
+        if verdict.check == "foreign":
+            foreign.setdefault(verdict.tool_id, f"{verdict.tool_id}: {verdict.text}")
+    _list("records that asked for phrases of other tools", list(foreign.values()))
+    dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
+    if dropped:
+        checks = ", ".join(f"{check} {count:,}" for check, count in dropped.most_common())
+        err.print(
+            f"texts left out: {dropped.total():,}, by check: {checks}; see quartermaster inspect --table verdicts",
+            style="yellow",
+            soft_wrap=True,
+        )
+
+
+def _what_failed(failure: GenerationFailure) -> str:
+    # The message of a question that was not asked begins with that.
+    return failure.message if failure.kind == UNASKED else f"{failure.kind}: {failure.message}"
+
+
+def _meanwhile(report: BuildReport, failure: GenerationFailure) -> str:
+    stale = report.stale_expansions.get(failure.tool_id)
+    return f"; its expansion {stale} serves meanwhile" if stale else ""
+
+
+def _show_quarantined(report: BuildReport) -> None:
+    if not report.quarantined:
+        return
+    _list("tools held back alone", [str(one) for one in report.quarantined])
+    workspace = report.snapshot.parent.parent.parent
+    place = "" if workspace == DEFAULT_WORKSPACE else f" --workspace {shlex.quote(str(workspace))}"
+    command = f"quartermaster quarantine {shlex.quote(report.snapshot.parent.name)}{place}"
+    err.print(f"To see what they would take, and to release them: {command}", soft_wrap=True, markup=False)
+
+
+def _show_reasons(report: BuildReport) -> None:
+    for reason in report.degraded:
+        err.print(plain_text(f"degraded: {reason}", "yellow"), soft_wrap=True)
+    for reason in report.held:
+        err.print(plain_text(f"gate: {reason}", "bold red"), soft_wrap=True)
+
+
+def _show_way_out(report: BuildReport) -> None:
+    if report.outcome == "held":
+        err.print(
+            f"The snapshot is stored but does not serve. To serve it all the same: {use_command(report.snapshot)}",
+            soft_wrap=True,
+            markup=False,
+        )
+        if report.evaluation and "serving" in report.evaluation:
+            serving = report.snapshot.parent / report.evaluation["serving"]["snapshot"]
+            err.print(
+                "To see which requests got worse (--bench is the catalog's folder): quartermaster evaluate --bench … "
+                f"--snapshot {shlex.quote(str(report.snapshot))} --against {shlex.quote(str(serving))}",
+                soft_wrap=True,
+                markup=False,
+            )
+
+
+def _disk(report: BuildReport) -> str:
+    """Return what the snapshot takes, and what old ones gave back."""
+    freed = f", {megabytes(report.freed_bytes)} freed" if report.freed_bytes > 0 else ""
+    return f"{megabytes(report.written_bytes)} written{freed}"
+
+
+def _expansions(report: BuildReport) -> str:
+    parts = [f"{count:,} by {name}" for name, count in report.generators.items()]
+    reused = f" ({report.reused:,} of them from the ledger)" if report.reused else ""
+    stale = f", {len(report.stale_expansions):,} of them stale" if report.stale_expansions else ""
+    return f"{', '.join(parts) or 'none'}{reused}{stale}"
+
+
+def _model_usage(report: BuildReport) -> str:
+    calls = report.asked.get("openai", 0)
+    if not calls:
+        return "0 calls"
+    usage = report.usage
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    spent = f"{calls:,} questions, {usage.prompt_tokens:,}{cached} + {usage.completion_tokens:,} tokens"
+    lost = (
+        f", and up to {dollars(usage.unconfirmed_usd)} for requests without an answer" if usage.unconfirmed_usd else ""
+    )
+    return f"{spent}, {dollars(usage.cost_usd)}{lost}{_estimate_error(report)}"
+
+
+def _estimate_error(report: BuildReport) -> str:
+    """Return the error of the estimate."""
+    estimated, actual = report.estimate.cost_usd, report.usage.cost_usd
+    if not estimated or not actual or not all(failure.asked for failure in report.failures):
+        return ""  # the build asked fewer or more questions than estimated
+    return f"; estimated {dollars(estimated)} ({(estimated - actual) / actual:+.0%})"
+
+
+def _learned(report: BuildReport) -> str:
+    """Return what the build learned, or why it did not."""
+    parts = []
+    encoder = report.tuning.get("encoder", {})
+    if encoder.get("skipped"):
+        parts.append(f"the encoder as it was: {encoder['skipped']}")
+    elif encoder:
+        parts.append(
+            f"fine-tuned encoder (MRR of held-out requests {encoder['mrr_before']:.3f} to {encoder['mrr_after']:.3f})"
+        )
+    adapter = report.tuning.get("adapter", {})
+    if adapter.get("skipped"):
+        parts.append(f"no query adapter: {adapter['skipped']}")
+    elif adapter:
+        gain = f"{adapter['mrr_before']:.3f} to {adapter['mrr_after']:.3f}"
+        parts.append(f"query adapter (MRR of held-out phrases {gain})")
+    fitting = report.tuning.get("fitting", {})
+    if fitting.get("calibrations"):
+        source = fitting["calibrations"][0]["source"]
+        parts.append(f"when no tool fits ({_CALIBRATIONS.get(source, _CALIBRATIONS['generic'])})")
+    elif fitting:
+        parts.append(f"when no tool fits: not calibrated, {fitting.get('skipped', 'everyday requests reach no list')}")
+    intents, weights = report.tuning.get("intents", {}), report.tuning.get("weights", {})
+    if intents:
+        parts.append(f"past requests: {intents.get('skipped') or 'used as a signal'}")
+    if weights:
+        parts.append(
+            f"weights: {'not changed: ' + weights['kept'] if weights.get('kept') else 'fitted to past requests'}"
+        )
+    return "; ".join(parts)
+
+
+def _slowest_stages(report: BuildReport) -> str:
+    stages = sorted(report.seconds.items(), key=lambda item: -item[1])[:3]
+    return ", ".join(f"{stage} {spent:.1f}" for stage, spent in stages)
+
+
+def _list(title: str, lines: list[str]) -> None:
+    if not lines:
+        return
+    err.print(f"{title}: {len(lines):,}", style="yellow", soft_wrap=True)
+    for line in lines[:_MAX_EXAMPLES]:
+        # On one line each, so that a server's words are not taken for ours.
+        err.print(plain_text(f"  {' '.join(line.split())[:300]}"), soft_wrap=True)
+    if len(lines) > _MAX_EXAMPLES:
+        err.print(f"  and {len(lines) - _MAX_EXAMPLES:,} more: --json", style="dim")

@@ -1,0 +1,129 @@
+"""Pulls a snapshot out of a bucket for a person: progress, what was fetched, and where it lies."""
+
+import json
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self
+
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+from quartermaster.output.terminal import err, out, plain_text
+from router.errors import SnapshotInvalid
+from router.snapshot.snapshot import Snapshot
+from router.snapshot.store.bucket.pulling import Pulled
+from router.snapshot.store.bucket.reader import BucketReader
+from router.snapshot.trust import Trust
+from router.snapshot.trusted_opening import open_trusted
+
+
+class DownloadBar:
+    """A bar of bytes on a terminal; nothing where the output is piped. `report` may be called from any thread."""
+
+    def __init__(self) -> None:
+        columns = (TextColumn("Fetching"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+        self._task: Any = None
+        self._lock = Lock()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def report(self, done: int, total: int) -> None:
+        """Show how many bytes have come."""
+        with self._lock:
+            if self._task is None:
+                self._task = self._bar.add_task("", total=total)
+            self._bar.update(self._task, completed=done)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+
+def pull_and_tell(
+    url: str, folder: Path, trusted_keys: list[str] | None, state: Path | None, *, is_cache: bool, as_json: bool
+) -> bool:
+    """Pull into a catalog's folder, let it serve there, and say so; return whether it serves.
+
+    Raises StoreUnavailable where the bucket does not answer, and SnapshotInvalid.
+    """
+    store = BucketReader(url, folder)
+    trust = Trust.of(store, trusted_keys, None, state)
+    if trust is not None:
+        store.admit(trust.admit)
+    with DownloadBar() as bar:
+        name, pulled = _pull_current(store, bar)
+        pulled = _verify(store, name, trust, bar) or pulled
+    pin = _serve(store, name, is_cache=is_cache)
+    store.close()
+    serves = pin is None
+    if as_json:
+        print(json.dumps(_facts(name, folder / name, pulled, serves)))
+        return serves
+    fetched = f"{pulled.fetched} files, {pulled.bytes:,} bytes" if pulled else "nothing new"
+    reused = f"; {pulled.reused} files were here" if pulled else ""
+    out.print(plain_text(f"fetched {name} of {store.label}: {fetched}{reused}"), soft_wrap=True)
+    if pin is not None:
+        err.print(plain_text(f"{pin} is pinned here and goes on serving"), soft_wrap=True)
+    out.print(plain_text(str(folder / name)), soft_wrap=True)
+    return serves
+
+
+def _serve(store: BucketReader, name: str, *, is_cache: bool) -> str | None:
+    """Let a snapshot serve in its folder; return the one that is pinned there instead, by whoever builds there."""
+    if is_cache:
+        store.serves(name)
+    elif not store.mirror():
+        pin = store.cache.store.state().pin
+        if pin is not None and pin.snapshot != name:
+            return pin.snapshot
+        store.cache.remember(name, store.signed_pointer())
+    return None
+
+
+def _pull_current(store: BucketReader, bar: DownloadBar) -> tuple[str, Pulled | None]:
+    """Pull what is current; where that is removed meanwhile, what has taken its place."""
+    name = store.current()
+    while name is not None:
+        try:
+            return name, store.pull(name, bar.report)
+        except SnapshotInvalid:
+            if (now := store.current()) == name:
+                raise
+            name = now
+    raise SnapshotInvalid(f"{store.label} serves no snapshot: none was published")
+
+
+def _verify(store: BucketReader, name: str, trust: Trust | None, bar: DownloadBar) -> Pulled | None:
+    """Verify every file, and fetch anew what is damaged; return what that fetched."""
+    folder = store.local_folder(name)
+    try:
+        _open(folder, trust)
+    except SnapshotInvalid:
+        if store.has_just_fetched(name):
+            raise
+        pulled = store.pull(name, bar.report, anew=True)
+        _open(folder, trust)
+        return pulled
+    return None
+
+
+def _open(folder: Path, trust: Trust | None) -> None:
+    if trust is not None:
+        open_trusted(folder, trust)
+    else:
+        Snapshot.open(folder, whole=True)
+
+
+def _facts(name: str, folder: Path, pulled: Pulled | None, serves: bool) -> dict[str, object]:
+    return {
+        "snapshot": name,
+        "folder": str(folder),
+        "fetched_files": pulled.fetched if pulled else 0,
+        "fetched_bytes": pulled.bytes if pulled else 0,
+        "reused_files": pulled.reused if pulled else 0,
+        "serves": serves,
+    }

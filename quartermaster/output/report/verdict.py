@@ -1,0 +1,83 @@
+"""The verdict of an evaluation in three sentences: how much is found, where least, and when no tool fits."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from quartermaster.evaluation import SUCCESS_AT_1
+from quartermaster.evaluation.metrics import FullRecall, K, Success
+
+_MIN_REQUESTS = 10  # of a slice: fewer say nothing of it
+_FOUND, _COVERED, _FIRST = Success(K).key, FullRecall(K).key, SUCCESS_AT_1.key
+
+
+def verdict(result: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return three lines of plain words for an evaluation's JSON; no line breaks before a percent sign."""
+    found, weakest, refusals = (
+        line.replace(" %", "\u00a0%") for line in (_found(result), _weakest(result), _refusals(result))
+    )
+    return found, weakest, refusals
+
+
+def _found(result: Mapping[str, Any]) -> str:
+    values = result["signals"]["fused"]
+    if values[_FOUND] is None:
+        return "No request that a tool answers was judged, so nothing can be said of what is found."
+    count = _answerable(result)
+    requests = f"Of {count:,} {'request' if count == 1 else 'requests'} that a tool answers"
+    found = f"{percent(values[_FOUND])} find one among the first {K}"
+    covered = (
+        ""
+        if values[_COVERED] is None
+        else f" On average, {percent(values[_COVERED])} of a request's steps find a tool there."
+    )
+    interval = _interval(result["intervals"]["fused"][_FOUND])
+    return f"{requests}, {found}{interval}, {percent(values[_FIRST])} find it first.{covered}"
+
+
+def _weakest(result: Mapping[str, Any]) -> str:
+    overall = result["signals"]["fused"][_COVERED]
+    slices = [(name, values) for name, values in _slices(result) if values[_COVERED] is not None]
+    if overall is None or not slices:
+        return f"No slice has {_MIN_REQUESTS} judged requests, so none can be called the weakest."
+    name, values = min(slices, key=lambda pair: pair[1][_COVERED])
+    if values[_COVERED] >= overall:
+        return f"No slice of {_MIN_REQUESTS} requests or more is weaker than the whole."
+    covered = f"{percent(values[_COVERED])} of their steps find a tool among the first {K}"
+    return f"Weakest: {name}, {values['queries']:,} requests: {covered}{_interval(values['intervals'][_COVERED])}."
+
+
+def _refusals(result: Mapping[str, Any]) -> str:
+    no_tool = result["no_tool"]
+    if no_tool is None:
+        return "How well the router knows that no tool fits was not measured: no judged request is of kind none."
+    low, high = no_tool["auc_interval"]
+    wrongly, rightly = percent(no_tool["refused_wrongly"]), percent(no_tool["refused"])
+    auc = f"{no_tool['auc']:.2f} (95 % interval {low:.2f}–{high:.2f}; 0.5 is chance)"
+    refused = f"{wrongly} of the answerable requests are refused as fitting no tool, and {rightly} of the unanswerable"
+    return f"Refusals: {refused}. The probability that some tool fits tells the two apart with an AUC of {auc}."
+
+
+def _slices(result: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the slices that are large enough, by the names that people read."""
+    for sort, of_sort in {"slice": result["slices"], **result["by"]}.items():
+        for name, values in of_sort.items():
+            if values["queries"] >= _MIN_REQUESTS:
+                yield f"{sort} {name!r}" if sort == "slice" else f"{sort}: {name}", values
+
+
+def _answerable(result: Mapping[str, Any]) -> int:
+    unanswerable = result["by"].get("kind", {}).get("none", {}).get("queries", 0)
+    return int(result["queries"] - unanswerable)
+
+
+def _interval(bounds: list[float] | None) -> str:
+    return "" if bounds is None else f" (95 % interval {100 * bounds[0]:.0f}–{100 * bounds[1]:.0f} %)"
+
+
+def percent(share: float) -> str:
+    """Return a share as a whole percentage; one that is not whole is never shown as 0 or 100."""
+    text = f"{share:.0%}"
+    if (text == "100%" and share < 1) or (text == "0%" and share > 0):
+        text = f"{share:.1%}"
+        text = {"100.0%": "over 99.9%", "0.0%": "under 0.1%"}.get(text, text)
+    return text.replace("%", " %")

@@ -1,0 +1,99 @@
+"""The sources of a build on a terminal: what was read of each, what was not, and which are missing."""
+
+from collections.abc import Sequence
+
+from pipeline.publish.missing_tools import MissingTools
+from pipeline.sources import Gap
+from pipeline.sources.coverage import Coverage, by_source
+from pipeline.sources.gaps import empties
+from pipeline.sources.last_reading import StaleSource
+from quartermaster.output.terminal import err, out, plain_text, rows_table
+
+COLUMNS = ("source", "records", "tools", "described", "parameters", "rejected", "not read")
+_MAX_SOURCES = 12
+_MAX_PROBLEM = 600  # characters
+_MAX_FILES = 5
+
+
+def show_coverage(coverage: Sequence[Coverage]) -> None:
+    """Print a row for each source, of many only those with problems, then each problem in a sentence.
+
+    Empty sources are left to `show_missing`, which names them in one sentence.
+    """
+    if not coverage:
+        return
+    sources = by_source(coverage)
+    with_problems = {source: read for source, read in sources.items() if read.problems}
+    shown = dict(list((sources if len(sources) <= _MAX_SOURCES else with_problems).items())[:_MAX_SOURCES])
+    rows = [(source, *coverage_cells(read)) for source, read in shown.items()]
+    if len(sources) > 1:
+        hidden = len(sources) - len(shown) if shown else 0
+        rows.append(_total(f"all {len(sources):,} sources" + (f", {hidden:,} not shown" if hidden else ""), coverage))
+    out.print()
+    out.print(rows_table(COLUMNS, rows))
+    problems = [
+        (source, problem) for source, read in with_problems.items() if not read.empty for problem in read.problems
+    ]
+    for source, problem in problems[:_MAX_SOURCES]:
+        style = "bold red" if sources[source].lost_parameters or sources[source].advice else "yellow"
+        # On one line each, so that a source's words are not taken for ours.
+        err.print(plain_text(f"{source}: {' '.join(problem.split())[:_MAX_PROBLEM]}", style), soft_wrap=True)
+    if len(problems) > _MAX_SOURCES:
+        err.print(f"and {len(problems) - _MAX_SOURCES:,} more (FROM unread_sources)", style="dim", soft_wrap=True)
+
+
+def coverage_cells(coverage: Coverage) -> tuple[str, ...]:
+    """Return the cells of a source under COLUMNS, without its name."""
+    lost = f", {coverage.lost_parameters:,} lost" if coverage.lost_parameters else ""
+    unread = ", ".join(key.key for key in coverage.unread[:4]) + (", …" if len(coverage.unread) > 4 else "")
+    return (
+        f"{coverage.records:,}",
+        f"{coverage.tools:,}",
+        f"{coverage.described:,}",
+        f"{coverage.with_parameters:,}{lost}",
+        f"{coverage.rejected:,}",
+        unread or ("no tool" if coverage.empty else "–"),
+    )
+
+
+def show_stale(stale: Sequence[StaleSource]) -> None:
+    """Print every source that could not be read and keeps its last known records, with the reason."""
+    for source in stale:
+        reason = source.reason[:_MAX_PROBLEM]
+        err.print(plain_text(f"stale: {source} keeps its last known records: {reason}", "yellow"), soft_wrap=True)
+
+
+def show_missing(missing: MissingTools) -> None:
+    """Print every skipped source, with the serving tools that the new snapshot lacks, and some of the empty ones."""
+    for gap in missing.skipped:
+        err.print(
+            plain_text(f"skipped: {' '.join(gap.reason.split())[:600]}{_lost_tools(gap)}", "yellow"), soft_wrap=True
+        )
+    if sentence := empties(missing.gaps, missing.sources):
+        err.print(plain_text(sentence, "yellow"), soft_wrap=True)
+    for gap in missing.empty:
+        if gap.serving:
+            err.print(plain_text(f"empty: {gap.source}{_lost_tools(gap)}", "yellow"), soft_wrap=True)
+
+
+def show_unread(names: Sequence[str]) -> None:
+    """Print the files of a folder that are not read, if any."""
+    if names:
+        more = f" and {len(names) - _MAX_FILES:,} more" if len(names) > _MAX_FILES else ""
+        shown = ", ".join(names[:_MAX_FILES])
+        err.print(plain_text(f"not read: {shown}{more}; a catalog.toml can name them", "yellow"), soft_wrap=True)
+
+
+def _total(name: str, coverage: Sequence[Coverage]) -> tuple[str, ...]:
+    def total(field: str) -> str:
+        return f"{sum(getattr(read, field) for read in coverage):,}"
+
+    lost = sum(read.lost_parameters for read in coverage)
+    parameters = total("with_parameters") + (f", {lost:,} lost" if lost else "")
+    return (name, total("records"), total("tools"), total("described"), parameters, total("rejected"), "")
+
+
+def _lost_tools(gap: Gap) -> str:
+    if not gap.serving:
+        return ""
+    return f" ({gap.serving:,} {'tool' if gap.serving == 1 else 'tools'} of it serve until now, and are missing here)"

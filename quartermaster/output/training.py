@@ -1,0 +1,41 @@
+"""What a trained encoder gained, as a table."""
+
+from typing import TYPE_CHECKING, Any
+
+from quartermaster.output.terminal import key_value_table, out, plain_text, rows_table
+
+if TYPE_CHECKING:
+    from pipeline.learning.encoder.one_encoder import Recorded
+
+
+def show_gain(recorded: "Recorded") -> None:
+    """Print what was learned from, and the gain of each catalog."""
+    data = recorded.data
+    facts = [
+        ("base", f"{recorded.base['name']} ({recorded.base['revision']})"),
+        ("learned from", f"{data['pairs']:,} requests of {len(data['catalogs'])} catalogs, {data['tools']:,} tools"),
+        ("held back", f"{data['held_out']:,} requests of {data['held_back_providers']:,} providers"),
+        ("steps", f"{recorded.steps:,}"),
+        ("everyday requests mistaken", " → ".join(f"{share:.3f}" for share in recorded.gain.mistaken)),
+    ]
+    out.print(key_value_table(facts))
+    out.print()
+    header = ("catalog", "requests", "MRR before", "MRR after", "difference", "p")
+    out.print(rows_table(header, [_cells(row) for row in recorded.gain.rows]))
+    out.print()
+    out.print(plain_text("MRR: mean reciprocal rank of the requests' tools by vector; 95 % intervals", "dim"))
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    change = row["difference"]
+    return [
+        row["catalog"],
+        f"{row['requests']:,}",
+        *(f"{row[when]['mrr']:.3f}{_interval(row[when]['interval'])}" for when in ("before", "after")),
+        f"{change['difference']:+.3f}{_interval(change['interval'], '+')}" if change else "",
+        f"{change['p']:.2g}" if change else "",
+    ]
+
+
+def _interval(bounds: list[float] | None, sign: str = "") -> str:
+    return f" [{bounds[0]:{sign}.3f}, {bounds[1]:{sign}.3f}]" if bounds else ""

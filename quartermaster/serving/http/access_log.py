@@ -1,0 +1,56 @@
+"""The outermost layer: counts, times and logs each request, and answers unexpected errors with 500."""
+
+import logging
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from quartermaster.serving.http.errors import failure, route_of
+from quartermaster.serving.http.metrics import Metrics
+
+_access = logging.getLogger("router.access")
+_logger = logging.getLogger("router.http")
+
+
+class AccessLog:
+    """Records metrics and writes one line to the logger "router.access" for each request.
+
+    A line holds neither the query, nor the body, nor the headers.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on and record its outcome."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status, size, complete, begun = 0, 0, False, time.perf_counter()
+
+        async def record_and_send(message: Message) -> None:
+            nonlocal status, size, complete
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif message["type"] == "http.response.body":
+                size += len(message.get("body", b""))
+                complete = not message.get("more_body")
+            await send(message)
+
+        try:
+            await self._app(scope, receive, record_and_send)
+        except Exception:
+            route = route_of(scope)
+            _logger.exception("%s %s failed", scope["method"], route)
+            if status and not complete:  # close the connection, so that half an answer is not taken for a whole one
+                raise
+            if not status:
+                await failure(500, "internal error; the server's log has the details")(scope, receive, record_and_send)
+        finally:
+            seconds, route = time.perf_counter() - begun, route_of(scope)
+            self._metrics.request(route, scope["method"], status, seconds)
+            if _access.isEnabledFor(logging.INFO):
+                client = (scope.get("client") or ("-",))[0]
+                line = (client, scope["method"], route, status, size, seconds * 1_000)
+                _access.info("%s %s %s %d %d B %.1f ms", *line)

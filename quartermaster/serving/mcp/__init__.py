@@ -1,0 +1,29 @@
+"""The router as an MCP server: find_tools, describe_tool, and call_tool at the tools' own servers.
+
+Needs the extra `serve`.
+
+    >>> from router import Router
+    >>> from quartermaster.serving.mcp import Upstream, serve_stdio, server
+    >>> git = Upstream("git", command=("mcp-server-git",), provider="git")
+    >>> serve_stdio(server(Router.open(".quartermaster/snapshots/mcp", watch=5), [git]))
+
+`server` joins `tools` (the three tools) with `definitions` and `results`, and `upstreams` with one `connection` and
+`session` each. `stdio` and `http` are its transports; `http.http_app` is an app at `/mcp`.
+"""
+
+from quartermaster.serving.mcp.server import server
+from quartermaster.serving.mcp.stdio import serve_stdio
+from quartermaster.serving.mcp.tools import Tools
+from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed, read_upstreams
+from quartermaster.serving.mcp.upstreams import Upstreams, connected
+
+__all__ = [
+    "Tools",
+    "Upstream",
+    "UpstreamFailed",
+    "Upstreams",
+    "connected",
+    "read_upstreams",
+    "serve_stdio",
+    "server",
+]

@@ -1,0 +1,98 @@
+"""The MCP server over standard input and output, as clients start it."""
+
+import asyncio
+import logging
+import os
+import signal
+import stat
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import anyio
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.stdio import stdio_server
+
+_logger = logging.getLogger("quartermaster.serving")
+MAX_MESSAGE_BYTES = 16 << 20
+_CHANGES = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
+
+
+def serve_stdio(served: Server[Any], *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+    """Answer requests from standard input on standard output, until either closes, or SIGTERM or SIGHUP arrives.
+
+    A longer message than `max_message_bytes` is ignored, with a warning.
+
+    Other output goes to stderr. A signal is raised again at the end, for the handler from before. Call it from the
+    main thread.
+    """
+    previous = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    handled = [number for number, handler in previous.items() if handler is not signal.SIG_IGN]  # as under nohup
+    received: list[signal.Signals] = []
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            # In the event loop: a handler that raises would interrupt any code half done.
+            tasks.start_soon(_wait, handled, received, tasks.cancel_scope)
+            async with stdio_server(stdin=_standard_input(max_message_bytes)) as (reading, writing):
+                await served.run(reading, writing, served.create_initialization_options(_CHANGES))
+            tasks.cancel_scope.cancel()
+
+    try:
+        anyio.run(run)
+    except* BrokenPipeError:
+        _logger.warning("the client left before it had read its answers")
+        # Otherwise Python fails again when it flushes stdout at exit, and 3.13 tells of the transport's own buffer.
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        sys.unraisablehook = _passing_over_broken_pipes(sys.unraisablehook)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    for number in received:
+        signal.raise_signal(number)
+
+
+def _passing_over_broken_pipes(hook: "Callable[[sys.UnraisableHookArgs], object]") -> "Callable[..., None]":
+    """Return a hook that leaves broken pipes out, and passes the rest to another."""
+
+    def pass_over(unraisable: "sys.UnraisableHookArgs") -> None:
+        if not isinstance(unraisable.exc_value, BrokenPipeError):
+            hook(unraisable)
+
+    return pass_over
+
+
+async def _wait(numbers: Sequence[signal.Signals], received: list[signal.Signals], scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(*numbers) as signals:
+        async for number in signals:
+            received.append(number)
+            scope.cancel()
+
+
+def _standard_input(max_bytes: int) -> Any:
+    """Return the lines of standard input, or None to let the transport read it if it is a file.
+
+    The transport reads in a thread, which a signal cannot end: a stopped server would wait for its client.
+    """
+    kind = os.fstat(sys.stdin.fileno()).st_mode
+    return None if stat.S_ISREG(kind) else _lines(max_bytes)
+
+
+async def _lines(max_bytes: int) -> AsyncIterator[str]:
+    reader = asyncio.StreamReader(limit=max_bytes)
+    pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer
+    )
+    try:
+        while True:
+            try:
+                line = await reader.readline()
+            except ValueError:  # the rest of the line is not a message either
+                _logger.warning("a message of more than %s bytes was ignored", f"{max_bytes:,}")
+                continue
+            if not line:
+                return
+            yield line.decode("utf-8", "replace")
+    finally:
+        pipe.close()

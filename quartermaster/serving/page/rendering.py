@@ -1,0 +1,72 @@
+"""Templates rendered as HTML: Jinja escapes markup, `visible_text` shows the characters that nobody sees."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from router.answer.verdict import score_text, why_assumed
+
+_MAX_JSON = 20_000  # characters of a schema
+# Invisible characters with an effect: controls, marks that turn the direction of what follows, zero widths,
+# separators, the byte order mark, tags.
+_INVISIBLE = frozenset(
+    [
+        *(set(range(32)) - {9, 10, 13}),
+        *range(0x7F, 0xA0),
+        0xAD,
+        0x61C,
+        *range(0x200B, 0x2010),
+        *range(0x2028, 0x202F),
+        *range(0x2060, 0x2070),
+        0xFEFF,
+        *range(0xFFF9, 0xFFFC),
+        *range(0xD800, 0xE000),
+        *range(0xE0000, 0xE0080),
+    ]
+)
+
+
+def visible_text(text: object, max_length: int = 2_000) -> str:
+    """Return a text with invisible characters as code points, cut to `max_length` characters with its length added."""
+    full = str(text)
+    head = "".join(f"⟦U+{ord(c):04X}⟧" if ord(c) in _INVISIBLE else c for c in full[:max_length])
+    return head if len(full) <= max_length else f"{head} … ({len(full):,} characters)"
+
+
+def tool_path(tool_id: str) -> str:
+    """Return the path of a tool's page. Escapes every slash if a browser would resolve a part: `..`, `.` or `//`."""
+    plain = all(part not in ("", ".", "..") for part in tool_id.split("/"))
+    return f"/tools/{quote(tool_id.encode('utf-8', 'replace'), safe='/' if plain else '')}"
+
+
+def render(template: str, values: Mapping[str, Any]) -> bytes:
+    """Return a template rendered with these values, as UTF-8."""
+    return _ENVIRONMENT.get_template(template).render(values).encode("utf-8", "replace")
+
+
+def _pretty_json(value: Any) -> str:
+    return visible_text(json.dumps(value, ensure_ascii=False, indent=2), _MAX_JSON)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
+_ENVIRONMENT = Environment(
+    loader=PackageLoader("quartermaster.serving.page"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_ENVIRONMENT.filters |= {
+    "visible": visible_text,
+    "pretty_json": _pretty_json,
+    "percent": _percent,
+    "score": score_text,
+    "why_assumed": why_assumed,
+    "tool_path": tool_path,
+}

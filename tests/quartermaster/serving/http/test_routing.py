@@ -1,0 +1,175 @@
+"""POST /v1/route and /v1/route-many answer what the router answers, and refuse what it would refuse."""
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from router import Form, Router, Selection
+from tests.quartermaster.serving.conftest import Ask
+
+REQUEST = "give the customer their money back"
+
+
+def asked(client: TestClient, **body: Any) -> dict[str, Any]:
+    response = client.post("/v1/route", json=body)
+    assert response.status_code == 200, response.text
+    return dict(response.json())
+
+
+def test_an_answer_is_the_routers_own(client: TestClient, router: Router) -> None:
+    answer = asked(client, request=REQUEST, k=3, explain=True)
+    told = router.route(REQUEST, k=3, explain=True).to_json()
+    assert answer.pop("rendered") is None
+    assert answer.pop("ms").keys() >= told.pop("ms").keys()
+    for tool in answer["tools"]:
+        assert (tool["record"].pop("withheld"), tool["record"].pop("unusable")) == ([], "")
+    assert answer == told
+    assert answer["tools"][0]["tool_id"] == "stripe/create_refund"
+
+
+def test_a_dialogue_is_routed_by_what_the_user_said(client: TestClient, router: Router) -> None:
+    messages = [
+        {"role": "user", "content": "log a bug in linear"},
+        {"role": "assistant", "content": "Done. Anything else?"},
+        {"role": "user", "content": REQUEST},
+    ]
+    answer = asked(client, request=messages, k=3)
+    assert tuple(tool["tool_id"] for tool in answer["tools"]) == router.route(messages, k=3).ids
+    assert asked(client, request=[REQUEST], k=3)["tools"] == asked(client, request=REQUEST, k=3)["tools"]
+
+
+@pytest.mark.parametrize("form", Form)
+def test_tools_come_in_the_form_that_is_asked_for_with_the_way_back(client: TestClient, form: Form) -> None:
+    answer = asked(client, request=REQUEST, k=3, form=form)
+    rendered = answer["rendered"]
+    assert len(rendered["tools"]) == 3
+    assert list(rendered["names"].values()) == [tool["tool_id"] for tool in answer["tools"]]
+
+
+def test_a_selection_filters_and_says_what_it_left_out(client: TestClient) -> None:
+    answer = asked(client, request=REQUEST, k=8, explain=True, selection={"block": ["stripe/*"]})
+    assert not [tool for tool in answer["tools"] if tool["tool_id"].startswith("stripe/")]
+    assert {"tool_id": "stripe/create_refund", "by": "block"}.items() <= answer["dropped"][0].items()
+
+
+def test_no_tool_left_is_an_answer_or_where_that_is_wanted_not_found(client: TestClient) -> None:
+    nobody = {"providers": ["nobody"]}
+    assert asked(client, request=REQUEST, selection=nobody)["tools"] == []
+    refused = client.post("/v1/route", json={"request": REQUEST, "selection": {**nobody, "fallback_to_empty": False}})
+    assert (refused.status_code, refused.json()["error"]["type"]) == (404, "not_found")
+
+
+def test_many_requests_are_answered_in_their_order_by_one_snapshot(client: TestClient, router: Router) -> None:
+    requests = ["will it rain tomorrow", REQUEST, "notify the on-call channel"]
+    answers = client.post("/v1/route-many", json={"requests": requests, "k": 2}).json()["answers"]
+    assert [[tool["tool_id"] for tool in answer["tools"]] for answer in answers] == [
+        list(router.route(request, k=2).ids) for request in requests
+    ]
+    assert len({answer["snapshot"] for answer in answers}) == 1
+
+
+def test_many_requests_of_many_tools_are_refused_with_the_most(client: TestClient) -> None:
+    def refused(**body: Any) -> str:
+        response = client.post("/v1/route-many", json={"requests": ["undo a payment"] * 20, **body})
+        assert response.status_code == 422
+        return str(response.json()["error"]["message"])
+
+    assert "20 requests of k = 51 ask for 1,020 tools; the limit is 1,000" in refused(k=51)
+    always = [f"stripe/tool_{number}" for number in range(50)]  # they count in each request
+    told = refused(k=1, selection={"always": always})
+    assert "20 requests of k = 1 and 50 in `always` ask for 1,020 tools" in told
+    body = {"requests": ["undo a payment"] * 20, "k": 1, "selection": {"always": always[:49]}}
+    assert client.post("/v1/route-many", json=body).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "message"),
+    [
+        ([], "", "the body must be an object of names and values"),
+        ({}, "request", "request is missing"),
+        ({"request": ""}, "request.text", ""),
+        ({"request": " \n"}, "request.text", ""),
+        ({"request": "x" * 20_001}, "request.text", ""),
+        ({"request": []}, "request.messages", ""),
+        ({"request": ["ok", {"role": "nobody", "content": "x"}]}, "request.messages.1.message.role", ""),
+        ({"request": [{"role": "assistant", "content": "How can I help?"}]}, None, "no message of 1"),
+        ({"request": 7}, "request.messages", ""),
+        ({"request": "x", "k": 0}, "k", "k must be at least 1"),
+        ({"request": "x", "k": 129}, "k", ""),
+        ({"request": "x", "k": "3"}, "k", "k must be a whole number"),
+        ({"request": "x", "explain": 1}, "explain", "explain must be true or false"),
+        ({"request": "x", "recipe": "unheard of"}, "recipe", "recipe must be 'default', "),
+        ({"request": "x", "form": "smoke signals"}, "form", ""),
+        ({"request": "x", "selection": {"min_combined_score": 1.5}}, "selection.min_combined_score", ""),
+        ({"request": "x", "selection": {"allowed": []}}, "selection.allowed", ""),
+        ({"request": "x", "selection": {"allow": "x"}}, "selection.allow", "selection.allow must be a list"),
+        ({"request": "x", "category_confidence": -1}, "category_confidence", ""),
+        ({"request": "x", "kk": 1}, "kk", "kk is unknown here"),
+    ],
+)
+def test_what_is_wrong_is_refused_named_and_told_in_plain_english(
+    client: TestClient, body: Any, field: str | None, message: str
+) -> None:
+    response = client.post("/v1/route", json=body)
+    error = response.json()["error"]
+    assert (response.status_code, error["type"], error.get("field", None if field is None else "")) == (
+        422,
+        "invalid",
+        field,
+    )
+    assert error["message"] and message in error["message"]
+    assert not any(jargon in error["message"] for jargon in ("Input should", "Field required", "Extra inputs"))
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status", "type"),
+    [
+        (b'{"request": ', "application/json", 400, "malformed"),
+        # As curl sends it by itself, and pages elsewhere without asking.
+        (b'{"request": "refund"}', None, 415, "no_json"),
+        (b'{"request": "refund"}', "text/plain", 415, "no_json"),
+        (b'{"request": "refund"}', "application/x-www-form-urlencoded", 415, "no_json"),
+        (b'{"request": "\\ud800"}', "application/json", 422, "invalid"),  # half a surrogate pair
+        (b'{"request": "x", "\\ud800": 1}', "application/json", 422, "invalid"),
+        (b'{"request": "x", "category": "\\udfff"}', "application/json", 422, "invalid"),
+    ],
+)
+def test_a_body_that_is_no_json_or_is_not_said_to_be_is_refused(
+    client: TestClient, content: bytes, kind: str | None, status: int, type: str
+) -> None:
+    response = client.post("/v1/route", content=content, headers={"Content-Type": kind} if kind else {})
+    assert (response.status_code, response.json()["error"]["type"]) == (status, type)
+    if status == 415:
+        assert "Content-Type: application/json" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("depth", [100, 900, 100_000])
+@pytest.mark.parametrize("body", ['{"request": %s}', '{"request": "a", "selection": {"annotations": {"a": %s}}}', "%s"])
+def test_a_body_nested_without_end_is_a_typed_error(client: TestClient, body: str, depth: int) -> None:
+    nested = body % ("[" * depth + "]" * depth)
+    refused = client.post("/v1/route", content=nested, headers={"Content-Type": "application/json"})
+    assert refused.status_code in (400, 422)
+    error = refused.json()["error"]
+    assert error["type"] in ("malformed", "invalid")
+    if depth > 900:
+        assert error["message"] == "the body cannot be read: it is nested too deep, or has a number of too many digits"
+
+
+def test_a_server_selection_holds_where_a_request_brings_none(client_of: Ask, snapshot: Any) -> None:
+    with Router.open(snapshot, selection=Selection(block=("stripe/*",))) as router:
+        client = client_of(router)
+        ids = [tool["tool_id"] for tool in asked(client, request=REQUEST, k=8)["tools"]]
+        assert ids and not [tool_id for tool_id in ids if tool_id.startswith("stripe/")]
+        assert asked(client, request=REQUEST, k=1, selection={})["tools"][0]["tool_id"] == "stripe/create_refund"
+
+
+def test_a_selection_of_many_globs_is_refused_at_once(client_of: Ask) -> None:
+    client = client_of(max_wildcards=20)
+    assert asked(client, request=REQUEST, selection={"allow": ["stripe/*"] * 20})["tools"]
+    selection = {"block": ["*a*b*c*"] * 100}
+    for path, asks in (("route", {"request": REQUEST}), ("route-many", {"requests": [REQUEST]})):
+        refused = client.post(f"/v1/{path}", json={**asks, "selection": selection})
+        assert refused.status_code == 422
+        told = "allow and block have 400 wildcards (* ? [), a request may have 20 at most (--max-wildcards)"
+        assert refused.json()["error"]["message"] == f"selection: {told}"

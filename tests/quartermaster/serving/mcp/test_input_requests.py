@@ -1,0 +1,57 @@
+"""Questions of strangers' servers, as they may be shown to a user."""
+
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from quartermaster.serving.mcp.input_requests import presentable
+
+
+def url_of(url: str) -> Any:
+    params = types.ElicitRequestURLParams(message="Log in.", url=url, elicitation_id="1")
+    return presentable(types.ElicitRequest(params=params), "bank")
+
+
+@pytest.mark.parametrize("url", ["https://bank.example/login?a=1", "http://127.0.0.1:8000/x", "http://localhost/x"])
+def test_a_url_that_a_browser_may_visit_is_passed_on(url: str) -> None:
+    passed = url_of(url)
+    assert (passed.params.url, passed.params.message) == (url, "The MCP server 'bank' asks: Log in.")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "http://bank.example/",
+        "https://paypal.example@evil.example/",
+        "https://b\u0430nk.example/",
+        "https://[",
+        "https://bank.example/ a",
+        f"https://bank.example/{'x' * 2_000}",
+    ],
+)
+def test_any_other_url_is_refused_with_the_reason(url: str) -> None:
+    refused = url_of(url)
+    assert isinstance(refused, types.ErrorData)
+    assert refused.message.startswith("the URL is not passed on: it must be https")
+
+
+def test_a_long_message_is_cut_and_a_large_form_refused() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    form = types.ElicitRequestFormParams(message="m" * 5_000, requested_schema=schema)
+    shown = presentable(types.ElicitRequest(params=form), "s")
+    assert isinstance(shown, types.ElicitRequest)
+    assert shown.params.message == f"The MCP server 's' asks: {'m' * 4_000}…"
+    large = {"type": "object", "properties": {"a": {"type": "string", "description": "d" * 70_000}}}
+    form = types.ElicitRequestFormParams(message="m", requested_schema=large)
+    assert isinstance(presentable(types.ElicitRequest(params=form), "s"), types.ErrorData)
+
+
+def test_sampling_of_more_than_a_megabyte_is_refused() -> None:
+    message = types.SamplingMessage(role="user", content=types.TextContent(type="text", text="x" * 1_100_000))
+    asked = types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[message], max_tokens=5))
+    refused = presentable(asked, "s")
+    assert isinstance(refused, types.ErrorData)
+    assert refused.message == "the messages have more than 1,048,576 bytes"

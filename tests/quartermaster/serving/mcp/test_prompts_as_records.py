@@ -1,0 +1,90 @@
+"""Prompts of a catalog, called like tools: got from their own server, and not lost when it lists its tools."""
+
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from quartermaster.serving.mcp import Upstream, server
+from quartermaster.serving.mcp.results import prompt_result
+from router import RequestInvalid, Router, Selection, ToolRecord
+from router.record import Kind, Origin
+from tests.quartermaster.serving.mcp.conftest import text_of
+from tests.quartermaster.serving.mcp.desk import MODES, asking, at_desk, clerk, until
+
+pytestmark = pytest.mark.anyio
+_PROPERTIES = {"properties": {"file": {"type": "string"}}, "required": ["file"], "additionalProperties": False}
+_FILE = {"type": "object", **_PROPERTIES}
+REVIEW = ToolRecord(
+    "clerk/review", "clerk", "review", "Review a file.", input_schema=_FILE, kind=Kind.PROMPT, origin=Origin("s", "")
+)
+ORDER = ToolRecord("clerk/order", "clerk", "order", "Order an item.", origin=Origin("s", ""))
+GONE = ToolRecord("clerk/gone", "clerk", "gone", "Ask for what is no more.", kind=Kind.PROMPT, origin=Origin("s", ""))
+TEA = ToolRecord("clerk/tea", "clerk", "tea", "Make tea.", kind=Kind.SKILL, instructions="Boil water.")
+
+
+@pytest.fixture
+def router() -> Router:
+    return Router.from_tools([REVIEW, ORDER, GONE, TEA], encoder=None)
+
+
+async def called(router: Router, upstreams: list[Upstream], tool_id: str, mode: str = "auto", **arguments: Any) -> str:
+    async with at_desk(server(router, upstreams), mode) as desk:
+        return text_of(await desk.call(tool_id, **arguments))
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_prompt_is_got_from_the_server_of_its_label_that_lists_it_without_hidden_characters(
+    router: Router, mode: str
+) -> None:
+    assert await called(router, [clerk()], "clerk/review", mode, file="a.py") == "Please review a.py."
+    other = asking(provider="clerk", max_list_bytes=3_000_000)
+    assert await called(router, [other, clerk()], "clerk/review", mode, file="b.py") == "Please review b.py."
+
+
+async def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Router) -> None:
+    told = await called(router, [], "clerk/review", file="a.py")
+    assert "no MCP server is connected for the provider 'clerk' (connected: none). Name its server to" in told
+    with pytest.raises(RequestInvalid, match="is a prompt of an MCP server: ask the server for it"):
+        router.call("clerk/review", {"file": "a.py"})
+
+
+@pytest.mark.parametrize(
+    ("tool_id", "arguments", "reason"),
+    [
+        ("clerk/review", {}, "'file' is a required property"),
+        ("clerk/review", {"file": 7}, "7 is not of type 'string'"),
+        ("clerk/review", {"file": "a", "tone": "dry"}, "'tone' was unexpected"),
+        ("clerk/gone", {}, "the MCP server 'clerk' no longer offers the prompt 'gone'"),
+    ],
+)
+async def test_a_wrong_call_of_a_prompt_gives_the_reason(
+    router: Router, tool_id: str, arguments: dict[str, Any], reason: str
+) -> None:
+    assert reason in await called(router, [clerk()], tool_id, **arguments)
+
+
+async def test_prompts_and_skills_stay_when_their_server_lists_its_tools(router: Router) -> None:
+    async with at_desk(server(router, [clerk()], connect=True)):
+        await until(lambda: router.record("clerk/steps"))  # until the server's tools serve
+        others = [record.tool_id for record in router.tools if record.kind is not Kind.TOOL]
+    assert others == ["clerk/gone", "clerk/review", "clerk/tea"]
+    assert router.instructions("clerk/tea") == "Boil water."
+    assert router.route("make tea", selection=Selection(kinds=("skill",))).ids == ("clerk/tea",)
+
+
+def test_a_list_of_skills_replaces_the_skills() -> None:
+    router = Router.from_tools([REVIEW, ORDER, TEA], encoder=None)
+    router.replace("clerk", [ToolRecord("clerk/soup", "clerk", "soup", "Cook soup.", kind=Kind.SKILL)])
+    assert [record.tool_id for record in router.tools] == ["clerk/review", "clerk/soup"]
+
+
+def test_several_messages_say_whose_they_are_and_other_blocks_stay() -> None:
+    image = types.ImageContent(type="image", data="aGk=", mime_type="image/png")
+    hello, yes = (types.TextContent(type="text", text=words) for words in ("Hello.", "Yes?"))
+    said: Any = (("user", hello), ("user", image), ("assistant", yes))
+    messages = [types.PromptMessage(role=role, content=block) for role, block in said]
+    shown = prompt_result(types.GetPromptResult(messages=messages)).content
+    assert [getattr(block, "text", block) for block in shown] == ["user: Hello.", image, "assistant: Yes?"]
+    (nothing,) = prompt_result(types.GetPromptResult(messages=[])).content
+    assert nothing == types.TextContent(type="text", text="(the prompt has no messages)")

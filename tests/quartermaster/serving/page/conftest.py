@@ -1,0 +1,80 @@
+"""Pages over a catalog of strangers: what they wrote, served by uvicorn on loopback."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from router import Router
+from tests.support.factories import TOOLS, expansion_row
+from tests.support.publishing import Publications, sign
+from tests.support.quick import QUICK
+
+WEIGHTS = {"name": 3, "description": 3, "expansion": 0.1, "dense": 0.1}
+
+
+@pytest.fixture(scope="session")
+def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The snapshot of a catalog whose vendors write what should hurt a page; without vectors, which it needs not."""
+    from pipeline.build import build
+    from pipeline.settings import load
+
+    folder = tmp_path_factory.mktemp("hostile") / "strangers"
+    folder.mkdir()
+    script = "<script>document.title='owned'</script>"
+    tools = [
+        {
+            "id": '"><img src=x onerror=alert(1)>',
+            "name": script,
+            "provider": "javascript:alert(1)",
+            "description": f"</p>{script} refund \u202e reversed \u0000 [x](javascript:alert(1)) {{{{ 7 * 7 }}}}",
+            "parameters": {
+                "type": "object",
+                "properties": {script: {"type": "string", "description": script, "enum": ["</td>", "'\""]}},
+            },
+            "category": script,
+            "examples": [script],
+        },
+        {**TOOLS[1], "id": "../../healthz", "description": "refund " + "W" * 900_000},
+    ]
+    (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
+    rows = ({**expansion_row(TOOLS[1]), "id": tool["id"], "user_phrases": ["refund </td>it", script]} for tool in tools)
+    (folder / "expansions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    settings = load(folder, QUICK, environment={})
+    workspace = tmp_path_factory.mktemp("hostile-workspace")
+    build(settings, workspace=workspace)
+    return workspace / "snapshots" / "strangers"
+
+
+@pytest.fixture(scope="module")
+def catalog(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A catalog with two snapshots: an older one, of other weights, and the one that serves."""
+    published = Publications(tmp_path_factory.mktemp("compared"), snapshot)
+    published.add("20250101T000000Z-00000000", weights=WEIGHTS)
+    published.add("20250102T000000Z-11111111")
+    published.publish("20250102T000000Z-11111111")
+    sign(published.folder / "20250102T000000Z-11111111", lambda manifest: manifest["recipe"].update(name="default"))
+    return published.folder
+
+
+@pytest.fixture(scope="module")
+def address(catalog: Path) -> Iterator[str]:
+    """The address of a server over that catalog."""
+    from quartermaster.cli.commands.serve.http import inspect_tool
+    from quartermaster.serving.http import HttpSettings, address_of, app, listen
+
+    with Router.open(catalog) as router, listen(HttpSettings(port=0)) as listening:
+        import uvicorn
+
+        application = app(router, HttpSettings(), folder=catalog, inspect=inspect_tool)
+        server = uvicorn.Server(uvicorn.Config(application, log_config=None, lifespan="on", ws="none"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield address_of(listening)
+        server.should_exit = True
+        thread.join()

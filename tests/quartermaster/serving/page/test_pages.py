@@ -1,0 +1,246 @@
+"""The pages answer what was asked, and what strangers wrote does nothing on them."""
+
+import hashlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from quartermaster.cli.commands.serve.http import inspect_tool
+from quartermaster.serving.page.browsing import excerpt, list_providers, list_tools
+from quartermaster.serving.page.comparing import SnapshotCache, rank_changes
+from quartermaster.serving.page.rendering import tool_path
+from router import Router, Selection, Signal, SnapshotInvalid
+from router.retrieval.no_answer_calibration import Calibration
+from router.retrieval.score_normalization import BackgroundScores
+from router.snapshot.snapshot import Snapshot
+from tests.quartermaster.serving.conftest import Ask
+from tests.support.publishing import Publications, sign
+
+REQUEST = "give the customer their money back"
+
+
+@pytest.fixture(scope="module")
+def pages(client_of: Ask, catalog: Path) -> TestClient:
+    return client_of(Router.open(catalog), catalog, inspect_tool)
+
+
+@pytest.fixture(scope="module")
+def hostile(client_of: Ask, hostile_folder: Path) -> TestClient:
+    return client_of(Router.open(hostile_folder), hostile_folder, inspect_tool)
+
+
+def text(client: TestClient, path: str, status: int = 200, **query: Any) -> str:
+    response = client.get(path, params=query)
+    assert response.status_code == status, response.text
+    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+    return response.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"k": "0"}, "k is &#39;0&#39;, it must be a whole number from 1 to 128"),
+        ({"k": "٣"}, "it must be a whole number"),
+        ({"k": "9" * 5_000}, "it must be a whole number"),
+        ({"k": "0" * 5_000 + "7000"}, "it must be a whole number"),
+        ({"token_budget": "much"}, "token budget is &#39;much&#39;"),
+    ],
+)
+def test_a_field_that_is_wrong_is_named_and_what_was_filled_in_stays(
+    pages: TestClient, fields: dict[str, str], said: str
+) -> None:
+    page = text(pages, "/", 422, request=REQUEST, **fields)
+    assert said in page
+    assert f'value="{REQUEST}"' in page
+
+
+def test_blank_fields_say_nothing_and_a_request_that_no_tool_fits_is_said_so(pages: TestClient) -> None:
+    assert "Try one of these" in text(pages, "/", request="  ")
+    page = text(pages, "/", request=REQUEST, k="", recipe="", allow=" , ", token_budget="")
+    assert "stripe/create_refund" in page
+    assert "No tool is left" in text(pages, "/", request=REQUEST, providers="nobody")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [("phrases", "Most likely no tool fits."), ("generic", "Perhaps no tool fits (not calibrated for this catalog).")],
+)
+def test_the_page_is_as_sure_that_none_fits_as_the_calibration_is(
+    source: str, said: str, client_of: Ask, snapshot: Path
+) -> None:
+    opened = Snapshot.open(snapshot)
+    statistics = np.stack([np.zeros(8), np.ones(8)]).astype(np.float32)
+    rule = Calibration({Signal.EXPANSION: 1.0}, -1.0, 0.999999, 0.05, source)
+    refusing = replace(opened, background_scores=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,))
+    page = text(client_of(Router(refusing)), "/", request="an issue for me", recipe="lexical")
+    assert said in page
+    assert ("some tool fits" in page) and ("(not calibrated for this catalog) ·" in page) is (source == "generic")
+
+
+def test_no_tool_left_is_not_found_where_the_server_wants_an_error(client_of: Ask, snapshot: Path) -> None:
+    selection = Selection(providers=("nobody",), fallback_to_empty=False)
+    client = client_of(Router.open(snapshot, selection=selection))
+    assert "no tool that the selection allows has anything in common" in text(client, "/", 404, request=REQUEST)
+    assert client.get("/readyz").status_code == 200  # as it is for its first request too
+
+
+def test_a_tools_page_has_its_record_phrases_verdicts_and_neighbours(pages: TestClient) -> None:
+    page = text(pages, "/tools/stripe/create_refund")
+    for part in ("Refunds a charge in full or in part.", "give the customer their money back", "indexed", "Nearest"):
+        assert part in page
+    assert 'href="/tools/stripe/list_charges"' in page
+    assert '<th scope="row">anthropic</th><td class="number">' in page
+
+
+def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(client_of: Ask, catalog: Path) -> None:
+    def gone(_folder: Path, _tool_id: str) -> Any:
+        raise SnapshotInvalid("catalog.duckdb cannot be opened")
+
+    for inspect, said in ((gone, "catalog.duckdb cannot be opened"), (None, "without access to")):
+        page = text(client_of(Router.open(catalog), catalog, inspect), "/tools/stripe/create_refund")
+        assert said in page
+        assert "Refunds a charge in full or in part." in page
+
+
+def test_tools_are_found_by_every_word_of_name_and_description_and_by_provider(pages: TestClient) -> None:
+    queries: list[tuple[dict[str, Any], int]] = [
+        ({"q": "CREATE"}, 3),
+        ({"q": "create", "provider": "Stripe"}, 1),
+        ({"q": "PART refunds"}, 1),
+        ({"q": "part unheard-of"}, 0),
+    ]
+    for query, count in queries:
+        assert text(pages, "/tools", **query).count('class="tool"') == count, query
+    assert "No tool matches." in text(pages, "/tools", q="unheard of")
+    for path in ("/", "/tools"):
+        counted = r'href="/tools\?provider=linear"[^>]*><bdi>linear</bdi></a> <span class="dim">2</span>'
+        assert re.search(counted, text(pages, path))
+
+
+def test_a_late_match_is_shown_with_the_words_around_it() -> None:
+    description = f"{'Lists things. ' * 30}Then refunds them. {'And more. ' * 30}"
+    shown = excerpt(description, ["refunds"])
+    assert shown.startswith("… ") and "Then refunds them." in shown and shown.endswith(" …")
+    assert excerpt(description, ["lists"]).startswith("Lists things.")
+    assert excerpt("short", ["none"]) == "short"
+
+
+def test_of_many_providers_most_are_folded_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing() -> None:
+        """Does nothing."""
+
+    monkeypatch.setattr("quartermaster.serving.page.browsing._FIRST_PROVIDERS", 4)
+    monkeypatch.setattr("quartermaster.serving.page.browsing._MAX_PROVIDERS", 20)
+    providers = {f"提供者-{i:04}": [nothing] for i in range(23)}
+    listed = list_providers(Router.from_tools(providers, encoder=None))
+    assert (len(listed.first), len(listed.rest), listed.more, listed.count) == (4, 16, 3, 23)
+
+
+def test_a_large_catalog_is_read_part_by_part_and_a_providers_tools_are_found_however_far_down(
+    router: Router, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quartermaster.serving.page.browsing._MAX_READ", 3)
+    found: list[str] = []
+    after: str | None = ""
+    pages = 0
+    while after is not None:
+        page = list_tools(router, "create", "", after)
+        found += [record.tool_id for record, _ in page.tools]
+        after, pages = page.next_after, pages + 1
+        assert page.complete == (after is None)
+    assert (pages, found) == (3, ["github/create_issue", "linear/create_issue", "stripe/create_refund"])
+    monkeypatch.setattr("quartermaster.serving.page.browsing._MAX_READ", 1)
+    assert [record.provider for record, _ in list_tools(router, "", "STRIPE", "").tools] == ["stripe"]
+
+
+def test_no_tool_is_left_out_between_two_pages(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quartermaster.serving.page.browsing.PAGE_SIZE", 3)
+    found: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        page = list_tools(router, "", "", after)
+        found += [record.tool_id for record, _ in page.tools]
+        after = page.next_after
+    assert found == sorted(tool.tool_id for tool in router.tools)
+
+
+def test_two_snapshots_answer_one_request_by_default_the_last_two(pages: TestClient, catalog: Path) -> None:
+    page = text(pages, "/compare", request=REQUEST)
+    selected = re.findall(r'<option value="([^"]+)" selected>', page)
+    assert selected == ["20250101T000000Z-00000000", "20250102T000000Z-11111111"]
+    assert "No definition and no English phrase differs." in page
+    shelf = SnapshotCache(catalog)
+    before, after = (shelf.opened(stored.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
+    changes = rank_changes(before, after)
+    assert [row.rise for row in changes] == [
+        before.ids.index(row.tool_id) - after.ids.index(row.tool_id) for row in changes
+    ]
+    assert any(row.rise for row in changes)
+
+
+def test_a_comparison_says_which_tools_and_phrases_differ(client_of: Ask, snapshot: Path, tmp_path: Path) -> None:
+    published = Publications(tmp_path, snapshot)
+    older = published.add("20250101T000000Z-00000000")
+    lines = [json.loads(line) for line in (older / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines[0]["phrases"][0] = "x" * len(lines[0]["phrases"][0])  # as long as before, so that the offsets hold
+    (older / "records.jsonl").unlink()
+    written = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    (older / "records.jsonl").write_text(written, encoding="utf-8")
+    digest = hashlib.sha256(written.encode()).hexdigest()
+    sign(older, lambda manifest: manifest["files"].update({"records.jsonl": digest}))
+    published.add("20250102T000000Z-11111111")
+    published.publish("20250102T000000Z-11111111")
+    page = text(client_of(Router.open(published.folder), published.folder), "/compare")
+    assert "0 added, 1 changed, 0 removed." in page
+    assert "<ins>report a bug in the repo</ins>" in page and "<del>xxxx" in page
+
+
+@pytest.mark.parametrize("name", ["../../../etc", "..", ".", "20990101T000000Z-00000000", "/etc/passwd", "CURRENT"])
+def test_a_snapshot_is_one_of_the_catalogs_and_no_path(pages: TestClient, name: str) -> None:
+    assert "has no snapshot" in text(pages, "/compare", 422, request=REQUEST, a=name)
+
+
+def test_what_strangers_wrote_is_text(hostile: TestClient) -> None:
+    ids = [tool["tool_id"] for tool in hostile.get("/v1/tools").json()["tools"]]
+    assert ids == ['"><img src=x onerror=alert(1)>', "../../healthz"]
+    why = [f"{path}?request=refund" for path in map(tool_path, ids)]
+    paths = ("/tools", "/?request=refund", *map(tool_path, ids), "/", "/docs", "/compare", *why)
+    bodies = [text(hostile, path) for path in paths]
+    for body in bodies:
+        assert "<script" not in body and "<img" not in body and "onerror=alert(1)>" not in body.replace("&gt;", "")
+        assert 'href="javascript' not in body
+        assert "\u202e" not in body and "\0" not in body
+        assert len(body) < 60_000, "a megabyte of description is cut"
+    assert "⟦U+202E⟧" in bodies[2]
+    assert "{{ 7 * 7 }}" in bodies[2]
+    assert "&lt;script&gt;" in bodies[2]
+
+
+def test_a_form_repeats_what_it_was_sent_as_text(pages: TestClient) -> None:
+    attack = '"><script>alert(1)</script>'
+    for path, fields in (
+        ("/", ("request", "allow", "k")),
+        ("/tools", ("q", "provider")),
+        ("/tools/stripe/create_refund", ("request",)),
+        ("/compare", ("request", "a")),
+    ):
+        for name in fields:
+            response = pages.get(path, params={"request": "x", name: attack})
+            assert "<script" not in response.text, (path, name)
+
+
+def test_the_style_sheet_and_every_page_load_nothing_from_elsewhere(pages: TestClient) -> None:
+    sheet = pages.get("/style.css")
+    assert sheet.headers["Content-Type"].startswith("text/css")
+    assert "url(" not in sheet.text and "@import" not in sheet.text
+    tool = "/tools/stripe/create_refund"
+    for path in ("/", "/?request=refund", "/tools", tool, f"{tool}?request=refund", "/compare?request=refund"):
+        body = text(pages, path)
+        assert "http://" not in body and "https://" not in body
+        assert "<script" not in body and " style=" not in body
