@@ -1,7 +1,7 @@
-"""What others hear of a build: its log, a file of metrics, OpenTelemetry, and a hook.
+"""What others hear of a build: its log, a file of metrics, and a hook.
 
 `run` holds the figures of one run, `secrets` what none of them may show. `announce` tells them: `log` to the log,
-`textfile` and `otlp` as the metrics of `figures`, `hook` (with `payload`) to whoever the settings name.
+`textfile` as the metrics of `figures`, `hook` (with `payload`) to whoever the settings name.
 """
 
 from pipeline.monitoring.announce import announce

@@ -1,10 +1,10 @@
-"""Tell everybody of a run: the log, the file of metrics, OpenTelemetry, the hook."""
+"""Tell everybody of a run: the log, the file of metrics, the hook."""
 
 import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from pipeline.monitoring import hook, otlp
+from pipeline.monitoring import hook
 from pipeline.monitoring.figures import figures
 from pipeline.monitoring.payload import payload
 from pipeline.monitoring.run import MonitoredRun
@@ -20,12 +20,9 @@ def announce(run: MonitoredRun, notify: NotifySettings, metrics: MetricsSettings
     A relative path of the settings begins at `folder`, the catalog's; the hook's command runs in it.
     """
     _log(run)
-    measured = figures(run)
     if (place := metrics.textfile) is not None:
         target = place if place.is_absolute() else folder / place
-        _try("the metrics could not be written", lambda: write_textfile(target, run.catalog, measured), run)
-    if otlp.is_configured():
-        _try("the metrics could not be sent", lambda: otlp.send(run.catalog, measured), run)
+        _try("the metrics could not be written", lambda: write_textfile(target, run.catalog, figures(run)), run)
     events = tuple(event for event in run.events if event in notify.events)
     if not events:
         return
@@ -40,7 +37,7 @@ def _try(what: str, tell: Callable[[], object], run: MonitoredRun) -> None:
     try:
         tell()
     except Exception as error:  # noqa: BLE001 - whatever happens to a listener, the build is as it is
-        told = isinstance(error, hook.HookFailed | otlp.NotSent | OSError)
+        told = isinstance(error, hook.HookFailed | OSError)
         why = str(error) if told else f"{type(error).__name__}: {error}"
         _logger.warning("%s: %s", what, run.redact(why), extra={"event": "not_told"})
 

@@ -31,9 +31,9 @@ class FlowSettings(Section):
     """Seconds to wait for another build of the workspace: two catalogs may be due at the same hour."""
     server_wait_s: float = Field(60.0, ge=0)
     """Seconds that a finished build waits for a Prefect server that is restarting, before it ends without it."""
-    runner: Literal["none", "threads", "dask", "ray"] = "none"
+    runner: Literal["none", "threads", "dask"] = "none"
     """What runs the stages that are functions of data: `none` runs one task at a time in the build's own process,
-    `threads` several, `dask` and `ray` in worker processes on this machine or on a cluster."""
+    `threads` several, `dask` in worker processes on this machine or on a cluster."""
     workers: int | None = Field(None, ge=1)
     """Tasks at once with `threads`, and worker processes of a cluster on this machine; by default one a core."""
     memory_limit: str = Field("auto", min_length=1)
@@ -41,22 +41,19 @@ class FlowSettings(Section):
     ended. `auto` shares the machine's memory among them."""
     dask_address: str | None = Field(None, pattern=r"^(tcp|tls|ucx|ws|wss)://")
     """The scheduler of a Dask cluster that runs already, such as `tcp://10.0.0.5:8786` or `tls://…`."""
-    ray_address: str | None = Field(None, min_length=1)
-    """The address of a Ray cluster that runs already, such as `ray://10.0.0.5:10001`."""
     storage: Path | None = None
     """A folder that the build and all workers see under the same path. By default `workers` in the workspace."""
 
     @model_validator(mode="after")
     def _address_of_runner(self) -> "FlowSettings":
-        for runner, address in (("dask", self.dask_address), ("ray", self.ray_address)):
-            if address and self.runner != runner:
-                raise ValueError(f"{runner}_address is for runner = {runner!r}, and runner is {self.runner!r}")
+        if self.dask_address and self.runner != "dask":
+            raise ValueError(f"dask_address is for runner = 'dask', and runner is {self.runner!r}")
         return self
 
     @property
     def on_this_machine(self) -> bool:
         """Return whether the runner has all workers on this machine."""
-        return self.dask_address is None and self.ray_address is None
+        return self.dask_address is None
 
 
 class CatalogSettings(Section):

@@ -19,8 +19,4 @@ def runner_of(settings: FlowSettings) -> Runner | None:
         from flows.engine.runners.dask import DaskRunner
 
         return DaskRunner(settings)
-    if settings.runner == "ray":
-        from flows.engine.runners.ray import RayRunner
-
-        return RayRunner(settings)
     return None

@@ -112,8 +112,8 @@ def test_what_may_be_a_secret_is_not_shown(tmp_path: Path, section: str, value: 
 
 def test_fields_that_do_not_go_together_are_told_with_the_variable_that_set_one(tmp_path: Path) -> None:
     (tmp_path / "catalog.toml").write_text(SOURCE, encoding="utf-8")
-    with pytest.raises(SettingsInvalid, match=r"flow \(with QUARTERMASTER_FLOW__RAY_ADDRESS\): ray_address is for"):
-        load(tmp_path, None, {"QUARTERMASTER_FLOW__RAY_ADDRESS": "ray://host:10001"})
+    with pytest.raises(SettingsInvalid, match=r"flow \(with QUARTERMASTER_FLOW__DASK_ADDRESS\): dask_address is for"):
+        load(tmp_path, None, {"QUARTERMASTER_FLOW__DASK_ADDRESS": "tcp://host:8786"})
 
 
 def test_a_section_that_is_no_table_is_refused_though_it_is_added_to(tmp_path: Path) -> None:
