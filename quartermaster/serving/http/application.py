@@ -98,9 +98,7 @@ def app_of(
     if settings.overlay is not None:
         api.include_router(change_paths(service, settings.overlay))
     document_token(api, settings)
-    api.include_router(
-        pages(service.caller_of, service.run_in_thread, api.openapi, folder, inspect, cost, service.router.trust)
-    )
+    api.include_router(pages(service.caller_of, service.run_in_thread, folder, inspect, cost, service.router.trust))
     guarded = HtmlErrors(RequestGuard(AuditLayer(api), settings, service.callers, service.shared.client_limit))
     return AccessLog(with_headers(guarded, _SECURITY_HEADERS), service.metrics)
 

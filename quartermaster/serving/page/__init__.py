@@ -1,6 +1,6 @@
-"""The web pages: route a request and see why, browse tools, compare two snapshots, read the API. HTML without a script.
+"""The web pages: route a request and see why, browse tools, compare two snapshots. HTML without a script.
 
-`pages` holds the paths; `home`, `form`, `browsing`, `tool_page`, `comparing`, `rank_chart` and `api_docs` compute the
+`pages` holds the paths; `home`, `form`, `browsing`, `tool_page`, `comparing` and `rank_chart` compute the
 values of the templates; `rendering` escapes and renders them; `errors` shows errors to browsers.
 """
 

@@ -1,6 +1,6 @@
-"""The paths of the pages: `/`, `/tools`, `/tools/{id}`, `/compare`, `/docs`, and the style sheet."""
+"""The paths of the pages: `/`, `/tools`, `/tools/{id}`, `/compare`, and the style sheet."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +11,6 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from quartermaster.serving import status_of
-from quartermaster.serving.page.api_docs import api_docs
 from quartermaster.serving.page.browsing import list_providers, list_tools
 from quartermaster.serving.page.comparing import SnapshotCache, last_two, rank_changes
 from quartermaster.serving.page.form import RouteForm
@@ -36,7 +35,6 @@ _MAX_REQUEST = 4_000  # characters; the forms take no more
 def pages(
     caller_of: Callable[[Request], Caller],
     run_in_thread: RunInThread,
-    openapi: Callable[[], Mapping[str, Any]],
     folder: Path | None,
     inspect: InspectTool | None,
     cost: CatalogCost | None,
@@ -45,7 +43,7 @@ def pages(
     """Return the paths of the pages. `folder`, `inspect` and `cost` are those of `quartermaster.serving.http.app`;
     snapshots that `trust` refuses are not compared.
 
-    `openapi` returns the OpenAPI document of the app. `caller_of` returns who sent a request: a caller whose profile
+    `caller_of` returns who sent a request: a caller whose profile
     leaves tools out sees records alone, since the inspection database and other snapshots tell of other tools.
     """
     routes = APIRouter(include_in_schema=False, default_response_class=Response)
@@ -103,36 +101,11 @@ def pages(
         comparison = partial(_comparison_page, caller.router, compared, request.strip(), a, b, page_of(caller))
         return await to_thread.run_sync(comparison, limiter=one_comparison)
 
-    @routes.get("/docs")
-    async def docs(request: Request) -> Response:
-        caller = caller_of(request)
-
-        def docs_page() -> Response:
-            document = openapi()
-            described = api_docs(document, str(request.base_url).rstrip("/"), _examples(caller.router))
-            return page_of(caller)("docs.jinja", "HTTP API", docs=described, version=document["info"]["version"])
-
-        return await run_in_thread(docs_page)
-
     @routes.get("/style.css")
     async def style_sheet() -> Response:
         return Response(style, media_type="text/css", headers={"Cache-Control": "no-cache"})
 
     return routes
-
-
-def _examples(router: Router) -> dict[str, Any]:
-    """Return values for the examples of the API, from the catalog that serves."""
-    requests = list(sample_requests(router).requests[:2]) or ["what should be done"]
-    tool_id = next((tool.tool_id for tool in router.tools), "provider/tool")
-    definition = {"name": "get_weather", "description": "Returns the weather in a city."}
-    return {
-        "tool_id": tool_id,
-        "source": "my-server",
-        "request": requests[0],
-        "requests": requests,
-        "tools": [definition],
-    }
 
 
 def _route_page(caller: Caller, form: RouteForm, costs: CostCache, page: _Page) -> Response:

@@ -90,7 +90,6 @@ def test_no_answer_names_a_tool_outside_of_the_profile(
         "/tools?provider=linear",
         "/tools/stripe/create_refund",
         "/tools/stripe/create_refund?request=file+a+ticket",
-        "/docs",
         "/openapi.json",
         "/compare",
         "/metrics",

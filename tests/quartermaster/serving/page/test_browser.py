@@ -21,7 +21,6 @@ PAGES = (
     "/tools/stripe/create_refund",
     f"/compare?request={REQUEST}",
     f"/tools/weather/getForecast?request={REQUEST}",
-    "/docs",
     MISSING,
 )
 
