@@ -18,7 +18,7 @@ from tests.support.hostile_json import hostile_json
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 FUNCTION = {"name": "send_mail", "description": " Sends a mail. ", "parameters": SCHEMA}
 ANNOTATIONS = {"readOnlyHint": False, "title": "Mail"}
-FORMS = {
+FORMS: dict[str, dict[str, Any]] = {
     "OpenAI, chat": {"type": "function", "function": FUNCTION},
     "OpenAI, responses": {"type": "function", **FUNCTION},
     "Anthropic": {"name": "send_mail", "description": "Sends a mail.", "input_schema": SCHEMA},
