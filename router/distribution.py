@@ -1,9 +1,10 @@
-"""The distribution: its name, its version, and the command that installs an extra."""
+"""The distribution: its name, its packages, its version, and the command that installs an extra."""
 
 import re
 from pathlib import Path
 
 NAME = "tool-quartermaster"  # "quartermaster" is taken on the package index
+PACKAGES = ("router", "pipeline", "flows", "quartermaster")  # each has a logger of its name, above all of its own
 # The argument of pip. Becomes NAME once the distribution is published.
 _SOURCE = "."
 

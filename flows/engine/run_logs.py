@@ -9,9 +9,7 @@ from threading import Lock
 from prefect.context import FlowRunContext, TaskRunContext
 from prefect.logging.handlers import APILogHandler, PrefectConsoleHandler
 
-# The loggers above all of ours. Prefect's PREFECT_LOGGING_EXTRA_LOGGERS would have to be set before its import, and
-# its handler loses the records of threads, which do not know their flow run.
-_LOGGERS = ("pipeline", "router", "flows")
+from router.distribution import PACKAGES
 
 _OF_PREFECT = ("prefect", "EventsWorker", "APILogWorker")
 
@@ -33,7 +31,7 @@ class _RunLogHandler(APILogHandler):
     def begin(self, run: Context) -> None:
         """Send the records of one more run."""
         if not self._runs:
-            loggers = [logging.getLogger(name) for name in _LOGGERS]
+            loggers = [logging.getLogger(name) for name in PACKAGES]
             self._without_level = [logger for logger in loggers if logger.level == logging.NOTSET]
             for logger in loggers:
                 logger.addHandler(self)
@@ -45,7 +43,7 @@ class _RunLogHandler(APILogHandler):
         """Send the records of one run less; after the last, leave the loggers as they were."""
         self._runs.remove(run)
         if not self._runs:
-            for name in _LOGGERS:
+            for name in PACKAGES:
                 logging.getLogger(name).removeHandler(self)
             for logger in self._without_level:
                 logger.setLevel(logging.NOTSET)

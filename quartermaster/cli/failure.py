@@ -14,13 +14,12 @@ import typer
 
 from pipeline.failure import Failure, attached
 from quartermaster.output.logs import FORMAT_VARIABLE, LogFormat, log_failure
-from router.distribution import install_command
+from router.distribution import PACKAGES, install_command
 
 TRACEBACK_VARIABLE = "QUARTERMASTER_TRACEBACK"
 BROKEN_PIPE = 141  # 128 + SIGPIPE: whoever read the output has ended
 # typer has a click of its own in newer versions, and imports click in older ones.
 USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-_OWN_PACKAGES = ("router", "pipeline", "flows", "quartermaster")
 # Their --json names a file, and "-" is standard output.
 _JSON_FILE_COMMANDS = ("evaluate", "compare")
 
@@ -31,7 +30,7 @@ def failure_of(error: BaseException, arguments: Sequence[str]) -> Failure:
         return Failure("usage", error.format_message(), error.exit_code)  # type: ignore[attr-defined]
     if isinstance(error, ModuleNotFoundError):
         name = (error.name or "").partition(".")[0]
-        if name and name not in _OWN_PACKAGES:
+        if name and name not in PACKAGES:
             message = f"this needs {name}: {install_command(_extra_of(name, arguments))}"
             return Failure("not_installed", message, 2)
     if isinstance(error, typer.Abort):

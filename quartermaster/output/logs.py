@@ -11,9 +11,9 @@ from enum import StrEnum
 
 from quartermaster.output.log_lines import JsonLines, PlainLines
 from quartermaster.output.terminal import err
+from router.distribution import PACKAGES
 
 FORMAT_VARIABLE, LEVEL_VARIABLE = "QUARTERMASTER_LOG_FORMAT", "QUARTERMASTER_LOG_LEVEL"
-_OWN = ("pipeline", "router", "flows", "quartermaster")
 # Progress bars show these on a terminal.
 _OF_BARS = frozenset(("stage_started", "stage_ended", "note", "published", "finished", "retry", "rate_limited"))
 # The summary shows these, and the sentence at the end of a build that failed.
@@ -121,7 +121,7 @@ def logging_to_stderr(form: LogFormat, level: LogLevel, *, summary: bool) -> Ite
     handler.addFilter(_NoRepeats())
     handler.addFilter(_Without(frozenset() if as_json else _shown_otherwise(summary)))
     of_libraries.setLevel(logging.WARNING)  # a library may have given its own loggers another
-    own, root = [logging.getLogger(name) for name in _OWN], logging.getLogger()
+    own, root = [logging.getLogger(name) for name in PACKAGES], logging.getLogger()
     before = [(logger, logger.level, logger.propagate) for logger in own]
     for logger in own:
         logger.addHandler(handler)

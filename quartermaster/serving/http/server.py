@@ -115,7 +115,7 @@ def configure_logs(*, workers: bool = False) -> None:
     handler = logging.StreamHandler()
     process = " [%(process)d]" if workers else ""
     handler.setFormatter(logging.Formatter(f"%(asctime)s %(levelname)s{process} %(name)s: %(message)s"))
-    for name, level in (("router", logging.INFO), ("uvicorn", logging.WARNING)):
+    for name, level in (("router", logging.INFO), ("quartermaster", logging.INFO), ("uvicorn", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.addHandler(handler)
         logger.setLevel(level)

@@ -12,6 +12,7 @@ from prefect.context import FlowRunContext
 from prefect.logging.handlers import PrefectConsoleHandler
 
 from flows.engine.run_logs import logs_on_server, silence_console
+from router.distribution import PACKAGES
 from tests.flows.server import logs_of
 
 pytestmark = [pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]  # a busy machine starts it slowly
@@ -42,13 +43,14 @@ def test_records_of_a_flow_its_tasks_and_its_threads_reach_the_server_and_logger
     def work() -> None:
         logging.getLogger("pipeline.sources").info("from the flow")
         logging.getLogger("pipeline.sources").debug("too fine")
+        logging.getLogger("quartermaster.serving").info("from a server")
         logging.getLogger("somebody.else").warning("not ours")
         thread = Thread(target=logging.getLogger("flows").warning, args=("from %s", "a thread"))
         thread.start()
         thread.join()
         stage()
 
-    loggers = [logging.getLogger(name) for name in ("pipeline", "router", "flows")]
+    loggers = [logging.getLogger(name) for name in PACKAGES]
     before = [(logger.level, list(logger.handlers)) for logger in loggers]
     found = logged(work)
     assert [(logger.level, logger.handlers) for logger in loggers] == before
@@ -56,6 +58,7 @@ def test_records_of_a_flow_its_tasks_and_its_threads_reach_the_server_and_logger
     assert {(log.name, log.level, text) for text, log in ours.items()} == {
         ("pipeline.sources", logging.INFO, "from the flow"),
         ("flows", logging.WARNING, "from a thread"),
+        ("quartermaster.serving", logging.INFO, "from a server"),
         ("router", logging.INFO, "from a task"),
     }
     assert ours["from a task"].task_run_id and not ours["from a thread"].task_run_id

@@ -1,6 +1,8 @@
 """What the server says of itself: catalog, health, metrics, log, and errors that nobody foresaw."""
 
 import logging
+import subprocess
+import sys
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -9,6 +11,7 @@ from starlette.testclient import TestClient
 from router import Router, SnapshotInvalid
 from tests.quartermaster.serving.conftest import Ask
 from tests.support.factories import TOOLS
+from tests.support.places import ROOT
 
 IDS = sorted(tool["id"] for tool in TOOLS)
 
@@ -70,6 +73,23 @@ def test_metrics_count_requests_answers_and_what_was_left_out(client_of: Ask) ->
     assert found["quartermaster_dropped_total", "block"] >= 1
     assert found["quartermaster_tools",] == len(TOOLS)
     assert any(name[0] == "quartermaster_route_stage_seconds_count" for name in found)
+
+
+def test_what_servers_and_the_router_say_goes_to_standard_error_with_its_time() -> None:
+    code = """
+import logging
+import subprocess
+import sys
+from quartermaster.serving.http import configure_logs
+configure_logs()
+for name in ("router", "quartermaster.serving"):
+    logging.getLogger(name).info("a fact")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert [line.split()[2:] for line in done.stderr.splitlines()] == [
+        ["INFO", "router:", "a", "fact"],
+        ["INFO", "quartermaster.serving:", "a", "fact"],
+    ]
 
 
 def test_neither_log_nor_metrics_hold_what_was_asked(client_of: Ask, caplog: pytest.LogCaptureFixture) -> None:
