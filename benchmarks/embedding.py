@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from benchmarks.support.measuring import RESULTS, about, report
 from pipeline import records, sources
+from pipeline.encoders.export import ExportCache
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.generator import GeneratedExpansion, Question
 from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from pipeline.vectors import BatchEncoder, ReferenceEncoder, export_encoder, resolve_encoder
-from router.encoding.export import ExportCache
 from router.tools.field_text import project_record
 
 Vectors = NDArray[np.float32]

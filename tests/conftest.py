@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from router import Router
-from router.encoding.export.cache import CACHE_VARIABLE
+from router.user_cache import CACHE_VARIABLE
 from tests.support.factories import TOOLS, expansion_row
 from tests.support.object_storage import Bucket, ObjectStorage, object_storage_server
 from tests.support.once import kept_folder, made_once

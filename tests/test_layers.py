@@ -18,7 +18,7 @@ LEVELS = [
         line.strip().partition(": ")
         for line in """
         router: addresses errors operation record expansion files fingerprint lazy_exports contract text process \
-refusals distribution validation variables
+refusals distribution validation variables user_cache
         router: tools encoding signing feedback
         router: provider_formats query
         router: retrieval
@@ -35,7 +35,7 @@ refusals distribution validation variables
         quartermaster: adapters
         quartermaster: serving
         pipeline: __init__ errors current_run progress execution sentences tokens
-        pipeline: failure scratch feedback
+        pipeline: failure scratch feedback encoders store
         pipeline: settings
         pipeline: sources
         pipeline: records
@@ -56,6 +56,8 @@ refusals distribution validation variables
         """.strip().splitlines()
     )
 ]
+# A router of tools in memory exports its encoder where it has none: loaded late.
+LATE = {("router.snapshot.memory.encoders", "pipeline.encoders.default_encoder")}
 GROUND = LEVELS[0]  # its modules may import each other
 # What the build may use beside its own rooms: all that answers are made of, the public face, and the evaluation.
 FOR_THE_BUILD = set().union(*LEVELS[:6]) | {"router.router", "router.__init__", "quartermaster.evaluation"}
@@ -70,6 +72,7 @@ def level(module: str) -> int:
 
 def test_a_room_imports_only_rooms_above_it() -> None:
     pairs = [(a, b) for a, b in imports() if room(a) != room(b) and not {room(a), room(b)} <= GROUND]
+    pairs = [pair for pair in pairs if pair not in LATE]
     assert len(pairs) > 300
     assert [f"{importer} imports {other}" for importer, other in pairs if level(importer) <= level(other)] == []
     assert {room(b) for a, b in imports() if room(a).startswith("pipeline") and not b.startswith("pipeline")} <= (

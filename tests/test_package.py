@@ -100,7 +100,7 @@ def test_the_wheel_has_the_files_that_are_no_modules_and_nothing_beside_the_pack
     with zipfile.ZipFile(tmp_path / done.stdout.splitlines()[-1]) as wheel:
         held = {name for name in wheel.namelist() if ".dist-info/" not in name}
     files = {path.relative_to(tmp_path).as_posix() for top in tops for path in (tmp_path / top).rglob("*")}
-    cards = "router/encoding/tools_encoder/"  # the model card is one of its files
+    cards = "pipeline/encoders/tools_encoder/"  # the model card is one of its files
     wanted = {
         name for name in files if (tmp_path / name).is_file() and (name.startswith(cards) or not name.endswith(".md"))
     }

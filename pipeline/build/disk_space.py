@@ -5,8 +5,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from pipeline.encoders.export import UNUSED_DAYS, cache_folder, remove_unused
 from pipeline.progress import Progress
-from router.encoding.export import UNUSED_DAYS, cache_folder, remove_unused
 from router.errors import EncoderInvalid
 from router.snapshot.store.bucket.store import BucketStore
 from router.store import SnapshotStore, WritableStore, disk_size

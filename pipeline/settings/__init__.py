@@ -7,7 +7,7 @@ of that.
 Precedence, first wins: arguments of the call or the command line, environment, `catalog.toml`, defaults.
 Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below, as in
 `QUARTERMASTER_VECTORS__ENCODER=auto`, and OpenAI's own `OPENAI_API_KEY` and `OPENAI_BASE_URL`. `QUARTERMASTER_CACHE`,
-the folder of exported encoders, belongs to no catalog: `router.encoding.export.cache_folder` reads it.
+the folder of exported encoders, belongs to no catalog: `router.user_cache` reads it.
 """
 
 from pathlib import Path

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from pipeline.encoders.automatic import PREFERRED
 from pipeline.errors import SettingsInvalid
 from pipeline.settings.base import Section, Share
 from pipeline.settings.durations import Duration
-from router.encoding.automatic import PREFERRED
 from router.errors import quoted
 from router.retrieval.recipe import RECIPES, Recipe
 from router.signing.private_keys import PEM_START

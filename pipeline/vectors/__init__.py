@@ -4,13 +4,13 @@
 a catalog's vectors in order.
 """
 
+from pipeline.encoders.export import EncoderModel
 from pipeline.vectors.catalog_vectors import CatalogVectors, collect_vectors
 from pipeline.vectors.embedding import Embedding
 from pipeline.vectors.encoding import BatchEncoder
 from pipeline.vectors.exports import EncoderExports, export_encoder, user_cache
 from pipeline.vectors.model import resolve_encoder
 from pipeline.vectors.reference import ReferenceEncoder
-from router.encoding.export import EncoderModel
 
 __all__ = [
     "BatchEncoder",

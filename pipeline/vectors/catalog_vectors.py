@@ -7,8 +7,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.encoders.export import EncoderModel, Export
 from pipeline.vectors.embedding import Embedding
-from router.encoding.export import EncoderModel, Export
 from router.tools.field_text import FieldDocuments
 
 

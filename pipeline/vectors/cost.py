@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.encoders.export import Export
 from pipeline.vectors.encoding import BatchEncoder
 from router.contract import ENCODER_FOLDER, Manifest
 from router.encoding.encoder import OnnxEncoder
-from router.encoding.export import Export
 
 _MOST_REQUESTS = 200
 _MOST_DOCUMENTS = 256

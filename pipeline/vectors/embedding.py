@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.encoders.export import EncoderModel, Export
 from pipeline.execution import Execution
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress, forward_advance
 from pipeline.scratch import ScratchFolder, TextHashes
 from pipeline.scratch.text_hashes import chunked
 from pipeline.vectors.encoding import embed_shard, embed_texts
-from router.encoding.export import EncoderModel, Export
 from router.fingerprint import fingerprint
 
 _TEXTS_A_STAGE = 1024  # committed together: a kill costs some ten seconds of embedding at most

@@ -13,12 +13,12 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.encoders.export import Export
 from pipeline.errors import RunAborted
 from pipeline.progress import advance_stage
 from pipeline.scratch import write_vector_shard
 from router.contract import ENCODER_TOKENIZER, EncoderManifest
 from router.encoding.encoder import OnnxEncoder
-from router.encoding.export import Export
 from router.errors import SnapshotInvalid
 from router.fingerprint import fingerprint
 from router.process import cores

@@ -5,14 +5,14 @@ from functools import partial
 from importlib import util
 from pathlib import Path
 
+from pipeline.encoders.export import EncoderModel, Export, ExportCache, ExportUse, cache_folder
+from pipeline.encoders.export.bert import unsupported_reason
+from pipeline.encoders.export.onnx_export import export
 from pipeline.errors import RunAborted
 from pipeline.execution import Execution
 from pipeline.progress import Progress
 from pipeline.settings import VectorSettings
 from pipeline.vectors.reference import ReferenceEncoder
-from router.encoding.export import EncoderModel, Export, ExportCache, ExportUse, cache_folder
-from router.encoding.export.bert import unsupported_reason
-from router.encoding.export.onnx_export import export
 from router.errors import EncoderInvalid
 
 

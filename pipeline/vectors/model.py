@@ -3,11 +3,8 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from pipeline.errors import RunAborted
-from pipeline.progress import Progress
-from pipeline.settings import VectorSettings
-from router.encoding.delta import CHECKSUMS_FILE
-from router.encoding.export import (
+from pipeline.encoders.delta import CHECKSUMS_FILE
+from pipeline.encoders.export import (
     INSTALL_PACKAGED,
     PACKAGED,
     TOOLS_ENCODER,
@@ -16,6 +13,9 @@ from router.encoding.export import (
     packaged_folder,
     tools_folder,
 )
+from pipeline.errors import RunAborted
+from pipeline.progress import Progress
+from pipeline.settings import VectorSettings
 from router.errors import EncoderInvalid
 from router.retrieval.retrievers.lance_candidates import NO_LANCEDB
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.encoders.export import EncoderModel
+from pipeline.encoders.export.model import read_json
 from pipeline.errors import RunAborted
 from pipeline.vectors.sentence_transformer import load_sentence_transformer
 from router.contract import ENCODER_TOKENS
-from router.encoding.export import EncoderModel
-from router.encoding.export.model import read_json
 from router.process import silence_onnxruntime
 
 _TRANSFORMER = ["Transformer", "Pooling"]

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pipeline.encoders.delta import Delta, read_delta
+from pipeline.encoders.export import EncoderModel
 from pipeline.errors import RunAborted
-from router.encoding.delta import Delta, read_delta
-from router.encoding.export import EncoderModel
 from router.errors import EncoderInvalid
 
 

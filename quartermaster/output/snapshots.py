@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.encoders.automatic import newer_choice, untuned_name
 from quartermaster.output.catalog_stores import (
     CatalogStore,
     address_of_copy,
@@ -15,7 +16,6 @@ from quartermaster.output.catalog_stores import (
 )
 from quartermaster.output.terminal import err, out, plain_text, rows_table
 from router.contract import Manifest
-from router.encoding.automatic import newer_choice, untuned_name
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.signing.private_keys import read_signer
 from router.snapshot.listed_files import told, unlisted_files

@@ -1,5 +1,6 @@
 """The encoder that turns texts into vectors: ONNX Runtime, one thread, no torch; and the query adapter."""
 
+import json
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER, ENCODER_TOKENS, EncoderManifest
-from router.errors import SnapshotInvalid
+from router.errors import EncoderInvalid, SnapshotInvalid
 from router.process import silence_onnxruntime
 from router.refusals import is_panic
 
 FIRST_RUN_S = 30.0  # what a new encoder may take for one word: thousands of times what one needs
+EXPORT_RECORD = "export.json"
 _PROBE = "word"
 
 Spans = Sequence[tuple[int, int]]  # character ranges, start to end (exclusive)
@@ -171,6 +173,14 @@ class OnnxEncoder:
     def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of requests, with the model's query prefix: shape (len(requests), dim)."""
         return self.encode([self._query_prefix + request for request in requests])
+
+
+def read_spec(folder: Path) -> EncoderManifest:
+    """Return the manifest entry of the export in a folder. Raises EncoderInvalid where it cannot be read."""
+    try:
+        return EncoderManifest(**json.loads((folder / EXPORT_RECORD).read_text(encoding="utf-8"))["spec"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EncoderInvalid(f"{folder} is no exported encoder: {error}") from error
 
 
 def _feeds(encodings: Sequence[Any]) -> dict[str, NDArray[np.int64]]:

@@ -21,8 +21,8 @@ from pipeline.settings.catalog import CatalogSettings
 from quartermaster.calling import read_call_settings
 from quartermaster.serving.profiles import ProfilesFile
 from router import Selection
-from router.encoding.export.cache import CACHE_VARIABLE
 from router.signing.trusted_keys import read_keys_file
+from router.user_cache import CACHE_VARIABLE
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.quartermaster.adapters.agent_model import call_the_first_tool
 from tests.support.command_line import Done, called, started

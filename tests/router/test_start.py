@@ -14,8 +14,8 @@ from tests.support.places import ROOT
 # What an answer from a snapshot without an overlay and a signature does without.
 UNUSED = tuple(
     (
-        "quartermaster router.answer.diagnosis router.dialogue router.encoding.default_encoder "
-        "router.encoding.export router.expansion router.feedback router.provider_formats.rendering "
+        "quartermaster router.answer.diagnosis router.dialogue pipeline.encoders.default_encoder "
+        "pipeline.encoders.export router.expansion router.feedback router.provider_formats.rendering "
         "router.selection.profile router.signing router.snapshot.memory "
         "router.snapshot.overlay.layering router.snapshot.overlay.storage router.snapshot.store.bucket.store "
         "router.snapshot.store.local router.snapshot.trusted_opening router.store router.tools.definitions.reading "

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from router.encoding.delta import DeltaHeader, Factors, write_checksums, write_delta
-from router.encoding.export import WEIGHTS_FILE
+from pipeline.encoders.delta import DeltaHeader, Factors, write_checksums, write_delta
+from pipeline.encoders.export import WEIGHTS_FILE
 from router.fingerprint import file_sha256
 
 RANK = 2

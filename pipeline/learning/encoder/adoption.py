@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.encoders.export import EncoderModel
 from pipeline.learning.encoder.card import write_card
 from pipeline.learning.encoder.measuring import Space
 from pipeline.learning.encoder.model import encode, load_model, move_back
@@ -20,7 +21,6 @@ from pipeline.learning.encoder.saving import save_encoder
 from pipeline.learning.encoder.training import train_encoder
 from pipeline.progress import Progress
 from quartermaster.evaluation.resampling import chance
-from router.encoding.export import EncoderModel
 
 FEWEST_PAIRS = 200
 MOST_HALVINGS = 2

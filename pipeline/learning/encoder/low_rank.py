@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.encoders.delta import Factors, change_of
 from pipeline.vectors.sentence_transformer import linear_maps
-from router.encoding.delta import Factors, change_of
 
 # As usual: the delta of a map is 2 BA, with A random and B zero at the start.
 SCALE = 2.0

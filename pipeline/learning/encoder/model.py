@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.encoders.export import EncoderModel
 from pipeline.errors import RunAborted
 from pipeline.vectors.sentence_transformer import load_sentence_transformer
 from router.distribution import install_command
-from router.encoding.export import EncoderModel
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pipeline.encoders.delta import DELTA_FILE, DeltaHeader
+from pipeline.encoders.export import EncoderModel
 from pipeline.learning.encoder.card import CARD
-from router.encoding.delta import DELTA_FILE, DeltaHeader
-from router.encoding.export import EncoderModel
 
 MODEL_CARD = "README.md"
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.encoders.export import EncoderModel
 from pipeline.errors import RunAborted
 from pipeline.learning.encoder.adoption import FEWEST_PAIRS, SIGNIFICANCE
 from pipeline.learning.encoder.card import write_card
@@ -17,7 +18,6 @@ from pipeline.learning.encoder.several_catalogs import SeveralCatalogs
 from pipeline.learning.encoder.training import train_encoder
 from pipeline.learning.no_answer_calibration.background import background
 from pipeline.progress import Progress
-from router.encoding.export import EncoderModel
 
 
 @dataclass(frozen=True)

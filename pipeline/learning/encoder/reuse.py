@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.encoders.export import EncoderModel, describe_model
 from pipeline.errors import SnapshotInvalid
 from pipeline.learning.adapter.reuse import Keys, changed_share, is_intact
 from router.contract import Manifest
-from router.encoding.export import EncoderModel, describe_model
 from router.errors import EncoderInvalid
 from router.fingerprint import fingerprint
 

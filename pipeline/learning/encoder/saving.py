@@ -7,12 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.learning.encoder.card import read_card
-from pipeline.learning.encoder.low_rank import SCALE
-from pipeline.learning.encoder.model import save_model
-from pipeline.learning.encoder.model_card import write_model_card
-from pipeline.learning.encoder.training import TrainedModel
-from router.encoding.delta import (
+from pipeline.encoders.delta import (
     DeltaHeader,
     Factors,
     read_delta,
@@ -20,7 +15,12 @@ from router.encoding.delta import (
     write_checksums,
     write_delta,
 )
-from router.encoding.export import PACKAGED, WEIGHTS_FILE, EncoderModel, packaged_folder
+from pipeline.encoders.export import PACKAGED, WEIGHTS_FILE, EncoderModel, packaged_folder
+from pipeline.learning.encoder.card import read_card
+from pipeline.learning.encoder.low_rank import SCALE
+from pipeline.learning.encoder.model import save_model
+from pipeline.learning.encoder.model_card import write_model_card
+from pipeline.learning.encoder.training import TrainedModel
 from router.fingerprint import file_sha256
 
 WriteCard = Callable[[Path], object]

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.encoders.delta import Factors
+from pipeline.encoders.export import EncoderModel
 from pipeline.learning.encoder.batches import nearest_tools
 from pipeline.learning.encoder.checkpoint import Checkpoint, read_checkpoint
 from pipeline.learning.encoder.loss import batch_loss
@@ -18,8 +20,6 @@ from pipeline.learning.encoder.model import bfloat16_autocast, encode, has_bfloa
 from pipeline.learning.encoder.pairs import TrainingPairs
 from pipeline.learning.encoder.plan import TrainingPlan, planned_batches
 from pipeline.progress import Progress
-from router.encoding.delta import Factors
-from router.encoding.export import EncoderModel
 from router.fingerprint import fingerprint
 
 _WEIGHT_DECAY = 0.01

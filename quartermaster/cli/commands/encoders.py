@@ -9,9 +9,9 @@ from quartermaster.cli.commands.benches import Bench, bench_settings, build_apar
 from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
+    from pipeline.encoders.export import Export
     from pipeline.settings import CatalogSettings
     from pipeline.vectors import EncoderModel
-    from router.encoding.export import Export
 
 # A store for each, so that neither build compares itself with the other, or with an evaluation before.
 _AREAS = ("evaluations-this", "evaluations-that")

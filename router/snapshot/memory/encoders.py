@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from router import contract
 from router.contract import EncoderManifest, Manifest
-from router.encoding.default_encoder import find_default_encoder, install_default_encoder
-from router.encoding.encoder import Encoder, OnnxEncoder, Spans
-from router.encoding.export import read_spec
+from router.encoding.encoder import Encoder, OnnxEncoder, Spans, read_spec
 from router.errors import EncoderInvalid, QuartermasterError, SettingsInvalid
 from router.fingerprint import fingerprint
 from router.snapshot.store.pointer import snapshot_folder
@@ -85,12 +83,16 @@ def _exported(tools: int) -> OpenedEncoder | None:
 
 def exported_folder() -> Path | None:
     """Return the folder of the default encoder's export, made where it is missing; None where it cannot be made."""
+    from pipeline.encoders.default_encoder import find_default_encoder  # late: it may export
+
     return find_default_encoder(note=_logger.warning)
 
 
 @cache
 def _warn_of_words_alone() -> None:
     """Say, once a process, what to install for vectors. Without logging set up, a warning goes to stderr."""
+    from pipeline.encoders.default_encoder import install_default_encoder
+
     if commands := install_default_encoder():
         _logger.warning(
             "tools in memory are ranked by words alone: no encoder is installed. For vectors, run: %s. "

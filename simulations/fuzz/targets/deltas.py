@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from router.encoding.delta import DELTA_FILE, read_delta, write_checksums
+from pipeline.encoders.delta import DELTA_FILE, read_delta, write_checksums
 from router.errors import EncoderInvalid
 from simulations.fuzz.mutation import Form
 from simulations.fuzz.target import Resources, Run, Target, read_object

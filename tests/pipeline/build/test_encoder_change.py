@@ -11,12 +11,12 @@ import pytest
 from pipeline.build import build
 from pipeline.build.encoder_change import encoder_change, encoder_serving
 from pipeline.build.report import BuildReport
+from pipeline.encoders.export import describe_model
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings, load
 from router import Router
 from router.contract import ADAPTER, BACKGROUND_SCORES, CATALOG_DB, Manifest
-from router.encoding.export import describe_model
-from router.encoding.export.cache import CACHE_VARIABLE
+from router.user_cache import CACHE_VARIABLE
 from tests.support.notes import Notes
 from tests.support.small_encoder import save
 

@@ -10,13 +10,13 @@ import pytest
 from pipeline import learning
 from pipeline.build import build
 from pipeline.build.report import BuildReport
+from pipeline.encoders.delta import DELTA_FILE
 from pipeline.learning.encoder import adoption
 from pipeline.learning.encoder.adoption import EncoderEvidence, compared
 from pipeline.learning.encoder.batches import BatchSize
 from pipeline.settings import load
 from router import Router
 from router.contract import Manifest
-from router.encoding.delta import DELTA_FILE
 from tests.support.rows import write_rows
 
 _PLAN = learning.TrainingPlan(

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.encoders.export import describe_model
 from pipeline.progress import SilentProgress
 from pipeline.vectors import BatchEncoder, EncoderModel, export_encoder, user_cache
 from pipeline.vectors.cost import EncoderCost, measure_costs
 from pipeline.vectors.reference import ReferenceEncoder
 from router.contract import Manifest
-from router.encoding.export import describe_model
 
 
 def test_an_encoder_costs_time_a_request_time_for_all_documents_and_bytes_beside_one_without_vectors(

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.encoders.export import ExportCache, cache_folder
 from pipeline.execution import DirectExecution
 from pipeline.ledger import Ledger
 from pipeline.progress import SilentProgress
@@ -19,7 +20,6 @@ from pipeline.vectors import (
     export_encoder,
     resolve_encoder,
 )
-from router.encoding.export import ExportCache, cache_folder
 from router.tools.field_text import FieldDocuments
 
 

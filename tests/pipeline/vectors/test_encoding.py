@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.encoders.export import Export, ExportCache, cache_folder
 from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
 from pipeline.vectors import BatchEncoder, ReferenceEncoder, export_encoder, resolve_encoder
 from pipeline.vectors.encoding import batches
-from router.encoding.export import Export, ExportCache, cache_folder
 
 
 @pytest.fixture(scope="module")

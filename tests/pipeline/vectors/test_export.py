@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.encoders.export import PACKAGED, EncoderModel, Export, ExportCache
+from pipeline.encoders.export.agreement_texts import AGREEMENT_TEXTS
+from pipeline.encoders.export.bert import unsupported_reason
 from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
 from pipeline.vectors import ReferenceEncoder, export_encoder, resolve_encoder, user_cache
 from router.encoding.encoder import OnnxEncoder
-from router.encoding.export import PACKAGED, EncoderModel, Export, ExportCache
-from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
-from router.encoding.export.bert import unsupported_reason
-from tests.router.encoding.export.models import strong
+from tests.pipeline.encoders.export.models import strong
 from tests.support.small_encoder import save
 
 pytestmark = pytest.mark.timeout(180)  # the first of the night imports torch: ten seconds of a quiet core

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.encoders.export import PACKAGED, TOOLS_ENCODER, EncoderModel, packaged_folder, tools_folder
 from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
 from pipeline.vectors.model import resolve_encoder
-from router.encoding.export import PACKAGED, TOOLS_ENCODER, EncoderModel, packaged_folder, tools_folder
 from tests.support.small_encoder import save
 
 

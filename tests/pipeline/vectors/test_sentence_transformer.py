@@ -5,16 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.encoders.delta import DELTA_FILE, read_delta, write_checksums, write_delta
+from pipeline.encoders.export import EncoderModel, ExportCache
+from pipeline.encoders.export.agreement_texts import AGREEMENT_TEXTS
 from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
 from pipeline.vectors import ReferenceEncoder, export_encoder, resolve_encoder
 from pipeline.vectors.sentence_transformer import load_sentence_transformer
-from router.encoding.delta import DELTA_FILE, read_delta, write_checksums, write_delta
 from router.encoding.encoder import OnnxEncoder
-from router.encoding.export import EncoderModel, ExportCache
-from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
-from tests.router.encoding.export.models import strong
+from tests.pipeline.encoders.export.models import strong
 from tests.support.small_delta import save_small_delta
 
 

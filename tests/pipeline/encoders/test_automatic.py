@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from pipeline.encoders.automatic import INSTALLED, PREFERRED, automatic_choice, is_on_disk, newer_choice, untuned_name
+from pipeline.encoders.export import PACKAGED, TOOLS_ENCODER
 from pipeline.settings import VectorSettings
 from router.contract import EncoderManifest, Manifest
 from router.encoding import automatic
-from router.encoding.automatic import INSTALLED, PREFERRED, automatic_choice, is_on_disk, newer_choice, untuned_name
-from router.encoding.export import PACKAGED, TOOLS_ENCODER
 from tests.support.bare_snapshots import write_bare_snapshot
 
 
@@ -105,6 +105,6 @@ def test_a_snapshot_is_told_of_what_a_rebuild_would_take_in_its_encoders_place(
 
 def test_nothing_heavy_is_imported_for_it() -> None:
     heavy = ("huggingface_hub", "onnx", "onnxruntime", "safetensors", "torch", "tokenizers", "pydantic")
-    code = f"import sys, router.encoding.automatic; print([m for m in {heavy!r} if m in sys.modules])"
+    code = f"import sys, pipeline.encoders.automatic; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from router.encoding.export.cache import EXPORT_RECORD
+from router.encoding.encoder import EXPORT_RECORD
 
 UNUSED_DAYS = 30  # longer than any schedule of builds
 _UNFINISHED_DAYS = 1

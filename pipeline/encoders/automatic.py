@@ -6,8 +6,8 @@ Nothing heavy is imported: a listing of snapshots asks it.
 import os
 from pathlib import Path
 
+from pipeline.encoders.export import PACKAGED, TOOLS_ENCODER, packaged_folder
 from router.contract import Manifest
-from router.encoding.export import PACKAGED, TOOLS_ENCODER, packaged_folder
 
 PREFERRED = "BAAI/bge-base-en-v1.5"
 # What `auto` takes, or has taken, where the preferred model cannot be had; the one of today last.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from router.encoding.export.bert import load_config, load_weights
-from router.encoding.export.model import EncoderModel
+from pipeline.encoders.export.bert import load_config, load_weights
+from pipeline.encoders.export.model import EncoderModel
 
 Array = NDArray[np.float32]
 

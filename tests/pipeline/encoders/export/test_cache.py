@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.encoders.export import Export, ExportCache, cache_folder
+from pipeline.encoders.export.cache import _name
 from router.contract import EncoderManifest
-from router.encoding.export import Export, ExportCache, cache_folder, read_spec
-from router.encoding.export.cache import _name
-from router.errors import EncoderInvalid
+from router.encoding.encoder import read_spec
+from router.errors import EncoderInvalid, SettingsInvalid
 from tests.support.places import ROOT
 
 SPEC = EncoderManifest("some/model", "r1", "mean", "", 32, 64, "fp32")
@@ -53,11 +54,11 @@ def test_an_export_is_made_once_a_user_and_found_again_by_every_workspace(
     with pytest.raises(EncoderInvalid, match="no exported encoder"):
         read_spec(tmp_path)
     assert cache_folder({"QUARTERMASTER_CACHE": "~/kept"}) == Path.home() / "kept" / "encoders"
-    with pytest.raises(EncoderInvalid, match="QUARTERMASTER_CACHE is '~nobody-here/kept'"):
+    with pytest.raises(SettingsInvalid, match="QUARTERMASTER_CACHE is '~nobody-here/kept'"):
         cache_folder({"QUARTERMASTER_CACHE": "~nobody-here/kept"})
     small = ExportCache([user]).get(replace(SPEC, precision="int8"), make)
     assert ExportCache([user]).find_named(SPEC.model) == small and ExportCache([user]).find_named("other") is None
-    monkeypatch.setattr("router.encoding.export.cache.EXPORT_VERSION", 999)
+    monkeypatch.setattr("pipeline.encoders.export.cache.EXPORT_VERSION", 999)
     assert ExportCache([user]).find(SPEC) is ExportCache([user]).find_named(SPEC.model) is None
 
 
@@ -141,7 +142,7 @@ def test_a_killed_process_blocks_nobody_and_its_remains_go(tmp_path: Path) -> No
 import time
 from pathlib import Path
 from router.contract import EncoderManifest
-from router.encoding.export import ExportCache
+from pipeline.encoders.export import ExportCache
 def make(folder):
     (folder / "model.onnx").write_bytes(b"half")
     print("exporting", flush=True)

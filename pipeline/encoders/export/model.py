@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pipeline.encoders.delta import DELTA_FILE, read_header
+from pipeline.encoders.export.installed import INSTALL_PACKAGED, PACKAGED, packaged_folder
 from router.contract import EncoderManifest
-from router.encoding.delta import DELTA_FILE, read_header
-from router.encoding.export.installed import INSTALL_PACKAGED, PACKAGED, packaged_folder
 from router.errors import EncoderInvalid, quoted
 from router.fingerprint import file_sha256, fingerprint
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from router.encoding.export import EncoderModel, describe_model
+from pipeline.encoders.export import EncoderModel, describe_model
 from tests.support.small_encoder import save
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from router.encoding.delta.checksums import FETCH_AGAIN, verify_checksum
+from pipeline.encoders.delta.checksums import FETCH_AGAIN, verify_checksum
 from router.errors import EncoderInvalid, quoted
 
 DELTA_FILE = "delta.safetensors"

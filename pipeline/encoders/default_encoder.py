@@ -8,8 +8,7 @@ from collections.abc import Callable
 from importlib import util
 from pathlib import Path
 
-from router.distribution import install_command
-from router.encoding.export import (
+from pipeline.encoders.export import (
     INSTALL_PACKAGED,
     PACKAGED,
     TOOLS_ENCODER,
@@ -21,6 +20,7 @@ from router.encoding.export import (
     packaged_folder,
     tools_folder,
 )
+from router.distribution import install_command
 
 # The packages that an export needs.
 _EXPORT_PACKAGES = ("onnx", "safetensors", "filelock")
@@ -44,7 +44,7 @@ def find_default_encoder(make: bool = True, note: Callable[[str], object] = lamb
     model = describe_model(TOOLS_ENCODER, tools_folder())
     exported = _find(model, cache)
     if exported is None and make and all(util.find_spec(name) for name in _EXPORT_PACKAGES):
-        from router.encoding.export.onnx_export import export
+        from pipeline.encoders.export.onnx_export import export
 
         exported = export(model, "auto", cache)
     if exported is None and (damaged := cache.damaged(model.spec(_precision(model, cache)))):

@@ -8,9 +8,9 @@ covers the folder's files. See docs/decisions/0104-a-delta-over-the-base.md.
 A delta may come from a stranger: whatever is wrong with it raises EncoderInvalid.
 """
 
-from router.encoding.delta.checksums import CHECKSUMS_FILE, read_checksums, write_checksums
-from router.encoding.delta.factors import Delta, Factors, change_of, read_delta, write_delta
-from router.encoding.delta.header import DELTA_FILE, DeltaHeader, read_header
+from pipeline.encoders.delta.checksums import CHECKSUMS_FILE, read_checksums, write_checksums
+from pipeline.encoders.delta.factors import Delta, Factors, change_of, read_delta, write_delta
+from pipeline.encoders.delta.header import DELTA_FILE, DeltaHeader, read_header
 
 __all__ = [
     "CHECKSUMS_FILE",

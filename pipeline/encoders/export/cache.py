@@ -10,14 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER, EncoderManifest
+from router.encoding.encoder import EXPORT_RECORD, read_spec
 from router.errors import EncoderInvalid
 from router.fingerprint import file_sha256, fingerprint
+from router.user_cache import user_cache
 
-CACHE_VARIABLE = "QUARTERMASTER_CACHE"
 # Raise it with any change to how exports are made. Later versions of ONNX Runtime read its older operators.
 EXPORT_VERSION = 2
 EXPORT_FILES = (ENCODER_MODEL, ENCODER_TOKENIZER)
-EXPORT_RECORD = "export.json"
 # Exports take a minute at most: a process that holds the lock for longer hangs.
 _MAX_WAIT_S = 600.0
 
@@ -34,28 +34,8 @@ class Export:
 
 
 def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Return the folder of a user's exported encoders: under QUARTERMASTER_CACHE, else the platform's cache folder.
-
-    It may be deleted: everything in it can be made again. Raises EncoderInvalid where the variable names the home of a
-    user that does not exist.
-    """
-    chosen = (os.environ if environment is None else environment).get(CACHE_VARIABLE)
-    if chosen:
-        try:
-            return Path(chosen).expanduser() / "encoders"
-        except RuntimeError as error:
-            raise EncoderInvalid(f"{CACHE_VARIABLE} is {chosen!r}: {error}") from None
-    from platformdirs import user_cache_path
-
-    return user_cache_path("quartermaster", appauthor=False) / "encoders"
-
-
-def read_spec(folder: Path) -> EncoderManifest:
-    """Return the manifest entry of the export in a folder. Raises EncoderInvalid where it cannot be read."""
-    try:
-        return EncoderManifest(**json.loads((folder / EXPORT_RECORD).read_text(encoding="utf-8"))["spec"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise EncoderInvalid(f"{folder} is no exported encoder: {error}") from error
+    """Return the folder of a user's exported encoders. Raises SettingsInvalid as `user_cache` does."""
+    return user_cache(environment) / "encoders"
 
 
 class ExportCache:

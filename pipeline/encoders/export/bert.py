@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.encoders.delta import read_delta
+from pipeline.encoders.export.graph import TOKEN_AXES, OnnxGraph
+from pipeline.encoders.export.model import WEIGHTS_FILE, EncoderModel, read_json
 from router.contract import ENCODER_TOKENIZER, ENCODER_TOKENS
-from router.encoding.delta import read_delta
-from router.encoding.export.graph import TOKEN_AXES, OnnxGraph
-from router.encoding.export.model import WEIGHTS_FILE, EncoderModel, read_json
 from router.errors import EncoderInvalid
 
 Weights = Mapping[str, NDArray[np.float32]]
