@@ -18,10 +18,10 @@ from typing import Any
 
 from pipeline.build import build
 from pipeline.settings import load
+from pipeline.store import local
 from router import SnapshotInvalid
 from router.contract import Manifest
 from router.snapshot.snapshot import verify_checksums
-from router.snapshot.store import local
 from router.snapshot.store.pointer import snapshot_folder
 
 _RESULTS = Path(__file__).parent / "results" / "power_loss.json"

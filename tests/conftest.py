@@ -22,7 +22,7 @@ from tests.support.object_storage import Bucket, ObjectStorage, object_storage_s
 from tests.support.once import kept_folder, made_once
 from tests.support.places import ROOT
 
-pytest_plugins = ("tests.plugins.tiers", "tests.plugins.costs", "tests.plugins.changed")
+pytest_plugins = ("tests.plugins.tiers", "tests.plugins.costs", "tests.plugins.changed", "tests.plugins.fixtures")
 
 # The gate tries the same inputs each time, the night more and new ones. No deadline: a busy machine is no failure.
 settings.register_profile("gate", derandomize=True, deadline=None, max_examples=25)

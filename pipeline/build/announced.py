@@ -16,7 +16,7 @@ from pipeline.publish import serving_folder, use_command
 from pipeline.settings import CatalogSettings
 from pipeline.settings.unloadable import monitoring_of
 from pipeline.sources.transport.approval import catalog_command, not_approved
-from router.store import WritableStore
+from pipeline.store import WritableStore
 
 _SERVING_AREA = "snapshots"
 _GOOD = ("published", "unchanged")

@@ -11,8 +11,8 @@ from pipeline.progress import StageClock
 from pipeline.publish import serving_folder
 from pipeline.scratch import ScratchFolder
 from pipeline.settings import CatalogSettings
+from pipeline.store import WritableStore
 from router.signing.ed25519 import Signer
-from router.store import WritableStore
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pipeline.encoders.export import UNUSED_DAYS, cache_folder, remove_unused
 from pipeline.progress import Progress
+from pipeline.store import SnapshotStore, WritableStore, disk_size
+from pipeline.store.bucket.store import BucketStore
 from router.errors import EncoderInvalid
-from router.snapshot.store.bucket.store import BucketStore
-from router.store import SnapshotStore, WritableStore, disk_size
 
 _CACHES = ("screened", "compared")  # one file a catalog
 _DAY_S = 86_400.0

@@ -11,9 +11,9 @@ from pipeline.publish import NOT_MEASURED, RegressionCheck, check_regression
 from pipeline.publish.downgrade_gate import downgrade_reasons
 from pipeline.publish.quality_gate import hold_reasons
 from pipeline.publish.removal_gate import removal_reasons, served_sources
+from pipeline.store import decisions
 from quartermaster.evaluation import judgements_of
 from router import Router
-from router.store import decisions
 
 
 def identify(context: BuildContext, state: BuildState) -> SnapshotIdentity:

@@ -10,9 +10,9 @@ from pipeline.build.disk_space import remove_unused_caches, save_space, stored_b
 from pipeline.build.state import CatalogRead, SnapshotOutcome
 from pipeline.errors import SnapshotInvalid
 from pipeline.settings import CatalogSettings
+from pipeline.store import decisions, signing_keys
+from pipeline.store.private_keys import read_signer
 from router.signing.ed25519 import Signer
-from router.signing.private_keys import read_signer
-from router.store import decisions, signing_keys
 
 _logger = logging.getLogger(__name__)
 

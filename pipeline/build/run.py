@@ -20,8 +20,9 @@ from pipeline.ledger import LEDGER_FILE, Ledger, LedgerDamaged, explained
 from pipeline.progress import Progress, SilentProgress, StageClock
 from pipeline.scratch import ScratchFolder
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
+from pipeline.store import WritableStore
 from pipeline.vectors.encoding import close_encoders
-from router.store import StoreChanged, StoreUnavailable, WritableStore
+from router.store import StoreChanged, StoreUnavailable
 
 _logger = logging.getLogger(__name__)
 

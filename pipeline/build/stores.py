@@ -5,7 +5,7 @@ from pathlib import Path
 from pipeline.errors import SettingsInvalid
 from pipeline.progress import Progress
 from pipeline.settings import CatalogSettings
-from router.store import SharedStore, SnapshotStore, WritableStore
+from pipeline.store import SharedStore, SnapshotStore, WritableStore
 
 SERVING_AREA = "snapshots"
 
@@ -19,7 +19,7 @@ def store_of(settings: CatalogSettings, workspace: Path, area: str, progress: Pr
     to = settings.publish.to
     if to is None or area != SERVING_AREA:
         return folder
-    from router.snapshot.store.bucket.store import BucketStore
+    from pipeline.store.bucket.store import BucketStore
 
     store = BucketStore(to, folder.folder, grace=settings.publish.grace, progress=progress)
     if settings.publish.sign_key is not None and store.catalog != settings.name:

@@ -13,9 +13,9 @@ from pipeline.build.state import BuildState, ExpandedCatalog, SnapshotIdentity, 
 from pipeline.learning import LearnedEncoder, Tuning
 from pipeline.publish import SnapshotContents, WritingContext, write_snapshot
 from pipeline.publish.snapshot_learning import CalibrationSource
+from pipeline.store import disk_size
 from pipeline.vectors import CatalogVectors
 from quartermaster.evaluation import judgements_of
-from router.store import disk_size
 from router.tools.prerequisites import Prerequisite, find_prerequisites
 
 

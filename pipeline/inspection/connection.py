@@ -8,8 +8,8 @@ import duckdb
 
 from pipeline.inspection import comparison_sql
 from pipeline.inspection.results import ResultRows
+from pipeline.store.deltas.databases import database_file
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.snapshot.store.deltas.databases import database_file
 
 # duckdb's types are quoted below: a function that is alive at the interpreter's end and refers to one makes duckdb 2.0
 # print a page about leaked instances.

@@ -14,10 +14,10 @@ from pipeline.inspection.template import TEMPLATE, comment, connect, statements
 from pipeline.ledger import Ledger
 from pipeline.records import Catalog
 from pipeline.sources import Coverage
+from pipeline.store.deltas.databases import database_file
 from pipeline.vectors import CatalogVectors
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.snapshot.store.deltas.databases import database_file
 from router.tools.field_text import FieldDocuments
 from router.tools.prerequisites import Prerequisite
 

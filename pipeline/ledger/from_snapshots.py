@@ -18,11 +18,11 @@ from pipeline.ledger.opening import LedgerDamaged, explained
 from pipeline.ledger.schema import create_vectors, quoted, transaction
 from pipeline.ledger.stored_snapshots import stored_snapshots
 from pipeline.sentences import counted
+from pipeline.store.deltas.databases import database_file
 from router.contract import RECORDS
 from router.errors import SnapshotInvalid
 from router.fingerprint import canonical_json
 from router.record import ToolRecord
-from router.snapshot.store.deltas.databases import database_file
 
 _DIMENSIONS = re.compile(r"FLOAT\[(\d+)\]")
 _VECTORS = ("vectors", "ledger_vectors")

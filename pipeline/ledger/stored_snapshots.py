@@ -7,9 +7,9 @@ from typing import Any
 import duckdb
 
 from pipeline.ledger.opening import CONNECTION
+from pipeline.store.deltas.databases import database_file
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
-from router.snapshot.store.deltas.databases import database_file
 
 _VECTORS = ("vectors", "ledger_vectors")
 

@@ -9,7 +9,8 @@ a source no longer gives), `downgrade_gate` (tools that fall to the lexicon), `r
 from pipeline.publish.quality_gate import use_command
 from pipeline.publish.regression_gate import NOT_MEASURED, RegressionCheck, check_regression
 from pipeline.publish.snapshot_writing import VERSIONS, SnapshotContents, WritingContext, serving_folder, write_snapshot
-from router.store import SnapshotStore, Stored
+from pipeline.store import SnapshotStore
+from router.store import Stored
 
 __all__ = [
     "NOT_MEASURED",

@@ -31,6 +31,7 @@ from pipeline.publish.snapshot_learning import (
 from pipeline.records import Catalog
 from pipeline.settings import CandidateEngine
 from pipeline.sources import Coverage
+from pipeline.store import SharedStore, WritableStore, decisions, share_unchanged, sign_manifest
 from pipeline.vectors import CatalogVectors
 from router import Router
 from router.contract import CATALOG_DB, FORMAT_VERSION, Expanded, Manifest, Signal
@@ -38,7 +39,7 @@ from router.fingerprint import file_sha256
 from router.provider_formats import Detail, Form
 from router.retrieval.recipe import Recipe
 from router.signing.ed25519 import Signer
-from router.store import SharedStore, WritableStore, current_folder, decisions, share_unchanged, sign_manifest
+from router.store import current_folder
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
 from router.tools.implicit_needs import IMPLICIT_NEEDS_VERSION

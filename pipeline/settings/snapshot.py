@@ -11,9 +11,9 @@ from pipeline.encoders.automatic import PREFERRED
 from pipeline.errors import SettingsInvalid
 from pipeline.settings.base import Section, Share
 from pipeline.settings.durations import Duration
+from pipeline.store.private_keys import PEM_START
 from router.errors import quoted
 from router.retrieval.recipe import RECIPES, Recipe
-from router.signing.private_keys import PEM_START
 from router.snapshot.store.bucket.url import checked_url
 
 CandidateEngine = Literal["faiss", "lancedb"]

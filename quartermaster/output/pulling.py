@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+from pipeline.store.whole import open_whole
 from quartermaster.output.terminal import err, out, plain_text
 from router.errors import SnapshotInvalid
-from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket.pulling import Pulled
 from router.snapshot.store.bucket.reader import BucketReader
 from router.snapshot.trust import Trust
@@ -115,7 +115,7 @@ def _open(folder: Path, trust: Trust | None) -> None:
     if trust is not None:
         open_trusted(folder, trust)
     else:
-        Snapshot.open(folder, whole=True)
+        open_whole(folder)
 
 
 def _facts(name: str, folder: Path, pulled: Pulled | None, serves: bool) -> dict[str, object]:

@@ -6,14 +6,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pipeline.store import SnapshotStore, catalogs
+from pipeline.store.bucket.pushing import push
+from pipeline.store.bucket.store import BucketStore
 from quartermaster.output.terminal import ProgressBars, err, plain_text
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot.store.bucket.origin import origin_of
-from router.snapshot.store.bucket.pushing import push
-from router.snapshot.store.bucket.store import BucketStore
 from router.snapshot.store.bucket.url import checked_url
-from router.store import SnapshotStore, catalogs, current_folder, open_store
+from router.store import current_folder, open_store
 
 
 def push_and_tell(workspace: Path, source: str, to: str, *, resend: bool, as_json: bool) -> bool:

@@ -6,6 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.encoders.automatic import newer_choice, untuned_name
+from pipeline.store import (
+    DiskSize,
+    RolledBack,
+    Signing,
+    StoreState,
+    decisions,
+    is_held,
+    is_rolled_back,
+    sign_in,
+    signing_keys_in,
+)
+from pipeline.store.private_keys import read_signer
+from pipeline.store.whole import open_whole
 from quartermaster.output.catalog_stores import (
     CatalogStore,
     address_of_copy,
@@ -17,21 +30,8 @@ from quartermaster.output.catalog_stores import (
 from quartermaster.output.terminal import err, out, plain_text, rows_table
 from router.contract import Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.signing.private_keys import read_signer
 from router.snapshot.listed_files import told, unlisted_files
-from router.snapshot.snapshot import Snapshot
-from router.store import (
-    DiskSize,
-    RolledBack,
-    Signing,
-    Stored,
-    StoreState,
-    decisions,
-    is_held,
-    is_rolled_back,
-    sign_in,
-    signing_keys_in,
-)
+from router.store import Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _rolled_back(stored: Stored, state: StoreState) -> RolledBack | None:
 def _problem(store: CatalogStore, name: str) -> str:
     try:
         folder = store.local_folder(name)
-        snapshot = Snapshot.open(folder, whole=True)
+        snapshot = open_whole(folder)
     except SnapshotInvalid as error:
         return str(error)
     unlisted = unlisted_files(folder, snapshot.manifest)

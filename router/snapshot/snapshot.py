@@ -37,23 +37,7 @@ from router.snapshot.token_counts import TokenCounts
 def verify_checksums(folder: Path, files: Mapping[str, str]) -> None:
     """Compare files with their sha256 checksums, by name. Raises SnapshotInvalid for the first that differs."""
     for name, expected in files.items():
-        if name == contract.CATALOG_DB:
-            _verify_database(folder, expected)
-        else:
-            verify(folder, name, expected)
-
-
-def _verify_database(folder: Path, expected: str) -> None:
-    """Compare `catalog.duckdb`, of which a snapshot that does not serve may have a delta, with its checksum."""
-    from router.snapshot.store.deltas.databases import database_sha256  # with sqlite3, which serving does not need
-
-    path = folder / contract.CATALOG_DB
-    try:
-        actual = database_sha256(folder)
-    except OSError as error:
-        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
-    if actual != expected:
-        raise SnapshotInvalid(f"{path} is corrupt: its checksum is not the one in the manifest; roll back or rebuild")
+        verify(folder, name, expected)
 
 
 def _served_files(manifest: Manifest) -> Mapping[str, str]:

@@ -31,5 +31,5 @@ def open_signed(folder: Path, trust: Trust) -> Snapshot:
 
 
 def _has_database(folder: Path) -> bool:
-    """Return whether the folder has `catalog.duckdb`, which no router needs and pages show, or its delta."""
-    return any((folder / name).is_file() for name in (CATALOG_DB, f"{CATALOG_DB}.delta"))
+    """Return whether the folder has `catalog.duckdb` whole, which no router needs and people read."""
+    return (folder / CATALOG_DB).is_file()

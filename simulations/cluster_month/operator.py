@@ -26,8 +26,8 @@ def decide(decision: Decision, url: str, cache: Path, variables: Mapping[str, st
 
 def _decide(decision: Decision, url: str, cache: Path, variables: Mapping[str, str], pipe: Any) -> None:
     processes.settle(Path("/"), variables)
-    from router.snapshot.store import decisions
-    from router.snapshot.store.bucket.store import BucketStore
+    from pipeline.store import decisions
+    from pipeline.store.bucket.store import BucketStore
 
     store = BucketStore(url, cache)
     try:

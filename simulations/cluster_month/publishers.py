@@ -143,7 +143,7 @@ def _publish_when_told(folder: Path, url: str, variables: Mapping[str, str], num
     """Publish a snapshot of one file each time that the pipe says so, and answer its name and why it does not serve."""
     folder.mkdir()
     processes.settle(folder, variables)
-    from router.snapshot.store.bucket.store import BucketStore
+    from pipeline.store.bucket.store import BucketStore
 
     store = BucketStore(url, folder / "cache", patience_s=30)
     with suppress(EOFError):
@@ -153,8 +153,8 @@ def _publish_when_told(folder: Path, url: str, variables: Mapping[str, str], num
 
 def _publish(store: Any, content: str) -> tuple[str, str]:
     """Publish as a build does; return the name and the reason why it does not serve, empty where it does."""
+    from pipeline.store import decisions
     from router.contract import Manifest
-    from router.snapshot.store import decisions
 
     content_hash = hashlib.sha256(content.encode()).hexdigest()
     name = ""

@@ -142,7 +142,7 @@ def _serve(url: str, cache: Path, variables: Mapping[str, str], pipe: Any) -> No
 
 
 def _status(router: Any, served: tuple[str, ...], warnings: tuple[str, ...]) -> Status:
-    from router.snapshot.snapshot import Snapshot
+    from pipeline.store.whole import open_whole
     from tests.support.publishing import live
 
     snapshot = live(router).snapshot
@@ -152,7 +152,7 @@ def _status(router: Any, served: tuple[str, ...], warnings: tuple[str, ...]) -> 
     assert snapshot.folder is not None
     try:
         if snapshot.folder.exists():  # else it was removed, and lives on in this process's memory
-            Snapshot.open(snapshot.folder, whole=True)
+            open_whole(snapshot.folder)
     except Exception as error:  # noqa: BLE001 - told to the simulation, which judges it
         problem = f"{type(error).__name__}: {error}"
     manifest = snapshot.manifest

@@ -9,10 +9,11 @@ from typing import Any
 import duckdb
 
 from pipeline.ledger import LEDGER_FILE
+from pipeline.store import SnapshotStore
+from pipeline.store.whole import open_whole
 from router.contract import CATALOG_DB
 from router.errors import SnapshotInvalid
-from router.snapshot.snapshot import Snapshot
-from router.store import SnapshotStore, current_folder
+from router.store import current_folder
 from simulations.month.plan import Night
 from simulations.month.vendors import SOURCES
 
@@ -58,7 +59,7 @@ def read_serving(store: SnapshotStore) -> Serving | None:
     if store.current() is None:
         return None
     folder = current_folder(store)
-    snapshot = Snapshot.open(folder, whole=True)
+    snapshot = open_whole(folder)
     with duckdb.connect(str(folder / CATALOG_DB), read_only=True) as connection:
         descriptions = dict(connection.execute("SELECT tool_id, description FROM tools").fetchall())
         writers = dict(connection.execute("SELECT tool_id, generator FROM expansions").fetchall())

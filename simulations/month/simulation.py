@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.ledger import LEDGER_FILE
-from router.store import SnapshotStore
+from pipeline.store import SnapshotStore
 from simulations.month.model import Model
 from simulations.month.night import at_night, interrupted_night
 from simulations.month.oracle import Oracle, Outcome, Serving, parse_report, read_serving

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.store.bucket.pushing import push
+from pipeline.store.bucket.store import BucketStore
 from router.contract import MANIFEST, Manifest
-from router.snapshot.store.bucket.pushing import push
-from router.snapshot.store.bucket.store import BucketStore
 from tests.support.publishing import sign
 
 

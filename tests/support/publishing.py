@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pipeline.store import SnapshotStore
 from router import Router
 from router.contract import CATALOG_DB, CURRENT, MANIFEST
 from router.fingerprint import fingerprint
 from router.snapshot.reloading import ReloadingSnapshot
-from router.store import SnapshotStore
 
 
 class Publications:

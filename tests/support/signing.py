@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from pipeline.store import sign_manifest
+from pipeline.store.private_keys import generate
 from router import Router
 from router.signing.ed25519 import Signer
-from router.signing.private_keys import generate
-from router.store import sign_manifest
 from tests.support.publishing import Publications
 
 

@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from router.snapshot.store.bucket.store import BucketStore
-from router.store import DecisionStore, SnapshotStore
+from pipeline.store import DecisionStore, SnapshotStore
+from pipeline.store.bucket.store import BucketStore
 from tests.support.object_storage import Bucket
 from tests.support.zip_store import ZipStore
 

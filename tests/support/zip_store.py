@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from pipeline.store import StoreState, decisions, removable
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.store import Stored, StoreState, decisions, removable
+from router.store import Stored
 
 
 def zipped(folder: Path) -> bytes:

@@ -6,18 +6,10 @@ from typing import Annotated, Optional, TypedDict
 
 import typer
 
+from pipeline.store import SnapshotStore, catalogs, last_built
 from router import Router, Selection
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.store import (
-    CACHE_DIR_VARIABLE,
-    SnapshotStore,
-    cache_place,
-    catalogs,
-    current_folder,
-    is_url,
-    last_built,
-    open_store,
-)
+from router.store import CACHE_DIR_VARIABLE, cache_place, current_folder, is_url, open_store
 
 WORKSPACE = Path(".quartermaster")
 CATALOG_VARIABLE = "QUARTERMASTER_CATALOG"

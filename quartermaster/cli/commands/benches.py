@@ -74,7 +74,7 @@ def build_apart(settings: "CatalogSettings", workspace: Path, bars: Any, store: 
     `store` is the folder of the workspace that its store lies in.
     """
     from pipeline.build import build
-    from router.store import SnapshotStore
+    from pipeline.store import SnapshotStore
 
     of_bench = SnapshotStore(workspace, settings.name, store)
     return build(settings, workspace=workspace, area="evaluations", store=of_bench, progress=bars).snapshot

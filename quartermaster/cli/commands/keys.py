@@ -33,7 +33,7 @@ def generate(
     The private key is in PEM, readable by you alone, and encrypted where QUARTERMASTER_KEY_PASSPHRASE holds a
     passphrase. A file that is there already is never overwritten.
     """
-    from router.signing import private_keys
+    from pipeline.store import private_keys
 
     public = private_keys.generate(file).public
     typer.echo(f"{public.text} {public.key_id}")
@@ -44,7 +44,7 @@ def show(
     key: Annotated[str, typer.Argument(metavar="KEY", help="A private key's file, or ${NAME} of a variable.")],
 ) -> None:
     """Print the public key of a private one, and its id."""
-    from router.signing.private_keys import read_signer
+    from pipeline.store.private_keys import read_signer
 
     public = read_signer(key).public
     typer.echo(f"{public.text} {public.key_id}")
@@ -78,11 +78,12 @@ def verify(
 
     Whether it is older than what some router served is not checked: that router knows.
     """
+    from pipeline.store import signing_keys
     from quartermaster.output.terminal import out, plain_text
     from router.errors import SettingsInvalid
     from router.snapshot.trust import Trust
     from router.snapshot.trusted_opening import open_signed
-    from router.store import current_folder, open_store, signing_keys
+    from router.store import current_folder, open_store
 
     trusted = required_keys(trusted_keys)
     if trusted is None:

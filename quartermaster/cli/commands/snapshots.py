@@ -4,10 +4,10 @@ from typing import Annotated, Optional
 
 import typer
 
+from pipeline.store import catalogs
 from quartermaster.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace, catalog_to_change
 from router.errors import SettingsInvalid
 from router.snapshot.store.bucket.url import is_url
-from router.store import catalogs
 
 _CATALOG = typer.Argument(help="A catalog of the workspace, or the address of one in a bucket; by default, all.")
 _ID = typer.Argument(metavar="[ID]", help="What --pin pins or --sign signs; by default, the current one.")

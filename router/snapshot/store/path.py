@@ -3,16 +3,13 @@
 import os
 from collections.abc import Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from router.contract import MANIFEST
 from router.errors import SettingsInvalid
 from router.snapshot.store.bucket.url import is_url
+from router.snapshot.store.folder import CatalogFolder
 from router.snapshot.store.pointer import read_current, snapshot_folder
 from router.snapshot.store.protocol import ReadableStore, Stored
-
-if TYPE_CHECKING:
-    from router.snapshot.store.local import SnapshotStore
 
 
 class SnapshotPath:
@@ -38,7 +35,7 @@ class SnapshotPath:
         return (self._path.parent if (self._path / MANIFEST).is_file() else self._path).name
 
     def signed_pointer(self) -> bytes | None:
-        """Return the signed statement beside the catalog's CURRENT. Raises as `SnapshotStore.signed_pointer` does."""
+        """Return the signed statement beside the catalog's CURRENT. Raises as `CatalogFolder.signed_pointer` does."""
         return self._catalog().signed_pointer()
 
     def current(self) -> str:
@@ -64,11 +61,9 @@ class SnapshotPath:
         """Return every complete snapshot of the path's catalog, newest first."""
         return self._catalog().snapshots()
 
-    def _catalog(self) -> "SnapshotStore":
-        from router.snapshot.store.local import SnapshotStore  # here: whoever opens a snapshot only reads its folder
-
+    def _catalog(self) -> CatalogFolder:
         folder = self._path.resolve()
-        return SnapshotStore.at(folder.parent if (folder / MANIFEST).is_file() else folder)
+        return CatalogFolder(folder.parent if (folder / MANIFEST).is_file() else folder)
 
 
 def open_store(

@@ -15,9 +15,9 @@ from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger import Ledger
 from pipeline.settings import load
+from pipeline.store import SnapshotStore, decisions
+from pipeline.store.bucket.store import BucketStore
 from router import Router
-from router.snapshot.store.bucket.store import BucketStore
-from router.store import SnapshotStore, decisions
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy, faulty_proxy
 from tests.support.object_storage import Bucket

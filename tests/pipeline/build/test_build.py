@@ -16,10 +16,11 @@ from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
 from pipeline.settings import load
+from pipeline.store import SnapshotStore
 from router import Router, Signal
 from router.contract import DOCUMENT_SIGNALS, VECTOR_OFFSETS, VECTOR_SCALES, VECTORS
 from router.retrieval.retrievers import ToolVectors
-from router.store import SnapshotStore, current_folder
+from router.store import current_folder
 from tests.support.notes import Notes
 from tests.support.places import ROOT
 from tests.support.quick import QUICK

@@ -16,8 +16,8 @@ from pipeline.enrichment.openai.direct import session
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.execution import DirectExecution
 from pipeline.settings import load
+from pipeline.store import SnapshotStore
 from router.contract import Manifest
-from router.store import SnapshotStore
 from tests.pipeline.enrichment.batch_server import BatchServer
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, error, row, tool_of
 from tests.support.quick import QUICK

@@ -7,9 +7,10 @@ import pytest
 
 from pipeline.build import build
 from pipeline.settings import load
+from pipeline.store import SnapshotStore
 from router import Router
 from router.contract import CATALOG_DB, Manifest
-from router.store import SnapshotStore, current_folder
+from router.store import current_folder
 from tests.support.quick import QUICK
 
 

@@ -11,7 +11,7 @@ import pytest
 from pipeline.build import build
 from pipeline.errors import RunAborted
 from pipeline.settings import load
-from router.store import SnapshotStore, decisions
+from pipeline.store import SnapshotStore, decisions
 from tests.support.power_loss import PowerLoss, Tree, serves_whole
 from tests.support.quick import QUICK
 from tests.support.rows import edit

@@ -18,9 +18,10 @@ from pipeline.inspection.reading import Inspection
 from pipeline.inspection.served_tools import served_texts
 from pipeline.ledger import Ledger
 from pipeline.settings import load
+from pipeline.store import SnapshotStore
 from router import Router
 from router.contract import Manifest
-from router.store import SnapshotStore, current_folder
+from router.store import current_folder
 
 # Any tool that enters a request of another provider is held: the encoder of the tests has random weights.
 _STRICT = {"quarantine_requests": 1, "quarantine_distance": 0.0, "max_removed_share": 1.0}

@@ -11,8 +11,9 @@ from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.ledger import LEDGER_FILE
 from pipeline.settings import load
+from pipeline.store import SnapshotStore
 from router.contract import CATALOG_DB
-from router.store import SnapshotStore, current_folder
+from router.store import current_folder
 from tests.support.command_line import Done, called
 from tests.support.quick import QUICK
 

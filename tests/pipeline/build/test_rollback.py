@@ -11,9 +11,9 @@ from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.publish import snapshot_writing
 from pipeline.settings import load
+from pipeline.store import SnapshotStore, decisions, local
 from router.errors import SnapshotInvalid
-from router.snapshot.store import local
-from router.store import SnapshotStore, current_folder, decisions
+from router.store import current_folder
 from tests.support.quick import QUICK
 from tests.support.rows import edit
 

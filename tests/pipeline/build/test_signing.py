@@ -10,10 +10,10 @@ from pipeline.build import build
 from pipeline.build.plan import plan
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import CatalogSettings, load
+from pipeline.store import SnapshotStore, signing_keys
+from pipeline.store.private_keys import generate
 from router import Router, SnapshotUntrusted
 from router.contract import SIGNATURE
-from router.signing.private_keys import generate
-from router.store import SnapshotStore, signing_keys
 from tests.support.notes import Notes
 from tests.support.quick import QUICK
 

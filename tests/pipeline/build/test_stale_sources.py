@@ -17,8 +17,9 @@ from pipeline.build.report import BuildReport
 from pipeline.errors import Unavailable
 from pipeline.ledger import LEDGER_FILE
 from pipeline.settings import CatalogSettings, load
+from pipeline.store import SnapshotStore
 from router.contract import Manifest
-from router.store import SnapshotStore, current_folder
+from router.store import current_folder
 from tests.pipeline.sources.web import Web, serving
 from tests.support.command_line import called
 from tests.support.publishing import sign

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from pipeline.encoders import automatic
 from pipeline.encoders.automatic import INSTALLED, PREFERRED, automatic_choice, is_on_disk, newer_choice, untuned_name
 from pipeline.encoders.export import PACKAGED, TOOLS_ENCODER
 from pipeline.settings import VectorSettings
 from router.contract import EncoderManifest, Manifest
-from router.encoding import automatic
 from tests.support.bare_snapshots import write_bare_snapshot
 
 

@@ -10,9 +10,9 @@ import pytest
 from pipeline.inspection import Inspection
 from pipeline.inspection.comparison_sql import PARTS
 from pipeline.inspection.served_tools import served_expansions
+from pipeline.store.deltas import databases
 from router.errors import SnapshotInvalid
 from router.record import Parameter
-from router.snapshot.store.deltas import databases
 from router.snapshot.store.pointer import snapshot_folder
 from tests.pipeline.inspection.conftest import Shop, tool, words
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.encoders import automatic
 from pipeline.encoders.export import PACKAGED
 from router.contract import EncoderManifest
-from router.encoding import automatic
 from tests.support.bare_snapshots import write_bare_snapshot
 from tests.support.command_line import called
 

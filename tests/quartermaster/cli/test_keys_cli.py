@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from router.signing.private_keys import read_signer
+from pipeline.store.private_keys import read_signer
 from tests.support.command_line import Done
 from tests.support.signing import SignedOffice
 

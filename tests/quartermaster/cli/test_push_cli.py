@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.store import SnapshotStore, signing_keys
+from pipeline.store.bucket.store import BucketStore
+from pipeline.store.private_keys import generate
 from router import Router
-from router.signing.private_keys import generate
 from router.snapshot.store.bucket.origin import mark
-from router.snapshot.store.bucket.store import BucketStore
-from router.store import SnapshotStore, signing_keys
 from tests.support.command_line import Done, called
 from tests.support.publishing import Publications, corrupt
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.store.private_keys import generate
 from router.errors import SettingsInvalid
 from router.signing.ed25519 import Signer
 from router.signing.envelope import Envelope
-from router.signing.private_keys import generate
 from router.signing.statement import PAYLOAD_TYPE, Statement
 from router.signing.trusted_keys import TrustedKeys
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipeline.store import SnapshotStore
 from router import Router, SnapshotInvalid
 from router.contract import (
     CATALOG_DB,
@@ -28,7 +29,6 @@ from router.snapshot import opened_files
 from router.snapshot.listed_files import unlisted_files
 from router.snapshot.snapshot import Snapshot, verify_checksums
 from router.snapshot.store.modes import make_read_only
-from router.store import SnapshotStore
 from tests.support.publishing import sign
 
 LONGEST_S = 5.0

@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pipeline.store import SnapshotStore
 from router import RequestInvalid, Router, SettingsInvalid, SnapshotInvalid
 from router.contract import FORMAT_VERSION, MANIFEST
 from router.snapshot.reloading import ReloadingSnapshot, pauses_between_looks
 from router.snapshot.snapshot import Snapshot
-from router.store import SnapshotStore, open_store
+from router.store import open_store
 from simulations.soak.threads import known_answers, routing_threads
 from tests.support.fake_encoder import FakeEncoder
 from tests.support.publishing import Publications, corrupt, look, sign

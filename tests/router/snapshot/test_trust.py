@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from pipeline.store import Signing as By
+from pipeline.store import SnapshotStore, decisions, sign_manifest, sign_snapshot
+from pipeline.store.private_keys import generate
 from quartermaster.serving.http.metrics import Metrics
 from quartermaster.serving.page.comparing import SnapshotCache
 from router import Router, SettingsInvalid, SnapshotInvalid, SnapshotUntrusted
 from router.contract import CATALOG_DB, MANIFEST, POINTER_SIGNATURE, SIGNATURE, Manifest
-from router.signing.private_keys import generate
 from router.signing.statement import Statement
-from router.store import Signing as By
-from router.store import SnapshotStore, decisions, sign_manifest, sign_snapshot
 from tests.support.publishing import corrupt, look, sign
 from tests.support.signing import SignedOffice
 from tests.support.stores import put

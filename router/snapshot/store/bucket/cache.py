@@ -19,7 +19,7 @@ from router.contract import POINTER_SIGNATURE, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.snapshot.store.bucket.place import CACHE_DIR_VARIABLE
 from router.snapshot.store.durable import make_folder
-from router.snapshot.store.local import SnapshotStore
+from router.snapshot.store.folder import CatalogFolder
 from router.snapshot.store.locking import hold_folder, lock_file_within, lock_folder
 from router.snapshot.store.names import is_snapshot_name
 from router.snapshot.store.pointer import stored_folders
@@ -41,7 +41,7 @@ class Cache:
                 f"{CACHE_DIR_VARIABLE}"
             ) from error
         self.folder = folder
-        self.store = SnapshotStore.at(folder)
+        self.store = CatalogFolder(folder)
         self._held: dict[str, int] = {}
         weakref.finalize(self, _let_go, self._held)
 
@@ -90,7 +90,7 @@ class Cache:
             self._let_go_of(name)
 
     def remember(self, name: str, pointer: bytes | None) -> None:
-        """Make a snapshot the one that `SnapshotStore.current` and the start without the bucket find."""
+        """Make a snapshot the one that `CatalogFolder.current` and the start without the bucket find."""
         with self.store.locked():
             if pointer is not None:
                 if pointer != self.store.signed_pointer():

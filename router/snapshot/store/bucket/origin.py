@@ -8,7 +8,7 @@ from router.errors import SnapshotInvalid
 from router.files import read_in
 from router.snapshot.store.bucket.head import Head
 from router.snapshot.store.durable import make_folder, replace_text
-from router.snapshot.store.local import SnapshotStore
+from router.snapshot.store.folder import CatalogFolder
 from router.snapshot.store.names import ORIGIN
 
 _MOST_BYTES = 4096
@@ -29,14 +29,14 @@ def origin_of(folder: Path) -> str | None:
         raise SnapshotInvalid(f"{folder / ORIGIN} cannot be read: {error}") from error
 
 
-def mark(cache: SnapshotStore, url: str) -> None:
+def mark(cache: CatalogFolder, url: str) -> None:
     """Write into a cache's folder which bucket it is of. Raises OSError."""
     if origin_of(cache.folder) != url:
         make_folder(cache.folder)
         replace_text(cache.folder / ORIGIN, url + "\n")
 
 
-def mirror(cache: SnapshotStore, head: Head) -> None:
+def mirror(cache: CatalogFolder, head: Head) -> None:
     """Let a cache say what its bucket says: the decisions, the signed pointer, and what serves, if it lies there.
 
     A failure is logged: the bucket has the truth.

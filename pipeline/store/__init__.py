@@ -1,0 +1,51 @@
+"""Stores that builds and operators write to: snapshots in a folder or a bucket, and which of them is current.
+
+`local` is a store in a folder, `bucket` one at an address, `protocol` what a build needs of either; `router.store` is
+the reading side. `decisions` are an operator's (pin, roll back, release), `publication` a build's; `serviceable` says
+which snapshots may serve, `retention` which may be removed: for any store. `signing` signs snapshots with the keys that
+`private_keys` reads. `deltas` keeps the databases of old snapshots small.
+"""
+
+from pipeline.store import decisions
+from pipeline.store.disk import DiskSize, disk_size, share_unchanged
+from pipeline.store.local import SnapshotStore
+from pipeline.store.protocol import DecisionStore, PointerStore, SharedStore, WritableStore
+from pipeline.store.retention import removable
+from pipeline.store.serviceable import is_held, is_rolled_back
+from pipeline.store.signing import (
+    UNSIGNED,
+    Signing,
+    sign_in,
+    sign_manifest,
+    sign_snapshot,
+    signing_keys,
+    signing_keys_in,
+)
+from pipeline.store.workspace import catalogs, last_built
+from router.snapshot.store.state import RolledBack, StoreState
+
+__all__ = [
+    "UNSIGNED",
+    "DecisionStore",
+    "DiskSize",
+    "PointerStore",
+    "RolledBack",
+    "SharedStore",
+    "Signing",
+    "SnapshotStore",
+    "StoreState",
+    "WritableStore",
+    "catalogs",
+    "decisions",
+    "disk_size",
+    "is_held",
+    "is_rolled_back",
+    "last_built",
+    "removable",
+    "share_unchanged",
+    "sign_in",
+    "sign_manifest",
+    "sign_snapshot",
+    "signing_keys",
+    "signing_keys_in",
+]

@@ -1,0 +1,6 @@
+"""Writes a catalog's snapshots to a bucket. `router.snapshot.store.bucket` is the reading side, and names the objects.
+
+`store` is what builds and operators write to, over `cached_catalog`. `transactions` change the object CURRENT,
+`uploading` and `signatures` send a snapshot, `pushing` publishes one that lies in a folder, and `sweeping` removes what
+is old. See docs/decisions/0087-snapshots-in-a-bucket.md and docs/decisions/0093-retention-in-a-bucket.md.
+"""

@@ -1,0 +1,177 @@
+"""Snapshots in a folder: names, numbers, what killed builds and damaged disks leave. The rest: test_contract.py."""
+
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from pipeline.store import SnapshotStore, catalogs, decisions, last_built
+from router.contract import CURRENT, MANIFEST, Manifest
+from router.errors import SettingsInvalid, SnapshotInvalid
+from router.snapshot.store.state import StoreState
+from tests.support.publishing import Publications, sign
+
+A, B, C = "20260101T000000Z-aaaaaaaa", "20260102T000000Z-bbbbbbbb", "20260103T000000Z-cccccccc"
+
+
+def stored(store: SnapshotStore, *names: str) -> None:
+    """Store snapshots without a number, of which nothing can be opened."""
+    for name in names:
+        (store.folder / name).mkdir(parents=True)
+        (store.folder / name / MANIFEST).write_text("{}", encoding="utf-8")
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> SnapshotStore:
+    made = SnapshotStore(tmp_path, "office")
+    stored(made, A, B, C)
+    return made
+
+
+@pytest.fixture
+def built(tmp_path: Path, thinnest: Path) -> Publications:
+    return Publications(tmp_path, thinnest)
+
+
+@pytest.fixture
+def store(built: Publications) -> SnapshotStore:
+    """A store of three snapshots that open; the last is current."""
+    for sequence, name in enumerate((A, B, C), 1):
+        built.add(name, sequence=sequence, content_hash=name[-1] * 64, inputs_hash=name, held=[])
+    built.publish(C)
+    return SnapshotStore.at(built.folder)
+
+
+def test_publishing_leaves_no_other_file_and_retention_goes_by_names_without_numbers(bare: SnapshotStore) -> None:
+    bare.publish(A)
+    assert [path.name for path in bare.folder.iterdir() if path.is_file()] == [CURRENT]
+    assert all(stored.problem and stored.manifest is None for stored in bare.snapshots())
+    assert bare.retain(1) == [B]
+    assert sorted(path.name for path in bare.folder.iterdir() if path.is_dir()) == [A, C]
+
+
+def test_snapshots_that_are_held_night_after_night_push_nothing_out(built: Publications) -> None:
+    store = SnapshotStore.at(built.folder)
+    names = [built.add(f"2026010{day}T000000Z-aaaaaaaa", held=["rejected"] * (day > 1)).name for day in (1, 2, 3, 4)]
+    store.publish(names[0])
+    assert store.retain(1) == names[1:3]
+    assert [stored.held for stored in store.snapshots()] == [True, False]
+
+
+def test_what_a_killed_build_left_goes_and_a_running_one_keeps_its_folder(bare: SnapshotStore) -> None:
+    left = bare.folder / ".building-old"
+    left.mkdir()
+    assert bare.retain(9) == [] and not left.exists()
+    left.mkdir()
+    with bare.staging("d" * 64) as folder:
+        assert list(bare.folder.glob(".building-*")) == [folder]
+        other = "import sys, pathlib; from pipeline.store import SnapshotStore\n"
+        other += "print(SnapshotStore.at(pathlib.Path(sys.argv[1])).retain(9))"
+        assert subprocess.run([sys.executable, "-c", other, bare.folder], check=True, capture_output=True)
+        assert folder.is_dir()
+    assert not folder.exists()
+
+
+def test_an_id_is_time_and_content_and_two_of_one_second_differ(bare: SnapshotStore) -> None:
+    names = []
+    for digit in "fee":
+        with bare.staging(digit * 64) as folder:
+            (folder / MANIFEST).write_text("{}", encoding="utf-8")
+            names.append(bare.seal(folder).name)
+    assert [name[-9:] for name in names] == ["-ffffffff", "-eeeeeeee", "-eeeeeeee"]
+    assert len(set(names)) == 3
+
+
+def test_numbers_rise_over_all_catalogs_of_a_workspace(built: Publications, tmp_path: Path) -> None:
+    built.add(A, sequence=6)
+    assert [SnapshotStore(tmp_path, "other").take_sequence() for _ in range(3)] == [7, 8, 9]
+
+
+def test_the_catalog_built_last_is_found_by_number_whatever_the_clock_said(thinnest: Path, tmp_path: Path) -> None:
+    for sequence, (catalog, name) in enumerate((("a", "20270101T000000Z-a"), ("b", "20260101T000000Z-b")), 1):
+        folder = shutil.copytree(thinnest, tmp_path / "snapshots" / catalog / name)
+        sign(folder, partial(dict.update, sequence=sequence))
+        SnapshotStore(tmp_path, catalog).publish(name)
+    assert last_built(tmp_path) == "b"
+
+
+def test_without_numbers_it_is_the_one_with_the_newest_snapshot_that_serves(tmp_path: Path) -> None:
+    assert last_built(tmp_path) is None
+    for catalog, names in {
+        "a": ["20260101T000000Z-ffffffff", "20260105T000000Z-aaaaaaaa"],  # serves the older: it was rolled back
+        "b": ["20260104T000000Z-bbbbbbbb"],
+        "c": ["20260105T000000Z-00000000"],  # of the same second as the newest of a
+        "held": ["20260109T000000Z-cccccccc"],  # serves nothing
+    }.items():
+        stored(SnapshotStore(tmp_path, catalog), *names)
+    (tmp_path / "snapshots/failed").mkdir()  # of a first build that failed
+    assert last_built(tmp_path) == "held"  # nothing serves anywhere: its error says what to do
+    SnapshotStore(tmp_path, "b").publish("20260104T000000Z-bbbbbbbb")
+    assert last_built(tmp_path) == "b"
+    SnapshotStore(tmp_path, "c").publish("20260105T000000Z-00000000")
+    SnapshotStore(tmp_path, "a").publish("20260101T000000Z-ffffffff")
+    assert last_built(tmp_path) == "a"
+    assert catalogs(tmp_path) == ["a", "b", "c", "failed", "held"]
+
+
+def test_the_newest_snapshot_of_another_format_is_still_the_newest(built: Publications) -> None:
+    store = SnapshotStore.at(built.folder)
+    older = built.add("20270101T000000Z-aaaaaaaa", sequence=1, content_hash="a" * 64).name
+    newer = built.add("20260101T000000Z-bbbbbbbb", sequence=2, versions={"format": 6}).name
+    store.publish(newer)
+    assert [stored.name for stored in store.snapshots()] == [newer, older]
+    assert store.rollback() == older
+
+
+@pytest.mark.parametrize("damage", ["manifest breaks off", "folder is gone"])
+def test_what_is_damaged_can_be_rolled_back_from(store: SnapshotStore, damage: str) -> None:
+    manifest = store.folder / C / MANIFEST
+    text = manifest.read_text(encoding="utf-8")
+    manifest.unlink()  # a link, whose other names keep their text
+    manifest.write_text(text[:100], encoding="utf-8")
+    if damage == "folder is gone":
+        shutil.rmtree(store.folder / C)
+    assert decisions.rollback(store) == B
+
+
+def test_where_nothing_was_published_there_is_nothing_to_roll_back(store: SnapshotStore) -> None:
+    (store.folder / CURRENT).unlink()
+    with pytest.raises(SettingsInvalid, match="serves no snapshot: there is nothing to roll back from"):
+        decisions.rollback(store)
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 20, b"\xff\xfe\x00\x81"])
+def test_where_the_current_snapshot_cannot_be_told_another_can_be_named(store: SnapshotStore, content: bytes) -> None:
+    (store.folder / CURRENT).write_bytes(content)
+    assert not any(stored.current for stored in store.snapshots())
+    if b"\xff" in content:
+        with pytest.raises(SnapshotInvalid, match=r"CURRENT cannot be read: .*: quartermaster snapshots office --use"):
+            store.current()
+    decisions.use(store, B)
+    assert store.current() == B
+
+
+def test_a_rollback_that_did_not_take_effect_holds_nothing_back(store: SnapshotStore) -> None:
+    current = store.snapshots()[0].manifest
+    assert current is not None
+    store.write_state(store.state().leaving(current, "2026-01-04T00:00:00+00:00"))  # killed before CURRENT moved
+    assert decisions.reasons_against(store, "office", "x" * 64, current.inputs_hash) == ()
+
+
+def test_snapshots_that_do_not_tell_their_inputs_are_not_taken_for_one_another(thinnest: Path) -> None:
+    left = replace(Manifest.read(thinnest), content_hash="a" * 64, inputs_hash="")
+    state = StoreState().leaving(left, "2026-01-04T00:00:00+00:00")
+    assert state.rollback_of("a" * 64, "") and state.rollback_of("b" * 64, "") is None
+
+
+def test_a_state_of_an_older_version_opens_and_a_damaged_one_is_refused(store: SnapshotStore) -> None:
+    assert StoreState.from_json("{}", "here") == StoreState()
+    assert StoreState.from_json('{"sequence": 3, "news": 1}', "here") == StoreState(3)
+    for damaged in (b"", b"[]", b"\xff\xfe\0", b'{"sequence": 1e999}', b'{"pin": 3}', b'{"rolled_back": [{}]}'):
+        (store.folder / "state.json").write_bytes(damaged)
+        with pytest.raises(SnapshotInvalid, match=r"state\.json is damaged: .* Restore it, or remove it"):
+            store.state()

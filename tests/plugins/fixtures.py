@@ -1,0 +1,35 @@
+"""Fixtures of several packages: snapshots that open within milliseconds, and a small default encoder."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.encoders.export import PACKAGED
+from router.contract import Signal
+from tests.support.small_delta import save_small_delta
+from tests.support.small_encoder import save
+from tests.support.thin_snapshots import write_thin_snapshot
+
+
+@pytest.fixture
+def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small model in the place of the packaged one, a delta over it as the default, and a cache of the test's own."""
+    folder = save(tmp_path / "model", pooling="mean")
+    delta = save_small_delta(tmp_path / "delta", folder, name=PACKAGED)
+    monkeypatch.setattr("pipeline.encoders.default_encoder.packaged_folder", lambda: folder)
+    monkeypatch.setattr("pipeline.encoders.export.model.packaged_folder", lambda: folder)
+    monkeypatch.setattr("pipeline.encoders.default_encoder.tools_folder", lambda: delta)
+    monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def thin(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The session's snapshot with the index of names alone: eight tools, twelve files. Tests that change it copy it."""
+    return write_thin_snapshot(snapshot, tmp_path_factory.mktemp("thin") / "office" / snapshot.name, Signal.NAME)
+
+
+@pytest.fixture(scope="session")
+def thinnest(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The session's snapshot without an index: four files, so that a bucket gets it in few requests."""
+    return write_thin_snapshot(snapshot, tmp_path_factory.mktemp("thinnest") / "office" / snapshot.name)
