@@ -38,9 +38,18 @@ from pipeline.settings import load, overrides
 from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 from quartermaster.evaluation.abstention import auc, refused_at_95, reliability
 from router.contract import Signal
-from router.retrieval.features import BEST_BM25, DENSE_Z_SCORE, MEAN_COSINE, has_clear_leader
 from router.retrieval.fusion import fuse
-from router.retrieval.no_answer_calibration import BASE_RATE, GENERIC, Calibration, FitEstimate, apply_calibrations
+from router.retrieval.no_answer_calibration import (
+    BASE_RATE,
+    BEST_BM25,
+    DENSE_Z_SCORE,
+    GENERIC,
+    MEAN_COSINE,
+    Calibration,
+    FitEstimate,
+    apply_calibrations,
+    has_clear_leader,
+)
 from router.retrieval.recipe import DEFAULT
 from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
 from router.snapshot.snapshot import Snapshot

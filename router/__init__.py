@@ -118,7 +118,7 @@ from router.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from router.answer.diagnosis import Diagnosis
-    from router.answer.prerequisites import ToolNeed, ToolResolver
+    from router.answer.explanation import ToolNeed, ToolResolver
     from router.answer.reranking import Reranking, RerankingFailed, cross_encoder
     from router.answer.results import Dropped, NeededBy, RoutedTool, RoutedTools
     from router.contract import Manifest, Signal
@@ -142,7 +142,7 @@ else:
         __name__,
         {
             "router.answer.diagnosis": "Diagnosis",
-            "router.answer.prerequisites": "ToolNeed ToolResolver",
+            "router.answer.explanation": "ToolNeed ToolResolver",
             "router.answer.reranking": "Reranking RerankingFailed cross_encoder",
             "router.answer.results": "Dropped NeededBy RoutedTool RoutedTools",
             "router.contract": "Manifest Signal",

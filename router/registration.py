@@ -9,7 +9,7 @@ from router.errors import RequestInvalid
 from router.provider_formats.formats import VendorText
 from router.record import Kind, ToolRecord
 from router.served_tools import ServedTools
-from router.snapshot.live import LiveSnapshot
+from router.snapshot.current import LiveSnapshot
 from router.snapshot.overlay import Overlay
 from router.snapshot.phrases import phrases_by_id
 from router.tools.functions.calling import Functions

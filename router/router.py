@@ -28,13 +28,11 @@ from router.search.conversation import Message
 from router.search.search import clean_request, encode, rank, search
 from router.selection import Selection
 from router.snapshot.cached_encoder import CacheStatistics, request_cache_statistics, with_request_cache
-from router.snapshot.freshness import Freshness
-from router.snapshot.live import LiveSnapshot
+from router.snapshot.current import Freshness, LiveSnapshot
 from router.snapshot.phrases import phrases_by_id
 from router.snapshot.reloading import ReloadingSnapshot, checked_request_cache
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.protocol import ReadableStore
-from router.snapshot.trust import Trust
 
 if TYPE_CHECKING:
     from router.answer.diagnosis import Diagnosis
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from router.selection import Profile
     from router.signing.trusted_keys import KeySources
     from router.snapshot.memory import EncoderChoice
+    from router.snapshot.trust import Trust
     from router.tools.functions import Tools
 
 
@@ -215,7 +214,7 @@ class Router(ToolRegistration):
         return self._live.freshness
 
     @property
-    def trust(self) -> Trust | None:
+    def trust(self) -> "Trust | None":
         """Return what the router trusts; None where it checks no signature."""
         return self._live.trust
 

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from router.answer.prerequisites import ToolNeed, needed_by, needs_of
+from router.answer.explanation import ToolNeed, needed_by, needs_of
 from router.answer.results import NeededBy
 from router.contract import Manifest
 from router.provider_formats import Detail, Form, VendorText
 from router.record import Kind, ToolRecord
-from router.snapshot.live import LiveSnapshot
+from router.snapshot.current import LiveSnapshot
 from router.snapshot.record_store import RecordSequence
 
 if TYPE_CHECKING:

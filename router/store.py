@@ -4,12 +4,11 @@ An object with the methods of `ReadableStore` stands for a store that is elsewhe
 of a path.
 """
 
-from router.snapshot.store.bucket.place import CACHE_DIR_VARIABLE, cache_place
-from router.snapshot.store.bucket.url import catalog_of, checked_url, is_url
-from router.snapshot.store.caching import CachingStore
+from router.snapshot.store.bucket.url import CACHE_DIR_VARIABLE, cache_place, catalog_of, checked_url, is_url
 from router.snapshot.store.folder import CatalogFolder
 from router.snapshot.store.path import SnapshotPath, open_store
 from router.snapshot.store.protocol import (
+    CachingStore,
     ReadableStore,
     SignedStore,
     StoreChanged,

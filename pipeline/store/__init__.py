@@ -7,11 +7,10 @@ which snapshots may serve, `retention` which may be removed: for any store. `sig
 """
 
 from pipeline.store import decisions
-from pipeline.store.disk import DiskSize, disk_size, share_unchanged
+from pipeline.store.disk import DiskSize, catalogs, disk_size, last_built, share_unchanged
 from pipeline.store.local import SnapshotStore
 from pipeline.store.protocol import DecisionStore, PointerStore, SharedStore, WritableStore
-from pipeline.store.retention import removable
-from pipeline.store.serviceable import is_held, is_rolled_back
+from pipeline.store.serviceable import is_held, is_rolled_back, removable
 from pipeline.store.signing import (
     UNSIGNED,
     Signing,
@@ -21,7 +20,6 @@ from pipeline.store.signing import (
     signing_keys,
     signing_keys_in,
 )
-from pipeline.store.workspace import catalogs, last_built
 from router.snapshot.store.state import RolledBack, StoreState
 
 __all__ = [

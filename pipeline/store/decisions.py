@@ -7,8 +7,7 @@ made again from what is there then.
 
 from dataclasses import replace
 
-from pipeline.store.conflicts import retried
-from pipeline.store.protocol import DecisionStore
+from pipeline.store.protocol import DecisionStore, retried
 from pipeline.store.publication import (
     find_stored,
     has_same_content,

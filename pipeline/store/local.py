@@ -9,12 +9,11 @@ from itertools import count
 from pathlib import Path
 
 from pipeline.store import decisions
-from pipeline.store.retention import removable
+from pipeline.store.serviceable import removable
 from router.contract import MANIFEST, sequence_in
-from router.snapshot.store.durable import sync, sync_tree
+from router.snapshot.store.durable import make_read_only, sync, sync_tree
 from router.snapshot.store.folder import CatalogFolder
 from router.snapshot.store.locking import lock_folder
-from router.snapshot.store.modes import make_read_only
 from router.snapshot.store.pointer import stored_folders
 
 _MOST_STATE = 16 << 20  # bytes: a line for each rollback and each snapshot that was accepted

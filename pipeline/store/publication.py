@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from pipeline.store.conflicts import retried
-from pipeline.store.protocol import DecisionStore, PointerStore, SharedStore, WritableStore
+from pipeline.store.protocol import DecisionStore, PointerStore, SharedStore, WritableStore, retried
 from pipeline.store.serviceable import find_current
 from pipeline.store.signing import last_number, sign_stored
 from router.errors import SnapshotInvalid

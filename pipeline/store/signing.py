@@ -11,8 +11,7 @@ from router.contract import SIGNATURE, Manifest, read_manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.files import read_in
 from router.signing.ed25519 import Signer
-from router.signing.envelope import MOST_BYTES, Envelope
-from router.signing.statement import Statement
+from router.signing.envelope import MOST_BYTES, Envelope, Statement
 from router.snapshot.store.durable import replace_text
 from router.snapshot.store.protocol import ReadableStore, Stored
 from router.snapshot.store.state import StoreState

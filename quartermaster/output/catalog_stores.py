@@ -6,7 +6,7 @@ from pathlib import Path
 from pipeline.store import DiskSize, SnapshotStore, disk_size
 from pipeline.store.bucket.store import BucketStore
 from router.errors import SnapshotInvalid
-from router.snapshot.store.bucket.origin import origin_of
+from router.snapshot.store.bucket.cache import origin_of
 from router.snapshot.store.bucket.url import catalog_of, is_url
 from router.store import cache_place, current_folder, open_store
 

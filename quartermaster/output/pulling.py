@@ -13,8 +13,7 @@ from quartermaster.output.terminal import err, out, plain_text
 from router.errors import SnapshotInvalid
 from router.snapshot.store.bucket.pulling import Pulled
 from router.snapshot.store.bucket.reader import BucketReader
-from router.snapshot.trust import Trust
-from router.snapshot.trusted_opening import open_trusted
+from router.snapshot.trust import Trust, open_trusted
 
 
 class DownloadBar:

@@ -12,7 +12,7 @@ from pipeline.store.bucket.store import BucketStore
 from quartermaster.output.terminal import ProgressBars, err, plain_text
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.snapshot.store.bucket.origin import origin_of
+from router.snapshot.store.bucket.cache import origin_of
 from router.snapshot.store.bucket.url import checked_url
 from router.store import current_folder, open_store
 

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from router.answer.explanation import Explainer
+from router.answer.explanation import Explainer, name_dependents
 from router.answer.options import CheckedOptions, recipe_of
-from router.answer.prerequisites import name_dependents
 from router.answer.respond import respond
 from router.answer.results import RoutedTool, RoutedTools
 from router.contract import DOCUMENT_SIGNALS, Signal

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.answer.options import CheckedOptions
-from router.answer.packing import pack
-from router.answer.places import first_rows, own_order
+from router.answer.packing import first_rows, own_order, pack
 from router.answer.reranking import Reranking, RerankingFailed, rerank, text_of
 from router.provider_formats import Detail, Form
 from router.retrieval.no_answer_calibration import FitEstimate

@@ -5,10 +5,9 @@ from dataclasses import replace
 from time import perf_counter
 
 from router.answer import tracing
-from router.answer.explanation import Explainer, also_from
+from router.answer.explanation import Explainer, also_from, name_dependents
 from router.answer.options import CheckedOptions, recipe_of
 from router.answer.post_processing import Exclusion, PostProcessingResult, post_process, tools_kept_out
-from router.answer.prerequisites import name_dependents
 from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.errors import NothingSelected, RequestInvalid
 from router.provider_formats import Form

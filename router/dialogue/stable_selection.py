@@ -11,8 +11,7 @@ from typing import Protocol, Unpack
 
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
-from router.dialogue.placement import ToolCapacity, place_tools
-from router.dialogue.turn import RenderedTool, Turn, prefix_tokens
+from router.dialogue.turn import RenderedTool, ToolCapacity, Turn, place_tools, prefix_tokens
 from router.errors import RequestInvalid, SettingsInvalid
 from router.provider_formats import Detail, Form, VendorText, parse_choice, render
 from router.record import ToolRecord

@@ -20,18 +20,16 @@ from router.provider_formats.formats import (
 
 if TYPE_CHECKING:
     from router.provider_formats.compact import signature
-    from router.provider_formats.listing import compact_json, listed_line, listed_row
     from router.provider_formats.names import hashed_names, id_of, legal_name
-    from router.provider_formats.rendering import Rendered, RenderNote, render
+    from router.provider_formats.rendering import Rendered, RenderNote, compact_json, listed_line, listed_row, render
     from router.provider_formats.shaping import handed_record, variants
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
             "router.provider_formats.compact": "signature",
-            "router.provider_formats.listing": "compact_json listed_line listed_row",
             "router.provider_formats.names": "hashed_names id_of legal_name",
-            "router.provider_formats.rendering": "Rendered RenderNote render",
+            "router.provider_formats.rendering": "Rendered RenderNote compact_json listed_line listed_row render",
             "router.provider_formats.shaping": "handed_record variants",
         },
     )

@@ -1,10 +1,12 @@
 """Records → the tools of a provider's request, and a model's calls → tool ids and arguments."""
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from router.errors import RequestInvalid, SettingsInvalid
+from router.provider_formats.compact import signature
 from router.provider_formats.formats import Detail, Form, VendorText, parse_choice
 from router.provider_formats.names import legal_name
 from router.provider_formats.schemas import Schema, resolve_reference
@@ -191,3 +193,23 @@ def _accepts_null(schema: Any, root: Schema) -> bool:
             return any(_accepts_null(branch, root) for branch in schema[keyword])
     kind = schema.get("type", "null")
     return kind == "null" or "null" in kind
+
+
+def listed_row(record: ToolRecord, detail: Detail, schema_key: str) -> dict[str, Any]:
+    """Return a screened record's signature, or its description and, under `schema_key`, its JSON Schema."""
+    if detail is Detail.SIGNATURE:
+        return {"signature": signature(record, VendorText.VERBATIM)}
+    (tool,) = render([record], Form.MCP, detail=detail, vendor_text=VendorText.VERBATIM).tools
+    return {"description": tool.get("description", ""), schema_key: tool["inputSchema"]}
+
+
+def listed_line(row: Mapping[str, Any], first: Iterable[str]) -> str:
+    """Return a row for a model to read, and below it what must run first, a line each."""
+    shown = {name: value for name, value in row.items() if name != "first"}
+    line = row["signature"] if "signature" in row else compact_json(shown)
+    return "\n".join([line, *(f"  first: {one}" for one in first)])
+
+
+def compact_json(value: Any) -> str:
+    """Return JSON without spaces, whose letters stay readable."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -15,10 +15,9 @@ from router.errors import RequestInvalid
 from router.query.implicit_needs import find_implicit_needs
 from router.query.steps import Steps, find_steps
 from router.retrieval.deduplication import collapse
-from router.retrieval.features import has_clear_leader, no_answer_features
 from router.retrieval.fusion import Contributions, fuse
 from router.retrieval.implicit_needs import MetNeed, bring_tools, choose_tools
-from router.retrieval.no_answer_calibration import FitEstimate, apply_calibrations
+from router.retrieval.no_answer_calibration import FitEstimate, apply_calibrations, has_clear_leader, no_answer_features
 from router.retrieval.prerequisites import Dependent, bring_prerequisites
 from router.retrieval.recipe import Fusion, Normalization, Recipe
 from router.retrieval.retrievers import STEP_SHARE, Admitted, EncodedQuery, Ranking

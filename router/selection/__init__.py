@@ -14,12 +14,11 @@ from router.selection.settings import Selection, Weights
 from router.snapshot.facets import Facets
 
 if TYPE_CHECKING:
-    from router.selection.profile import Profile
-    from router.selection.restricted import ProfileSnapshot
+    from router.selection.profile import Profile, ProfileSnapshot
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
-        {"router.selection.profile": "Profile", "router.selection.restricted": "ProfileSnapshot"},
+        {"router.selection.profile": "Profile ProfileSnapshot"},
     )
 
 __all__ = [

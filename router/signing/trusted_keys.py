@@ -14,8 +14,7 @@ from msgspec import Meta
 from router.errors import SettingsInvalid
 from router.files import read_bounded
 from router.signing.ed25519 import PREFIX, PublicKey, primitives
-from router.signing.envelope import Envelope
-from router.signing.statement import Statement
+from router.signing.envelope import Envelope, Statement
 
 KeySources = str | Path | Sequence[str | Path]
 _MOST_BYTES = 262_144

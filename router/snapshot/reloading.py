@@ -15,17 +15,15 @@ from router.errors import QuartermasterError, SettingsInvalid, SnapshotInvalid
 from router.process import renew_in_child, return_freed_memory
 from router.refusals import is_panic
 from router.snapshot.cached_encoder import with_request_cache
-from router.snapshot.current import Unreadable, open_current, open_last_served, publication_of
-from router.snapshot.freshness import Freshness
+from router.snapshot.current import Freshness, Unreadable, open_current, open_last_served, publication_of
 from router.snapshot.overlay import Overlay
 from router.snapshot.snapshot import Snapshot
-from router.snapshot.store.caching import CachingStore
 from router.snapshot.store.path import SnapshotPath, open_store
-from router.snapshot.store.protocol import ReadableStore
-from router.snapshot.trust import Trust
+from router.snapshot.store.protocol import CachingStore, ReadableStore
 
 if TYPE_CHECKING:
     from router.signing.trusted_keys import KeySources
+    from router.snapshot.trust import Trust
 
 _logger = logging.getLogger("router")
 _LONGEST_WATCH = 86_400  # a day
@@ -46,7 +44,7 @@ class ReloadingSnapshot:
         snapshot: Snapshot,
         store: ReadableStore | None = None,
         request_cache: int = 0,
-        trust: Trust | None = None,
+        trust: "Trust | None" = None,
     ) -> None:
         """Serve an opened snapshot. Without a store, one on disk is reloaded from its folder, one in memory never.
 
@@ -102,7 +100,11 @@ class ReloadingSnapshot:
             raise SettingsInvalid(f"watch is {watch!r}, it must be seconds above 0, up to {_LONGEST_WATCH:,}, or None")
         checked_request_cache(request_cache)
         store = open_store(source, cache_dir)
-        trust = Trust.of(store, trusted_keys, catalog, trust_state)
+        trust = None
+        if (trusted_keys, catalog, trust_state) != (None, None, None):
+            from router.snapshot.trust import Trust  # here: most routers check no signature
+
+            trust = Trust.of(store, trusted_keys, catalog, trust_state)
         if trust is not None and isinstance(store, CachingStore):
             store.admit(trust.admit)
         read_at = time.monotonic()
@@ -327,7 +329,7 @@ def checked_request_cache(request_cache: int) -> int:
     return request_cache
 
 
-def _opened(store: ReadableStore, trust: Trust | None, publication: Hashable) -> Snapshot:
+def _opened(store: ReadableStore, trust: "Trust | None", publication: Hashable) -> Snapshot:
     """Return the current snapshot of a store at the start. One that was just found away is not asked again."""
     if isinstance(publication, Unreadable):
         raise SnapshotInvalid(publication.reason)

@@ -27,11 +27,11 @@ from router.retrieval.retrievers import Admitted, DenseRetriever, Lexical, Retri
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot import loading
 from router.snapshot.listed_files import require_listed
+from router.snapshot.loading import TokenCounts
 from router.snapshot.opened_files import open_files, verify
 from router.snapshot.overlay import Overlay
 from router.snapshot.record_store import ToolEntries
 from router.snapshot.store.pointer import snapshot_folder
-from router.snapshot.token_counts import TokenCounts
 
 
 def verify_checksums(folder: Path, files: Mapping[str, str]) -> None:

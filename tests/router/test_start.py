@@ -18,7 +18,7 @@ UNUSED = tuple(
         "pipeline.encoders.export router.expansion router.feedback router.provider_formats.rendering "
         "router.selection.profile router.signing router.snapshot.memory "
         "router.snapshot.overlay.layering router.snapshot.overlay.storage pipeline.store.bucket.store "
-        "pipeline.store.local router.snapshot.trusted_opening router.store router.tools.definitions.reading "
+        "pipeline.store.local router.snapshot.snapshot router.store router.tools.definitions.reading "
         "router.tools.functions.reading router.tools.functions.signatures router.tools.lexicon.expanding "
         "router.tools.prerequisites.matching router.tools.trust.steering_text "
         "asyncio concurrent.futures cryptography duckdb importlib.metadata pydantic sqlite3 tomllib"

@@ -8,8 +8,7 @@ import obstore
 from obstore.store import S3Store
 
 from router.contract import SIGNATURE, Manifest
-from router.snapshot.store.bucket.head import Head
-from router.snapshot.store.bucket.layout import HEAD, file_object, manifest_object, signature_object
+from router.snapshot.store.bucket.head import HEAD, Head, file_object, manifest_object, signature_object
 from tests.support.object_storage import Bucket
 
 CATALOG = "office"

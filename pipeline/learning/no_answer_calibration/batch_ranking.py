@@ -13,7 +13,7 @@ from router import contract
 from router.contract import Signal
 from router.encoding.encoder import apply_adapter
 from router.retrieval.arrays import load_array
-from router.retrieval.features import no_answer_features
+from router.retrieval.no_answer_calibration import no_answer_features
 from router.retrieval.retrievers import Ranking, ToolVectors
 from router.search.search import clean_request
 from router.snapshot.snapshot import Snapshot
@@ -25,7 +25,7 @@ class RankedQuery:
     """A request's rankings by signal, its terms, its vector, and the evidence that the rankings give by themselves.
 
     `vector` (dim,) is the one that the dense list was ranked by; None without an encoder. `evidence` is that of
-    `router.retrieval.features`.
+    `router.retrieval.no_answer_calibration`.
     """
 
     rankings: Mapping[Signal, Ranking]

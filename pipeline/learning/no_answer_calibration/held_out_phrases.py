@@ -11,7 +11,7 @@ from pipeline.learning.encoder.pairs import is_held_out
 from pipeline.learning.encoder.reuse import is_tuned
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from router.contract import Expanded, Signal
-from router.retrieval.features import MEAN_COSINE, NEAREST
+from router.retrieval.no_answer_calibration import MEAN_COSINE, NEAREST
 from router.retrieval.retrievers import DenseView, Ranking
 
 # Enough to place a quantile: one in forty is 25 of 1,000.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pipeline.learning.no_answer_calibration.batch_ranking import RankedQuery
 from router.contract import Signal
-from router.retrieval.features import BEST_BM25, MEAN_COSINE
+from router.retrieval.no_answer_calibration import BEST_BM25, MEAN_COSINE
 from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
 
 Table = NDArray[np.float64]  # (requests, cues)
@@ -86,7 +86,7 @@ def choose_priors(priors: Sequence[Prior], background: BackgroundScores) -> Iter
 
 # Fitted by `python -m benchmarks.no_tool` on public requests and benchmarks, never on MetaTool or the demo, which judge
 # them: benchmarks/results/no_tool.json. Margins and the agreement of lists carry over worst of the cues that were
-# tried: they only guard a clear leader (router/retrieval/features.py).
+# tried: they only guard a clear leader (router/retrieval/no_answer_calibration.py).
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
 PRIORS = (
     Prior(

@@ -8,8 +8,7 @@ import numpy as np
 from pipeline.vectors import Embedding
 from router.contract import LEXICAL_SIGNALS
 from router.record import ToolRecord
-from router.snapshot.overlay.duplicates import duplicates_in_snapshot
-from router.snapshot.overlay.indexed_tool import IndexedTool
+from router.snapshot.overlay.indexed_tool import IndexedTool, duplicates_in_snapshot
 from router.snapshot.record_store import ToolEntry
 from router.snapshot.snapshot import Snapshot
 from router.text import terms

@@ -1,18 +1,22 @@
 """What `BucketStore` reads: of the bucket, and inside a transaction of what it would write."""
 
+import threading
 from collections.abc import Hashable
 from pathlib import Path
 
-from pipeline.store.bucket.fetching import fetch, is_cached
-from pipeline.store.bucket.sizes import sizes
+from pipeline.store.bucket.sweeping import sizes
 from pipeline.store.bucket.transactions import Transactions
 from pipeline.store.disk import DiskSize
 from pipeline.store.local import SnapshotStore
+from router.contract import Manifest
+from router.errors import SnapshotInvalid
+from router.snapshot.store.bucket.cache import Cache, mirror
 from router.snapshot.store.bucket.head import Head
-from router.snapshot.store.bucket.objects import Objects
-from router.snapshot.store.bucket.origin import mirror
+from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
+from router.snapshot.store.bucket.pulling import pull
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.bucket.url import catalog_of
+from router.snapshot.store.pointer import is_snapshot_name
 from router.snapshot.store.protocol import Stored
 from router.snapshot.store.state import StoreState
 
@@ -81,3 +85,33 @@ class CachedCatalog:
     def _written(self, head: Head) -> None:
         """Take over what CURRENT says since this store has written it."""
         mirror(self.cache, head)
+
+
+_WAIT_S = 300.0  # for another process that fetches into the same cache
+
+
+def is_cached(cache: Path, name: str) -> bool:
+    """Return whether a cache has a snapshot, with a manifest that can be read."""
+    try:
+        Manifest.read(cache / name)
+    except SnapshotInvalid:
+        return False
+    return True
+
+
+def fetch(remote: RemoteCatalog, folder: Path, name: str) -> Path:
+    """Return the folder of a snapshot in the cache's folder, fetched if it is not there.
+
+    Raises SnapshotInvalid where the bucket has none of the name, or a damaged one, and OSError.
+    """
+    if not is_snapshot_name(name):
+        raise SnapshotInvalid(f"{remote.url} has no snapshot {name!r:.100}")
+    if not is_cached(folder, name):
+        cache = Cache(folder)
+        try:
+            with cache.locked(_WAIT_S, threading.Event()):
+                if not is_cached(folder, name):
+                    pull(remote, cache, name, threading.Event())
+        except BlockingIOError as error:
+            raise ObjectUnavailable(f"another process fetches into {folder} for a long time: {error}") from error
+    return folder / name

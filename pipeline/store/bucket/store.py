@@ -9,19 +9,16 @@ from pathlib import Path
 
 from pipeline.store import decisions
 from pipeline.store.bucket.cached_catalog import CachedCatalog
-from pipeline.store.bucket.progress import ToldBytes, UploadProgress
-from pipeline.store.bucket.signatures import add_signatures
 from pipeline.store.bucket.sweeping import due, remove_manifests, sweep_files
-from pipeline.store.bucket.uploading import SnapshotUpload, relied_on
-from pipeline.store.conflicts import retried
-from pipeline.store.retention import removable
+from pipeline.store.bucket.uploading import SnapshotUpload, ToldBytes, UploadProgress, add_signatures, relied_on
+from pipeline.store.protocol import retried
+from pipeline.store.serviceable import removable
 from router.contract import SIGNATURE, Manifest
 from router.errors import SnapshotInvalid
 from router.files import read_in
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
-from router.snapshot.store.bucket.head import Head
-from router.snapshot.store.bucket.layout import CLOCK, manifest_object, reservation_object
-from router.snapshot.store.bucket.origin import mark, mirror
+from router.snapshot.store.bucket.cache import mark, mirror
+from router.snapshot.store.bucket.head import CLOCK, Head, manifest_object, reservation_object
 from router.snapshot.store.protocol import StoreUnavailable
 from router.snapshot.store.state import StoreState
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pipeline.store.conflicts import retried
-from router.snapshot.store.bucket.head import Head
-from router.snapshot.store.bucket.layout import HEAD
+from pipeline.store.protocol import retried
+from router.snapshot.store.bucket.head import HEAD, Head
 from router.snapshot.store.bucket.objects import Objects, ObjectVersion
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.protocol import StoreChanged, StoreUnavailable

@@ -13,14 +13,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
 
 from pipeline.store.bucket.sweeping import contents
+from pipeline.store.protocol import retried
 from router.contract import CATALOG_DB, read_manifest
 from router.errors import SnapshotInvalid
 from router.files import open_in
+from router.signing.envelope import MOST_BYTES, Envelope
 from router.snapshot.store.bucket.daemons import run_jobs
-from router.snapshot.store.bucket.layout import file_object, manifest_object
-from router.snapshot.store.bucket.objects import PART
+from router.snapshot.store.bucket.head import file_object, manifest_object, signature_object
+from router.snapshot.store.bucket.objects import PART, Objects
 from router.snapshot.store.bucket.remote import RemoteCatalog
 
 _AT_ONCE = 4  # files; each holds a few parts of 8 MiB in memory
@@ -141,3 +145,81 @@ def _files(folder: Path, checksums: Mapping[str, str]) -> list[_File]:
         except OSError as error:
             raise SnapshotInvalid(f"{folder / name} cannot be read: {error}") from error
     return sorted(by_content.values(), key=lambda file: (-file.size, file.name))
+
+
+_STAGE = "upload"
+_MEGABYTE = 1_000_000
+
+
+class UploadProgress(Protocol):
+    """Hears of an upload, in megabytes. A build's progress is one."""
+
+    def start(self, stage: str, total: int | None = None) -> None:
+        """Begin a stage of `total` megabytes."""
+        ...
+
+    def advance(self, count: int = 1) -> None:
+        """Add `count` megabytes to what is done of the stage."""
+        ...
+
+
+class ToldBytes:
+    """Counts bytes from any thread, and tells whole megabytes, one thread at a time. `total` is in bytes."""
+
+    def __init__(self, progress: UploadProgress | None, total: int) -> None:
+        self._progress = progress
+        self._total = -(-total // _MEGABYTE)
+        self._bytes = self._told = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        if self._progress is not None:
+            self._progress.start(_STAGE, self._total)
+        return self
+
+    def add(self, count: int) -> None:
+        """Count bytes; what is sent twice does not count beyond the total."""
+        with self._lock:
+            self._bytes += count
+            self._tell(min(self._bytes // _MEGABYTE, self._total))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._tell(self._total)
+
+    def _tell(self, megabytes: int) -> None:
+        if self._progress is not None and megabytes > self._told:
+            self._progress.advance(megabytes - self._told)
+        self._told = max(self._told, megabytes)
+
+
+@retried
+def add_signatures(objects: Objects, snapshot: str, data: bytes) -> None:
+    """Store signatures of a snapshot beside those that the bucket has of the same statement, and replace any others.
+
+    Raises StoreUnavailable, and ValueError where `data` holds no signatures.
+    """
+    name = signature_object(snapshot)
+    stored, version = None, None
+    with suppress(FileNotFoundError):
+        stored, version = objects.read(name, MOST_BYTES)
+    merged = _merged(stored, data)
+    if merged != stored:
+        objects.replace(name, merged, version)
+
+
+def _merged(stored: bytes | None, data: bytes) -> bytes:
+    new = Envelope.from_json(data)
+    try:
+        old = Envelope.from_json(stored or b"")
+    except ValueError:  # none, or damaged
+        return data
+    if old.message != new.message:  # of another manifest: not signed on trust
+        return data
+    keys = {key for key, _ in new.signatures}
+    others = tuple(signature for signature in old.signatures if signature[0] not in keys)
+    if not others:
+        return data if dict(old.signatures) != dict(new.signatures) else stored or data
+    return Envelope(new.payload_type, new.payload, (*others, *new.signatures)).to_json().encode()

@@ -19,8 +19,7 @@ from pipeline.store.deltas.delta_file import write_delta
 from pipeline.store.deltas.reading import DELTA, base_of, read_database, read_delta, sha256_of
 from router.contract import CATALOG_DB, MANIFEST, Manifest
 from router.errors import SnapshotInvalid
-from router.snapshot.store.durable import sync
-from router.snapshot.store.modes import read_mode
+from router.snapshot.store.durable import read_mode, sync
 
 LEAST_SIZE = 16_000_000  # bytes: a smaller database stays whole, for any DuckDB client to open
 _UNFINISHED = f".{CATALOG_DB}-"

@@ -81,8 +81,7 @@ def verify(
     from pipeline.store import signing_keys
     from quartermaster.output.terminal import out, plain_text
     from router.errors import SettingsInvalid
-    from router.snapshot.trust import Trust
-    from router.snapshot.trusted_opening import open_signed
+    from router.snapshot.trust import Trust, open_signed
     from router.store import current_folder, open_store
 
     trusted = required_keys(trusted_keys)

@@ -7,7 +7,7 @@ import msgspec
 
 from quartermaster.serving.http.settings import HttpSettings
 from router.router import Router
-from router.snapshot.freshness import Freshness
+from router.snapshot.current import Freshness
 
 _STALE_AFTER_S = 300.0
 _LOOKS = 3  # a snapshot is not stale because one look or two have failed

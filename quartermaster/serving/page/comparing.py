@@ -11,8 +11,7 @@ from router.errors import SettingsInvalid
 from router.router import Router
 from router.snapshot.difference import CatalogDifference
 from router.snapshot.snapshot import Snapshot
-from router.snapshot.trust import Trust
-from router.snapshot.trusted_opening import open_signed
+from router.snapshot.trust import Trust, open_signed
 from router.store import ReadableStore, Stored, open_store
 
 # Snapshots kept open: each has its own encoder in memory.

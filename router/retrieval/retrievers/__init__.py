@@ -10,11 +10,9 @@ from router.retrieval.retrievers.dense import MOST_COPIED, DenseRetriever, candi
 from router.retrieval.retrievers.intents import IntentRetriever
 from router.retrieval.retrievers.lance_candidates import LanceCandidates
 from router.retrieval.retrievers.lexical import MAX_QUERY_TERMS, Lexical, LexicalRetriever, open_lexical
-from router.retrieval.retrievers.moments import CatalogMoments
-from router.retrieval.retrievers.ranking import EMPTY, Ranking
-from router.retrieval.retrievers.retriever import STEP_SHARE, Admitted, EncodedQuery, Retriever
+from router.retrieval.retrievers.moments import VIEWS, CatalogMoments, DenseView, blend, document_and_phrase, rounded
+from router.retrieval.retrievers.retriever import EMPTY, STEP_SHARE, Admitted, EncodedQuery, Ranking, Retriever
 from router.retrieval.retrievers.vectors import ToolVectors
-from router.retrieval.retrievers.views import VIEWS, DenseView, blend, document_and_phrase, rounded
 
 __all__ = [
     "EMPTY",

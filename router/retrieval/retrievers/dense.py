@@ -14,11 +14,17 @@ from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, Candidates, has_faiss
 from router.retrieval.retrievers.lance_candidates import LanceCandidates, table_files
-from router.retrieval.retrievers.moments import CatalogMoments
-from router.retrieval.retrievers.ranking import Ranking
-from router.retrieval.retrievers.retriever import STEP_SHARE, Admitted, EncodedQuery
+from router.retrieval.retrievers.moments import (
+    VIEWS,
+    CatalogMoments,
+    Cosines,
+    DenseView,
+    blend,
+    document_and_phrase,
+    rounded,
+)
+from router.retrieval.retrievers.retriever import STEP_SHARE, Admitted, EncodedQuery, Ranking
 from router.retrieval.retrievers.vectors import ScorableVectors, StackedVectors, ToolVectors
-from router.retrieval.retrievers.views import VIEWS, Cosines, DenseView, blend, document_and_phrase, rounded
 
 _logger = logging.getLogger("router")
 

@@ -16,8 +16,7 @@ from router import contract
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_array, load_offsets
-from router.retrieval.retrievers.ranking import EMPTY, Ranking
-from router.retrieval.retrievers.retriever import Admitted, EncodedQuery
+from router.retrieval.retrievers.retriever import EMPTY, Admitted, EncodedQuery, Ranking
 
 # See docs/decisions/0015-past-request-neighbours.md.
 _NEIGHBOURS = 20

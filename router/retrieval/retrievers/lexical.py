@@ -14,8 +14,7 @@ import tantivy
 from router.contract import TEXT_FIELD, Manifest, Signal, text_field
 from router.errors import SnapshotInvalid
 from router.refusals import damage_refused
-from router.retrieval.retrievers.ranking import EMPTY, Ranking
-from router.retrieval.retrievers.retriever import Admitted, EncodedQuery, Retriever
+from router.retrieval.retrievers.retriever import EMPTY, Admitted, EncodedQuery, Ranking, Retriever
 from router.retrieval.retrievers.term_search import Clause, Hits, TermSearch
 from router.text import ENGLISH, LANGUAGES, terms_by_language
 

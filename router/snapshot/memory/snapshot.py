@@ -5,8 +5,9 @@ Vectors come from the request encoder, tokens are estimated, the calibration is 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +26,25 @@ from router.retrieval.recipe import DEFAULT
 from router.retrieval.retrievers import DenseRetriever, LexicalRetriever, Retriever, ToolVectors
 from router.retrieval.retrievers.indexing import FieldIndex, index_fields
 from router.snapshot.cached_encoder import encode_in_batches
+from router.snapshot.loading import TokenCounts
 from router.snapshot.memory.encoders import OpenedEncoder
-from router.snapshot.memory.screening import screen_expansion
 from router.snapshot.record_store import RecordStore, ToolEntry
 from router.snapshot.snapshot import Snapshot
-from router.snapshot.token_counts import TokenCounts
 from router.text import TEXT_VERSION
 from router.tools import field_text, lexicon
 from router.tools.field_text import FieldDocuments
 from router.tools.foreign_text import foreign_script
 from router.tools.prerequisites import find_prerequisites
+from router.tools.text_overlap import (
+    find_near_duplicates,
+    identifying_terms,
+    record_texts,
+    shares_terms,
+    term_set,
+    uses_only_terms,
+)
 from router.tools.trust import sanitize
+from router.tools.trust.steering_text import check_generated_phrase
 
 CATALOG = "memory"
 # The writers of phrases in the manifest: the calling program, or the lexicon.
@@ -151,3 +160,38 @@ def _manifest(
         files={},
         field_lengths={str(signal): round(field.mean_length, 3) for signal, field in indexes.items()},
     )
+
+
+def screen_expansion(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:
+    """Return an expansion without texts that repeat others, speak to the model, or are one letter.
+
+    Where the vendor's text `steers`, texts that are not grounded in the record are dropped too. `record` is what
+    `sanitize` left of the vendor's.
+    """
+    record_terms = term_set(" ".join(record_texts(record))) if steers else None
+    own = identifying_terms(record)
+
+    def is_fit(text: str) -> bool:
+        finding = _spoken(text)
+        if finding and not (finding.check == "defamation" and uses_only_terms(text, own)):
+            return False
+        return (len(text) > 1 or not text.isascii()) and (record_terms is None or shares_terms(text, record_terms))
+
+    def fit_texts(texts: Sequence[str]) -> tuple[str, ...]:
+        fit = [text for text in texts if is_fit(text)]
+        repeats = find_near_duplicates(fit)
+        return tuple(text for place, text in enumerate(fit) if place not in repeats)
+
+    return replace(
+        expansion,
+        when_to_use="".join(fit_texts([expansion.when_to_use])),
+        user_phrases=fit_texts(expansion.user_phrases),
+        synonyms=fit_texts(expansion.synonyms),
+        related_concepts=fit_texts(expansion.related_concepts),
+        task_categories=fit_texts(expansion.task_categories),
+        requires=fit_texts(expansion.requires),
+        provides=fit_texts(expansion.provides),
+    )
+
+
+_spoken = lru_cache(maxsize=16_384)(check_generated_phrase)  # tools of one verb or noun have the same synonyms

@@ -28,8 +28,12 @@ from router.retrieval.retrievers import (
 )
 from router.retrieval.retrievers.vectors import quantize
 from router.retrieval.score_normalization import BackgroundScores
-from router.snapshot.overlay.duplicates import duplicates_in_snapshot, merged_duplicate_groups
-from router.snapshot.overlay.indexed_tool import IndexedTool, index_tools
+from router.snapshot.overlay.indexed_tool import (
+    IndexedTool,
+    duplicates_in_snapshot,
+    index_tools,
+    merged_duplicate_groups,
+)
 from router.snapshot.overlay.lexical import OverlaidLexical
 from router.snapshot.overlay.overlay import Overlay, RegisteredTool
 from router.snapshot.overlay.records import OverlaidRecords

@@ -9,8 +9,14 @@ from router.errors import SnapshotInvalid
 from router.files import read_in
 from router.snapshot.store.durable import make_folder, replace_text, sync, sync_tree
 from router.snapshot.store.locking import lock_file
-from router.snapshot.store.names import STATE, is_snapshot_name
-from router.snapshot.store.pointer import read_current, read_signed_pointer, stored_folders, write_current
+from router.snapshot.store.pointer import (
+    STATE,
+    is_snapshot_name,
+    read_current,
+    read_signed_pointer,
+    stored_folders,
+    write_current,
+)
 from router.snapshot.store.protocol import Stored
 from router.snapshot.store.state import StoreState
 

@@ -75,8 +75,8 @@ def open_store(
     address, where obstore is not installed, and for a `cache_dir` without an address.
     """
     if is_url(source):
-        from router.snapshot.store.bucket.place import cache_place
         from router.snapshot.store.bucket.reader import BucketReader
+        from router.snapshot.store.bucket.url import cache_place
 
         return BucketReader(str(source), cache_place(str(source), cache_dir))
     if cache_dir is not None:

@@ -4,9 +4,8 @@ from pathlib import Path
 
 from router.contract import CURRENT, MANIFEST, POINTER_SIGNATURE, sequence_in
 from router.errors import SnapshotInvalid
-from router.files import read_in
+from router.files import name_problem, read_in
 from router.snapshot.store.durable import replace_text
-from router.snapshot.store.names import is_snapshot_name
 
 _MOST_BYTES = 4096  # of CURRENT, which holds one name
 _MOST_SIGNED = 65_536  # bytes
@@ -68,3 +67,15 @@ def snapshot_folder(path: Path) -> Path:
     if not (path / name / MANIFEST).is_file():
         raise SnapshotInvalid(f"{path / CURRENT} names {name}, which is not a complete snapshot in {path}")
     return path / name
+
+
+STATE = "state.json"
+ORIGIN = "bucket"
+"""The file that holds the address of the bucket whose cache a folder is."""
+
+_BESIDE = (CURRENT, POINTER_SIGNATURE, STATE, ORIGIN)
+
+
+def is_snapshot_name(name: str) -> bool:
+    """Return whether a snapshot may have a name: of one folder, neither hidden nor in the place of another file."""
+    return not name_problem(name) and "/" not in name and not name.startswith(".") and name not in _BESIDE

@@ -4,7 +4,7 @@
 the store cannot be read: a router that watches it then keeps what it serves, and tries again.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -120,3 +120,37 @@ def current_folder(store: ReadableStore) -> Path:
     except (OSError, UnicodeDecodeError) as error:
         raise SnapshotInvalid(f"{store.label} cannot be read: {error}") from error
     raise AssertionError  # the last look returns or raises
+
+
+Admit = Callable[[Path, bytes, Manifest], object]
+
+
+@runtime_checkable
+class CachingStore(ReadableStore, Protocol):
+    """A store whose `local_folder` fetches into a cache. Its methods may be called from any thread."""
+
+    def admit(self, check: Admit) -> None:
+        """Call `check` before files are fetched, with the folder of the signature, the manifest in bytes, and parsed.
+
+        It raises where the snapshot must not serve.
+        """
+        ...
+
+    def serves(self, name: str) -> None:
+        """Remember that a snapshot was verified and serves, and remove from the cache what nobody uses any more."""
+        ...
+
+    def last_served(self) -> Path | None:
+        """Return the folder of the snapshot in the cache that served last; None without one. Asks nobody else.
+
+        Until the store is read again, its other methods answer from the cache, too.
+        """
+        ...
+
+    def repair(self, name: str) -> bool:
+        """Fetch anew what is damaged of a snapshot in the cache; return False where it was fetched just now."""
+        ...
+
+    def close(self) -> None:
+        """End what is being fetched, and let go of what serves. Does not wait for a server."""
+        ...

@@ -3,7 +3,13 @@
 `need` names them and says how a tool that meets one is asked for; `schemas` says what arguments such a tool takes.
 """
 
-from router.tools.implicit_needs.need import IMPLICIT_NEEDS_VERSION, PHRASES, ImplicitNeed, meets_in_words
-from router.tools.implicit_needs.schemas import fits_schema, requires_date
+from router.tools.implicit_needs.need import (
+    IMPLICIT_NEEDS_VERSION,
+    PHRASES,
+    ImplicitNeed,
+    fits_schema,
+    meets_in_words,
+    requires_date,
+)
 
 __all__ = ["IMPLICIT_NEEDS_VERSION", "PHRASES", "ImplicitNeed", "fits_schema", "meets_in_words", "requires_date"]

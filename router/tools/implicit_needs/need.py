@@ -1,11 +1,12 @@
 """The needs by name, and how people ask for a tool that meets one."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache
 
-from router.record import ToolRecord
-from router.text import terms
+from router.record import Kind, ToolRecord
+from router.text import identifier_words, terms
 from router.tools.text_overlap import identifying_terms
 
 # Part of the content hash of every snapshot: raise it with any change to which tools meet a need.
@@ -81,3 +82,82 @@ def meets_in_words(need: ImplicitNeed, record: ToolRecord) -> bool:
 def _phrase_terms(need: ImplicitNeed) -> tuple[frozenset[str], ...]:
     """Return the terms of each phrase that has at least two: one alone tells too little."""
     return tuple(of_phrase for phrase in PHRASES[need] if len(of_phrase := frozenset(terms(phrase))) > 1)
+
+
+_Words = Mapping[str, frozenset[str]]  # the words of each top-level parameter, by its path
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_CONTENT = _words("content contents text data body")
+_NO_CONTENT = _words("type id check url append")
+_PLACE = _words("path file filename filepath")
+_CHANGE = _words("old original expected required delete")
+_TIME_ZONE = _words("timezone zone tz format locale location city country language lang")
+_SELF = _words("fields include expand format language verbose")
+_ADDRESSEE = _words(
+    "to recipient recipients channel room chat user users email emails phone number address contact target name "
+    "receiver conversation member"
+)
+_MESSAGE = _words("message text body content subject markdown html raw")
+_NO_MESSAGE = _words("id ids type before after since count limit max")
+_SECRET = _words("password passphrase passwd pwd credential credentials")
+_NO_SIGN_IN = _words("new old confirm create amount")
+_DATE = _words("date dates datetime")
+_DATE_FORMAT = re.compile(r"\b(?:YYYY|ISO[ -]?8601|RFC ?3339)\b", re.IGNORECASE)
+
+
+def fits_schema(need: ImplicitNeed, record: ToolRecord) -> bool:
+    """Return whether a tool's parameters are those of a tool that meets a need. No skill and no prompt meets one."""
+    if record.kind is not Kind.TOOL:
+        return False
+    top = [parameter for parameter in record.parameters if not set(".[") & set(parameter.path)]
+    words = {parameter.path: frozenset(identifier_words(parameter.path)) for parameter in top}
+    required = {parameter.path for parameter in top if parameter.required}
+    return _SHAPES[need](words, required)
+
+
+def requires_date(record: ToolRecord) -> bool:
+    """Return whether a call of a tool must give a date or a point in time."""
+    return any(
+        parameter.required
+        and (_DATE & frozenset(identifier_words(parameter.path)) or _DATE_FORMAT.search(parameter.description))
+        for parameter in record.parameters
+    )
+
+
+def _writes_file(words: _Words, required: set[str]) -> bool:
+    content = {path for path, of in words.items() if of & _CONTENT and not of & _NO_CONTENT}
+    places = {path for path, of in words.items() if not of & _CONTENT and (of & _PLACE or path in ("name", "key"))}
+    changes = any(of & _CHANGE for of in words.values())
+    return bool(content and places) and not changes and required <= content | places
+
+
+def _tells_time(words: _Words, required: set[str]) -> bool:
+    return all(of & _TIME_ZONE and "to" not in of for of in words.values())
+
+
+def _tells_user(words: _Words, required: set[str]) -> bool:
+    return not required and all(of & _SELF for of in words.values())
+
+
+def _sends(words: _Words, required: set[str]) -> bool:
+    message = {path for path, of in words.items() if of & _MESSAGE and not of & _NO_MESSAGE}
+    to = {path for path, of in words.items() if of & _ADDRESSEE and path not in message}
+    return bool(message and to) and required <= message | to
+
+
+def _signs_in(words: _Words, required: set[str]) -> bool:
+    return any(of & _SECRET for of in words.values()) and not any(of & _NO_SIGN_IN for of in words.values())
+
+
+_SHAPES: Mapping[ImplicitNeed, Callable[[_Words, set[str]], bool]] = {
+    ImplicitNeed.WRITE_FILE: _writes_file,
+    ImplicitNeed.CURRENT_TIME: _tells_time,
+    ImplicitNeed.CURRENT_USER: _tells_user,
+    ImplicitNeed.SEND_MAIL: _sends,
+    ImplicitNeed.SEND_MESSAGE: _sends,
+    ImplicitNeed.SIGN_IN: _signs_in,
+}

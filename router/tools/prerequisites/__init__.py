@@ -7,7 +7,7 @@ both; `resolving` compares two tools, and `matching` those of a whole catalog.
 from typing import TYPE_CHECKING
 
 from router.lazy_exports import lazy_exports
-from router.tools.prerequisites.kinds import NeedKind
+from router.tools.prerequisites.nouns import NeedKind
 
 if TYPE_CHECKING:
     from router.tools.prerequisites.matching import PREREQUISITES_VERSION, Prerequisite, find_prerequisites

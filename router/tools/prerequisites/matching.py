@@ -10,10 +10,17 @@ from types import MappingProxyType
 from router.expansion import Expansion
 from router.record import Kind, ToolRecord
 from router.text import identifier_words
-from router.tools.prerequisites.kinds import NeedKind
 from router.tools.prerequisites.needs import Need
-from router.tools.prerequisites.resolving import Candidate, Evidence, Resolution, needs_the_same, resolve
-from router.tools.prerequisites.statements import stated_needs, stated_thing
+from router.tools.prerequisites.nouns import NeedKind
+from router.tools.prerequisites.resolving import (
+    Candidate,
+    Evidence,
+    Resolution,
+    needs_the_same,
+    resolve,
+    stated_needs,
+    stated_thing,
+)
 
 # Raise it with any change to the edges of a catalog.
 PREREQUISITES_VERSION = 1

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from router.record import Parameter, ToolRecord
 from router.text import identifier_words
 from router.tools.lexicon.naming import Operation
-from router.tools.prerequisites.kinds import NeedKind
 from router.tools.prerequisites.nouns import (
+    NeedKind,
     head_of,
     identified_noun,
     nouns_of,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from enum import StrEnum
 from itertools import takewhile
 
 from router.record import ToolRecord
@@ -134,3 +135,11 @@ def literal_segments(path: str) -> list[str]:
     """Return the segments of a path that are no placeholders and no version."""
     segments = [segment for segment in path.strip("/").split("/") if segment]
     return [s for s in segments if not _PLACEHOLDER.search(f"/{s}") and not _VERSION.fullmatch(s.lower())]
+
+
+class NeedKind(StrEnum):
+    """What kind of value a tool needs."""
+
+    IDENTIFIER = "identifier"
+    COORDINATES = "coordinates"
+    SESSION = "session"

@@ -11,7 +11,7 @@ from pipeline.store import SnapshotStore, signing_keys
 from pipeline.store.bucket.store import BucketStore
 from pipeline.store.private_keys import generate
 from router import Router
-from router.snapshot.store.bucket.origin import mark
+from router.snapshot.store.bucket.cache import mark
 from tests.support.command_line import Done, called
 from tests.support.publishing import Publications, corrupt
 

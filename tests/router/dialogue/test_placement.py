@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.dialogue.placement import Placement, ToolCapacity, place_tools
+from router.dialogue.turn import Placement, ToolCapacity, place_tools
 
 IDS = tuple("abcdefghijklmnop")
 COSTS = {tool_id: 10 * place for place, tool_id in enumerate(IDS, 1)}

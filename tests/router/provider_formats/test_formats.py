@@ -12,7 +12,7 @@ from pipeline.tokens import TokenCounter
 from router import Router
 from router.provider_formats import Detail, Form, ProviderFormat, ProviderLimits, ToolParts, id_of, legal_name, render
 from router.provider_formats.shaping import ToolShaper
-from router.snapshot.token_counts import estimated_tokens
+from router.snapshot.loading import estimated_tokens
 from tests.pipeline.test_tokens import CL100K
 from tests.support.factories import make_record
 

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router import Signal
-from router.retrieval.features import BEST_BM25, DENSE_Z_SCORE, MEAN_COSINE, has_clear_leader, no_answer_features
+from router.retrieval.no_answer_calibration import (
+    BEST_BM25,
+    DENSE_Z_SCORE,
+    MEAN_COSINE,
+    has_clear_leader,
+    no_answer_features,
+)
 from router.retrieval.retrievers import EMPTY, DenseRetriever, Ranking, ToolVectors
 from tests.router.retrieval.rankings import ranking
 

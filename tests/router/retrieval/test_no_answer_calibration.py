@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router import Signal, SnapshotInvalid
-from router.retrieval.features import BEST_BM25, DENSE_Z_SCORE
-from router.retrieval.no_answer_calibration import Calibration, FitEstimate, apply_calibrations, generic_calibrations
+from router.retrieval.no_answer_calibration import (
+    BEST_BM25,
+    DENSE_Z_SCORE,
+    Calibration,
+    FitEstimate,
+    apply_calibrations,
+    generic_calibrations,
+)
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
 CALIBRATION = Calibration({"dense": 2.0, "errand": -1.0}, -1.0, 0.5, 0.05, "phrases", {"auc": 0.9})

@@ -10,8 +10,7 @@ import pytest
 from pipeline.store.private_keys import generate
 from router.errors import SettingsInvalid
 from router.signing.ed25519 import Signer
-from router.signing.envelope import Envelope
-from router.signing.statement import PAYLOAD_TYPE, Statement
+from router.signing.envelope import PAYLOAD_TYPE, Envelope, Statement
 from router.signing.trusted_keys import TrustedKeys
 
 STATEMENT = Statement("office", "first", "0" * 64, 1, "2026-11-23T00:00:00+00:00")

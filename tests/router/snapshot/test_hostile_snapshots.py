@@ -28,7 +28,7 @@ from router.fingerprint import file_sha256
 from router.snapshot import opened_files
 from router.snapshot.listed_files import unlisted_files
 from router.snapshot.snapshot import Snapshot, verify_checksums
-from router.snapshot.store.modes import make_read_only
+from router.snapshot.store.durable import make_read_only
 from tests.support.publishing import sign
 
 LONGEST_S = 5.0

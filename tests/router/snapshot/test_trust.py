@@ -17,7 +17,7 @@ from quartermaster.serving.http.metrics import Metrics
 from quartermaster.serving.page.comparing import SnapshotCache
 from router import Router, SettingsInvalid, SnapshotInvalid, SnapshotUntrusted
 from router.contract import CATALOG_DB, MANIFEST, POINTER_SIGNATURE, SIGNATURE, Manifest
-from router.signing.statement import Statement
+from router.signing.envelope import Statement
 from tests.support.publishing import corrupt, look, sign
 from tests.support.signing import SignedOffice
 from tests.support.stores import put

@@ -15,14 +15,15 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from router.contract import POINTER_SIGNATURE, Manifest
+from router.contract import MANIFEST, POINTER_SIGNATURE, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.snapshot.store.bucket.place import CACHE_DIR_VARIABLE
-from router.snapshot.store.durable import make_folder
+from router.files import read_in
+from router.snapshot.store.bucket.head import Head
+from router.snapshot.store.bucket.url import CACHE_DIR_VARIABLE
+from router.snapshot.store.durable import make_folder, replace_text
 from router.snapshot.store.folder import CatalogFolder
 from router.snapshot.store.locking import hold_folder, lock_file_within, lock_folder
-from router.snapshot.store.names import is_snapshot_name
-from router.snapshot.store.pointer import stored_folders
+from router.snapshot.store.pointer import ORIGIN, is_snapshot_name, stored_folders
 
 _logger = logging.getLogger("router")
 _REMOVED = ".building-removed-"  # which local commands remove as well
@@ -152,3 +153,44 @@ def _let_go(held: dict[str, int]) -> None:
     for descriptor in held.values():
         os.close(descriptor)
     held.clear()
+
+
+_MOST_BYTES = 4096
+
+
+def origin_of(folder: Path) -> str | None:
+    """Return the address of the bucket whose cache a catalog's folder is; None where it is none.
+
+    Raises SnapshotInvalid where the file that tells cannot be read.
+    """
+    try:
+        return read_in(folder, ORIGIN, _MOST_BYTES)[0].decode().strip() or None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SnapshotInvalid(f"{folder / ORIGIN} cannot be read: {error}") from error
+
+
+def mark(cache: CatalogFolder, url: str) -> None:
+    """Write into a cache's folder which bucket it is of. Raises OSError."""
+    if origin_of(cache.folder) != url:
+        make_folder(cache.folder)
+        replace_text(cache.folder / ORIGIN, url + "\n")
+
+
+def mirror(cache: CatalogFolder, head: Head) -> None:
+    """Let a cache say what its bucket says: the decisions, the signed pointer, and what serves, if it lies there.
+
+    A failure is logged: the bucket has the truth.
+    """
+    try:
+        with cache.locked():
+            if cache.state() != head.state:
+                cache.write_state(head.state)
+            if (cache.signed_pointer() or b"").decode() != head.pointer:
+                replace_text(cache.folder / POINTER_SIGNATURE, head.pointer)
+            name = head.snapshot
+            if name and cache.current() != name and (cache.folder / name / MANIFEST).is_file():
+                cache.publish(name)
+    except (OSError, SnapshotInvalid) as error:
+        _logger.warning("%s cannot say what its bucket serves: %s", cache.folder, error)

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from router.errors import SnapshotInvalid
 from router.snapshot.store.bucket.daemons import Stopped
-from router.snapshot.store.bucket.layout import file_object
+from router.snapshot.store.bucket.head import file_object
 from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
 from router.snapshot.store.durable import sync
 

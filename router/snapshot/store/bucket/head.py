@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from router.contract import CURRENT, MANIFEST, SIGNATURE
 from router.errors import SnapshotInvalid
 from router.fingerprint import fingerprint
-from router.snapshot.store.names import is_snapshot_name
+from router.snapshot.store.pointer import is_snapshot_name
 from router.snapshot.store.protocol import StoreUnavailable
 from router.snapshot.store.state import StoreState
 
@@ -116,3 +117,36 @@ class Head:
 
 def _text(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="seconds")
+
+
+HEAD = CURRENT
+FILES = "files/"
+SNAPSHOTS = "snapshots/"
+CLOCK = "clock"
+_RESERVED = "building"
+
+
+def file_object(sha256: str) -> str:
+    """Return the name of the object that holds the file of this content."""
+    return f"{FILES}{sha256}"
+
+
+def manifest_object(snapshot: str) -> str:
+    """Return the name of a snapshot's manifest: a snapshot is in the bucket if this object is."""
+    return f"{SNAPSHOTS}{snapshot}/{MANIFEST}"
+
+
+def signature_object(snapshot: str) -> str:
+    """Return the name of the signatures of a snapshot's manifest."""
+    return f"{SNAPSHOTS}{snapshot}/{SIGNATURE}"
+
+
+def reservation_object(snapshot: str) -> str:
+    """Return the name of the object that keeps a snapshot's name for one build."""
+    return f"{SNAPSHOTS}{snapshot}/{_RESERVED}"
+
+
+def snapshot_of(name: str) -> str | None:
+    """Return the snapshot that a manifest's object is of; None for any other object."""
+    parts = name.split("/")
+    return parts[1] if len(parts) == 3 and f"{parts[0]}/" == SNAPSHOTS and parts[2] == MANIFEST else None

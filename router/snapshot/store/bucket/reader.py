@@ -13,19 +13,15 @@ from router.errors import SettingsInvalid, SnapshotInvalid
 from router.files import read_in
 from router.process import renew_in_child
 from router.signing.envelope import MOST_BYTES as MOST_SIGNATURE_BYTES
-from router.snapshot.store.bucket.cache import Cache
+from router.snapshot.store.bucket.cache import Cache, mark, mirror, origin_of
 from router.snapshot.store.bucket.daemons import Stopped
 from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable, ObjectVersion
-from router.snapshot.store.bucket.origin import mark, mirror, origin_of
-from router.snapshot.store.bucket.published import Published
 from router.snapshot.store.bucket.pulling import Pulled, Report, pull
-from router.snapshot.store.bucket.remote import RemoteCatalog
+from router.snapshot.store.bucket.remote import Published, RemoteCatalog
 from router.snapshot.store.bucket.url import catalog_of, checked_url
-from router.snapshot.store.caching import Admit
 from router.snapshot.store.durable import replace_text
-from router.snapshot.store.names import is_snapshot_name
-from router.snapshot.store.pointer import stored_folders
-from router.snapshot.store.protocol import Stored
+from router.snapshot.store.pointer import is_snapshot_name, stored_folders
+from router.snapshot.store.protocol import Admit, Stored
 
 _logger = logging.getLogger("router")
 # A look at what is current: a router that starts, or watches, waits no longer for a bucket that does not answer.

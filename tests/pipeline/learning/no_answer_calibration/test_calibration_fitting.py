@@ -16,7 +16,7 @@ from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_o
 from quartermaster.evaluation import Judgement
 from router import Signal
 from router.contract import Expanded
-from router.retrieval.features import BEST_BM25, MEAN_COSINE
+from router.retrieval.no_answer_calibration import BEST_BM25, MEAN_COSINE
 from router.retrieval.score_normalization import TASK_WORDING
 from router.snapshot.snapshot import Snapshot
 from router.text import terms

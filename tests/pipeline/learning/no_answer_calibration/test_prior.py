@@ -6,7 +6,7 @@ import pytest
 from pipeline.learning.no_answer_calibration.background import background
 from pipeline.learning.no_answer_calibration.prior import PRIORS, CueScale, Prior, choose_priors
 from router import Signal
-from router.retrieval.features import BEST_BM25, MEAN_COSINE
+from router.retrieval.no_answer_calibration import BEST_BM25, MEAN_COSINE
 from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
 
 STATISTICS = np.ones((2, 3), np.float32)

@@ -10,7 +10,7 @@ import pytest
 from pipeline.store.bucket.store import GRACE, BucketStore
 from router import Router
 from router.snapshot.store.bucket import reader
-from router.snapshot.store.bucket.place import cache_place
+from router.snapshot.store.bucket.url import cache_place
 from tests.support.faulty_proxy import FaultyProxy, faulty_proxy
 from tests.support.object_storage import Bucket
 from tests.support.publishing import Publications

@@ -18,8 +18,8 @@ from router.fingerprint import file_sha256
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import downloading, pulling
 from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
-from router.snapshot.store.bucket.place import cache_place
 from router.snapshot.store.bucket.reader import BucketReader
+from router.snapshot.store.bucket.url import cache_place
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.publishing import Publications, corrupt, sign

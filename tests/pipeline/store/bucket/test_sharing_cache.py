@@ -14,7 +14,7 @@ import pytest
 
 from router.contract import Manifest
 from router.snapshot.snapshot import Snapshot
-from router.snapshot.store.bucket import known_files, pulling, reader
+from router.snapshot.store.bucket import pulling, reader
 from router.snapshot.store.bucket.objects import ObjectUnavailable
 from router.snapshot.store.bucket.reader import BucketReader
 from tests.support.faults import Fault
@@ -75,7 +75,7 @@ def test_a_pull_that_ends_at_any_step_leaves_all_or_nothing(
     store: BucketReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[tuple[Any, str]] = [(pulling, name) for name in ("link_or_copy", "make_read_only", "sync_tree", "sync")]
-    steps += [(known_files, "link_or_copy"), (Path, "unlink"), (Path, "rename"), (Path, "write_bytes"), (Path, "mkdir")]
+    steps += [(pulling, "link_or_copy"), (Path, "unlink"), (Path, "rename"), (Path, "write_bytes"), (Path, "mkdir")]
     folder = store.cache.folder / "a"
     for number in range(400):
         left = number

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.store.bucket.store import BucketStore
 from router.errors import SnapshotInvalid
-from router.snapshot.store.bucket.layout import manifest_object, reservation_object
+from router.snapshot.store.bucket.head import manifest_object, reservation_object
 from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.protocol import StoreUnavailable
 from router.snapshot.store.state import Pin

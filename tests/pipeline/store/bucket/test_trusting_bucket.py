@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.store import Signing, SnapshotStore, decisions, sign_manifest
-from pipeline.store.bucket.signatures import add_signatures
 from pipeline.store.bucket.store import BucketStore
+from pipeline.store.bucket.uploading import add_signatures
 from pipeline.store.private_keys import generate
 from router import Router, SettingsInvalid, SnapshotUntrusted
 from router.contract import POINTER_SIGNATURE, SIGNATURE

@@ -14,7 +14,7 @@ import pytest
 from pipeline.store.bucket.store import BucketStore
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
-from router.snapshot.store.bucket.layout import file_object
+from router.snapshot.store.bucket.head import file_object
 from router.snapshot.store.bucket.objects import PART
 from router.store import StoreUnavailable
 from tests.support.bare_snapshots import write_bare_snapshot

@@ -3,7 +3,7 @@
 import pytest
 
 from router.tools.prerequisites import Evidence, find_prerequisites
-from router.tools.prerequisites.statements import stated_thing
+from router.tools.prerequisites.resolving import stated_thing
 from tests.router.tools.prerequisites.making import tool
 from tests.support.factories import make_expansion
 
