@@ -113,7 +113,7 @@ def _type(annotation: Any) -> str:
     if origin is Literal:
         return ", ".join(code(value) for value in parts)
     if origin is tuple:
-        return f"list of {_type(parts[0])}s"
+        return f"list of {_type(parts[0])}{'' if get_origin(parts[0]) is Literal else 's'}"
     if origin is dict or (inspect.isclass(annotation) and issubclass(annotation, Section)):
         return "table"
     words = {bool: "true or false", int: "whole number", float: "number", Path: "path", timedelta: "duration"}
