@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import typer.main
 
-from docs.generators.markdown import code, table
+from docs.generators.markdown import code, linked, table
 from quartermaster.cli.main import app
 
 _NAME = "quartermaster"
@@ -81,4 +81,4 @@ def _default(value: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([<>*])", r"\\\1", text)
+    return linked(re.sub(r"([<>*])", r"\\\1", text))

@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import re
 import types
 from datetime import timedelta
 from itertools import pairwise
@@ -12,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from docs.generators.markdown import code, table
+from docs.generators.markdown import code, linked, table
 from pipeline.settings import (
     AssessmentSettings,
     BatchSettings,
@@ -59,13 +58,13 @@ _ELSEWHERE = {"source", "folder", *CatalogSettings.sections()}
 
 _HEAD = """# Settings
 
-A catalog's settings stand in `catalog.toml`. Only the place of a source has no default. The first of these that
+A catalog's settings are in `catalog.toml`. Only the place of a source has no default. The first of these that
 sets a field wins: the arguments of the call or the command line, the environment, `catalog.toml`, the default.
 
 The environment sets any field of a section: `QUARTERMASTER_<SECTION>__<FIELD>`, as in `QUARTERMASTER_VECTORS__ENCODER`
 or `QUARTERMASTER_PUBLISH__KEEP`. A value that begins with `{` or `["` is read as JSON. Sections in double brackets, and
-those below them, are set in the file alone. A wrong or unknown field stops a build before it starts; all are told at
-once.
+those below them, are set only in the file. A wrong or unknown field stops a build before it starts; all of them are
+reported at once.
 
 Other variables: `OPENAI_API_KEY` and `OPENAI_BASE_URL` (the model's server), `QUARTERMASTER_CATALOG` (which catalog of
 a workspace is meant), `QUARTERMASTER_CACHE` (the folder of exported encoders), `QUARTERMASTER_TOKEN` (the servers'
@@ -78,19 +77,15 @@ def page() -> str:
     top = {name: field for name, field in CatalogSettings.model_fields.items() if name not in _ELSEWHERE}
     parts = [_HEAD.strip(), "## The catalog", _fields(top, CatalogSettings)]
     for name, section in SECTIONS.items():
-        about = _prose(inspect.cleandoc(section.__doc__ or ""))
+        about = linked(inspect.cleandoc(section.__doc__ or ""))
         parts += [f"## `{name}`", about, _fields(dict(section.model_fields), section)]
     return "\n\n".join(parts) + "\n"
-
-
-def _prose(text: str) -> str:
-    return re.sub(r"See docs/decisions/(0\d{3}-[\w-]+\.md)", r"See [its decision](../decisions/\1)", text)
 
 
 def _fields(fields: dict[str, FieldInfo], section: type[Section]) -> str:
     meanings = meanings_of(section)
     rows = [
-        [code(name), _type(field.annotation) + _limits(field), _default(field, meanings[name]), meanings[name]]
+        [code(name), _type(field.annotation) + _limits(field), _default(field, meanings[name]), linked(meanings[name])]
         for name, field in fields.items()
     ]
     return table(["field", "type", "default", "meaning"], rows)
@@ -118,7 +113,7 @@ def _type(annotation: Any) -> str:
     if origin is Literal:
         return ", ".join(code(value) for value in parts)
     if origin is tuple:
-        return f"list of {_type(parts[0])}s"
+        return f"list of {_type(parts[0])}{'' if get_origin(parts[0]) is Literal else 's'}"
     if origin is dict or (inspect.isclass(annotation) and issubclass(annotation, Section)):
         return "table"
     words = {bool: "true or false", int: "whole number", float: "number", Path: "path", timedelta: "duration"}
