@@ -6,15 +6,16 @@ the probability that some tool fits. `measurement` puts requests to a router; `s
 by slice.
 """
 
-from quartermaster.evaluation.ablation import ablate, removable_signals
 from quartermaster.evaluation.causes import Cause, cause_changes, causes
 from quartermaster.evaluation.comparison import (
+    ablate,
     against,
     compared,
     comparison_row,
     comparison_rows,
     mean_rows,
     recipes_to_compare,
+    removable_signals,
 )
 from quartermaster.evaluation.judgements import Judgement, judgements_of, read_judgements
 from quartermaster.evaluation.measurement import FUSED, JudgedResult, Measurement, RankedList, ask

@@ -1,16 +1,16 @@
 """Compare measurements of the same requests, and tell differences from chance."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from quartermaster.evaluation.causes import cause_changes
-from quartermaster.evaluation.measurement import FUSED, Measurement, encoder_json
+from quartermaster.evaluation.measurement import FUSED, Measurement, ask, encoder_json
 from quartermaster.evaluation.metrics import METRICS, NDCG, K, by_key, means
 from quartermaster.evaluation.resampling import Difference, differences, intervals
-from quartermaster.evaluation.slice_comparison import compared_abstention, compared_slices, correct_for_number
+from quartermaster.evaluation.slices import compared_abstention, compared_slices, correct_for_number
 from router.contract import Signal
 from router.errors import SettingsInvalid
 from router.retrieval.recipe import RECIPES, Recipe
@@ -132,3 +132,27 @@ def recipes_to_compare(router: Router, names: Sequence[str] | None = None) -> li
 def _alone(router: Router, signal: Signal) -> Recipe:
     """Return the snapshot's own recipe with one signal left: same depth, same vectors."""
     return replace(router.recipe(), name=str(signal), weights={signal: 1.0})
+
+
+def removable_signals(measured: Measurement) -> list[Signal]:
+    """Return the signals that the recipe weighs and the snapshot has; none where there is only one."""
+    available = measured.router.manifest.signals
+    weighed = [signal for signal in Signal if signal in available and measured.recipe.weights.get(signal)]
+    return weighed if len(weighed) > 1 else []
+
+
+def ablate(measured: Measurement, advance: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    """Return by signal the metrics of the fused list without it, and their difference from the list with it.
+
+    Routes every request once for each removable signal; `advance` is called after each route.
+    """
+    by_signal = {}
+    for left_out in removable_signals(measured):
+        weights = {signal: weight for signal, weight in measured.recipe.weights.items() if signal != left_out}
+        recipe = replace(measured.recipe, name=f"{measured.recipe.name} without {left_out}", weights=weights)
+        without = ask(measured.router, measured.judgements, recipe, whole=False, advance=advance)
+        by_signal[str(left_out)] = {
+            "metrics": means(without.scores()),
+            "difference": {key: d.to_json() if d else None for key, d in compared(without, measured).items()},
+        }
+    return by_signal

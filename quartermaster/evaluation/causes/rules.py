@@ -1,15 +1,112 @@
 """The rules by which a missed step gets its cause: each returns the evidence, or None where it does not hold."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 
 from quartermaster.evaluation.causes.cause import Cause
-from quartermaster.evaluation.causes.cut_text import cut_terms
-from quartermaster.evaluation.causes.implicit_needs import is_implied
 from quartermaster.evaluation.causes.missed_step import MissedStep
-from quartermaster.evaluation.causes.prerequisites import resolved_parameter
+from quartermaster.evaluation.causes.tool_texts import ToolText
 from quartermaster.evaluation.measurement import FUSED
 from quartermaster.evaluation.metrics import K
 from router.contract import Signal
+from router.query.steps import find_steps
+from router.record import Parameter
+from router.retrieval.retrievers import MAX_QUERY_TERMS
+from router.search.search import MAX_REQUEST
+from router.text import identifier_words
+from router.tools.text_overlap import term_set
+
+
+def cut_terms(missed: MissedStep) -> tuple[str, frozenset[str]] | None:
+    """Return what was cut ("request" or "text of the tool") and the matching terms in it.
+
+    None unless more than half of the terms that request and tool share are in what was cut, and not in what was read.
+    """
+    unread = {"request": missed.request_terms - _read_of_request(missed), "text of the tool": _unread_of_tool(missed)}
+    for name, terms in unread.items():
+        matching = missed.shared_terms & terms
+        if 2 * len(matching) > len(missed.shared_terms):
+            return name, matching
+    return None
+
+
+def _read_of_request(missed: MissedStep) -> frozenset[str]:
+    """Return the terms of a request that were read: by the encoder and in its steps, or else by the lexical lists."""
+    request = missed.judgement.request[:MAX_REQUEST]
+    read = term_set(_first_words(request, missed.read_words or MAX_QUERY_TERMS))
+    steps = find_steps(request) if missed.recipe.steps else None
+    return read & term_set(" ".join(steps.texts)) if steps and steps.share < 1 else read
+
+
+def _unread_of_tool(missed: MissedStep) -> frozenset[str]:
+    """Return the terms of a tool's description that its vectors lack."""
+    if missed.read_words is None:
+        return frozenset()
+    tool = missed.tool
+    return tool.description_terms - term_set(
+        " ".join((_first_words(tool.dense_document, missed.read_words), *tool.phrases))
+    )
+
+
+def _first_words(text: str, count: int) -> str:
+    return " ".join(text.split(maxsplit=count)[:count])
+
+
+def is_implied(missed: MissedStep) -> bool:
+    """Return whether a request takes other tools too, and has no word of this one's texts."""
+    return len(missed.judgement.steps) > 1 and not missed.shared_terms
+
+
+# Last words of parameters that hold what a person does not say.
+_IDENTIFIERS = frozenset("id ids uuid guid identifier identifiers key token handle slug ref reference code".split())
+_SEPARATOR = re.compile(r"[.\[\]]+")
+
+
+def resolved_parameter(needing: ToolText, given: ToolText) -> str | None:
+    """Return the required parameter of `needing` that `given` resolves; None where there is none.
+
+    The parameter is an identifier, and its noun is in the name of `given` (`customer_id`, `search_customers`), or its
+    description names `given` ("from the Search Airport API"). A tool of another provider resolves nothing, and neither
+    does one that requires the same parameter.
+    """
+    if needing.record.provider != given.record.provider:
+        return None
+    own = {parameter.path for parameter in _identifiers(given)}
+    for parameter in _identifiers(needing):
+        if parameter.path not in own and (_names_its_object(needing, parameter, given) or _mentions(parameter, given)):
+            return parameter.path
+    return None
+
+
+def _identifiers(tool: ToolText) -> Iterable[Parameter]:
+    """Yield the identifiers that a call must have; all of them where the schema marks no parameter as required."""
+    parameters = tool.record.parameters
+    marked = any(parameter.required for parameter in parameters)
+    for parameter in parameters:
+        words = identifier_words(parameter.path)
+        if words and words[-1] in _IDENTIFIERS and (parameter.required or not marked):
+            yield parameter
+
+
+def _names_its_object(needing: ToolText, parameter: Parameter, given: ToolText) -> bool:
+    """Return whether the tool's name holds every word of the parameter but the identifier ("customer" of customer_id).
+
+    A bare `id` is that of the object of the tool that needs it; any other bare word is its own noun (`token`).
+    """
+    *nouns, last = identifier_words(_SEPARATOR.split(parameter.path.removesuffix("[]"))[-1])
+    if nouns:
+        wanted = term_set(" ".join(nouns))
+    else:
+        wanted = needing.object_terms if last in ("id", "ids") else term_set(last)
+    return bool(wanted) and wanted <= given.name_terms
+
+
+def _mentions(parameter: Parameter, given: ToolText) -> bool:
+    """Return whether a parameter's description has the tool's name, or two words of it in a row."""
+    said, name = identifier_words(parameter.description), identifier_words(given.record.name)
+    return len(name) > 1 and not set(pairwise(name)).isdisjoint(pairwise(said))
+
 
 NEAR = 30  # ranks: further down, what stands above a tool says little
 _FEW_TERMS = 0.1  # of a request's terms: hardly any; one term is always hardly any

@@ -6,8 +6,7 @@ from itertools import cycle
 import pytest
 
 from quartermaster.evaluation import Measurement, ask, compared
-from quartermaster.evaluation.slice_comparison import compared_abstention, compared_slices
-from quartermaster.evaluation.slices import length, names, slices
+from quartermaster.evaluation.slices import compared_abstention, compared_slices, length, names, slices
 from router import Router
 from tests.quartermaster.evaluation.judging import judged, of_the_phrases, taking
 

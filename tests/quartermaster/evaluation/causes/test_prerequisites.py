@@ -2,7 +2,7 @@
 
 import pytest
 
-from quartermaster.evaluation.causes.prerequisites import resolved_parameter
+from quartermaster.evaluation.causes.rules import resolved_parameter
 from quartermaster.evaluation.causes.tool_texts import ToolText
 from router.record import Parameter
 from tests.support.factories import make_record
