@@ -54,7 +54,7 @@ def walked(walk: Callable[[], object]) -> dict[str, Any]:
         walk()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     own = [code for code in seen if not code.co_name.startswith("<") and package_of(code.co_filename)]
     return {
         "functions": len(own),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -134,15 +135,16 @@ class Calibration:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Calibration":
         """Return a calibration from a manifest. Raises SnapshotInvalid where a field is missing or no number."""
-        try:
-            numbers = {name: float(row[name]) for name in ("intercept", "threshold", "max_refused_share")}
-            weights, evidence = (_numbers(row[name]) for name in ("weights", "evidence"))
-            unknown = set(row) - {f.name for f in fields(cls)}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise SnapshotInvalid(f"the manifest's calibration lacks or misstates a field: {error!r}") from error
-        if unknown:
+        if unknown := set(row) - {f.name for f in fields(cls)}:
             raise SnapshotInvalid(f"the manifest's calibration has an unknown field {sorted(unknown)[0]!r}")
-        return cls(weights, source=str(row["source"]), evidence=evidence, **numbers)
+        try:
+            calibration = msgspec.convert(row, cls)
+        except msgspec.ValidationError as error:
+            raise SnapshotInvalid(f"the manifest's calibration lacks or misstates a field: {error}") from error
+        numbers = (calibration.intercept, *calibration.weights.values(), *calibration.evidence.values())
+        if not all(map(math.isfinite, numbers)):
+            raise SnapshotInvalid("the manifest's calibration lacks or misstates a field: a number is not finite")
+        return calibration
 
 
 def apply_calibrations(
@@ -174,10 +176,6 @@ def generic_calibrations(signals: Collection[Signal], tools: int) -> tuple[Calib
     if tools < MIN_CALIBRATED_TOOLS or not {Signal.DESCRIPTION, Signal.EXPANSION} & set(signals):
         return ()
     return tuple(c for c in _IN_MEMORY if DENSE_Z_SCORE not in c.weights or Signal.DENSE in signals)
-
-
-def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
-    return {str(name): float(value) for name, value in row.items()}
 
 
 # Fitted by `python -m benchmarks.no_tool`, like pipeline/learning/no_answer_calibration/prior.py, on builds with the

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
+import msgspec
+
 from router.contract import Signal
 from router.errors import SettingsInvalid
 from router.retrieval.retrievers import DenseView
@@ -104,37 +106,12 @@ class Recipe:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Recipe":
         """Return a recipe from settings or a manifest. Raises SettingsInvalid, naming what it does not know."""
-        unknown = set(row) - {field.name for field in fields(cls)}
-        if unknown:
+        if unknown := set(row) - {field.name for field in fields(cls)}:
             raise SettingsInvalid(f"recipe: unknown field {', '.join(sorted(unknown))}")
         try:
-            return cls(
-                name=str(row.get("name", "custom")),
-                fusion=Fusion(row.get("fusion", Fusion.RRF)),
-                weights={s: float(row["weights"][s]) for s in row["weights"]},
-                k=float(row.get("k", 60.0)),
-                depth=int(row.get("depth", 100)),
-                dense_view=DenseView(row.get("dense_view", DenseView.DOCUMENT)),
-                normalization=Normalization(row.get("normalization", Normalization.MINMAX)),
-                adaptive=_flag(row, "adaptive"),
-                lead=float(row.get("lead", 0.0)),
-                shortfall=float(row.get("shortfall", 0.0)),
-                adapter=_flag(row, "adapter"),
-                steps=_flag(row, "steps"),
-                collapse=_flag(row, "collapse"),
-                prerequisites=_flag(row, "prerequisites"),
-                implicit_needs=_flag(row, "implicit_needs"),
-                assume_unread=_flag(row, "assume_unread"),
-            )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            return msgspec.convert({"name": "custom", "fusion": Fusion.RRF, **row}, cls)
+        except msgspec.ValidationError as error:
             raise SettingsInvalid(f"recipe: {error}") from error
-
-
-def _flag(row: Mapping[str, Any], name: str) -> bool:
-    value = row.get(name, False)
-    if not isinstance(value, bool):
-        raise ValueError(f"{name} is {value!r}, it must be true or false")
-    return value
 
 
 def _weights(**by_signal: float) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """What a store remembers beside its snapshots: the last number that it gave, and what an operator decided."""
 
-import json
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
@@ -22,8 +22,8 @@ class RolledBack:
 
     snapshot: str
     content_hash: str
-    inputs_hash: str
     at: str
+    inputs_hash: str = ""
 
     def covers(self, content_hash: str, inputs_hash: str) -> bool:
         """Return True for the same content, and for what another build made of the same inputs."""
@@ -51,7 +51,7 @@ class StoreState:
 
     def leaving(self, manifest: Manifest, at: str) -> "StoreState":
         """Return the state after a rollback from a snapshot."""
-        left = RolledBack(manifest.snapshot, manifest.content_hash, manifest.inputs_hash, at)
+        left = RolledBack(manifest.snapshot, manifest.content_hash, at, manifest.inputs_hash)
         others = (other for other in self.rolled_back if other.content_hash != left.content_hash)
         return replace(self, rolled_back=(*others, left))
 
@@ -66,7 +66,7 @@ class StoreState:
 
     def to_json(self) -> str:
         """Return the state as JSON text."""
-        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+        return msgspec.json.format(msgspec.json.encode(self), indent=2).decode() + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes, place: str) -> "StoreState":
@@ -75,20 +75,9 @@ class StoreState:
         Keys that this version does not know are ignored.
         """
         try:
-            raw: dict[str, Any] = json.loads(text)
-            pin = raw.get("pin")
-            return cls(
-                sequence=int(raw.get("sequence", 0)),
-                pin=Pin(str(pin["snapshot"]), str(pin["at"])) if pin else None,
-                rolled_back=tuple(
-                    RolledBack(str(r["snapshot"]), str(r["content_hash"]), str(r.get("inputs_hash", "")), str(r["at"]))
-                    for r in raw.get("rolled_back", ())
-                ),
-                accepted=tuple(map(str, raw.get("accepted", ()))),
-                overtaken=tuple(map(str, raw.get("overtaken", ()))),
-            )
-        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            return msgspec.json.decode(text, type=cls)
+        except (msgspec.DecodeError, RecursionError) as error:
             raise SnapshotInvalid(
-                f"{place} is damaged: {type(error).__name__}: {error}. Restore it, or remove it: pins and rollbacks "
+                f"{place} is damaged: {error}. Restore it, or remove it: pins and rollbacks "
                 "are then forgotten, and builds publish again"
             ) from error

@@ -42,9 +42,9 @@ def test_the_probability_is_the_logistic_of_the_weighted_features(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"threshold": "high"}, "high"),
+        ({"threshold": "high"}, r"\$.threshold"),
         ({"weights": None}, "weights|NoneType"),
-        ({"weights": {"dense": "much"}}, "much"),
+        ({"weights": {"dense": "much"}}, r"\$.weights"),
         ({"colour": 1}, "unknown field 'colour'"),
     ],
 )

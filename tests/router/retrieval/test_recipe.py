@@ -42,7 +42,7 @@ def test_a_recipe_has_the_weights_that_were_measured_and_survives_its_json(
         ({"shortfall": float("inf")}, "shortfall is inf, it must be a number from 0 to 1,000,000"),
         ({"depth": 0}, "depth is 0"),
         ({"fusion": "sum"}, "sum"),
-        ({"steps": 1}, "steps is 1, it must be true or false"),
+        ({"steps": 1}, r"Expected `bool`, got `int` - at `\$.steps`"),
         ({"weight": {}}, "unknown field weight"),
     ],
 )

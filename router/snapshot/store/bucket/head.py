@@ -4,7 +4,10 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from router.contract import CURRENT, MANIFEST, SIGNATURE
 from router.errors import SnapshotInvalid
@@ -34,7 +37,7 @@ class Head:
     snapshot: str | None = None
     state: StoreState = field(default_factory=StoreState)
     pointer: str = ""
-    revision: int = 0
+    revision: Annotated[int, Meta(ge=0)] = 0
     changes: tuple[str, ...] = ()
     removed: Mapping[str, str] = field(default_factory=dict)
     going: Mapping[str, str] = field(default_factory=dict)
@@ -89,30 +92,17 @@ class Head:
         Keys that this version does not know are ignored. One without a checksum is read: an older version wrote it.
         """
         try:
-            raw: dict[str, Any] = json.loads(data)
+            raw: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
             if _CHECKSUM in raw and raw.pop(_CHECKSUM) != fingerprint(raw):
                 raise SnapshotInvalid(f"{place} is damaged: its checksum does not match its content")
-            snapshot, revision = raw["snapshot"], raw["revision"]
-            pointer, changes, removed = raw.get("pointer", ""), raw.get("changes", []), raw.get("removed", {})
-            going = raw.get("going", {})
-            state = StoreState.from_json(json.dumps(raw.get("state", {})), place)
-            right = isinstance(pointer, str) and isinstance(revision, int) and revision >= 0
-            right = right and isinstance(changes, list) and isinstance(removed, dict) and isinstance(going, dict)
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-            raise SnapshotInvalid(f"{place} is damaged: {type(error).__name__}: {error}") from error
-        if not right or not (snapshot is None or isinstance(snapshot, str)):
-            raise SnapshotInvalid(f"{place} is damaged: it is not what this version writes")
-        if snapshot is not None and not is_snapshot_name(snapshot):
-            raise SnapshotInvalid(f"{place} is damaged: {snapshot!r:.100} is not the name of a snapshot")
-        return cls(
-            snapshot,
-            state,
-            pointer,
-            revision,
-            tuple(map(str, changes)),
-            {str(name): str(at) for name, at in removed.items()},
-            {str(name): str(at) for name, at in going.items()},
-        )
+            if lacking := {"snapshot", "revision"} - raw.keys():
+                raise SnapshotInvalid(f"{place} is damaged: it lacks {min(lacking)}")
+            head = msgspec.convert(raw, cls)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise SnapshotInvalid(f"{place} is damaged: {error}") from error
+        if head.snapshot is not None and not is_snapshot_name(head.snapshot):
+            raise SnapshotInvalid(f"{place} is damaged: {head.snapshot!r:.100} is not the name of a snapshot")
+        return head
 
 
 def _text(time: datetime) -> str:
