@@ -1,8 +1,6 @@
 """The file of an overlay: one JSON object, written in one step."""
 
 import json
-import os
-import tempfile
 from pathlib import Path
 
 import msgspec
@@ -11,6 +9,7 @@ from router.errors import SnapshotInvalid
 from router.files import read_bounded
 from router.fingerprint import fingerprint
 from router.snapshot.overlay.overlay import Overlay, RegisteredTool
+from router.snapshot.store.durable import replace_text
 
 _FORMAT = 1
 _MOST_BYTES = 256 << 20
@@ -34,16 +33,7 @@ def save_overlay(overlay: Overlay, path: Path) -> None:
     """
     row = overlay.to_json()
     text = json.dumps({"format": _FORMAT, "checksum": fingerprint(row), **row}, ensure_ascii=False, indent=1)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    replace_text(path, text + "\n")
 
 
 def load_overlay(path: Path) -> Overlay:
