@@ -15,8 +15,8 @@ selection asks for an error then), SettingsInvalid (an unknown recipe, a wrong w
 missing, corrupt, or of another format). See docs/in_a_service.md for all that a router does.
 
 `router.store` reads snapshot stores. Around the router: `quartermaster.evaluation` measures it on judged requests,
-`quartermaster.adapters` stands behind agent frameworks, `quartermaster.serving` serves it, `quartermaster.calling` calls
-the tools.
+`quartermaster.adapters` stands behind agent frameworks, `quartermaster.serving` serves it, `quartermaster.calling`
+calls the tools.
 """
 
 from typing import TYPE_CHECKING, Any
