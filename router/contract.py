@@ -18,7 +18,8 @@ from router.files import name_problem, read_in
 from router.fingerprint import fingerprint
 from router.text import ENGLISH
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
+_FORMER = 5
 
 MANIFEST = "manifest.json"
 CURRENT = "CURRENT"
@@ -36,21 +37,21 @@ CANDIDATES = "candidates.faiss"
 CANDIDATE_TABLE = "candidates.lance"  # a folder, in the place of CANDIDATES
 MOMENTS = "moments.npz"
 EXPANDED = "expanded.npy"  # uint8 (tools,), `Expanded` by ordinal: only where tools differ in it
-UNREAD = "unread.npy"  # bool (tools,), descriptions in another language than English: only where there are some
+NON_ENGLISH = "non_english.npy"  # bool (tools,), descriptions in other languages: only where there are some
 ADAPTER = "adapter.npy"  # the query adapter, float32 (dim, dim): only where one was learned
-DUPLICATES = "twins.npy"  # int64 (tools,), the first ordinal among a tool's duplicates: only where there are some
+DUPLICATES = "duplicates.npy"  # int64 (tools,), the first ordinal among a tool's duplicates: only where there are some
 # See `PrerequisiteGraph`: only where a tool resolves what another needs.
 PREREQUISITES = "prerequisites.jsonl"
 PREREQUISITE_OFFSETS = "prerequisite_offsets.npy"  # int64 (tools + 1,)
 PROVIDER_GROUPS = "provider_groups.npy"  # int32 (tools,), a number for each provider, -1 for none
 # Scores of background queries, see `BackgroundScores`: only in a calibrated snapshot; the vector only with an encoder.
-BACKGROUND_SCORES = "cohort.npy"
-BACKGROUND_VECTOR = "errand_vector.npy"
+BACKGROUND_SCORES = "background_scores.npy"
+BACKGROUND_VECTOR = "background_vector.npy"
 # Past requests, only where a catalog has some; request i led to tools[offsets[i]:offsets[i+1]].
 INTENT_VECTORS = "intent_vectors.npy"  # float32 (requests, dim)
 INTENT_OFFSETS = "intent_offsets.npy"  # int64 (requests + 1,)
 INTENT_TOOLS = "intent_tools.npy"  # ordinals, int64 (pairs,)
-INTENT_WEIGHTS = "intent_lessons.npy"  # float32 (pairs,)
+INTENT_WEIGHTS = "intent_weights.npy"  # float32 (pairs,)
 INTENT_THRESHOLD = "intent_threshold.npy"  # float64 ()
 # The tools that meet implicit needs, see `ImplicitNeedTools`: only where there are some.
 IMPLICIT_NEEDS = "implicit_needs.json"
@@ -58,6 +59,16 @@ ENCODER_FOLDER = "encoder"
 ENCODER_MODEL = "model.onnx"
 ENCODER_TOKENIZER = "tokenizer.json"
 ENCODER_TOKENS = "tokens"  # the name of the model's second output, the token vectors, with mean pooling
+
+# What format 5 called files and a field of its recipe. Routers still read it.
+FORMER_FILES = {
+    "unread.npy": NON_ENGLISH,
+    "twins.npy": DUPLICATES,
+    "cohort.npy": BACKGROUND_SCORES,
+    "errand_vector.npy": BACKGROUND_VECTOR,
+    "intent_lessons.npy": INTENT_WEIGHTS,
+}
+_FORMER_RECIPE_FIELDS = {"assume_unread": "impute_non_english"}
 
 # Fields of each Tantivy index. TEXT_FIELD is English; the expansion's index has one more per language: `text_field`.
 TEXT_FIELD = "text"
@@ -183,6 +194,15 @@ class Manifest:
     inputs_hash: _Text = ""
     preferred_encoder: _Text | None = None
 
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        """Return by their names in the folder the files that this version calls otherwise: those of format 5."""
+        return FORMER_FILES if self.versions["format"] == _FORMER else {}
+
+    def lists(self, name: str) -> bool:
+        """Return whether the snapshot has a file, which its format may call otherwise."""
+        return name in self.files or any(new == name and old in self.files for old, new in self.renamed.items())
+
     def write(self, folder: Path) -> None:
         """Write `manifest.json`, with a checksum of its content, into a snapshot's folder."""
         row = asdict(self)
@@ -202,13 +222,15 @@ class Manifest:
         if not isinstance(raw, dict) or not isinstance(raw.get("versions"), dict):
             raise SnapshotInvalid(f"{path} is not a snapshot's manifest")
         version = raw["versions"].get("format")
-        if version != FORMAT_VERSION:
+        if version not in (_FORMER, FORMAT_VERSION):
             raise SnapshotInvalid(
-                f"{path.parent} has format {version!r:.40}, this router reads format {FORMAT_VERSION}: "
-                "build the catalog again"
+                f"{path.parent} has format {version!r:.40}, this router reads formats {_FORMER} and "
+                f"{FORMAT_VERSION}: build the catalog again"
             )
         if raw.pop(_CHECKSUM, None) != fingerprint(raw):
             raise SnapshotInvalid(f"{path} is corrupt: its checksum does not match its content; roll back or rebuild")
+        if version == _FORMER and isinstance(raw.get("recipe"), dict):
+            raw["recipe"] = {_FORMER_RECIPE_FIELDS.get(name, name): value for name, value in raw["recipe"].items()}
         try:
             signals = tuple(Signal(signal) for signal in raw.pop("signals", ()))
             manifest = replace(msgspec.convert({**raw, "signals": ()}, cls), signals=signals)

@@ -46,7 +46,7 @@ def write_served_files(folder: Path, served: ServedCatalog) -> str:
     if contract.Expanded.YES in served.expanded and set(served.expanded) != {contract.Expanded.YES}:
         np.save(folder / contract.EXPANDED, np.array(served.expanded, dtype=np.uint8))
     if unread := served.catalog.unread:
-        np.save(folder / contract.UNREAD, np.array([record.tool_id in unread for record in records], bool))
+        np.save(folder / contract.NON_ENGLISH, np.array([record.tool_id in unread for record in records], bool))
     groups = duplicate_groups(records)
     if (groups != np.arange(len(groups))).any():
         np.save(folder / contract.DUPLICATES, groups)

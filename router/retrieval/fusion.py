@@ -52,15 +52,15 @@ def fuse(
     rankings: Mapping[Signal, Ranking],
     recipe: Recipe,
     expanded: NDArray[np.uint8] | None = None,
-    unread: NDArray[np.bool_] | None = None,
+    non_english: NDArray[np.bool_] | None = None,
 ) -> tuple[Ranking, LazyContributions, NDArray[np.float64]]:
     """Fuse rankings by a recipe.
 
     Return the fused ranking and, row for row, each signal's contribution to the score and the assumed part of the
     score. `expanded`, uint8 of shape (tools,), is `Expanded` by ordinal; None where every tool has an expansion.
-    `unread`, bool (tools,), marks tools whose descriptions are not in the request's language; None where all are. A
-    tool absent from a list scores 0 there, except these two kinds. Contributions, the assumed ones included, add up to
-    the score. Sums run in the order of `Signal` and ties go by ordinal, so equal inputs give equal
+    `non_english`, bool (tools,), marks tools whose descriptions are not in the request's language; None where all are.
+    A tool absent from a list scores 0 there, except these two kinds. Contributions, the assumed ones included, add
+    up to the score. Sums run in the order of `Signal` and ties go by ordinal, so equal inputs give equal
     rankings to the last bit.
     """
     parts = {signal: ranking for signal, ranking in rankings.items() if recipe.weights.get(signal) and len(ranking)}
@@ -83,10 +83,10 @@ def fuse(
         listed = Signal.EXPANSION in parts
         assumed = _assumed(rows, recipe, expanded[ordinals], listed)
         rows[Signal.EXPANSION] += assumed
-    if unread is not None and recipe.assume_unread:
+    if non_english is not None and recipe.impute_non_english:
         # A stopgap is made of the name, so it is no evidence beside it.
         is_stopgap = np.zeros(len(ordinals), bool) if expanded is None else expanded[ordinals] == Expanded.STOPGAP
-        for signal, beyond in _assumed_of_unread(rows, recipe, unread[ordinals] & ~is_stopgap).items():
+        for signal, beyond in _imputed_of_non_english(rows, recipe, non_english[ordinals] & ~is_stopgap).items():
             rows[signal] += beyond
             assumed += beyond
     scores = np.add.reduce(list(rows.values()), axis=0)
@@ -116,13 +116,13 @@ def _assumed(
     return np.where(expanded == Expanded.YES, 0, beyond)
 
 
-def _assumed_of_unread(
-    rows: Mapping[Signal, NDArray[np.float64]], recipe: Recipe, unread: NDArray[np.bool_]
+def _imputed_of_non_english(
+    rows: Mapping[Signal, NDArray[np.float64]], recipe: Recipe, non_english: NDArray[np.bool_]
 ) -> dict[Signal, NDArray[np.float64]]:
     """Return the contributions of name and description assumed for tools in another language, beyond their own."""
     # See docs/decisions/0099-tools-in-another-language.md.
     evidence = [rows[s] / recipe.weights[s] for s in (Signal.DENSE, Signal.EXPANSION) if s in rows]
-    if not evidence or not unread.any():
+    if not evidence or not non_english.any():
         return {}
     earned = np.minimum.reduce(evidence)
     assumed = {}
@@ -130,7 +130,7 @@ def _assumed_of_unread(
         if signal in rows:
             own = rows[signal]
             limited = np.minimum(recipe.weights[signal] * earned, own.max())
-            assumed[signal] = np.where(unread, np.maximum(limited - own, 0), 0)
+            assumed[signal] = np.where(non_english, np.maximum(limited - own, 0), 0)
     return assumed
 
 

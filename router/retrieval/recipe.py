@@ -59,8 +59,8 @@ class Recipe:
         collapse: Give duplicates one place.
         prerequisites: Bring the tools that must run before those of the answer.
         implicit_needs: Bring a tool for what a request only implies, such as writing "to report.md".
-        assume_unread: Assume scores of name and description for tools that are described in another language, where
-            the request is English.
+        impute_non_english: Impute scores of name and description for tools that are described in another language,
+            where the request is English.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Recipe:
     collapse: bool = False
     prerequisites: bool = False
     implicit_needs: bool = False
-    assume_unread: bool = False
+    impute_non_english: bool = False
 
     def __post_init__(self) -> None:
         def reject(field: str, value: object, allowed: str) -> None:
@@ -139,7 +139,7 @@ DEFAULT = Recipe(
     collapse=True,
     prerequisites=True,
     implicit_needs=True,
-    assume_unread=True,
+    impute_non_english=True,
 )
 STANDARD = replace(
     DEFAULT,

@@ -79,16 +79,16 @@ def clean_request(request: str) -> str:
 def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | None = None) -> SearchResult:
     """Rank and fuse the admitted tools for a clean request by a recipe, cover its steps, and complete the result."""
     steps = find_steps(request) if recipe.steps else Steps()
-    unread = _unread(snapshot, request, recipe)
+    non_english = _non_english(snapshot, request, recipe)
     query, *step_queries = encode_with_steps(snapshot, request, steps, recipe)
     step_queries = [replace(step, is_step=True) for step in step_queries]
     rankings = rank(snapshot, query, recipe, recipe.depth, admitted)
-    whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded, unread)
+    whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded, non_english)
     ranking, covered = whole, None
     if step_queries:
         depth = step_depth(recipe.depth)
         step_rankings = [rank(snapshot, step, recipe, depth, admitted) for step in step_queries]
-        fused_steps = [fuse(of_step, recipe, snapshot.expanded, unread)[0] for of_step in step_rankings]
+        fused_steps = [fuse(of_step, recipe, snapshot.expanded, non_english)[0] for of_step in step_rankings]
         covered = cover_steps(whole, fused_steps, steps)
         ranking = covered.ranking
     result = SearchResult(query, rankings, whole, contributions, assumed, steps, covered, ranking)
@@ -151,11 +151,11 @@ def _meet_implicit_needs(
     return replace(result, covered=covered, ranking=covered.ranking, steps=steps, implicit_needs=needs)
 
 
-def _unread(snapshot: Snapshot, request: str, recipe: Recipe) -> NDArray[np.bool_] | None:
+def _non_english(snapshot: Snapshot, request: str, recipe: Recipe) -> NDArray[np.bool_] | None:
     """Return the marks of tools described in another language than an English request; None where none counts."""
-    if snapshot.unread is None or not recipe.assume_unread or foreign_script(request):
+    if snapshot.non_english is None or not recipe.impute_non_english or foreign_script(request):
         return None
-    return snapshot.unread
+    return snapshot.non_english
 
 
 def collapse_duplicates(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> SearchResult:
@@ -195,8 +195,8 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
 def _fused_by_standard_scores(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Ranking:
     """Fuse the whole request's lists by standard scores, whatever the recipe: ranks alone show no distances."""
     standard = replace(recipe, fusion=Fusion.CONVEX, normalization=Normalization.STANDARD)
-    unread = _unread(snapshot, result.query.text, recipe)
-    return result.whole if standard == recipe else fuse(result.rankings, standard, snapshot.expanded, unread)[0]
+    non_english = _non_english(snapshot, result.query.text, recipe)
+    return result.whole if standard == recipe else fuse(result.rankings, standard, snapshot.expanded, non_english)[0]
 
 
 def encode_with_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[EncodedQuery]:

@@ -41,7 +41,7 @@ def require_listed(folder: Path, manifest: Manifest, *, whole: bool = False) -> 
     """
     database = ((contract.CATALOG_DB, "`quartermaster inspect`"),) if whole else ()
     for name, reason in (*_required(manifest), *database):
-        if name not in manifest.files:
+        if not manifest.lists(name):
             raise SnapshotInvalid(f"{folder / contract.MANIFEST} does not list {name}, which {reason} needs")
     for name in unlisted_files(folder, manifest):
         if name.split("/")[0] in _INDEX_FOLDERS and not name.rpartition("/")[2].startswith("."):

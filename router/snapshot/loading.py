@@ -78,11 +78,11 @@ def load_expansion_marks(folder: Path, manifest: Manifest, tools: int) -> NDArra
     return _by_ordinal(folder, contract.EXPANDED, "marks", np.dtype(np.uint8), tools)
 
 
-def load_unread(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.bool_] | None:
+def load_non_english(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.bool_] | None:
     """Return for each tool whether the English analyzer cannot read its description; None where it reads all."""
-    if contract.UNREAD not in manifest.files:
+    if not manifest.lists(contract.NON_ENGLISH):
         return None
-    return _by_ordinal(folder, contract.UNREAD, "marks", np.dtype(np.bool_), tools)
+    return _by_ordinal(folder, contract.NON_ENGLISH, "marks", np.dtype(np.bool_), tools)
 
 
 def load_adapter(folder: Path, manifest: Manifest) -> NDArray[np.float32] | None:
@@ -102,16 +102,16 @@ def load_calibration(
     folder: Path, manifest: Manifest, tools: int
 ) -> tuple[BackgroundScores | None, tuple[Calibration, ...]]:
     """Return the background scores and the no-answer calibrations; None and () where the snapshot has none."""
-    if contract.BACKGROUND_SCORES not in manifest.files:
+    if not manifest.lists(contract.BACKGROUND_SCORES):
         return None, ()
-    dim = manifest.encoder.dim if manifest.encoder and contract.BACKGROUND_VECTOR in manifest.files else None
+    dim = manifest.encoder.dim if manifest.encoder and manifest.lists(contract.BACKGROUND_VECTOR) else None
     rows = manifest.tuning.get("fitting", {}).get("calibrations", ())
     return BackgroundScores.open(folder, tools, dim), tuple(map(Calibration.from_json, rows))
 
 
 def load_duplicates(folder: Path, manifest: Manifest, tools: int) -> NDArray[np.int64] | None:
     """Return for each ordinal the first ordinal of its duplicates, int64 (tools,); None where no tool has one."""
-    if contract.DUPLICATES not in manifest.files:
+    if not manifest.lists(contract.DUPLICATES):
         return None
     first = _by_ordinal(folder, contract.DUPLICATES, "duplicates", np.dtype(np.int64), tools)
     if tools and not 0 <= first.min() <= first.max() < tools:

@@ -26,13 +26,15 @@ def open_files(
     folder: Path,
     files: Mapping[str, str],
     *,
+    renamed: Mapping[str, str] | None = None,
     check: bool = True,
     threads: int = 0,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Iterator[Path]:
     """Open files of a snapshot by name, and give a folder that leads to them and to nothing else.
 
-    With `check` each is compared with its sha256 before the block is entered, by so many `threads` beside the caller's.
+    `renamed` maps names to those that the given folder has in their place. With `check` each file is compared with its
+    sha256 before the block is entered, by so many `threads` beside the caller's.
     `meanwhile` runs beside them: it must not read the files. Raises SnapshotInvalid for a file that is missing, is no
     regular file, lies outside the folder, differs from its checksum, or is changed until the block ends; what the block
     raises of that kind names the snapshot's folder. Without /proc, files are opened by their paths, and compared
@@ -52,7 +54,7 @@ def open_files(
         links = Path(tempfile.mkdtemp(prefix="quartermaster-"))
         stack.callback(remove_links, links)
         for name, (descriptor, _) in opened.items():
-            link = links / name
+            link = links / (renamed or {}).get(name, name)
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(_DESCRIPTORS / str(descriptor) if by_descriptor else (folder / name).resolve())
         try:

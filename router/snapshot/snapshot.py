@@ -53,8 +53,9 @@ class Snapshot:
     `tokens` are those of each tool as a model is given it. `expanded` has the `Expanded` mark of each tool; None where
     all have an expansion. `adapter` is the query adapter, float32 (dim, dim). `duplicates` has for each tool the first
     ordinal of its duplicates; None where there are none. `prerequisites` says which tools need which, None where none
-    does. `implicit_needs` are the tools that meet those. `unread` marks the tools whose descriptions are not English;
-    None where all are. `served` masks the ordinals that are tools; None where all are, which is so without an overlay.
+    does. `implicit_needs` are the tools that meet those. `non_english` marks the tools with such a description;
+    None where all are English. `served` masks the ordinals that are tools; None where all are, as without
+    an overlay.
     """
 
     folder: Path | None
@@ -71,7 +72,7 @@ class Snapshot:
     background_scores: BackgroundScores | None = None
     calibrations: tuple[Calibration, ...] = ()
     implicit_needs: ImplicitNeedTools = field(default_factory=ImplicitNeedTools)
-    unread: NDArray[np.bool_] | None = None
+    non_english: NDArray[np.bool_] | None = None
     served: Admitted | None = None
     overlay: Overlay = field(default_factory=Overlay)
     # What `router.snapshot.restriction` made of this snapshot: it goes with it.
@@ -117,6 +118,7 @@ class Snapshot:
             open_files(
                 folder,
                 _served_files(manifest),
+                renamed=manifest.renamed,
                 check=check,
                 # One a core, with the caller's; a reload leaves the other cores to the requests.
                 threads=cores() - 1 if before is None else 0,
@@ -138,7 +140,7 @@ class Snapshot:
                 retrievers=open_retrievers(opened, manifest, tools),
                 encoder=before.encoder if before and shared else loading.open_encoder(opened, manifest),
                 expanded=loading.load_expansion_marks(opened, manifest, tools),
-                unread=loading.load_unread(opened, manifest, tools),
+                non_english=loading.load_non_english(opened, manifest, tools),
                 adapter=loading.load_adapter(opened, manifest),
                 duplicates=loading.load_duplicates(opened, manifest, tools),
                 prerequisites=loading.load_prerequisites(opened, manifest, tools),

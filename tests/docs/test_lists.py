@@ -67,7 +67,7 @@ def test_every_file_of_a_snapshot_is_explained(demo_workspace: Path) -> None:
     manifest = Manifest.read(folder / (folder / contract.CURRENT).read_text(encoding="utf-8").strip())
     of_indexes = {f"{signal}/" for signal in contract.LEXICAL_SIGNALS}
     written = {name for name in manifest.files if not name.startswith(tuple(of_indexes))}
-    optional = {contract.CANDIDATES, contract.MOMENTS, contract.EXPANDED, contract.UNREAD, contract.DUPLICATES}
+    optional = {contract.CANDIDATES, contract.MOMENTS, contract.EXPANDED, contract.NON_ENGLISH, contract.DUPLICATES}
     folders = of_indexes | {f"{contract.CANDIDATE_TABLE}/"}
     assert (written | optional | folders) - TABLE_KEYS == set()
 

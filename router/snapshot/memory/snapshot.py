@@ -77,7 +77,7 @@ def snapshot_from_records(
         retrievers[Signal.DENSE] = DenseRetriever(_vectors(fields, encoder.encoder))
     ordered = [tool.record for tool in tools]
     groups = duplicate_groups(ordered)
-    unread = np.array([bool(foreign_script(record.description)) for record in ordered], bool)
+    non_english = np.array([bool(foreign_script(record.description)) for record in ordered], bool)
     store = RecordStore.of(ToolEntry(tool.record, tool.documents.phrases) for tool in tools)
     return Snapshot(
         folder=None,
@@ -88,7 +88,7 @@ def snapshot_from_records(
         retrievers=retrievers,
         encoder=encoder.encoder if encoder else None,
         expanded=_expanded(tools, indexes),
-        unread=unread if unread.any() else None,
+        non_english=non_english if non_english.any() else None,
         duplicates=None if (groups == np.arange(len(groups))).all() else groups,
         prerequisites=PrerequisiteGraph.of(ordered, find_prerequisites(ordered)),
         calibrations=generic_calibrations(retrievers, len(tools)),

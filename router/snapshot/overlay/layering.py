@@ -144,7 +144,7 @@ def _combined(
         tokens=base.tokens.over(records),
         retrievers={signal: _retriever(base, signal, tools, moved_to) for signal in base.retrievers},
         expanded=_expanded(base, tools),
-        unread=_unread(base, tools),
+        non_english=_non_english(base, tools),
         duplicates=merged_duplicate_groups(
             base, tools, hidden, [ordinal for ordinal in replaced if ordinal is not None]
         ),
@@ -188,11 +188,11 @@ def _expanded(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.uint8]
     return np.concatenate([marks, registered])
 
 
-def _unread(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.bool_] | None:
+def _non_english(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.bool_] | None:
     registered = np.array([bool(foreign_script(tool.entry.record.description)) for tool in tools], bool)
-    if base.unread is None and not registered.any():
+    if base.non_english is None and not registered.any():
         return None
-    marks = np.zeros(len(base.records), bool) if base.unread is None else base.unread
+    marks = np.zeros(len(base.records), bool) if base.non_english is None else base.non_english
     return np.concatenate([marks, registered])
 
 

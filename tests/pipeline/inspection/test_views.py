@@ -118,7 +118,7 @@ def test_tools_in_another_language_sources_not_read_whole_and_a_catalog_without_
     written = [words("b/chinese", "find a client", "查找客户")]
     snapshot = shop.build(*tools, *more, expansions=written, publish={"max_rejected_share": 1})
     assert Manifest.read(snapshot).counts["unread"] == 2
-    marks = Snapshot.open(snapshot).unread
+    marks = Snapshot.open(snapshot).non_english
     assert marks is not None and marks.tolist() == [False, True, True, False, False, False]
     with Inspection.open(snapshot) as inspection:
         found = inspection.table("unread_descriptions").only("tool_id", "english_phrases")

@@ -173,7 +173,7 @@ def test_a_tool_in_another_language_is_assumed_the_lesser_of_dense_and_expansion
         Signal.EXPANSION: ranking((2, 5.0), (1, 4.0), (3, 3.0)),
         Signal.DENSE: ranking((3, 0.9), (2, 0.8), (1, 0.7)),
     }
-    by_rank = replace(recipe(name=1, description=1, expansion=2, dense=2), assume_unread=assumes)
+    by_rank = replace(recipe(name=1, description=1, expansion=2, dense=2), impute_non_english=assumes)
     fused, contributions, found = fuse(lists, by_rank, expanded, np.isin(np.arange(10), unread))
     row = fused.ordinals.tolist().index(2)
     given = {"name": assumed / 2, "description": assumed / 2, "expansion": 2 / 61, "dense": 2 / 62}

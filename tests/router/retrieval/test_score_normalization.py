@@ -40,13 +40,13 @@ def test_features_are_standings_among_background_queries(
 
 
 def test_a_saved_set_of_background_scores_gives_the_same_features_to_its_own_catalog_alone(tmp_path: Path) -> None:
-    with pytest.raises(SnapshotInvalid, match=r"cohort\.npy cannot be read"):
+    with pytest.raises(SnapshotInvalid, match=r"background_scores\.npy cannot be read"):
         BackgroundScores.open(tmp_path, tools=4, dim=None)
-    assert SCORES.save(tmp_path) == ("cohort.npy", "errand_vector.npy")
+    assert SCORES.save(tmp_path) == ("background_scores.npy", "background_vector.npy")
     asked = ({Signal.DENSE: ranking((0, 5.0)), Signal.DESCRIPTION: EMPTY}, ["a"], DIRECTION)
     assert BackgroundScores.open(tmp_path, tools=4, dim=2).features(*asked) == SCORES.features(*asked)
     for tools, dim in ((5, 2), (4, 3)):
         with pytest.raises(SnapshotInvalid, match="of shape"):
             BackgroundScores.open(tmp_path, tools, dim)
-    assert BackgroundScores({Signal.NAME: STATISTICS}).save(tmp_path) == ("cohort.npy",)  # lexical: without a vector
+    assert BackgroundScores({Signal.NAME: STATISTICS}).save(tmp_path) == ("background_scores.npy",)
     assert BackgroundScores.open(tmp_path, tools=4, dim=None).task_direction is None

@@ -27,12 +27,12 @@ def snapshot() -> Snapshot:
 
 def _scores(snapshot: Snapshot, request: str, *, assume: bool) -> dict[str, float]:
     router = Router(snapshot)
-    routed = router.route(request, recipe=replace(router.recipe("default"), assume_unread=assume))
+    routed = router.route(request, recipe=replace(router.recipe("default"), impute_non_english=assume))
     return {tool.tool_id: tool.score for tool in routed}
 
 
 def test_english_phrases_count_for_the_text_that_an_english_request_cannot_match(snapshot: Snapshot) -> None:
-    assert snapshot.unread is not None and np.flatnonzero(snapshot.unread).tolist() == [1]
+    assert snapshot.non_english is not None and np.flatnonzero(snapshot.non_english).tolist() == [1]
     before, after = (_scores(snapshot, REQUEST, assume=assume) for assume in (False, True))
     assert after["images/rotate"] > before["images/rotate"]
     assert after["billing/upload_invoice"] == before["billing/upload_invoice"]
@@ -45,4 +45,7 @@ def test_nothing_is_assumed_for_a_request_in_that_language_or_of_english_tools(s
     # It shares a word with the phrases of the one tool, and with the name of the other.
     request = "请把我的发票图片 invoice picture 旋转一百八十度并返回结果"
     assert _scores(snapshot, request, assume=True) == _scores(snapshot, request, assume=False)
-    assert snapshot_from_records([record for record in RECORDS if record.provider != "images"], {}, None).unread is None
+    assert (
+        snapshot_from_records([record for record in RECORDS if record.provider != "images"], {}, None).non_english
+        is None
+    )

@@ -3,12 +3,23 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from router import RequestInvalid, Router, Signal, SnapshotInvalid
-from router.contract import ADAPTER, CATALOG_DB, CURRENT, EXPANDED, FORMAT_VERSION, MANIFEST, TOKEN_COUNTS, Expanded
+from router.contract import (
+    ADAPTER,
+    CATALOG_DB,
+    CURRENT,
+    EXPANDED,
+    FORMAT_VERSION,
+    FORMER_FILES,
+    MANIFEST,
+    TOKEN_COUNTS,
+    Expanded,
+)
 from router.fingerprint import file_sha256
 from router.retrieval.retrievers import LexicalRetriever
 from router.snapshot.snapshot import Snapshot
@@ -154,8 +165,26 @@ def test_another_format_and_another_analyzer_are_refused_with_their_versions(cop
     with pytest.raises(SnapshotInvalid, match="text version 999"):
         Router.open(copied)
     sign(copied, lambda manifest: manifest["versions"].update(format=FORMAT_VERSION + 1))
-    with pytest.raises(SnapshotInvalid, match=f"format {FORMAT_VERSION + 1}.*format {FORMAT_VERSION}"):
+    with pytest.raises(SnapshotInvalid, match=f"format {FORMAT_VERSION + 1}.*formats 5 and {FORMAT_VERSION}"):
         Router.open(copied)
+
+
+def test_a_snapshot_of_format_5_answers_as_it_did(copied: Path) -> None:
+    save(copied, DUPLICATES, np.arange(8))
+    expected = [(tool.tool_id, tool.score) for tool in Router.open(copied).route(REQUEST)]
+
+    def former(manifest: dict[str, Any]) -> None:
+        manifest["versions"]["format"] = 5
+        manifest["recipe"]["assume_unread"] = manifest["recipe"].pop("impute_non_english")
+        for old, new in FORMER_FILES.items():
+            if new in manifest["files"]:
+                (copied / new).rename(copied / old)
+                manifest["files"][old] = manifest["files"].pop(new)
+
+    sign(copied, former)
+    opened = Router.open(copied)
+    assert [(tool.tool_id, tool.score) for tool in opened.route(REQUEST)] == expected
+    assert set(FORMER_FILES) & set(opened.manifest.files)
 
 
 def test_an_adapter_moves_requests_of_the_recipes_that_use_it(copied: Path) -> None:

@@ -254,8 +254,8 @@ def _unit(rows: Any) -> Any:
 
 def test_a_registered_tool_in_another_language_is_marked_like_a_builds(base: Snapshot) -> None:
     foreign = record("subway", description="지하철 도착 정보 조회")
-    assert base.unread is None
-    assert apply_overlay(base, Overlay().registered([MEETING])).unread is None
+    assert base.non_english is None
+    assert apply_overlay(base, Overlay().registered([MEETING])).non_english is None
     both = apply_overlay(base, Overlay().registered([MEETING, foreign]))
-    assert both.unread is not None
-    assert [both.records.tool_id(int(ordinal)) for ordinal in np.flatnonzero(both.unread)] == [foreign.tool_id]
+    assert both.non_english is not None
+    assert [both.records.tool_id(int(ordinal)) for ordinal in np.flatnonzero(both.non_english)] == [foreign.tool_id]
