@@ -13,6 +13,7 @@ from router.contract import (
     ADAPTER,
     CATALOG_DB,
     CURRENT,
+    DUPLICATES,
     EXPANDED,
     FORMAT_VERSION,
     FORMER_FILES,
