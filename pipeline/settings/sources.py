@@ -1,7 +1,9 @@
 """The sources of a catalog: where each is, in which format, and what it is asked with."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
@@ -48,13 +50,21 @@ class SourceSettings(Section):
     need (PATH, HOME, the language, …): `TOKEN = "${TOKEN}"` hands one on."""
     oauth: OAuthSettings | None = None
     """OAuth at a remote MCP server."""
-    sse: bool = False
-    """Whether the `url` is an MCP server that has the deprecated HTTP+SSE transport alone."""
     redirect_hosts: tuple[str, ...] = ()
     """Hosts, beside the `url`'s own server, that a redirect may lead to. Headers and users do not go there."""
     private_hosts: tuple[str, ...] = ()
     """Hosts that may have an address of this machine or of a private network. The `url`'s own host needs no mention
     where it can have no other: an IP address, `localhost`, a name without a dot or under `.local` or `.internal`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_sse(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and "sse" in values:
+            raise ValueError(
+                "sse: the deprecated HTTP+SSE transport is not read any more. Give the url of the server's streamable "
+                'HTTP, or put a bridge before it, such as command = ["mcp-proxy", "https://…/sse"]'
+            )
+        return values
 
     @model_validator(mode="after")
     def _one_place(self) -> "SourceSettings":
@@ -73,8 +83,6 @@ class SourceSettings(Section):
     def _asked_with(self) -> "SourceSettings":
         if (self.headers or self.oauth) and self.url is None:
             raise ValueError(f"{'headers' if self.headers else 'oauth'} are for a url")
-        if self.sse and (self.url is None or not self.is_live_server):
-            raise ValueError("sse is for the url of an MCP server")
         if self.env and self.command is None:
             raise ValueError("env is for a command")
         if self.oauth and not self.is_live_server:

@@ -50,8 +50,12 @@ def test_the_body_is_read_as_type_or_path_or_content_say(
 
 @pytest.mark.parametrize(
     ("body", "headers"),
-    [(gzip.compress(API.encode()), GZIP), (API.encode("utf-16"), {"content-type": "text/html"})],
-    ids=["compressed", "utf-16"],
+    [
+        (gzip.compress(API.encode()), GZIP),
+        (gzip.compress(API.encode()) + bytes(20), GZIP),
+        (API.encode("utf-16"), {"content-type": "text/html"}),
+    ],
+    ids=["compressed", "padded", "utf-16"],
 )
 def test_a_body_in_another_encoding_is_read(web: Web, body: bytes, headers: dict[str, str]) -> None:
     assert [tool.name for tool in _read(url=web.page(body, headers=headers)).tools] == ["found"]
@@ -141,8 +145,12 @@ def test_a_document_of_another_kind_or_none_or_encoding_stops_the_run_by_its_url
     url = web.page('{"error": "no"}')
     assert str(_stop(url=url)).startswith(f"the source '{url}' is not an OpenAPI 3 or Swagger 2.0 document")
     assert str(_stop(url=web.page("", path="/empty"))).endswith("gave nothing: its openapi document is empty")
+    url = web.page(gzip.compress(b"a") * 2, headers=GZIP)
+    assert str(_stop(url=url)) == f"the url '{url}' could not be read: more follows its gzip body"
+    url = web.page("plain", headers={"content-encoding": "br"})
+    assert str(_stop(url=url)) == f"the url '{url}' answered in the encoding 'br', which it was not asked for"
     url = web.page("plain", headers=GZIP)
-    assert str(_stop(url=url)) == f"the url '{url}' could not be read: DecodeError"
+    assert str(_stop(url=url)) == f"the url '{url}' could not be read: its body is no gzip"
 
 
 def test_neither_message_nor_origin_nor_traceback_tells_what_may_be_a_secret(
