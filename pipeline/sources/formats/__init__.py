@@ -11,13 +11,13 @@ from pathlib import Path
 from pipeline.errors import RecordRejected
 from pipeline.settings import LimitsSettings
 from pipeline.settings.source_formats import SourceFormat
-from pipeline.sources.formats import function_schema, jsonl, mcp, openapi, skills
+from pipeline.sources.formats import function_schema, mcp, openapi, skills
 from router.tools.definitions.raw_tool import RawTool
 
 READERS: Mapping[SourceFormat, Callable[[Path, LimitsSettings], Iterator[RawTool | RecordRejected]]] = {
     "function": function_schema.read,
     "openapi": openapi.read,
     "mcp": mcp.read,
-    "jsonl": jsonl.read,
+    "jsonl": function_schema.read_jsonl,
     "skills": skills.read,
 }

@@ -7,7 +7,7 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.settings.source_formats import SourceFormat
 from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document, read_lines
-from pipeline.sources.formats.mcp_prompts import take_prompts
+from pipeline.sources.formats.mcp import take_prompts
 from pipeline.sources.formats.skills import is_skill_source
 from router.tools.definitions.nesting import find_definitions
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pipeline.errors import RunAborted
 from pipeline.settings import LimitsSettings, SourceSettings
-from pipeline.sources.formats.pages import START, is_page
+from pipeline.sources.formats.document import START, is_page
 from pipeline.sources.naming import subject
 from pipeline.sources.transport import commands
 from pipeline.sources.transport.access import resolve_access

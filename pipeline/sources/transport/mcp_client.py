@@ -14,13 +14,13 @@ from pydantic import ValidationError
 from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS
-from pipeline.sources.formats.function_schema import tool_or_rejection
-from pipeline.sources.formats.mcp_prompts import read_prompts
+from pipeline.sources.formats.function_schema import listed_tool
+from pipeline.sources.formats.mcp import read_prompts
 from pipeline.sources.naming import location, redacted
 from pipeline.sources.provider_label import label_of_server
 from pipeline.sources.transport import commands
 from pipeline.sources.transport.access import Access, resolve_access
-from router.record import Origin
+from router.tools.definitions.nesting import ListedDefinition
 from router.tools.definitions.raw_tool import RawTool
 from router.validation import describe_requirement
 
@@ -50,7 +50,7 @@ def read_live(
     listed = list_server(source, folder, access, auth, limits)
     label = label_of_server(listed.server) if listed.server else None
     for index, row in enumerate(listed.tools):
-        yield tool_or_rejection(row, Origin(where, f"/tools/{index}"), label)
+        yield listed_tool(ListedDefinition(f"/tools/{index}", row, label), where)
     prompts = [(f"/prompts/{index}", row) for index, row in enumerate(listed.prompts)]
     yield from read_prompts(prompts, where, label)
 
