@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 
 from pipeline.settings import variables
 from pipeline.settings.access import OAuthSettings, check_env, check_headers
-from pipeline.settings.base import Section
-from pipeline.settings.durations import Duration
+from pipeline.settings.base import Duration, Section
 from pipeline.settings.fields import FieldSettings
-from pipeline.settings.source_formats import SourceFormat
+
+# Their readers are in `pipeline.sources.formats`; a test holds both equal.
+SourceFormat = Literal["function", "openapi", "mcp", "jsonl", "skills"]
 
 
 class SourceSettings(Section):

@@ -12,7 +12,7 @@ import msgspec
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sentences import counted
 from pipeline.settings import SourceSettings
-from pipeline.settings.durations import duration_text
+from pipeline.settings.base import duration_text
 from router.fingerprint import fingerprint
 from router.record import Kind, Origin
 from router.tools.definitions.normalization import tool_id_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline.errors import RecordRejected
 from pipeline.settings import LimitsSettings
-from pipeline.settings.source_formats import SourceFormat
+from pipeline.settings.sources import SourceFormat
 from pipeline.sources.formats import function_schema, mcp, openapi, skills
 from router.tools.definitions.raw_tool import RawTool
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
-from pipeline.settings.source_formats import SourceFormat
+from pipeline.settings.sources import SourceFormat
 from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document, read_lines
 from pipeline.sources.formats.mcp import take_prompts
 from pipeline.sources.formats.skills import is_skill_source

@@ -21,9 +21,7 @@ _CHUNK = 1 << 20
 # No JSON and no YAML of tools begins like this; `<<` is a merge of YAML.
 _MARKUP = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*<(?:!doctype\b|!--|\?xml\b|[a-z][a-z0-9:-]*[\s/>])", re.IGNORECASE)
 # JSON, YAML that begins with a key or an item, or UTF-16, which only a reader can tell.
-_TEXT = re.compile(
-    rb"\A(?:\xff\xfe|\xfe\xff|(?:\xef\xbb\xbf)?(?:\s|#.*\n|---\s)*(?:[{\[]|-\s|[\w\"'.-]+:\s))"
-)
+_TEXT = re.compile(rb"\A(?:\xff\xfe|\xfe\xff|(?:\xef\xbb\xbf)?(?:\s|#.*\n|---\s)*(?:[{\[]|-\s|[\w\"'.-]+:\s))")
 _PAGE_TYPES = ("text/html", "application/xhtml+xml")
 START = 1024  # bytes that tell
 DEFAULT_LIMITS = LimitsSettings()

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import EVENTS, load
-from pipeline.settings.unloadable import monitoring_of
+from pipeline.settings.loading import monitoring_of
 
 
 @pytest.fixture

@@ -30,13 +30,13 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('[[source]]\npaht = "a.json"', 'source 1: unknown setting "paht", did you mean "path"?'),
-        (f'{SOURCE}[[source]]\nURL = "http://x"', 'source 2: unknown setting "URL", did you mean "url"?'),
-        (f"{SOURCE}[publish]\nkepe = 3", 'publish: unknown setting "kepe", did you mean "keep"?'),
-        (f"{SOURCE}[enrichmnt]\nmodel = 'x'", 'unknown setting "enrichmnt", did you mean "enrichment"?'),
-        (f"model = 'x'\n{SOURCE}", 'unknown setting "model", did you mean "enrichment.model"?'),
-        (f"{SOURCE}[enrichment.batch]\npol_s = 1", 'enrichment.batch: unknown setting "pol_s", did you mean "poll_s"?'),
-        (f"{SOURCE}[vectors]\ncolor = 1", 'vectors: unknown setting "color", choose from encoder, preferred, query'),
+        ('[[source]]\npaht = "a.json"', 'source 1: paht: unknown setting, did you mean "path"?'),
+        (f'{SOURCE}[[source]]\nURL = "http://x"', 'source 2: URL: unknown setting, did you mean "url"?'),
+        (f"{SOURCE}[publish]\nkepe = 3", 'publish.kepe: unknown setting, did you mean "keep"?'),
+        (f"{SOURCE}[enrichmnt]\nmodel = 'x'", 'enrichmnt: unknown setting, did you mean "enrichment"?'),
+        (f"model = 'x'\n{SOURCE}", "model: unknown setting, choose from name, source, sources, limits, enrichment"),
+        (f"{SOURCE}[enrichment.batch]\npol_s = 1", 'enrichment.batch.pol_s: unknown setting, did you mean "poll_s"?'),
+        (f"{SOURCE}[vectors]\ncolor = 1", "vectors.color: unknown setting, choose from encoder, preferred, query"),
         (f"{SOURCE}[publish]\nkeep = 0", "publish.keep is 0: it must be at least 1"),
         (f"{SOURCE}[publish]\nkeep = 1.5", "publish.keep is 1.5: it must be a whole number"),
         (f"name = 7\n{SOURCE}", "name is 7: it must be a text"),
@@ -46,19 +46,16 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
             "vectors.precision is \"fp16\": it must be 'auto', 'fp32' or 'int8'",
         ),
         (f"{SOURCE}[enrichment.prices.m]\ninput = 1\ncached = 1", "enrichment.prices.m.output is missing"),
-        ("", "source is missing: write one [[source]] for each file, command or URL"),
-        ('[source]\npath = "x"', "source must be a list: write one [[source]] for each file, command or URL"),
-        (
-            f"sources = []\n{SOURCE}",
-            "sources must be a table, [sources]; each source by itself is written as [[source]]",
-        ),
+        ("", "source: write one [[source]] for each file, command or URL"),
+        ('[source]\npath = "x"', "source is a table: it must be a list"),
+        (f"sources = []\n{SOURCE}", "sources is a list: it must be a table of names and values"),
         (f"folder = 'x'\n{SOURCE}", "folder cannot be set: it is the folder of the catalog itself"),
         (f"{SOURCE}timeout_s = inf", "source 1: timeout_s is inf: it must be a finite number"),
         (f"enrichment = 'x'\n{SOURCE}", 'enrichment is "x": it must be a table of names and values'),
         (f'{SOURCE}headers."a\\nb" = 7', 'source 1: headers."a\\nb" must be a text'),
         (
             f"{SOURCE}[source.oauth]\nclientid = 'x'",
-            'source 1: oauth: unknown setting "clientid", did you mean "client',
+            'source 1: oauth.clientid: unknown setting, did you mean "client',
         ),
         (f"{SOURCE}[source.oauth]\nissuer = 'ftp://x'", "source 1: oauth.issuer: it must be an https address"),
     ],
@@ -85,7 +82,7 @@ def test_a_field_is_named_as_it_was_given(tmp_path: Path) -> None:
         "'openai', 'lexicon' or 'none'",
         "tuning.max_stale_share is 2: it must be at most 1",
         'QUARTERMASTER_PUBLISH__KEEP (publish.keep) is "0": it must be at least 1',
-        'QUARTERMASTER_PUBLISH__KEPE: unknown setting "kepe", did you mean "keep"?',
+        'QUARTERMASTER_PUBLISH__KEPE (publish.kepe): unknown setting, did you mean "keep"?',
     ):
         assert f"  {line}" in told
     assert any(

@@ -45,7 +45,7 @@ def test_a_wrong_value_is_refused_by_its_field(tmp_path: Path, section: str, val
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("source = []", "source is missing"),
+        ("source = []", "source: write one [[source]]"),
         ("[[source]]", "source 1: a source has exactly one of path, command and url"),
         (f"{SOURCE}url = 'http://x'", "source 1: a source has exactly one of path, command and url"),
         (f"{SOURCE}[[source]]\nurl = 'file:///a'", "source 2: url is no address of http or https"),
@@ -56,7 +56,7 @@ def test_a_wrong_value_is_refused_by_its_field(tmp_path: Path, section: str, val
         ("[[source]]\ncommand = 'npx x'", "source 1: command must be a list"),
         (f"{SOURCE}format = 'csv'", "source 1: format is \"csv\": it must be 'function', 'openapi', 'mcp'"),
         (f"{SOURCE}timeout_s = 0", "source 1: timeout_s is 0: it must be more than 0"),
-        (f"{SOURCE}color = 'red'", 'source 1: unknown setting "color", choose from format, path,'),
+        (f"{SOURCE}color = 'red'", "source 1: color: unknown setting, choose from format, path,"),
     ],
 )
 def test_a_wrong_source_is_refused_with_its_number(tmp_path: Path, source: str, reason: str) -> None:
@@ -69,7 +69,7 @@ def test_a_wrong_source_is_refused_with_its_number(tmp_path: Path, source: str, 
         ({"path": "a.json", "headers": {"X": "y"}}, "headers are for a url"),
         ({"path": "a.json", "env": {"X": "y"}}, "env is for a command"),
         ({"command": ["x"], "oauth": {}}, "oauth are for a url"),
-        ({"command": ["x"], "sse": True}, "sse is for the url of an MCP server"),
+        ({"url": "https://x/sse", "sse": True}, "the deprecated HTTP+SSE transport is not read any more"),
         ({"url": "http://x", "format": "openapi", "oauth": {}}, "oauth is for an MCP server"),
         ({"url": "http://x", "oauth": {}, "headers": {"authorization": "x"}}, "leave one of the two out"),
         ({"url": "http://x", "headers": {"Host": "y"}}, "the header Host is set by the program itself"),

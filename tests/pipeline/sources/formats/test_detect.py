@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from pipeline.errors import RunAborted
-from pipeline.settings.source_formats import SourceFormat
+from pipeline.settings.sources import SourceFormat
 from pipeline.sources.formats import READERS
 from pipeline.sources.formats.detect import detect
 

@@ -84,9 +84,7 @@ def test_null_and_empty_mean_the_same_as_missing(write_lines: Write, row: dict[s
     ],
 )
 def test_a_wrong_line_is_rejected_with_its_place_and_the_rest_go_on(write_lines: Write, line: str, reason: str) -> None:
-    names, rejected = apart(
-        read_jsonl(write_lines("tools.jsonl", [{"name": "a"}, "", line, "  ", {"name": "c"}]))
-    )
+    names, rejected = apart(read_jsonl(write_lines("tools.jsonl", [{"name": "a"}, "", line, "  ", {"name": "c"}])))
     assert names == ["a", "c"] and len(rejected) == 1
     assert rejected[0].startswith("tools.jsonl line 3: ") and reason in rejected[0]
 
