@@ -172,25 +172,3 @@ def test_no_word_of_the_validator_escapes_whatever_the_settings_are(
         told = str(error).removeprefix(f"settings of {tmp_path / 'catalog.toml'}: ")
         assert not FOREIGN.search(told), told
         assert not any(len(line) > 500 for line in told.splitlines()), told
-
-
-_NAMES = [
-    (section, name)
-    for section in _SECTIONS
-    for name in CatalogSettings.model_fields[section].annotation.model_fields  # type: ignore[union-attr]
-]
-
-
-@given(st.dictionaries(st.sampled_from(_NAMES), st.text(max_size=8) | st.sampled_from(["-1", "nan", '{"a": 1}', "{x"])))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_word_of_the_validator_escapes_whatever_the_environment_holds(
-    tmp_path: Path, given_fields: dict[tuple[str, str], str]
-) -> None:
-    (tmp_path / "catalog.toml").write_text(SOURCE, encoding="utf-8")
-    names = {place: f"QUARTERMASTER_{'__'.join(place)}".upper() for place in given_fields}
-    try:
-        load(tmp_path, None, {names[place]: text for place, text in given_fields.items()})
-    except SettingsInvalid as error:
-        told = str(error)
-        assert not FOREIGN.search(told), told
-        assert any(name in told for name in names.values())

@@ -98,7 +98,11 @@ def test_a_refused_url_is_not_quoted_for_it_may_hold_a_password(tmp_path: Path) 
         assert "sk-secret" not in _refusal(tmp_path, "", f"[[source]]\nurl = '{url}'")
 
 
-@pytest.mark.parametrize("text", ["name = ", "keep = " + "9" * 5_000, "keep = " + "[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    ["name = ", "keep = " + "9" * 5_000, "keep = " + "[" * 100_000, "a." * 20_000 + "a = 1", "a." * 400 + "a = 1"],
+    ids=["nothing", "number", "lists", "dots", "depth"],
+)
 def test_a_toml_that_cannot_be_read_is_refused_with_its_path_however_it_fails(tmp_path: Path, text: str) -> None:
     told = _refusal(tmp_path, text)
     assert told.startswith(f"{tmp_path / 'catalog.toml'} cannot be read: ")

@@ -108,21 +108,6 @@ def test_an_operations_own_keys_are_told_too_and_a_source_without_a_record(
     assert (found.records, found.empty, found.problems) == (0, True, ("it holds no tool",))
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        ("a b\n c", "a b c"),
-        ("x" * 80, "x" * 59 + "…"),
-        ([0.25] * 1000, "[0.25, … 1,000 items]"),
-        ([{"a": 1}], "[{a}]"),
-        (dict.fromkeys("abcdef", 1), "{a, b, c, d, …}"),
-        (7, "7"),
-    ],
-)
-def test_an_example_is_a_few_characters(write_json: WriteJson, value: Any, shown: str) -> None:
-    assert of_rows(write_json, [{"name": "a", "toolbox": value}]).unread == (UnreadKey("toolbox", 1, shown),)
-
-
 def test_where_no_record_has_a_name_the_keys_and_the_way_out_are_told() -> None:
     (found,) = coverage(SHAPES, {"path": "unknown_keys.jsonl"})
     assert found.unnamed == ("api_name", "functionality", "api_arguments", "domain")

@@ -200,19 +200,6 @@ def test_a_body_that_is_no_plain_object_or_clashes_stands_under_body(read: Read,
     }
 
 
-def test_a_body_beside_a_parameter_called_body_stands_under_request_body(read: Read) -> None:
-    parameter = {"name": "body", "in": "query", "schema": {"type": "boolean"}}
-    found = read({"parameters": [parameter], "requestBody": body({"type": "array"}, required=True)}, "post")
-    assert found.input_schema["properties"] == {"body": {"type": "boolean"}, "request_body": {"type": "array"}}
-    assert found.input_schema["required"] == ["request_body"]
-
-
-@pytest.mark.parametrize(("own", "kept"), [({}, "The rows."), ({"description": "Its own."}, "Its own.")])
-def test_a_bodys_description_is_kept_where_its_schema_has_none(read: Read, own: dict[str, str], kept: str) -> None:
-    described = {"description": "The rows.", **body({"type": "array", **own})}
-    assert read({"requestBody": described}, "post").input_schema["properties"]["body"]["description"] == kept
-
-
 @pytest.mark.parametrize(
     ("media", "kind"),
     [

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from pipeline.sources.formats import openapi
 from router.operation import BodyField, Operation, OperationBody, OperationParameter, SecurityScheme
 from router.record import ToolRecord
-from router.tools.definitions.normalization import normalize
 from tests.pipeline.sources.reading import tools
 from tests.support.factories import make_record
 
@@ -210,12 +209,6 @@ def test_no_document_s_word_on_calls_rejects_its_tools(
         (tool,) = tools(openapi.read(path))
         assert tool.operation is not None
         assert Operation.from_json(json.loads(json.dumps(tool.operation.to_json()))) == tool.operation
-
-
-def test_a_record_has_the_operation_of_its_raw_tool(write_json: WriteJson) -> None:
-    path = write_json("a.json", {"openapi": "3.0.0", "paths": {"/a": {"get": {"operationId": "a"}}}})
-    (tool,) = tools(openapi.read(path))
-    assert normalize(tool).operation == Operation("GET", "/a")
 
 
 def test_the_operation_is_kept_by_the_record_s_json_and_is_no_part_of_its_content(operation_of: Read) -> None:
