@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, model_validator
 
 from pipeline.settings import variables
-from pipeline.settings.access import OAuthSettings, check_env, check_headers
+from pipeline.settings.access import Environment, Headers, OAuthSettings
 from pipeline.settings.base import Duration, Section
 from pipeline.settings.fields import FieldSettings
 
@@ -44,9 +44,9 @@ class SourceSettings(Section):
     """Read the prompts of a live MCP server too, as records of kind `prompt`."""
     timeout_s: float = Field(30.0, gt=0)
     """Seconds until a command or an address counts as unreadable."""
-    headers: dict[str, SecretStr] = Field(default_factory=dict)
+    headers: Headers = Field(default_factory=dict)
     """Headers of each request to the `url`; `${VARIABLE}` is filled in from the environment."""
-    env: dict[str, SecretStr] = Field(default_factory=dict)
+    env: Environment = Field(default_factory=dict)
     """Variables for the `command`; `${VARIABLE}` is filled in from the environment, of which it gets only what programs
     need (PATH, HOME, the language, …): `TOKEN = "${TOKEN}"` hands one on."""
     oauth: OAuthSettings | None = None
@@ -92,8 +92,6 @@ class SourceSettings(Section):
             raise ValueError("the header Authorization is what oauth gives: leave one of the two out")
         if self.prompts and not self.is_live_server:
             raise ValueError("prompts are asked of a live MCP server: a saved prompts/list answer is read as it is")
-        check_headers(self.headers)
-        check_env(self.env)
         return self
 
     @property

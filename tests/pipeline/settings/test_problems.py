@@ -52,7 +52,7 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
         (f"folder = 'x'\n{SOURCE}", "folder cannot be set: it is the folder of the catalog itself"),
         (f"{SOURCE}timeout_s = inf", "source 1: timeout_s is inf: it must be a finite number"),
         (f"enrichment = 'x'\n{SOURCE}", 'enrichment is "x": it must be a table of names and values'),
-        (f'{SOURCE}headers."a\\nb" = 7', 'source 1: headers."a\\nb" must be a text'),
+        (f'{SOURCE}headers."a\\nb" = "c"', 'source 1: headers."a\\nb": it cannot name a header'),
         (
             f"{SOURCE}[source.oauth]\nclientid = 'x'",
             'source 1: oauth.clientid: unknown setting, did you mean "client',
