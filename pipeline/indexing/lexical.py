@@ -50,7 +50,8 @@ def _first_ordinals(index: tantivy.Index) -> list[int]:
     """
     searcher = index.searcher()
     firsts = [tantivy.DocAddress(segment, 0) for segment in range(searcher.num_segments)]
-    return [int(ordinal) for ordinal in searcher.fast_field_values(ORDINAL_FIELD, firsts)]
+    ordinals: list[Any] = searcher.fast_field_values(ORDINAL_FIELD, firsts)
+    return ordinals
 
 
 def _name_by_content(folder: Path, first_ordinals: Sequence[int]) -> None:

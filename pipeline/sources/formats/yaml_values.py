@@ -56,13 +56,13 @@ class _Builder:
         self._anchors: dict[str, _Built | None] = {}  # None while the value has no end yet
 
     def document(self) -> Any:
-        value, first = None, None
+        value: Any = None
+        first: Any = None
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if first is not None:
                     wanted, other = "expected a single document in the stream", "but found another document"
-                    mark: Any = event.start_mark
-                    raise ConstructorError(wanted, first, other, mark)
+                    raise ConstructorError(wanted, first, other, event.start_mark)
                 first = event.start_mark
                 value = self._node(next(self._events), 0).value
         return value
