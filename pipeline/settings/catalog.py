@@ -8,10 +8,9 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.settings.base import Section
 from pipeline.settings.enrichment import AssessmentSettings, EnrichmentSettings
-from pipeline.settings.limits import LimitsSettings
 from pipeline.settings.monitoring import MetricsSettings, NotifySettings
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
-from pipeline.settings.sources import SourceSettings, SourcesSettings
+from pipeline.settings.sources import LimitsSettings, SourceSettings, SourcesSettings
 from quartermaster.evaluation import judgements_of
 
 

@@ -9,8 +9,7 @@ from pipeline.execution import DirectExecution, Execution
 from pipeline.settings import CatalogSettings, LimitsSettings, SourceSettings
 from pipeline.sources.bounds import within
 from pipeline.sources.coverage import Coverage, coverage_of
-from pipeline.sources.formats import READERS, mapped
-from pipeline.sources.formats.detect import detect
+from pipeline.sources.formats import READERS, detect, mapped
 from pipeline.sources.formats.document import START, is_page
 from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
 from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source

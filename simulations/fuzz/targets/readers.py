@@ -10,8 +10,7 @@ from pipeline.errors import RecordRejected
 from pipeline.records import catalog_records
 from pipeline.settings import FieldSettings
 from pipeline.settings.sources import SourceFormat
-from pipeline.sources.formats import READERS, mapped
-from pipeline.sources.formats.detect import detect
+from pipeline.sources.formats import READERS, detect, mapped
 from pipeline.sources.formats.document import DEFAULT_LIMITS
 from router.errors import QuartermasterError
 from router.record import ToolRecord

@@ -1,23 +1,14 @@
 """Settings that are refused: each problem in plain English, named as the user wrote it."""
 
-import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from pipeline.errors import SettingsInvalid
-from pipeline.settings import CatalogSettings, load
+from pipeline.settings import load
 
 SOURCE = '[[source]]\npath = "tools.jsonl"\n'
-# pydantic's own words.
-FOREIGN = re.compile(
-    r"Input |Field required|Extra inputs|validation error|pydantic|errors\.|should (?:be|have|match)|Value error"
-    r"|Unable to parse|after validation|valid dictionary|<class|Tuple|SourceSettings|dict\[",
-)
 
 
 def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = None, **environment: str) -> str:
@@ -117,58 +108,3 @@ def test_a_section_that_is_no_table_is_refused_though_it_is_added_to(tmp_path: P
     for over, variables in (({"enrichment": {"model": "x"}}, {}), (None, {"OPENAI_API_KEY": "sk-x"})):
         told = _refusal(tmp_path, f"enrichment = 'lexicon'\n{SOURCE}", over, **variables)
         assert told == 'enrichment is "lexicon": it must be a table of names and values'
-
-
-_SCALARS = st.one_of(
-    st.booleans(),
-    st.integers(),
-    st.sampled_from([10**80, -(10**400)]),
-    st.floats(),
-    st.text(max_size=8),
-    st.sampled_from(["auto", "0", "-1", "1e400", "true", "9" * 5_000, "x" * 500, "\x1b[31m", "\ud800"]),
-)
-_VALUES = st.recursive(
-    _SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-)
-
-
-def _fields(model: Any) -> Any:
-    names = st.sampled_from([name for name in model.model_fields if name != "folder"]) | st.text(max_size=6)
-    return st.dictionaries(names, _VALUES, max_size=4)
-
-
-_SECTIONS = {
-    name: _fields(field.annotation)
-    for name, field in CatalogSettings.model_fields.items()
-    if hasattr(field.annotation, "model_fields")
-}
-_SOURCES = st.lists(
-    st.dictionaries(
-        st.sampled_from(
-            ["path", "command", "url", "format", "provider", "timeout_s", "headers", "env", "oauth", "paht"]
-        ),
-        _VALUES,
-        max_size=4,
-    )
-    | _VALUES,
-    max_size=3,
-)
-_CATALOGS = st.fixed_dictionaries(
-    {},
-    optional={**{name: fields | _VALUES for name, fields in _SECTIONS.items()}, "source": _SOURCES, "name": _VALUES},
-)
-
-
-@given(_CATALOGS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_no_word_of_the_validator_escapes_whatever_the_settings_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, catalog: dict[str, Any]
-) -> None:
-    (tmp_path / "catalog.toml").touch()
-    monkeypatch.setattr(tomllib, "loads", lambda _: dict(catalog))
-    try:
-        load(tmp_path, None, {})
-    except SettingsInvalid as error:
-        told = str(error).removeprefix(f"settings of {tmp_path / 'catalog.toml'}: ")
-        assert not FOREIGN.search(told), told
-        assert not any(len(line) > 500 for line in told.splitlines()), told

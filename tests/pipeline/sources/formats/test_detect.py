@@ -9,8 +9,7 @@ import pytest
 
 from pipeline.errors import RunAborted
 from pipeline.settings.sources import SourceFormat
-from pipeline.sources.formats import READERS
-from pipeline.sources.formats.detect import detect
+from pipeline.sources.formats import READERS, detect
 
 FUNCTION: dict[str, Any] = {"name": "a", "parameters": {}}
 TOOL: dict[str, Any] = {"name": "a", "inputSchema": {}}

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RunAborted
-from pipeline.sources.formats import mcp
-from pipeline.sources.formats.detect import detect
+from pipeline.sources.formats import detect, mcp
 from router.record import Kind
 from tests.pipeline.sources.reading import apart, tools
 

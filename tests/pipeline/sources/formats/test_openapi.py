@@ -134,12 +134,6 @@ def test_an_operations_parameter_replaces_the_paths_of_the_same_name_and_place(w
     assert second.input_schema == {"type": "object", "properties": {"limit": {"type": "string"}, **team}}
 
 
-def test_a_parameters_schema_may_stand_under_a_media_type_and_its_place_may_be_nonsense(read: Read) -> None:
-    content = {"application/json": {"schema": {"type": "array"}}}
-    found = read({"parameters": [{"name": "q", "in": "query", "content": content}, {"name": "r", "in": ["query"]}]})
-    assert found.input_schema["properties"] == {"q": {"type": "array"}, "r": {}}
-
-
 def test_parameters_of_one_name_in_two_places_are_two_properties_with_a_notice(read: Read) -> None:
     def listed(*places: tuple[str, str]) -> dict[str, Any]:
         return {"parameters": [{"name": name, "in": place, "schema": {}} for name, place in places]}
@@ -198,21 +192,6 @@ def test_a_body_that_is_no_plain_object_or_clashes_stands_under_body(read: Read,
         "properties": {"id": {"type": "integer"}, "body": schema},
         "required": ["id", "body"],
     }
-
-
-@pytest.mark.parametrize(
-    ("media", "kind"),
-    [
-        ("application/json", "array"),
-        ("application/vnd.api+json", "array"),
-        ("application/json; charset=utf-8", "array"),
-        ("text/plain", "string"),
-    ],
-)
-def test_json_is_preferred_among_media_types_and_else_the_first(read: Read, media: str, kind: str) -> None:
-    content = {"text/csv": {"schema": {"type": "string"}}, media: {"schema": {"type": "array"}}}
-    found = read({"requestBody": {"content": content}}, "post")
-    assert found.input_schema["properties"] == {"body": {"type": kind}}
 
 
 @pytest.mark.parametrize(
