@@ -1,6 +1,5 @@
 """Call the hook of `[notify]`: a command, a URL, or both. Each raises HookFailed with one sentence."""
 
-import asyncio
 import json
 import os
 import signal
@@ -57,7 +56,7 @@ def post(notify: NotifySettings, content: Mapping[str, Any]) -> None:
     """Send the JSON to the hook's address. A redirect is not followed. Raises HookFailed."""
     import httpx2
 
-    from pipeline.sources.transport.http import is_untrusted
+    from pipeline.sources.transport.http import finished, is_untrusted
 
     where = "notify.url"
     try:
@@ -68,7 +67,7 @@ def post(notify: NotifySettings, content: Mapping[str, Any]) -> None:
         }
         where = f"notify.url at {urlsplit(url).hostname}"
         # None of these errors is kept as the cause: each may quote the whole URL.
-        status = asyncio.run(_status(url, headers, content, notify.timeout_s))
+        status = finished(_status(url, headers, content, notify.timeout_s))
     except RunAborted as error:
         raise HookFailed(str(error)) from None
     except TimeoutError:

@@ -60,10 +60,11 @@ class _Builder:
         first: Any = None
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
+                mark: Any = event.start_mark
                 if first is not None:
                     wanted, other = "expected a single document in the stream", "but found another document"
-                    raise ConstructorError(wanted, first, other, event.start_mark)
-                first = event.start_mark
+                    raise ConstructorError(wanted, first, other, mark)
+                first = mark
                 value = self._node(next(self._events), 0).value
         return value
 

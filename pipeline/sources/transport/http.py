@@ -9,7 +9,9 @@ import asyncio
 import ipaddress
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 from urllib.request import getproxies, proxy_bypass
 
 import anyio
@@ -22,6 +24,7 @@ from pipeline.sources.naming import redacted, subject, too_large, too_late
 from pipeline.sources.transport.access import Access
 from router.addresses import is_private_name, is_public, literal_address, looked_up
 
+T = TypeVar("T")
 _GZIP = 16 + zlib.MAX_WBITS
 _PORTS = {"http": 80, "https": 443}
 
@@ -183,12 +186,22 @@ def get(source: SourceSettings, access: Access, limits: LimitsSettings) -> tuple
     """Return the content type and the body behind a URL. Raises Unavailable where they may come another time, else
     RunAborted."""
     try:
-        return asyncio.run(_get(source, access, limits))
+        return finished(_get(source, access, limits))
     except TimeoutError:
         raise too_late(source) from None
     # None of these errors is kept as the cause: each may quote the whole URL.
     except (httpx2.HTTPError, httpx2.InvalidURL, zlib.error, OSError, ValueError) as error:
         raise _failure(error, source) from None
+
+
+def finished(asking: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine gives, also where this thread has an event loop already, as that of a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(asking)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, asking).result()
 
 
 async def _get(source: SourceSettings, access: Access, limits: LimitsSettings) -> tuple[str, bytes]:

@@ -1,6 +1,5 @@
 """List the tools and prompts of a live MCP server, over stdio or streamable HTTP."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
@@ -72,14 +71,14 @@ def list_server(
     limits: LimitsSettings = DEFAULT_LIMITS,
 ) -> Listed:
     """Return what a source's server lists, with `auth` where it needs a token. Raises as `read_live`."""
-    from pipeline.sources.transport.http import Allowance  # with httpx, only where a live server is read
+    from pipeline.sources.transport.http import Allowance, finished  # with httpx, only where a live server is read
 
     where = location(source)
     program = commands.program(source, folder) if source.command else None
     allowance = Allowance(limits, f"the MCP server {where!r}")
     try:
         with _quiet():
-            listed = asyncio.run(_within(allowance, source, access, auth, program, folder))
+            listed = finished(_within(allowance, source, access, auth, program, folder))
     except Exception as error:  # noqa: BLE001 - the client raises groups of whatever its transport met
         cause = _cause(error)
         if allowance.failure is not None:

@@ -1,5 +1,6 @@
 """Connections of sources: TLS names the host though an address is connected to, and a proxy is asked for all."""
 
+import asyncio
 import datetime
 import ssl
 import threading
@@ -70,6 +71,13 @@ def test_the_certificate_is_that_of_the_host_and_the_next_address_is_tried(
     (tool,) = read_one(url=f"https://{HOST}:{secure}/x", format="function").tools
     assert tool.name == HOST
     assert told in str(stop_one(url=f"https://other.example.com:{secure}/x", format="function"))
+
+
+def test_a_source_is_read_where_an_event_loop_runs_already_as_in_a_notebook(web: Web) -> None:
+    async def cell() -> int:
+        return len(read_one(url=web.page('{"name": "a"}'), format="function").tools)
+
+    assert asyncio.run(cell()) == 1
 
 
 def test_a_proxy_of_the_environment_is_asked_and_looks_names_up_itself(
