@@ -6,10 +6,9 @@ their queries, keep cookies and follow redirects.
 """
 
 import asyncio
-import ipaddress
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.request import getproxies, proxy_bypass
@@ -43,11 +42,10 @@ class Reach:
         if is_private_name(host):
             self._private.add(host.lower())
 
-    def check(self, host: str, addresses: list[str] | None = None) -> None:
+    def check(self, host: str, addresses: Sequence[str] = ()) -> None:
         """Raise RunAborted where a host has an address that the source may not lead to, or is written as one."""
-        literal = [literal_address(host)] if literal_address(host) else []
-        found = [ipaddress.ip_address(address.partition("%")[0]) for address in addresses or ()]
-        private = next((one for one in (*literal, *found) if one is not None and not is_public(one)), None)
+        found = [literal_address(one) for one in (host, *addresses)]
+        private = next((one for one in found if one is not None and not is_public(one)), None)
         if private is not None and host.lower() not in self._private:
             where = "" if host == str(private) else f", which is {private}"
             raise RunAborted(

@@ -3,7 +3,6 @@
 import gzip
 import json
 import socket
-import time
 import traceback
 from functools import partial
 
@@ -28,8 +27,6 @@ _read, _stop = partial(read_one, format="openapi"), partial(stop_one, format="op
         ("openapi", API, "/api", "application/vnd.oai.openapi+json; charset=utf-8"),
         ("openapi", YAML, "/api", "application/yaml"),
         ("openapi", YAML, "/api.json", "text/x-yaml"),
-        ("openapi", YAML, "/api.yml", "text/plain"),
-        ("openapi", API, "/api.json", "application/octet-stream"),
         ("openapi", API, "/api", "text/plain"),
         ("openapi", YAML, "/api", None),
         ("function", LINES, "/tools", "application/x-ndjson"),
@@ -37,7 +34,6 @@ _read, _stop = partial(read_one, format="openapi"), partial(stop_one, format="op
         ("jsonl", LINES, "/tools", "application/json"),
         # A server that calls everything HTML.
         ("openapi", API, "/api", "text/html"),
-        ("openapi", f"\ufeff{API}", "/api", "text/html"),
         ("openapi", f"# The tools\n---\n{YAML}", "/api", "text/html"),
     ],
 )
@@ -91,16 +87,6 @@ def test_a_refused_connection_is_unavailable() -> None:
     stopped = _stop(url=url)
     assert str(stopped) == f"the url '{url}' could not be reached"
     assert isinstance(stopped, Unavailable)
-
-
-@pytest.mark.parametrize("pause", [0.1, 60.0])
-def test_a_server_that_is_too_slow_or_drips_is_unavailable_in_time(web: Web, pause: float) -> None:
-    url = web.page(API[:1] * 400, pause=pause)
-    started = time.monotonic()
-    stopped = _stop(url=url, timeout_s=0.2)
-    assert str(stopped) == f"the url '{url}' took more than the 0.2 s that timeout_s allows"
-    assert isinstance(stopped, Unavailable)
-    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize("cut", [1, 8, 40])
