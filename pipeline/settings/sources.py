@@ -130,13 +130,13 @@ class LimitsSettings(Section):
     """
 
     document_bytes: int = Field(64_000_000, ge=1_000)
-    """Bytes of a document, of what an MCP server answers in all, and of what an OpenAPI document's schemas come to when
-    each tool has those that it refers to. YAML aliases count as often as they are used."""
+    """Bytes of a document, of what a remote MCP server answers in all, and of what an OpenAPI document's schemas come
+    to when each tool has those that it refers to. YAML aliases count as often as they are used."""
     document_values: int = Field(2_000_000, ge=100)
     """Values of a JSON or YAML document: objects, lists, texts, numbers. YAML aliases count as often as they are
     used."""
     message_bytes: int = Field(16_000_000, ge=1_000)
-    """Bytes of one message of an MCP server."""
+    """Bytes of one message of a remote MCP server."""
     pages: int = Field(10_000, ge=1)
     """Pages of an MCP server's list of tools."""
     redirects: int = Field(10, ge=0)
