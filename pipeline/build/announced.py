@@ -14,7 +14,7 @@ from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.monitoring import MonitoredRun, announce, hook_secrets, secrets_of
 from pipeline.publish import serving_folder, use_command
 from pipeline.settings import CatalogSettings
-from pipeline.settings.unloadable import monitoring_of
+from pipeline.settings.loading import monitoring_of
 from pipeline.sources.transport.approval import catalog_command, not_approved
 from pipeline.store import WritableStore
 

@@ -1,44 +1,78 @@
-"""Writes field documents into a Tantivy index for each lexical signal, in parts that workers may write."""
+"""Writes field documents into a Tantivy index for each lexical signal.
 
+Tantivy names segments at random; nothing else about them is. So a segment takes a digest of its files as its name:
+equal documents give an index of equal bytes, and an unchanged index is shared with the snapshot before it.
+"""
+
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
+from uuid import UUID
 
-from pipeline.execution import DirectExecution, Execution
-from pipeline.indexing.segments import SEGMENT_TOOLS, SegmentPart, assemble, shards, write_segment
-from router.contract import Signal
+import tantivy
+
+from pipeline.errors import RunAborted, SnapshotInvalid
+from router.contract import LEXICAL_SIGNALS, ORDINAL_FIELD, Signal
+from router.fingerprint import file_sha256, fingerprint
+from router.retrieval.retrievers.indexing import has_text, index_field
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
 
-__all__ = ["index_shard", "write_lexical"]
+_META, _MANAGED = "meta.json", ".managed.json"  # Tantivy's list of segments, and of the files that it may remove
 
 
 def write_lexical(
-    documents: Sequence[FieldDocuments],
-    folder: Path,
-    languages: Sequence[str] = (ENGLISH,),
-    most_in_one: int = SEGMENT_TOOLS,
-    execution: Execution | None = None,
+    documents: Sequence[FieldDocuments], folder: Path, languages: Sequence[str] = (ENGLISH,)
 ) -> dict[Signal, float]:
     """Write an index for each lexical signal that any tool has text for; a document's position is its tool's ordinal.
 
-    The expansion's has a field for each of `languages`, which include English; the others are in English only. An index
-    has one segment up to `most_in_one` tools, else two, each written as a batch of the stage `index`. Returns the
-    signals written, each with the mean number of terms of its English field. Raises RunAborted where an index does not
-    hold every tool after its commit.
+    The expansion's has a field for each of `languages`, which include English; the others are in English only. Returns
+    the signals written, each with the mean number of terms of its English field. Raises RunAborted where an index does
+    not hold every tool after its commit.
     """
-    execution = execution or DirectExecution()
-    storage = execution.storage.of_build if execution.storage else folder
-    with TemporaryDirectory(prefix=".segments-", dir=storage, ignore_cleanup_errors=True) as parts:
-        of_all = f"of {len(documents):,}"
-        batches = ((f"{o.start + 1:,}–{o.stop:,} {of_all}", o) for o in shards(len(documents), most_in_one))
-        written = execution.map("index", index_shard, batches, documents, Path(parts), languages)
-        return assemble((part for _, part in written), folder)
+    lengths = {}
+    for signal in LEXICAL_SIGNALS:
+        if has_text(signal, documents, languages):
+            try:
+                index = index_field(signal, documents, languages, folder / signal)
+            except SnapshotInvalid as error:
+                raise RunAborted(str(error)) from error
+            _name_by_content(folder / signal, _first_ordinals(index.index))
+            lengths[signal] = index.mean_length
+    return lengths
 
 
-def index_shard(
-    ordinals: range, documents: Sequence[FieldDocuments], folder: Path, languages: Sequence[str]
-) -> SegmentPart:
-    """Return the lexical indexes of consecutive tools, written under `folder`: a stage of a build."""
-    # One by one: documents may be read from disk, and slices are not theirs.
-    return write_segment([documents[place] for place in ordinals], ordinals.start, folder, languages)
+def _first_ordinals(index: tantivy.Index) -> list[int]:
+    """Return the lowest ordinal of each segment, in the order of Tantivy's list.
+
+    There is one segment, unless the texts take more memory than Tantivy's writer is given.
+    """
+    searcher = index.searcher()
+    firsts = [tantivy.DocAddress(segment, 0) for segment in range(searcher.num_segments)]
+    ordinals: list[Any] = searcher.fast_field_values(ORDINAL_FIELD, firsts)
+    return ordinals
+
+
+def _name_by_content(folder: Path, first_ordinals: Sequence[int]) -> None:
+    """Rename the segments of an index, and list them in the order of ordinals: equal scores are cut in it."""
+    meta = json.loads((folder / _META).read_bytes())
+    ordered = sorted(zip(first_ordinals, meta["segments"], strict=True), key=lambda pair: pair[0])
+    segments, names = [], []
+    for _, entry in ordered:
+        segment_id, files = _rename(folder, UUID(entry["segment_id"]))
+        segments.append({"segment_id": str(segment_id), "max_doc": entry["max_doc"], "deletes": None})
+        names += files
+    # Tantivy numbers its operations: here, one a tool.
+    written: dict[str, Any] = {name: meta[name] for name in ("index_settings", "schema")}
+    written |= {"segments": segments, "opstamp": sum(segment["max_doc"] for segment in segments)}
+    (folder / _META).write_text(json.dumps(written, indent=2), encoding="utf-8")
+    (folder / _MANAGED).write_text(json.dumps([*sorted(names), _META]), encoding="utf-8")
+
+
+def _rename(folder: Path, random_id: UUID) -> tuple[UUID, list[str]]:
+    """Give the files of a segment the name that their content has. Return its id and their names."""
+    files = sorted(folder.glob(f"{random_id.hex}.*"))
+    digest = fingerprint([[path.suffix, file_sha256(path)] for path in files])
+    segment_id = UUID(digest[:32], version=5)  # of a name-based id
+    return segment_id, [path.rename(folder / f"{segment_id.hex}{path.suffix}").name for path in files]

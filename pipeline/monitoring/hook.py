@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -55,11 +54,11 @@ def run_command(notify: NotifySettings, content: Mapping[str, Any], folder: Path
 
 def post(notify: NotifySettings, content: Mapping[str, Any]) -> None:
     """Send the JSON to the hook's address. A redirect is not followed. Raises HookFailed."""
-    import requests
+    import httpx2
 
-    from pipeline.sources.transport.http_session import DeadlineSession
+    from pipeline.sources.transport.http import finished, is_untrusted
 
-    where, started = "notify.url", time.monotonic()
+    where = "notify.url"
     try:
         url, _ = expand_url(notify.url or "", where)
         headers = {
@@ -67,25 +66,33 @@ def post(notify: NotifySettings, content: Mapping[str, Any]) -> None:
             for name, value in notify.headers.items()
         }
         where = f"notify.url at {urlsplit(url).hostname}"
-        # None of these errors is kept as the cause: each quotes the whole URL.
-        with (
-            DeadlineSession(notify.timeout_s) as session,
-            session.post(
-                url, json=content, headers=headers, timeout=notify.timeout_s, allow_redirects=False, stream=True
-            ) as response,
-        ):
-            status = response.status_code
+        # None of these errors is kept as the cause: each may quote the whole URL.
+        status = finished(_status(url, headers, content, notify.timeout_s))
     except RunAborted as error:
         raise HookFailed(str(error)) from None
-    except requests.Timeout:
+    except TimeoutError:
         raise HookFailed(f"{where} took more than {notify.timeout_s:g} s") from None
-    except requests.exceptions.SSLError:
-        raise HookFailed(f"{where} has a certificate that cannot be trusted") from None
-    except requests.ConnectionError:
-        late = time.monotonic() - started >= notify.timeout_s  # cut at the deadline
-        told = f"took more than {notify.timeout_s:g} s" if late else "could not be reached"
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+        if is_untrusted(error):
+            told = "has a certificate that cannot be trusted"
+        elif isinstance(error, httpx2.TransportError):
+            told = "could not be reached"
+        else:
+            told = f"cannot be called: {type(error).__name__}"
         raise HookFailed(f"{where} {told}") from None
-    except (requests.RequestException, ValueError) as error:
-        raise HookFailed(f"{where} cannot be called: {type(error).__name__}") from None
     if not 200 <= status < 300:
         raise HookFailed(f"{where} answered {status}")
+
+
+async def _status(url: str, headers: Mapping[str, str], content: Mapping[str, Any], seconds: float) -> int:
+    """Return the status that a hook answers with; its body is not read."""
+    import anyio
+    import httpx2
+
+    from pipeline.sources.transport.http import Transport, with_user
+
+    address = httpx2.URL(url)
+    request = httpx2.Request("POST", address, headers=with_user(address, headers), json=content)
+    with anyio.fail_after(seconds):
+        async with Transport() as transport:
+            return (await transport.handle_async_request(request)).status_code

@@ -122,7 +122,7 @@ def write_snapshot(
     execution, progress, vectors = context.execution, context.progress, contents.vectors
     with context.store.staging(contents.content_hash) as folder:
         progress.start("index", None)
-        lengths = write_lexical(contents.documents, folder, contents.languages, execution=execution)
+        lengths = execution.run("index", write_lexical, contents.documents, folder, contents.languages)
         progress.start("write", None)
         served = ServedCatalog(
             contents.catalog,

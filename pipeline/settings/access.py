@@ -2,13 +2,12 @@
 
 import ipaddress
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from platformdirs import user_config_path
-from pydantic import SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from pipeline.settings import variables
 from pipeline.settings.base import Section
@@ -20,6 +19,37 @@ _RESERVED = frozenset(
     "connection content-length host mcp-protocol-version mcp-session-id te transfer-encoding upgrade".split()
 )
 
+
+def _fillable(value: SecretStr) -> SecretStr:
+    text = variables.check(value.get_secret_value())
+    if any(character in text for character in "\0\n\r"):
+        raise ValueError("it holds a control character")
+    return value
+
+
+def _header_name(name: str) -> str:
+    if not _HEADER.fullmatch(name):
+        raise ValueError("it cannot name a header")
+    if name.lower() in _RESERVED:
+        raise ValueError("this header is set by the program itself")
+    return name
+
+
+def _variable_name(name: str) -> str:
+    if not _VARIABLE.fullmatch(name):
+        raise ValueError("it cannot name a variable")
+    return name
+
+
+def _each_once(headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
+    if len({name.lower() for name in headers}) < len(headers):
+        raise ValueError("a header stands there twice, in small and in capital letters")
+    return headers
+
+
+Fillable = Annotated[SecretStr, AfterValidator(_fillable)]
+Headers = Annotated[dict[Annotated[str, AfterValidator(_header_name)], Fillable], AfterValidator(_each_once)]
+Environment = dict[Annotated[str, AfterValidator(_variable_name)], Fillable]
 Grant = Literal["client_credentials", "authorization_code"]
 
 
@@ -31,9 +61,9 @@ class OAuthSettings(Section):
 
     grant: Grant | None = None
     """By default `client_credentials` where there is a `client_secret`, else `authorization_code`."""
-    client_id: SecretStr | None = None
+    client_id: Annotated[Fillable, Field(min_length=1)] | None = None
     """The client's id; `${VARIABLE}` is filled in from the environment."""
-    client_secret: SecretStr | None = None
+    client_secret: Annotated[Fillable, Field(min_length=1)] | None = None
     """The client's secret; `${VARIABLE}` is filled in from the environment."""
     scope: str | None = None
     """The scopes to ask for, separated by spaces."""
@@ -42,13 +72,6 @@ class OAuthSettings(Section):
     nowhere else."""
     token_file: Path | None = None
     """Where a person's token is stored, in place of the default folder."""
-
-    @field_validator("client_id", "client_secret")
-    @classmethod
-    def _refers(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None and not variables.check(value.get_secret_value()):
-            raise ValueError("it is empty")
-        return value
 
     @field_validator("issuer")
     @classmethod
@@ -74,37 +97,6 @@ class OAuthSettings(Section):
 def config_folder() -> Path:
     """Return the folder of what a user has set up once for all catalogs; it need not exist."""
     return user_config_path("quartermaster", appauthor=False)
-
-
-def check_headers(headers: Mapping[str, SecretStr]) -> None:
-    """Raise ValueError where a header has a name or a value that cannot be sent."""
-    names: set[str] = set()
-    for name, value in headers.items():
-        if not _HEADER.fullmatch(name):
-            raise ValueError(f"{name!r} cannot name a header")
-        if name.lower() in _RESERVED:
-            raise ValueError(f"the header {name} is set by the program itself")
-        if name.lower() in names:
-            raise ValueError(f"the header {name} stands there twice, in small and in capital letters")
-        names.add(name.lower())
-        _check_value(f"the header {name}", value)
-
-
-def check_env(env: Mapping[str, SecretStr]) -> None:
-    """Raise ValueError where a variable has a name or a value that a process cannot be given."""
-    for name, value in env.items():
-        if not _VARIABLE.fullmatch(name):
-            raise ValueError(f"{name!r} cannot name a variable")
-        _check_value(f"the variable {name}", value)
-
-
-def _check_value(what: str, value: SecretStr) -> None:
-    try:
-        text = variables.check(value.get_secret_value())
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from None
-    if "\0" in text or "\n" in text or "\r" in text:
-        raise ValueError(f"{what} holds a control character")
 
 
 def _is_https(url: str) -> bool:

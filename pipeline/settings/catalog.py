@@ -8,11 +8,9 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.settings.base import Section
 from pipeline.settings.enrichment import AssessmentSettings, EnrichmentSettings
-from pipeline.settings.ledger import LedgerSettings
-from pipeline.settings.limits import LimitsSettings
 from pipeline.settings.monitoring import MetricsSettings, NotifySettings
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
-from pipeline.settings.sources import SourceSettings, SourcesSettings
+from pipeline.settings.sources import LimitsSettings, SourceSettings, SourcesSettings
 from quartermaster.evaluation import judgements_of
 
 
@@ -56,6 +54,19 @@ class FlowSettings(Section):
         return self.dask_address is None
 
 
+class LedgerSettings(Section):
+    """The automatic copies of the ledger, in the folder `backups` of the workspace."""
+
+    backups: int = Field(2, ge=0)
+    """How many copies stay; 0: none is made. Each build makes one before it asks anything, if something was stored
+    since the last."""
+    max_backup_mb: int = Field(2000, ge=1)
+    """A larger ledger is not copied, and the build says so."""
+    backup_minutes: float = Field(5.0, ge=0)
+    """Minutes after which a running build copies the ledger again, if it stored answers or vectors; 0: never. Copying
+    takes at most a twentieth of a build's time."""
+
+
 class CatalogSettings(Section):
     """A catalog and all settings of its build."""
 
@@ -63,7 +74,7 @@ class CatalogSettings(Section):
     """The catalog's name, and its folder in the workspace: letters, digits, `.`, `_`, `-`. By default its folder's."""
     folder: Path
     """The catalog's folder, where relative paths begin. It is set by the build, never in the file."""
-    source: tuple[SourceSettings, ...] = Field(min_length=1)
+    source: tuple[SourceSettings, ...] = Field((), validate_default=True)
     """The sources, read in this order."""
     sources: SourcesSettings = SourcesSettings()
     """How all sources are read."""
@@ -95,6 +106,13 @@ class CatalogSettings(Section):
         """Return the names of the fields that are sections of their own, in order."""
         fields = ((name, field.annotation) for name, field in cls.model_fields.items())
         return tuple(name for name, kind in fields if isinstance(kind, type) and issubclass(kind, Section))
+
+    @field_validator("source")
+    @classmethod
+    def _some(cls, value: tuple[SourceSettings, ...]) -> tuple[SourceSettings, ...]:
+        if not value:
+            raise ValueError("write one [[source]] for each file, command or URL")
+        return value
 
     @field_validator("name")
     @classmethod

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jmespath
-from jmespath.exceptions import JMESPathError, ParseError
+from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions
 from pydantic import field_validator
 
@@ -56,21 +56,12 @@ class FieldSettings(Section):
 
 
 def check(expression: str) -> None:
-    """Raise ValueError for an invalid JMESPath expression, with the position, or a call of an unknown function."""
+    """Raise ValueError for an invalid JMESPath expression, with its place, or a call of an unknown function."""
     try:
         parsed = jmespath.compile(expression).parsed
-    except ParseError as error:
-        character = error.lex_position + 1
-        at_end = character > len(expression)
-        place = f"after {expression!r}" if at_end else f"at character {character}, {expression[character - 1 :]!r}"
-        raise ValueError(
-            f"{expression!r} is no JMESPath expression: it is wrong {place}. A key of other characters than letters, "
-            "digits and _ is written in double quotes"
-        ) from None
-    except JMESPathError:
-        raise ValueError("it is empty: a JMESPath expression such as function.name is expected") from None
-    except RecursionError:
-        raise ValueError(f"{expression[:60]!r}… is nested too deeply") from None
+    except (JMESPathError, RecursionError) as error:
+        why = " ".join(str(error).split("for expression:")[0].split()).removeprefix("Invalid jmespath expression: ")
+        raise ValueError(f"{expression[:60]!r} is no JMESPath expression: {why}") from None
     for name in _named(parsed, "function_expression"):
         if name not in _FUNCTIONS:
             known = ", ".join(sorted(_FUNCTIONS))

@@ -4,17 +4,21 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from pipeline.errors import SettingsInvalid
+from pipeline.settings.base import Section
 from pipeline.settings.catalog import CatalogSettings
+from pipeline.settings.monitoring import MetricsSettings, NotifySettings
 from pipeline.settings.problems import Place, problems
 from router.tools.definitions.json_values import check_depth, parse_json
 
+S = TypeVar("S", bound=Section)
 CATALOG_FILE = "catalog.toml"
 SKILL_FILES = ("SKILL.md", "skill.md")  # the first is how the specification writes it; agents read both
 _MAX_DEPTH = 50  # real settings have five levels
@@ -157,6 +161,34 @@ def read_toml(path: Path) -> dict[str, Any]:
         return declared
     except (OSError, ValueError, RecursionError) as error:  # ValueError: no UTF-8, no TOML, a number of 5,000 digits
         raise SettingsInvalid(f"{path} cannot be read: {error}") from error
+
+
+def monitoring_of(
+    path: Path, environment: Mapping[str, str] | None = None
+) -> tuple[str, NotifySettings, MetricsSettings]:
+    """Return the name of a catalog, its hook and its metrics, of settings that are wrong elsewhere.
+
+    What is wrong of these two themselves is taken as not set.
+    """
+    declared: dict[str, Any] = {}
+    with suppress(SettingsInvalid):
+        declared = read_toml(path / CATALOG_FILE)
+    from_environment, _, _ = environment_settings(environment)
+
+    def section(name: str, kind: type[S]) -> S:
+        written = declared.get(name)
+        fields = {**(written if isinstance(written, dict) else {}), **from_environment.get(name, {})}
+        try:
+            return kind(**fields)
+        except (ValidationError, TypeError):
+            return kind()
+
+    name = declared.get("name")
+    return (
+        name if isinstance(name, str) else path.resolve().name,
+        section("notify", NotifySettings),
+        section("metrics", MetricsSettings),
+    )
 
 
 def _defaults(path: Path) -> dict[str, Any]:

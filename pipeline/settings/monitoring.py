@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
-from pipeline.settings.access import check_headers
+from pipeline.settings.access import Headers
 from pipeline.settings.base import Section
 from pipeline.settings.sources import may_be_web
 
@@ -24,7 +24,7 @@ class NotifySettings(Section):
     """A program and its arguments. It runs in the catalog's folder, without a shell, with the rights of the build."""
     url: str | None = None
     """An address of http or https; `${VARIABLE}` is filled in from the environment."""
-    headers: dict[str, SecretStr] = Field(default_factory=dict)
+    headers: Headers = Field(default_factory=dict)
     """Headers of the request to the `url`; `${VARIABLE}` is filled in from the environment."""
     events: tuple[Event, ...] = EVENTS
     """What the hook is called for. `recovered` is the first good build after another. `quarantined` happens once
@@ -51,7 +51,6 @@ class NotifySettings(Section):
     def _can_be_sent(cls, value: dict[str, SecretStr], info: ValidationInfo) -> dict[str, SecretStr]:
         if value and info.data.get("url", "") is None:
             raise ValueError("they are for a url, and notify.url is not set")
-        check_headers(value)
         return value
 
 

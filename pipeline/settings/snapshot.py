@@ -9,8 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.encoders.automatic import PREFERRED
 from pipeline.errors import SettingsInvalid
-from pipeline.settings.base import Section, Share
-from pipeline.settings.durations import Duration
+from pipeline.settings.base import Duration, Section, Share
 from pipeline.store.private_keys import PEM_START
 from router.errors import quoted
 from router.retrieval.recipe import RECIPES, Recipe

@@ -1,17 +1,20 @@
-"""The sources of a catalog: where each is, in which format, and what it is asked with."""
+"""The sources of a catalog: where each is, in which format, what it is asked with, and what it may cost."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, model_validator
 
 from pipeline.settings import variables
-from pipeline.settings.access import OAuthSettings, check_env, check_headers
-from pipeline.settings.base import Section
-from pipeline.settings.durations import Duration
+from pipeline.settings.access import Environment, Headers, OAuthSettings
+from pipeline.settings.base import Duration, Section
 from pipeline.settings.fields import FieldSettings
-from pipeline.settings.source_formats import SourceFormat
+
+# Their readers are in `pipeline.sources.formats`; a test holds both equal.
+SourceFormat = Literal["function", "openapi", "mcp", "jsonl", "skills"]
 
 
 class SourceSettings(Section):
@@ -41,20 +44,28 @@ class SourceSettings(Section):
     """Read the prompts of a live MCP server too, as records of kind `prompt`."""
     timeout_s: float = Field(30.0, gt=0)
     """Seconds until a command or an address counts as unreadable."""
-    headers: dict[str, SecretStr] = Field(default_factory=dict)
+    headers: Headers = Field(default_factory=dict)
     """Headers of each request to the `url`; `${VARIABLE}` is filled in from the environment."""
-    env: dict[str, SecretStr] = Field(default_factory=dict)
+    env: Environment = Field(default_factory=dict)
     """Variables for the `command`; `${VARIABLE}` is filled in from the environment, of which it gets only what programs
     need (PATH, HOME, the language, …): `TOKEN = "${TOKEN}"` hands one on."""
     oauth: OAuthSettings | None = None
     """OAuth at a remote MCP server."""
-    sse: bool = False
-    """Whether the `url` is an MCP server that has the deprecated HTTP+SSE transport alone."""
     redirect_hosts: tuple[str, ...] = ()
     """Hosts, beside the `url`'s own server, that a redirect may lead to. Headers and users do not go there."""
     private_hosts: tuple[str, ...] = ()
     """Hosts that may have an address of this machine or of a private network. The `url`'s own host needs no mention
     where it can have no other: an IP address, `localhost`, a name without a dot or under `.local` or `.internal`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_sse(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and "sse" in values:
+            raise ValueError(
+                "sse: the deprecated HTTP+SSE transport is not read any more. Give the url of the server's streamable "
+                'HTTP, or put a bridge before it, such as command = ["mcp-proxy", "https://…/sse"]'
+            )
+        return values
 
     @model_validator(mode="after")
     def _one_place(self) -> "SourceSettings":
@@ -73,8 +84,6 @@ class SourceSettings(Section):
     def _asked_with(self) -> "SourceSettings":
         if (self.headers or self.oauth) and self.url is None:
             raise ValueError(f"{'headers' if self.headers else 'oauth'} are for a url")
-        if self.sse and (self.url is None or not self.is_live_server):
-            raise ValueError("sse is for the url of an MCP server")
         if self.env and self.command is None:
             raise ValueError("env is for a command")
         if self.oauth and not self.is_live_server:
@@ -83,8 +92,6 @@ class SourceSettings(Section):
             raise ValueError("the header Authorization is what oauth gives: leave one of the two out")
         if self.prompts and not self.is_live_server:
             raise ValueError("prompts are asked of a live MCP server: a saved prompts/list answer is read as it is")
-        check_headers(self.headers)
-        check_env(self.env)
         return self
 
     @property
@@ -113,6 +120,42 @@ class SourcesSettings(Section):
     max_age: Duration = timedelta(days=7)
     """How long a source that cannot be read keeps the records of its last good read, such as "12h" or "7d"; 0 never. A
     source that is older stops the build, or is skipped."""
+
+
+class LimitsSettings(Section):
+    """The most that one source may cost a build: strangers write what it holds.
+
+    The defaults are several times what the largest real sources need. A record that exceeds a limit is rejected, and a
+    text shortened; a document or server that exceeds one cannot be read. Each is told with the limit's name.
+    """
+
+    document_bytes: int = Field(64_000_000, ge=1_000)
+    """Bytes of a document, of what a remote MCP server answers in all, and of what an OpenAPI document's schemas come
+    to when each tool has those that it refers to. YAML aliases count as often as they are used."""
+    document_values: int = Field(2_000_000, ge=100)
+    """Values of a JSON or YAML document: objects, lists, texts, numbers. YAML aliases count as often as they are
+    used."""
+    message_bytes: int = Field(16_000_000, ge=1_000)
+    """Bytes of one message of a remote MCP server."""
+    pages: int = Field(10_000, ge=1)
+    """Pages of an MCP server's list of tools."""
+    redirects: int = Field(10, ge=0)
+    """Redirects that are followed to a document."""
+    tools: int = Field(100_000, ge=1)
+    """Tools of a source."""
+    source_bytes: int = Field(256_000_000, ge=1_000)
+    """Bytes of all tools of a source, each as JSON."""
+    record_characters: int = Field(1_000_000, ge=1_000)
+    """Characters of one tool as JSON, and of one line of a JSONL file. A longer one is rejected."""
+    name_characters: int = Field(500, ge=1)
+    """Characters of a tool's name, id or provider. A tool with a longer one is rejected."""
+    text_characters: int = Field(50_000, ge=100)
+    """Characters of a description. A longer one is shortened."""
+    listed_texts: int = Field(1_000, ge=1)
+    """Examples of a tool, and its categories. What exceeds them is left out."""
+    schema_characters: int = Field(100_000, ge=100)
+    """Characters of the schemas that one operation of an OpenAPI document refers to. What exceeds them is left open:
+    any value fits it."""
 
 
 def is_web(url: str) -> bool:

@@ -3,7 +3,7 @@
 `reading.read` takes a catalog's sources in order: `transport/` fetches them (files, commands, URLs, live MCP servers),
 `formats/` parses them. `coverage` says how much of each source was read, `gaps` which sources gave nothing; `naming`
 names sources in messages without secrets, `provider_label` guesses providers. A format is registered in one place,
-`formats/__init__.py`, under a name of `pipeline.settings.source_formats`.
+`formats/__init__.py`, under a name of `pipeline.settings.sources`.
 """
 
 from pipeline.errors import RecordRejected

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from pipeline.errors import RecordRejected
 from router.tools.definitions.parameters import parameter_rows
 from router.tools.definitions.raw_tool import RawTool
@@ -97,19 +99,8 @@ class Coverage:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, for programs."""
-        return {
-            "records": self.records,
-            "tools": self.tools,
-            "described": self.described,
-            "with_parameters": self.with_parameters,
-            "lost_parameters": self.lost_parameters,
-            "lost_under": list(self.lost_under),
-            "rejected": self.rejected,
-            "reasons": dict(self.reasons),
-            "shapes": dict(self.shapes),
-            "unread": [{"key": key.key, "records": key.records, "example": key.example} for key in self.unread],
-            "problems": list(self.problems),
-        }
+        row = {name: value for name, value in msgspec.to_builtins(self).items() if name not in ("source", "unnamed")}
+        return {"records": row.pop("records"), "tools": self.tools, **row, "problems": list(self.problems)}
 
 
 def coverage_of(source: str, tools: Sequence[RawTool], rejected: Sequence[RecordRejected]) -> Coverage:

@@ -2,23 +2,23 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
+import msgspec
+
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sentences import counted
 from pipeline.settings import SourceSettings
-from pipeline.settings.durations import duration_text
+from pipeline.settings.base import duration_text
 from router.fingerprint import fingerprint
-from router.operation import Operation
-from router.record import Kind, Link, Origin, Parameter
+from router.record import Kind, Origin
 from router.tools.definitions.normalization import tool_id_of
 from router.tools.definitions.raw_tool import RawTool
 
 _FIELDS = tuple(field.name for field in fields(RawTool))
-_TUPLES = ("examples", "categories", "notices")
 _OPTIONAL = ("outputs", "links", "operation", "kind", "instructions")  # left out where empty
 
 
@@ -51,7 +51,7 @@ class SourceReading:
             rejected = tuple(
                 RecordRejected(Origin(*place), reason, keys=tuple(keys)) for place, reason, keys in stored["rejected"]
             )
-        except (KeyError, TypeError, RecordRejected) as error:
+        except (KeyError, TypeError, RecordRejected, msgspec.ValidationError) as error:
             raise ValueError(f"it is of another version: {error}") from error
         return cls(key, source, tools, rejected)
 
@@ -148,16 +148,11 @@ def _place(origin: Origin) -> list[str]:
 def _row(tool: RawTool) -> dict[str, Any]:
     row = {name: getattr(tool, name) for name in _FIELDS}
     row |= {"origin": _place(tool.origin), "outputs": [output.to_json() for output in tool.outputs]}
-    row |= {"links": [asdict(link) for link in tool.links], "kind": "" if tool.kind is Kind.TOOL else tool.kind}
+    row |= {"links": msgspec.to_builtins(tool.links), "kind": "" if tool.kind is Kind.TOOL else tool.kind}
     row |= {"operation": tool.operation.to_json() if tool.operation else None}
     return {name: value for name, value in row.items() if value or name not in _OPTIONAL}
 
 
 def _tool(row: dict[str, Any]) -> RawTool:
-    tuples = {name: tuple(row[name]) for name in _TUPLES}
-    outputs = tuple(map(Parameter.from_json, row.get("outputs", ())))
-    links = tuple(Link(**link) for link in row.get("links", ()))
     # A reading of an earlier version has no operations: its tools cannot be called until the source answers again.
-    operation = Operation.from_json(row["operation"]) if "operation" in row else None
-    beside = {"outputs": outputs, "links": links, "operation": operation, "kind": Kind(row.get("kind", Kind.TOOL))}
-    return RawTool(**{**row, **tuples, **beside, "origin": Origin(*row["origin"])})
+    return msgspec.convert({**row, "origin": dict(zip(("file", "pointer"), row["origin"], strict=True))}, RawTool)

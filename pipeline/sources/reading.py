@@ -9,9 +9,8 @@ from pipeline.execution import DirectExecution, Execution
 from pipeline.settings import CatalogSettings, LimitsSettings, SourceSettings
 from pipeline.sources.bounds import within
 from pipeline.sources.coverage import Coverage, coverage_of
-from pipeline.sources.formats import READERS, mapped
-from pipeline.sources.formats.detect import detect
-from pipeline.sources.formats.pages import START, is_page
+from pipeline.sources.formats import READERS, detect, mapped
+from pipeline.sources.formats.document import START, is_page
 from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
 from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source
 from pipeline.sources.naming import location, subject
@@ -131,9 +130,12 @@ def _read_file(
         items = READERS[kind](path, limits)
     # Only JSONL may leave a tool without provider: there null is deliberate.
     fallback = None if kind == "jsonl" else Path(fetched_from or path).stem
-    yield from _labelled(
-        items if fetched_from is None else _with_origin(items, path, fetched_from), source.provider, fallback
-    )
+    try:
+        yield from _labelled(items, source.provider, fallback, fetched_from)
+    except RunAborted as error:
+        if fetched_from is None:
+            raise
+        raise type(error)(str(error).replace(str(path), repr(fetched_from))) from None
 
 
 def _check_page(path: Path) -> None:
@@ -147,27 +149,16 @@ def _check_page(path: Path) -> None:
         raise RunAborted(f"the source {path} is a web page (HTML), not a document of tools")
 
 
-def _with_origin(
-    items: Iterator[RawTool | RecordRejected], path: Path, file: str
-) -> Iterator[RawTool | RecordRejected]:
-    """Yield the items with `file` as their origin, in place of the temporary file `path`."""
-    try:
-        for item in items:
-            origin = Origin(file, item.origin.pointer)
-            if isinstance(item, RecordRejected):
-                yield RecordRejected(origin, item.reason, keys=item.keys)
-            else:
-                yield replace(item, origin=origin)
-    except RunAborted as error:
-        raise type(error)(str(error).replace(str(path), repr(file))) from None
-
-
 def _labelled(
-    items: Iterator[RawTool | RecordRejected], label: str | None, fallback: str | None
+    items: Iterator[RawTool | RecordRejected], label: str | None, fallback: str | None, file: str | None = None
 ) -> Iterator[RawTool | RecordRejected]:
-    """Yield the items with their provider: the catalog's label, else the vendor's, else the file's name."""
+    """Yield the items with their provider: the catalog's label, else the vendor's, else the file's name.
+
+    `file`, where it is given, is their origin in place of a temporary file.
+    """
     for item in items:
+        origin = item.origin if file is None else Origin(file, item.origin.pointer)
         if isinstance(item, RecordRejected):
-            yield item
+            yield RecordRejected(origin, item.reason, keys=item.keys)
         else:
-            yield replace(item, provider=label or item.provider or fallback)
+            yield replace(item, origin=origin, provider=label or item.provider or fallback)

@@ -19,7 +19,7 @@ STAGES = {
     "screen": ("pipeline.build.stages", "screen_answers"),
     "project": ("pipeline.build.stages", "project_documents"),
     "embed": ("pipeline.vectors.encoding", "embed_texts"),
-    "index": ("pipeline.indexing.lexical", "index_shard"),
+    "index": ("pipeline.indexing.lexical", "write_lexical"),
 }
 FOLDER = "QUARTERMASTER_TEST_FAULTS"
 

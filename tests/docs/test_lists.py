@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from pipeline.settings.source_formats import SourceFormat
+from pipeline.settings.sources import SourceFormat
 from quartermaster.adapters.anthropic import NOTHING, AnthropicToolSearch
 from quartermaster.evaluation import METRICS, Cause
 from router import Detail, Form, Router, Selection, Signal, contract

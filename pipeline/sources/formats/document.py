@@ -18,6 +18,12 @@ from router.tools.definitions.json_values import parse_json
 # It matches at every quotation mark, so that no text is read twice.
 _TEXT_OF_JSON = re.compile(r'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)', re.DOTALL)
 _CHUNK = 1 << 20
+# No JSON and no YAML of tools begins like this; `<<` is a merge of YAML.
+_MARKUP = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*<(?:!doctype\b|!--|\?xml\b|[a-z][a-z0-9:-]*[\s/>])", re.IGNORECASE)
+# JSON, YAML that begins with a key or an item, or UTF-16, which only a reader can tell.
+_TEXT = re.compile(rb"\A(?:\xff\xfe|\xfe\xff|(?:\xef\xbb\xbf)?(?:\s|#.*\n|---\s)*(?:[{\[]|-\s|[\w\"'.-]+:\s))")
+_PAGE_TYPES = ("text/html", "application/xhtml+xml")
+START = 1024  # bytes that tell
 DEFAULT_LIMITS = LimitsSettings()
 
 
@@ -149,3 +155,13 @@ def _check_values(text: str, max_values: int) -> None:
 
 def _separators(text: str) -> int:
     return sum(map(text.count, "[{,"))
+
+
+def is_page(start: bytes, content_type: str = "") -> bool:
+    """Return whether a body is a web page, such as a login with status 200: by how it starts, or by its type.
+
+    A body that may be JSON or YAML is none, whatever its type: many servers send everything as text/html.
+    """
+    if _MARKUP.match(start):
+        return True
+    return not _TEXT.match(start) and content_type.partition(";")[0].strip().lower() in _PAGE_TYPES

@@ -6,7 +6,6 @@ name, or under the servers that offer them, which are then their providers (`rou
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
@@ -42,16 +41,15 @@ def read_rows(
             yield listed_tool(one, path.name, own_id=own_id)
 
 
+def read_jsonl(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
+    """Yield the tools of a JSONL file, each `{"id", "name", "provider", "description", "parameters", "category",
+    "examples"}`. Only name is required; null, {} and missing mean the same. Ids are kept."""
+    return read_rows(path, limits, own_id=True)
+
+
 def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:
     """Return a listed definition as a tool, or why it is rejected."""
-    return tool_or_rejection(one.row, Origin(file, one.pointer), one.provider, own_id=own_id)
-
-
-def tool_or_rejection(
-    row: Any, origin: Origin, provider: str | None = None, *, own_id: bool = False
-) -> RawTool | RecordRejected:
-    """Return a definition as a tool, or why it is rejected."""
     try:
-        return read_tool(row, origin, provider, own_id=own_id)
+        return read_tool(one.row, Origin(file, one.pointer), one.provider, own_id=own_id)
     except RecordRejected as rejected:
         return rejected

@@ -32,13 +32,26 @@ def resolve_pointer(document: Any, reference: str, origin: Origin) -> Any:
         raise RecordRejected(origin, str(error)) from None
 
 
-def check_chain(seen: set[str], reference: str, origin: Origin) -> None:
-    """Add a reference to those of its chain. Raises RecordRejected where the chain has no end, or is too long."""
-    if reference in seen:
-        raise RecordRejected(origin, f"the reference {reference[:200]} leads back to itself")
-    if len(seen) == _MAX_HOPS:
-        raise RecordRejected(origin, f"a chain of references has more than {_MAX_HOPS} links")
-    seen.add(reference)
+def follow_references(value: Any, document: Any, origin: Origin) -> Any:
+    """Return the end of a chain of local references; a reference to another document stays as it is.
+
+    Raises RecordRejected where the chain has no end, or is too long.
+    """
+    seen: set[str] = set()
+    while isinstance(value, dict) and isinstance(ref := value.get("$ref"), str) and ref.startswith("#"):
+        if ref in seen:
+            raise RecordRejected(origin, f"the reference {ref[:200]} leads back to itself")
+        if len(seen) == _MAX_HOPS:
+            raise RecordRejected(origin, f"a chain of references has more than {_MAX_HOPS} links")
+        seen.add(ref)
+        value = resolve_pointer(document, ref, origin)
+    return value
+
+
+def foreign_reference(value: Any) -> str | None:
+    """Return the reference to another document that a value is; None for any other value."""
+    reference = value.get("$ref") if isinstance(value, dict) else None
+    return reference if isinstance(reference, str) and not reference.startswith("#") else None
 
 
 class SchemaBudget:
@@ -79,11 +92,15 @@ class SchemaScope:
 
     def target(self, schema: Any) -> Any:
         """Return the end of a schema's chain of local references; a reference to another document stays as it is."""
-        seen: set[str] = set()
-        while isinstance(schema, dict) and isinstance(ref := schema.get("$ref"), str) and ref.startswith("#"):
-            check_chain(seen, ref, self._origin)
-            schema = resolve_pointer(self._document, ref, self._origin)
-        return schema
+        return follow_references(schema, self._document, self._origin)
+
+    def local(self, value: Any) -> Any:
+        """Return the end of a chain of references; None, with a notice, where it leads to another document."""
+        value = self.target(value)
+        if (reference := foreign_reference(value)) is None:
+            return value
+        self.notices.append(f"{reference[:200]} is in another document: left open")
+        return None
 
     def definitions(self) -> dict[str, Any]:
         """Return the `$defs` of every schema rewritten so far, in order of first use."""

@@ -13,13 +13,14 @@ from typing import Any
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document
-from pipeline.sources.formats.json_schema import SchemaBudget, SchemaScope
-from pipeline.sources.formats.openapi_inputs import Inputs, follow_references
+from pipeline.sources.formats.json_schema import SchemaBudget, SchemaScope, follow_references, foreign_reference
+from pipeline.sources.formats.openapi_inputs import Inputs
 from pipeline.sources.formats.openapi_operations import CallReader
 from pipeline.sources.formats.openapi_responses import METHODS, Responses, operation_name
 from pipeline.sources.provider_label import label_of_document
 from router.operation import Operation
 from router.record import Origin
+from router.tools.definitions.json_values import escape_pointer_part
 from router.tools.definitions.raw_tool import FieldReader, RawTool
 from router.tools.definitions.vendors import unread_keys
 
@@ -49,28 +50,30 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawToo
     for route, item in paths.items():
         if str(route).startswith("x-"):
             continue
-        pointer = "/paths/" + str(route).replace("~", "~0").replace("/", "~1")
+        pointer = f"/paths/{escape_pointer_part(route)}"
+        whole = Origin(path.name, pointer)
         try:
-            item = follow_references(item, document, Origin(path.name, pointer))
+            item = follow_references(item, document, whole)
+            if (away := foreign_reference(item)) is not None:
+                raise RecordRejected(whole, f"the reference {away[:200]} leads to another document")
         except RecordRejected as rejected:
             yield rejected
             continue
         if not isinstance(item, dict):
-            yield RecordRejected(Origin(path.name, pointer), "a path item is an object")
+            yield RecordRejected(whole, "a path item is an object")
             continue
         for method in METHODS:
             if method in item:
                 origin = Origin(path.name, f"{pointer}/{method}")
                 try:
                     scope = SchemaScope(document, origin, budget)
-                    tool = _operation(document, str(route), method, item, provider, origin, scope, calls)
+                    tool = _operation(str(route), method, item, provider, origin, scope, calls)
                     yield responses.added_to(tool, item[method])
                 except RecordRejected as rejected:
                     yield rejected
 
 
 def _operation(
-    document: dict[str, Any],
     route: str,
     method: str,
     item: dict[str, Any],
@@ -80,7 +83,7 @@ def _operation(
     calls: CallReader,
 ) -> RawTool:
     fields = FieldReader(item[method], origin)
-    inputs = Inputs.read(document, item, fields, scope, calls)
+    inputs = Inputs.read(item, fields, scope, calls)
     servers, has_own_servers = calls.servers(item, fields.row)
     security, schemes = calls.security(fields.row)
     operation = Operation(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline.errors import RecordRejected
-from pipeline.sources.formats.json_schema import SchemaScope, check_chain, resolve_pointer
+from pipeline.sources.formats.json_schema import SchemaScope
 from pipeline.sources.formats.openapi_operations import (
     CallReader,
     body_field,
@@ -14,7 +14,6 @@ from pipeline.sources.formats.openapi_operations import (
     preferred_media,
 )
 from router.operation import BodyField, OperationBody, OperationParameter
-from router.record import Origin
 from router.tools.definitions.raw_tool import FieldReader
 
 _URLENCODED, _MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
@@ -24,8 +23,7 @@ _INLINE = ("type", "format", "items", "enum", "default", "minimum", "maximum", "
 class Inputs:
     """The arguments of one operation: their schema, and where each goes in a request."""
 
-    def __init__(self, document: dict[str, Any], scope: SchemaScope, calls: CallReader) -> None:
-        self._document = document
+    def __init__(self, scope: SchemaScope, calls: CallReader) -> None:
         self._scope = scope
         self._calls = calls
         self.properties: dict[str, Any] = {}
@@ -35,11 +33,9 @@ class Inputs:
         self.body: OperationBody | None = None
 
     @classmethod
-    def read(
-        cls, document: dict[str, Any], item: dict[str, Any], fields: FieldReader, scope: SchemaScope, calls: CallReader
-    ) -> "Inputs":
+    def read(cls, item: dict[str, Any], fields: FieldReader, scope: SchemaScope, calls: CallReader) -> "Inputs":
         """Read the parameters of a path item and an operation, and its body. Raises RecordRejected."""
-        inputs = cls(document, scope, calls)
+        inputs = cls(scope, calls)
         body: dict[str, Any] | None = None
         for parameter in inputs._listed(item, fields):
             if parameter.get("in") == "body":
@@ -49,7 +45,7 @@ class Inputs:
         if inputs._form:
             inputs.body = _form_body(inputs._form, calls.media_types(fields.row), inputs._required)
         if fields.row.get("requestBody") is not None:
-            body = follow_references(fields.row["requestBody"], document, fields.origin, scope)
+            body = scope.local(fields.row["requestBody"])
             if body is not None and not isinstance(body, dict):
                 raise RecordRejected(fields.origin, "requestBody is not an object")
         if body:
@@ -72,7 +68,7 @@ class Inputs:
             if listed is not None and not isinstance(listed, list):
                 raise RecordRejected(fields.origin, "parameters is not a list")
             for parameter in listed or ():
-                parameter = follow_references(parameter, self._document, fields.origin, self._scope)
+                parameter = self._scope.local(parameter)
                 if parameter is None:
                     continue
                 if not isinstance(parameter, dict) or not isinstance(parameter.get("name"), str):
@@ -147,21 +143,6 @@ class Inputs:
                 schema["description"] = holder["description"]
             self._scope.take(holder["description"])
         return schema
-
-
-def follow_references(value: Any, document: dict[str, Any], origin: Origin, scope: SchemaScope | None = None) -> Any:
-    """Return the end of a chain of references; None, with a notice, where it leads to another document."""
-    seen: set[str] = set()
-    while isinstance(value, dict) and isinstance(value.get("$ref"), str):
-        reference = value["$ref"]
-        check_chain(seen, reference, origin)
-        if not reference.startswith("#"):
-            if scope is None:
-                raise RecordRejected(origin, f"the reference {reference[:200]} leads to another document")
-            scope.notices.append(f"{reference[:200]} is in another document: left open")
-            return None
-        value = resolve_pointer(document, reference, origin)
-    return value
 
 
 def _form_body(form: list[BodyField], media_types: list[str], required: list[str]) -> OperationBody:

@@ -1,7 +1,7 @@
 """Get the documents of sources: from a command's output, a URL or a live MCP server, with the access that they need.
 
-`fetch` gives commands (`commands`) and URLs (`web`) as files, `mcp_client` asks live servers by `mcp_stdio` and
-`mcp_http`. `http_session` sets the deadline of a request, `addresses` says where it may lead, `allowance` how much a
-live server may say; `access` fills in secrets. `oauth` proves who asks, with a token that `login` obtains and
-`token_file` stores.
+`fetch` gives commands (`commands`) and URLs as files, `mcp_client` asks live servers. `http` is the way to all servers:
+it says where a request may lead, how long it may take and how much may come back. `access` fills in secrets, `approval`
+knows which commands a user has allowed. `oauth` proves who asks, with a token that `login` obtains and `token_file`
+stores.
 """

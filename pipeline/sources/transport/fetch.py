@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pipeline.errors import RunAborted
 from pipeline.settings import LimitsSettings, SourceSettings
-from pipeline.sources.formats.pages import START, is_page
+from pipeline.sources.formats.document import START, is_page
 from pipeline.sources.naming import subject
 from pipeline.sources.transport import commands
 from pipeline.sources.transport.access import resolve_access
@@ -27,9 +27,9 @@ def document(source: SourceSettings, folder: Path, limits: LimitsSettings) -> It
     if source.command is not None:
         content_type, body = "", commands.run(source, folder, access, limits)
     else:
-        from pipeline.sources.transport import web  # with requests, where something is fetched
+        from pipeline.sources.transport import http  # with httpx, where something is fetched
 
-        content_type, body = web.get(source, access, limits)
+        content_type, body = http.get(source, access, limits)
     if not body.strip():
         raise RunAborted(f"{subject(source)} gave nothing: its {source.format} document is empty")
     if is_page(body[:START], content_type):

@@ -1,12 +1,11 @@
 """Log a person in to a remote MCP server, with a port of this machine for the authorization code."""
 
-import asyncio
-import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import parse_qs, urlsplit
 
+import anyio.to_thread
 import httpx2
 from mcp.shared.auth import AuthorizationCodeResult
 
@@ -19,7 +18,6 @@ from pipeline.sources.transport.mcp_client import list_server
 from pipeline.sources.transport.oauth import Authentication, MemoryStorage, client_of, metadata_of, stored_at
 
 _PATH = "/callback"
-_MOST_HEADERS = 100
 
 
 class Login(Authentication):
@@ -48,9 +46,12 @@ def log_in(
     access, storage = resolve_access(source), MemoryStorage()
     oauth = source.oauth or OAuthSettings()
     with _Callback(port) as callback:
-        auth = Login(
-            access.url, metadata_of(oauth, callback.address), storage, callback.brought_by(show), callback.answer
-        )
+        address = f"http://127.0.0.1:{callback.server_port}{_PATH}"
+
+        async def redirect(login: str) -> None:
+            await anyio.to_thread.run_sync(show, login)  # which may wait for a browser
+
+        auth = Login(access.url, metadata_of(oauth, address), storage, redirect, callback.answer)
         auth.source, auth.access = source, access
         tools = list_server(source.model_copy(update={"timeout_s": wait_s}), folder, access, auth).tools
     if storage.tokens is None:
@@ -63,57 +64,43 @@ def log_in(
     return file.path, len(tools)
 
 
-class _Callback:
+class _Callback(HTTPServer):
     """The port of this machine that the browser is led back to."""
+
+    timeout = 0.1  # of one look, so that a login that nobody answers ends
+    brought: dict[str, str] | None = None
 
     def __init__(self, port: int) -> None:
         try:
-            self._socket = socket.create_server(("127.0.0.1", port))
+            super().__init__(("127.0.0.1", port), _Page)
         except OSError as error:
             raise RunAborted(f"the login needs port {port} of this machine: {error.strerror}") from error
-        self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}{_PATH}"
-
-    def __enter__(self) -> "_Callback":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._socket.close()
-
-    def brought_by(self, show: Callable[[str], None]) -> Callable[[str], Awaitable[None]]:
-        """Return the SDK's redirect handler: `show`, which may wait for a browser, in a thread of its own."""
-
-        async def redirect(address: str) -> None:
-            await asyncio.to_thread(show, address)
-
-        return redirect
 
     async def answer(self) -> AuthorizationCodeResult:
         """Return what the browser brings back to the SDK. Raises RunAborted where the login was refused."""
-        came: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+        while self.brought is None:
+            await anyio.to_thread.run_sync(self.handle_request)
+        if "code" not in self.brought:
+            raise RunAborted(f"the login was refused: {self.brought.get('error', 'it brought no code')[:100]!r}")
+        state, issuer = self.brought.get("state"), self.brought.get("iss")
+        return AuthorizationCodeResult(code=self.brought["code"], state=state, iss=issuer)
 
-        async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            try:
-                target = urlsplit((await reader.readline()).decode("ascii", "replace").split(" ")[1])
-                for _ in range(_MOST_HEADERS):
-                    if not (await reader.readline()).strip():
-                        break
-                ours = target.path == _PATH
-                said = b"You can close this page: quartermaster goes on." if ours else b"Nothing is here."
-                status = b"200 OK" if ours else b"404 Not Found"
-                head = b"HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
-                writer.write(head % (status, len(said)) + said)
-                await writer.drain()
-                if ours and not came.done():
-                    came.set_result({name: values[0] for name, values in parse_qs(target.query).items()})
-            except (ValueError, IndexError, ConnectionError):
-                pass  # no request of a browser
-            finally:
-                writer.close()
 
-        async with await asyncio.start_server(receive, sock=self._socket):
-            brought = await came
-        if "code" not in brought:
-            raise RunAborted(f"the login was refused: {brought.get('error', 'it brought no code')[:100]!r}")
-        return AuthorizationCodeResult(code=brought["code"], state=brought.get("state"), iss=brought.get("iss"))
+class _Page(BaseHTTPRequestHandler):
+    timeout = 5  # seconds for a browser to say what it wants
+    server: _Callback
+
+    def do_GET(self) -> None:
+        target = urlsplit(self.path)
+        ours = target.path == _PATH
+        said = b"You can close this page: quartermaster goes on." if ours else b"Nothing is here."
+        self.send_response(200 if ours else 404)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+        if ours:
+            self.server.brought = {name: values[0] for name, values in parse_qs(target.query).items()}
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing: the address holds the code."""

@@ -1,6 +1,5 @@
-"""List the tools and prompts of a live MCP server, over stdio, streamable HTTP or HTTP+SSE."""
+"""List the tools and prompts of a live MCP server, over stdio or streamable HTTP."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
@@ -8,23 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from pydantic import ValidationError
 
 from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS
-from pipeline.sources.formats.function_schema import tool_or_rejection
-from pipeline.sources.formats.mcp_prompts import read_prompts
+from pipeline.sources.formats.function_schema import listed_tool
+from pipeline.sources.formats.mcp import read_prompts
 from pipeline.sources.naming import location, redacted
 from pipeline.sources.provider_label import label_of_server
 from pipeline.sources.transport import commands
 from pipeline.sources.transport.access import Access, resolve_access
-from pipeline.sources.transport.allowance import Allowance
-from router.record import Origin
+from router.tools.definitions.nesting import ListedDefinition
 from router.tools.definitions.raw_tool import RawTool
 from router.validation import describe_requirement
 
 if TYPE_CHECKING:
+    from pipeline.sources.transport.http import Allowance
     from pipeline.sources.transport.oauth import Authentication
 
 # They log addresses with their queries, and the answers of token servers.
@@ -49,7 +49,7 @@ def read_live(
     listed = list_server(source, folder, access, auth, limits)
     label = label_of_server(listed.server) if listed.server else None
     for index, row in enumerate(listed.tools):
-        yield tool_or_rejection(row, Origin(where, f"/tools/{index}"), label)
+        yield listed_tool(ListedDefinition(f"/tools/{index}", row, label), where)
     prompts = [(f"/prompts/{index}", row) for index, row in enumerate(listed.prompts)]
     yield from read_prompts(prompts, where, label)
 
@@ -71,83 +71,74 @@ def list_server(
     limits: LimitsSettings = DEFAULT_LIMITS,
 ) -> Listed:
     """Return what a source's server lists, with `auth` where it needs a token. Raises as `read_live`."""
+    from pipeline.sources.transport.http import Allowance, finished  # with httpx, only where a live server is read
+
     where = location(source)
     program = commands.program(source, folder) if source.command else None
-    statuses: list[int] = []
     allowance = Allowance(limits, f"the MCP server {where!r}")
     try:
         with _quiet():
-            asking = _introspect(source, access, auth, program, folder, statuses, allowance)
-            return asyncio.run(allowance.bound(asking, source.timeout_s))
-    except TimeoutError:
-        raise Unavailable(f"the MCP server {where!r} did not list its tools within {source.timeout_s:g} s") from None
+            listed = finished(_within(allowance, source, access, auth, program, folder))
     except Exception as error:  # noqa: BLE001 - the client raises groups of whatever its transport met
         cause = _cause(error)
         if allowance.failure is not None:
             raise allowance.failure from None
         if (failure := auth.failure if auth is not None else None) or isinstance(cause, RunAborted):
             raise failure or type(cause)(f"the MCP server {where!r} could not be read: {cause}") from None
-        status = statuses[-1] if statuses and statuses[-1] >= 400 else None
+        status = allowance.status if allowance.status >= 400 else None
         kind = Unavailable if _may_pass(cause, status) else RunAborted
         secrets = [*access.secrets, *(auth.secrets if auth is not None else ())]
         why = redacted(_words(cause), source, secrets) + (f" (HTTP {status})" if status else "")
         # Without its cause, which quotes what it was asked with.
         raise kind(f"the MCP server {where!r} could not be read: {why}{_hint(source, status)}") from None
+    if listed is None:
+        late = Unavailable(f"the MCP server {where!r} did not list its tools within {source.timeout_s:g} s")
+        raise allowance.failure or late
+    return listed
+
+
+async def _within(allowance: "Allowance", source: SourceSettings, *how: Any) -> Listed | None:
+    """Return what a server lists; None where it takes too long, or says more than it is allowed."""
+    with anyio.move_on_after(source.timeout_s) as allowance.scope:
+        return await _introspect(allowance, source, *how)
+    return None
 
 
 async def _introspect(
-    source: SourceSettings,
-    access: Access,
-    auth: Any,
-    program: str | None,
-    folder: Path,
-    statuses: list[int],
-    allowance: Allowance,
+    allowance: "Allowance", source: SourceSettings, access: Access, auth: Any, program: str | None, folder: Path
 ) -> Listed:
     import httpx2
     from mcp import Client, StdioServerParameters  # 2 s to import: only where a live server is read
-    from mcp.client.sse import sse_client
+    from mcp.client.stdio import stdio_client
     from mcp.client.streamable_http import streamable_http_client
 
-    from pipeline.sources.transport.mcp_http import http_client
-    from pipeline.sources.transport.mcp_stdio import stdio_client
-
-    async def note(response: httpx2.Response) -> None:
-        # The client's own error does not tell a server that is busy from one that refuses.
-        # Requests for a token go to another server, and ask for no stream.
-        if response.request.method == "POST" and "text/event-stream" in response.request.headers.get("accept", ""):
-            statuses.append(response.status_code)
+    from pipeline.sources.transport.http import Reach, Transport
 
     async with AsyncExitStack() as stack:
         if program is not None:
-            parameters = StdioServerParameters(
-                command=program,
-                args=list((source.command or ())[1:]),
-                env={**commands.minimal_environment(), **access.env},
-                cwd=folder,
-            )
-            target: Any = stdio_client(parameters, allowance)
+            arguments, env = list((source.command or ())[1:]), {**commands.minimal_environment(), **access.env}
+            target: Any = stdio_client(StdioServerParameters(command=program, args=arguments, env=env, cwd=folder))
         else:
-            http = http_client(source, access, auth, allowance)
-            http.event_hooks["response"].append(note)
-            if source.sse:
-
-                def client_of(headers: Any = None, timeout: Any = None, auth: Any = None) -> httpx2.AsyncClient:
-                    return http  # it has them
-
-                target = sse_client(access.url, httpx_client_factory=client_of)  # the SDK bounds events to 1 MiB
-            else:
-                target = streamable_http_client(
-                    access.url,
-                    http_client=await stack.enter_async_context(http),
-                    max_sse_event_size=allowance.limits.message_bytes,
-                )
-        client = await stack.enter_async_context(Client(target, read_timeout_seconds=source.timeout_s))
-        name = client.server_info.name if client.server_info else None
-        tools = [tool async for tool in _pages(client.list_tools, "tools", allowance.limits)]
+            # Authorization servers, which the server names, are held to the same addresses.
+            reach = Reach(f"the MCP server {location(source)!r}", httpx2.URL(access.url).host, source.private_hosts)
+            client = httpx2.AsyncClient(
+                transport=Transport(reach),
+                timeout=source.timeout_s,
+                headers={"Accept-Encoding": "identity", **access.headers},
+                auth=auth,
+                event_hooks={"response": [allowance.bound]},
+            )
+            target = streamable_http_client(
+                access.url,
+                http_client=await stack.enter_async_context(client),
+                max_sse_event_size=allowance.limits.message_bytes,
+            )
+        session = await stack.enter_async_context(Client(target, read_timeout_seconds=source.timeout_s))
+        name = session.server_info.name if session.server_info else None
+        tools = [tool async for tool in _pages(session.list_tools, "tools", allowance.limits)]
         prompts = []
-        if source.prompts and client.server_capabilities.prompts:
-            prompts = [prompt async for prompt in _pages(client.list_prompts, "prompts", allowance.limits)]
+        if source.prompts and session.server_capabilities.prompts:
+            prompts = [prompt async for prompt in _pages(session.list_prompts, "prompts", allowance.limits)]
         return Listed(name, tools, prompts)
 
 
@@ -201,7 +192,11 @@ def _words(cause: BaseException) -> str:
 
 
 def _hint(source: SourceSettings, status: int | None) -> str:
-    """Say what to do about a server that refuses a request without the right token."""
+    """Say what to do about a server that refuses a request without the right token, or knows no such request."""
+    if status == 405:
+        return (
+            ": if it has the deprecated HTTP+SSE transport alone, put a bridge before it, such as mcp-proxy, as command"
+        )
     if status not in (401, 403):
         return ""
     if source.oauth is not None:

@@ -38,5 +38,4 @@ def _upstream(source: SourceSettings, folder: Path) -> Upstream:
         headers=credentials.headers,
         auth=auth,
         timeout_s=source.timeout_s,
-        sse=source.sse,
     )

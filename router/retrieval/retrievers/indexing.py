@@ -51,9 +51,8 @@ def index_field(
     documents: Sequence[FieldDocuments],
     languages: Sequence[str] = (ENGLISH,),
     folder: Path | None = None,
-    first_ordinal: int = 0,
 ) -> FieldIndex:
-    """Index one signal of consecutive tools, the first of which has the ordinal `first_ordinal`.
+    """Index one signal of tools, whose positions are their ordinals.
 
     The index is written into `folder`, which is made, or into memory where that is None. The expansion's has a field
     for each of `languages`, which include English; the others are in English only. Raises SnapshotInvalid where the
@@ -64,7 +63,7 @@ def index_field(
     for language in fields:
         index.register_tokenizer(analyzer_name(language), analyzer(language))
     rows = ({name: _text(document, signal, name) for name in fields} for document in documents)
-    terms = _add(index, rows, first_ordinal)
+    terms = _add(index, rows)
     # A document that Tantivy rejects drops its whole batch, and the next commit still reports success.
     count = index.searcher().num_docs
     if count != len(documents):
@@ -97,12 +96,12 @@ def _empty(schema: tantivy.Schema, path: Path | None) -> tantivy.Index:
     return tantivy.Index(schema, path=str(path))
 
 
-def _add(index: tantivy.Index, rows: Iterable[Mapping[str, str]], first_ordinal: int) -> int:
+def _add(index: tantivy.Index, rows: Iterable[Mapping[str, str]]) -> int:
     """Add rows, each the text of one tool by language; return how many terms their English texts have."""
     # One thread and one commit: documents lie in the order of ordinals, so ties are cut in that order too.
     writer = index.writer(_HEAP_BYTES, num_threads=1)
     terms = 0
-    for ordinal, texts in enumerate(rows, first_ordinal):
+    for ordinal, texts in enumerate(rows):
         fields = {text_field(language): pretokenize(text) for language, text in texts.items()}
         writer.add_document(tantivy.Document.from_dict({**fields, ORDINAL_FIELD: ordinal}, index.schema))
         terms += len(analyzer().analyze(fields[text_field(ENGLISH)]))

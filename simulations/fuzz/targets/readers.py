@@ -9,9 +9,8 @@ from pydantic import ValidationError
 from pipeline.errors import RecordRejected
 from pipeline.records import catalog_records
 from pipeline.settings import FieldSettings
-from pipeline.settings.source_formats import SourceFormat
-from pipeline.sources.formats import READERS, mapped
-from pipeline.sources.formats.detect import detect
+from pipeline.settings.sources import SourceFormat
+from pipeline.sources.formats import READERS, detect, mapped
 from pipeline.sources.formats.document import DEFAULT_LIMITS
 from router.errors import QuartermasterError
 from router.record import ToolRecord

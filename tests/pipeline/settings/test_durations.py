@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.settings import SourcesSettings
-from pipeline.settings.durations import duration_text
+from pipeline.settings.base import duration_text
 
 
 @pytest.mark.parametrize(

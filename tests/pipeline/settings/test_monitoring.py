@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import EVENTS, load
-from pipeline.settings.unloadable import monitoring_of
+from pipeline.settings.loading import monitoring_of
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_the_environment_sets_a_hook_its_lists_as_json(catalog: Path) -> None:
         ("command = []", "notify.command: it is empty"),
         ('url = "ftp://x"', "notify.url: it is no address of http or https"),
         ('headers = {A = "b"}', "notify.headers: they are for a url, and notify.url is not set"),
-        ('url = "https://x"\nheaders = {"A b" = "c"}', "notify.headers: 'A b' cannot name a header"),
+        ('url = "https://x"\nheaders = {"A b" = "c"}', "notify.headers.A b: it cannot name a header"),
         ("timeout_s = 0", "notify.timeout_s"),
     ],
 )

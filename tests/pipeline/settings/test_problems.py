@@ -1,23 +1,14 @@
 """Settings that are refused: each problem in plain English, named as the user wrote it."""
 
-import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from pipeline.errors import SettingsInvalid
-from pipeline.settings import CatalogSettings, load
+from pipeline.settings import load
 
 SOURCE = '[[source]]\npath = "tools.jsonl"\n'
-# pydantic's own words.
-FOREIGN = re.compile(
-    r"Input |Field required|Extra inputs|validation error|pydantic|errors\.|should (?:be|have|match)|Value error"
-    r"|Unable to parse|after validation|valid dictionary|<class|Tuple|SourceSettings|dict\[",
-)
 
 
 def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = None, **environment: str) -> str:
@@ -30,13 +21,13 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('[[source]]\npaht = "a.json"', 'source 1: unknown setting "paht", did you mean "path"?'),
-        (f'{SOURCE}[[source]]\nURL = "http://x"', 'source 2: unknown setting "URL", did you mean "url"?'),
-        (f"{SOURCE}[publish]\nkepe = 3", 'publish: unknown setting "kepe", did you mean "keep"?'),
-        (f"{SOURCE}[enrichmnt]\nmodel = 'x'", 'unknown setting "enrichmnt", did you mean "enrichment"?'),
-        (f"model = 'x'\n{SOURCE}", 'unknown setting "model", did you mean "enrichment.model"?'),
-        (f"{SOURCE}[enrichment.batch]\npol_s = 1", 'enrichment.batch: unknown setting "pol_s", did you mean "poll_s"?'),
-        (f"{SOURCE}[vectors]\ncolor = 1", 'vectors: unknown setting "color", choose from encoder, preferred, query'),
+        ('[[source]]\npaht = "a.json"', 'source 1: paht: unknown setting, did you mean "path"?'),
+        (f'{SOURCE}[[source]]\nURL = "http://x"', 'source 2: URL: unknown setting, did you mean "url"?'),
+        (f"{SOURCE}[publish]\nkepe = 3", 'publish.kepe: unknown setting, did you mean "keep"?'),
+        (f"{SOURCE}[enrichmnt]\nmodel = 'x'", 'enrichmnt: unknown setting, did you mean "enrichment"?'),
+        (f"model = 'x'\n{SOURCE}", "model: unknown setting, choose from name, source, sources, limits, enrichment"),
+        (f"{SOURCE}[enrichment.batch]\npol_s = 1", 'enrichment.batch.pol_s: unknown setting, did you mean "poll_s"?'),
+        (f"{SOURCE}[vectors]\ncolor = 1", "vectors.color: unknown setting, choose from encoder, preferred, query"),
         (f"{SOURCE}[publish]\nkeep = 0", "publish.keep is 0: it must be at least 1"),
         (f"{SOURCE}[publish]\nkeep = 1.5", "publish.keep is 1.5: it must be a whole number"),
         (f"name = 7\n{SOURCE}", "name is 7: it must be a text"),
@@ -46,19 +37,16 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
             "vectors.precision is \"fp16\": it must be 'auto', 'fp32' or 'int8'",
         ),
         (f"{SOURCE}[enrichment.prices.m]\ninput = 1\ncached = 1", "enrichment.prices.m.output is missing"),
-        ("", "source is missing: write one [[source]] for each file, command or URL"),
-        ('[source]\npath = "x"', "source must be a list: write one [[source]] for each file, command or URL"),
-        (
-            f"sources = []\n{SOURCE}",
-            "sources must be a table, [sources]; each source by itself is written as [[source]]",
-        ),
+        ("", "source: write one [[source]] for each file, command or URL"),
+        ('[source]\npath = "x"', "source is a table: it must be a list"),
+        (f"sources = []\n{SOURCE}", "sources is a list: it must be a table of names and values"),
         (f"folder = 'x'\n{SOURCE}", "folder cannot be set: it is the folder of the catalog itself"),
         (f"{SOURCE}timeout_s = inf", "source 1: timeout_s is inf: it must be a finite number"),
         (f"enrichment = 'x'\n{SOURCE}", 'enrichment is "x": it must be a table of names and values'),
-        (f'{SOURCE}headers."a\\nb" = 7', 'source 1: headers."a\\nb" must be a text'),
+        (f'{SOURCE}headers."a\\nb" = "c"', 'source 1: headers."a\\nb": it cannot name a header'),
         (
             f"{SOURCE}[source.oauth]\nclientid = 'x'",
-            'source 1: oauth: unknown setting "clientid", did you mean "client',
+            'source 1: oauth.clientid: unknown setting, did you mean "client',
         ),
         (f"{SOURCE}[source.oauth]\nissuer = 'ftp://x'", "source 1: oauth.issuer: it must be an https address"),
     ],
@@ -85,7 +73,7 @@ def test_a_field_is_named_as_it_was_given(tmp_path: Path) -> None:
         "'openai', 'lexicon' or 'none'",
         "tuning.max_stale_share is 2: it must be at most 1",
         'QUARTERMASTER_PUBLISH__KEEP (publish.keep) is "0": it must be at least 1',
-        'QUARTERMASTER_PUBLISH__KEPE: unknown setting "kepe", did you mean "keep"?',
+        'QUARTERMASTER_PUBLISH__KEPE (publish.kepe): unknown setting, did you mean "keep"?',
     ):
         assert f"  {line}" in told
     assert any(
@@ -120,80 +108,3 @@ def test_a_section_that_is_no_table_is_refused_though_it_is_added_to(tmp_path: P
     for over, variables in (({"enrichment": {"model": "x"}}, {}), (None, {"OPENAI_API_KEY": "sk-x"})):
         told = _refusal(tmp_path, f"enrichment = 'lexicon'\n{SOURCE}", over, **variables)
         assert told == 'enrichment is "lexicon": it must be a table of names and values'
-
-
-_SCALARS = st.one_of(
-    st.booleans(),
-    st.integers(),
-    st.sampled_from([10**80, -(10**400)]),
-    st.floats(),
-    st.text(max_size=8),
-    st.sampled_from(["auto", "0", "-1", "1e400", "true", "9" * 5_000, "x" * 500, "\x1b[31m", "\ud800"]),
-)
-_VALUES = st.recursive(
-    _SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-)
-
-
-def _fields(model: Any) -> Any:
-    names = st.sampled_from([name for name in model.model_fields if name != "folder"]) | st.text(max_size=6)
-    return st.dictionaries(names, _VALUES, max_size=4)
-
-
-_SECTIONS = {
-    name: _fields(field.annotation)
-    for name, field in CatalogSettings.model_fields.items()
-    if hasattr(field.annotation, "model_fields")
-}
-_SOURCES = st.lists(
-    st.dictionaries(
-        st.sampled_from(
-            ["path", "command", "url", "format", "provider", "timeout_s", "headers", "env", "oauth", "paht"]
-        ),
-        _VALUES,
-        max_size=4,
-    )
-    | _VALUES,
-    max_size=3,
-)
-_CATALOGS = st.fixed_dictionaries(
-    {},
-    optional={**{name: fields | _VALUES for name, fields in _SECTIONS.items()}, "source": _SOURCES, "name": _VALUES},
-)
-
-
-@given(_CATALOGS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_no_word_of_the_validator_escapes_whatever_the_settings_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, catalog: dict[str, Any]
-) -> None:
-    (tmp_path / "catalog.toml").touch()
-    monkeypatch.setattr(tomllib, "loads", lambda _: dict(catalog))
-    try:
-        load(tmp_path, None, {})
-    except SettingsInvalid as error:
-        told = str(error).removeprefix(f"settings of {tmp_path / 'catalog.toml'}: ")
-        assert not FOREIGN.search(told), told
-        assert not any(len(line) > 500 for line in told.splitlines()), told
-
-
-_NAMES = [
-    (section, name)
-    for section in _SECTIONS
-    for name in CatalogSettings.model_fields[section].annotation.model_fields  # type: ignore[union-attr]
-]
-
-
-@given(st.dictionaries(st.sampled_from(_NAMES), st.text(max_size=8) | st.sampled_from(["-1", "nan", '{"a": 1}', "{x"])))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_word_of_the_validator_escapes_whatever_the_environment_holds(
-    tmp_path: Path, given_fields: dict[tuple[str, str], str]
-) -> None:
-    (tmp_path / "catalog.toml").write_text(SOURCE, encoding="utf-8")
-    names = {place: f"QUARTERMASTER_{'__'.join(place)}".upper() for place in given_fields}
-    try:
-        load(tmp_path, None, {names[place]: text for place, text in given_fields.items()})
-    except SettingsInvalid as error:
-        told = str(error)
-        assert not FOREIGN.search(told), told
-        assert any(name in told for name in names.values())

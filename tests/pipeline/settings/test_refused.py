@@ -45,7 +45,7 @@ def test_a_wrong_value_is_refused_by_its_field(tmp_path: Path, section: str, val
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("source = []", "source is missing"),
+        ("source = []", "source: write one [[source]]"),
         ("[[source]]", "source 1: a source has exactly one of path, command and url"),
         (f"{SOURCE}url = 'http://x'", "source 1: a source has exactly one of path, command and url"),
         (f"{SOURCE}[[source]]\nurl = 'file:///a'", "source 2: url is no address of http or https"),
@@ -56,7 +56,7 @@ def test_a_wrong_value_is_refused_by_its_field(tmp_path: Path, section: str, val
         ("[[source]]\ncommand = 'npx x'", "source 1: command must be a list"),
         (f"{SOURCE}format = 'csv'", "source 1: format is \"csv\": it must be 'function', 'openapi', 'mcp'"),
         (f"{SOURCE}timeout_s = 0", "source 1: timeout_s is 0: it must be more than 0"),
-        (f"{SOURCE}color = 'red'", 'source 1: unknown setting "color", choose from format, path,'),
+        (f"{SOURCE}color = 'red'", "source 1: color: unknown setting, choose from format, path,"),
     ],
 )
 def test_a_wrong_source_is_refused_with_its_number(tmp_path: Path, source: str, reason: str) -> None:
@@ -69,17 +69,17 @@ def test_a_wrong_source_is_refused_with_its_number(tmp_path: Path, source: str, 
         ({"path": "a.json", "headers": {"X": "y"}}, "headers are for a url"),
         ({"path": "a.json", "env": {"X": "y"}}, "env is for a command"),
         ({"command": ["x"], "oauth": {}}, "oauth are for a url"),
-        ({"command": ["x"], "sse": True}, "sse is for the url of an MCP server"),
+        ({"url": "https://x/sse", "sse": True}, "the deprecated HTTP+SSE transport is not read any more"),
         ({"url": "http://x", "format": "openapi", "oauth": {}}, "oauth is for an MCP server"),
         ({"url": "http://x", "oauth": {}, "headers": {"authorization": "x"}}, "leave one of the two out"),
-        ({"url": "http://x", "headers": {"Host": "y"}}, "the header Host is set by the program itself"),
-        ({"url": "http://x", "headers": {"X Y": "y"}}, "'X Y' cannot name a header"),
+        ({"url": "http://x", "headers": {"Host": "y"}}, "this header is set by the program itself"),
+        ({"url": "http://x", "headers": {"X Y": "y"}}, "it cannot name a header"),
         ({"url": "http://x", "headers": {"X": "y", "x": "y"}}, "stands there twice"),
-        ({"url": "http://x", "headers": {"X": "a\r\nY: b"}}, "the header X holds a control character"),
+        ({"url": "http://x", "headers": {"X": "a\r\nY: b"}}, "it holds a control character"),
         ({"url": "http://x", "headers": {"X": "${}"}}, "must be followed by the name of a variable"),
         ({"url": "http://x/${A-B}"}, "must be followed by the name of a variable"),
         ({"url": "ftp://${HOST}/x"}, "url is no address of http or https"),
-        ({"command": ["x"], "env": {"A=B": "y"}}, "'A=B' cannot name a variable"),
+        ({"command": ["x"], "env": {"A=B": "y"}}, "it cannot name a variable"),
         ({"url": "http://x", "oauth": {"client_secret": "x"}}, "client_secret needs a client_id"),
         ({"url": "http://x", "oauth": {"grant": "client_credentials"}}, "needs a client_id and a client_secret"),
         ({"url": "http://x", "oauth": {"issuer": "http://login.example"}}, "it must be an https address"),
@@ -98,7 +98,11 @@ def test_a_refused_url_is_not_quoted_for_it_may_hold_a_password(tmp_path: Path) 
         assert "sk-secret" not in _refusal(tmp_path, "", f"[[source]]\nurl = '{url}'")
 
 
-@pytest.mark.parametrize("text", ["name = ", "keep = " + "9" * 5_000, "keep = " + "[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    ["name = ", "keep = " + "9" * 5_000, "keep = " + "[" * 100_000, "a." * 20_000 + "a = 1", "a." * 400 + "a = 1"],
+    ids=["nothing", "number", "lists", "dots", "depth"],
+)
 def test_a_toml_that_cannot_be_read_is_refused_with_its_path_however_it_fails(tmp_path: Path, text: str) -> None:
     told = _refusal(tmp_path, text)
     assert told.startswith(f"{tmp_path / 'catalog.toml'} cannot be read: ")

@@ -73,30 +73,6 @@ def test_keys_that_many_records_have_are_told_with_an_example(write_json: WriteJ
     assert found.problems == ("keys that were not read: toolbox (9: mail), level (2: low), usage_hint (1: at night)",)
 
 
-SCHEMA = {"type": "object", "properties": {"to": {}}}
-
-
-@pytest.mark.parametrize(
-    ("row", "unread", "problem"),
-    [
-        # What is lost is told once; a second set of parameters, and keys inside a wrapper, with its name.
-        ({"name": "a", "params": "city: str"}, [("params", "city: str")], "1 of 1 tools declare parameters under `par"),
-        ({"name": "a", "parameters": SCHEMA, "inputs": {"cc": {}}}, [("inputs", "{cc}")], "keys that were not read: i"),
-        (
-            {"type": "function", "hint": "y", "function": {"name": "a", "usage": "z"}},
-            [("function.usage", "z"), ("hint", "y")],
-            "keys that were not read: function.usage (1: z), hint (1: y)",
-        ),
-    ],
-)
-def test_each_key_is_told_once_with_its_place(
-    write_json: WriteJson, row: dict[str, Any], unread: list[tuple[str, str]], problem: str
-) -> None:
-    found = of_rows(write_json, [row])
-    assert [(one.key, one.example) for one in found.unread] == unread
-    assert len(found.problems) == 1 and found.problems[0].startswith(problem)
-
-
 def test_an_operations_own_keys_are_told_too_and_a_source_without_a_record(
     tmp_path: Path, write_json: WriteJson
 ) -> None:
@@ -106,21 +82,6 @@ def test_an_operations_own_keys_are_told_too_and_a_source_without_a_record(
     assert found.unread == (UnreadKey("usage_notes", 1, "for admins"),)
     found = of_rows(write_json, [])
     assert (found.records, found.empty, found.problems) == (0, True, ("it holds no tool",))
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        ("a b\n c", "a b c"),
-        ("x" * 80, "x" * 59 + "…"),
-        ([0.25] * 1000, "[0.25, … 1,000 items]"),
-        ([{"a": 1}], "[{a}]"),
-        (dict.fromkeys("abcdef", 1), "{a, b, c, d, …}"),
-        (7, "7"),
-    ],
-)
-def test_an_example_is_a_few_characters(write_json: WriteJson, value: Any, shown: str) -> None:
-    assert of_rows(write_json, [{"name": "a", "toolbox": value}]).unread == (UnreadKey("toolbox", 1, shown),)
 
 
 def test_where_no_record_has_a_name_the_keys_and_the_way_out_are_told() -> None:

@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.sources.provider_label import label_of_document, label_of_server, long_label_note
 
@@ -102,19 +100,6 @@ def test_a_server_that_names_nobody_leaves_the_title_to_decide(url: object) -> N
 )
 def test_where_the_title_says_nothing_the_first_server_with_a_domain_decides(said: Any, label: str | None) -> None:
     assert label_of_document(said) == label
-
-
-@given(st.text(max_size=80), st.sampled_from(["https://api.acme.com", "https://x.amazonaws.com", "/v1"]))
-def test_no_title_makes_a_label_of_more_than_three_words(title: str, url: str) -> None:
-    label = label_of_document(document(title, url))
-    assert label is None or (label.strip() and label.count("-") <= 2 and label == label.casefold())
-
-
-@given(st.text(max_size=80))
-def test_a_label_made_of_a_label_is_the_same(title: str) -> None:
-    label = label_of_document(document(title))
-    again = label_of_document(document(label)) if label else None
-    assert label is None or again is None or again in label
 
 
 @pytest.mark.parametrize(

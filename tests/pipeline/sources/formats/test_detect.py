@@ -8,9 +8,8 @@ from typing import Any, get_args
 import pytest
 
 from pipeline.errors import RunAborted
-from pipeline.settings.source_formats import SourceFormat
-from pipeline.sources.formats import READERS
-from pipeline.sources.formats.detect import detect
+from pipeline.settings.sources import SourceFormat
+from pipeline.sources.formats import READERS, detect
 
 FUNCTION: dict[str, Any] = {"name": "a", "parameters": {}}
 TOOL: dict[str, Any] = {"name": "a", "inputSchema": {}}

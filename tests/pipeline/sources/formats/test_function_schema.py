@@ -57,8 +57,6 @@ def test_examples_and_strictness_are_kept_and_an_empty_schema_gives_way_to_anoth
     [
         (7, "a tool is a JSON object, this is a number"),
         ({"type": "function", "function": None}, "a tool is a JSON object, this is null"),
-        ({"type": "web_search"}, "name is missing or empty"),
-        ({"type": "function", "function": {"description": "x"}}, "name is missing or empty"),
         ({"name": "a", "input_schema": [1]}, "input_schema is a list, not an object or a list of named ones"),
     ],
 )

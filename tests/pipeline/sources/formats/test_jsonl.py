@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.sources import RawTool
-from pipeline.sources.formats import jsonl
+from pipeline.sources.formats.function_schema import read_jsonl
 from router.record import Origin
 from tests.pipeline.sources.reading import apart, tools
 
@@ -36,7 +36,7 @@ def test_every_field_of_a_line_is_read(write_lines: Write) -> None:
         "annotations": {"readOnlyHint": True},
         "deprecated": True,
     }
-    assert tools(jsonl.read(write_lines("tools.jsonl", [row]))) == [
+    assert tools(read_jsonl(write_lines("tools.jsonl", [row]))) == [
         RawTool(
             name="list_charges",
             origin=Origin("tools.jsonl", "line 1"),
@@ -59,7 +59,7 @@ _EMPTY: list[dict[str, Any]] = [{"parameters": {}}, {"annotations": {}}, {"examp
 @pytest.mark.parametrize("row", [*({field: None} for field in _FIELDS), *_EMPTY])
 def test_null_and_empty_mean_the_same_as_missing(write_lines: Write, row: dict[str, Any]) -> None:
     path = write_lines("tools.jsonl", [{"name": "a", **row}])
-    assert tools(jsonl.read(path)) == [RawTool("a", Origin("tools.jsonl", "line 1"))]
+    assert tools(read_jsonl(path)) == [RawTool("a", Origin("tools.jsonl", "line 1"))]
 
 
 @pytest.mark.parametrize(
@@ -67,16 +67,10 @@ def test_null_and_empty_mean_the_same_as_missing(write_lines: Write, row: dict[s
     [
         ('{"name": "b"', "not JSON: Expecting ',' delimiter: line 1 column 13 (char 12)"),
         ("[1]", "a tool is a JSON object, this is a list"),
-        ("null", "a tool is a JSON object, this is null"),
         ('{"name": " "}', "name is missing or empty"),
-        ('{"name": null}', "name is missing or empty"),
         ('{"name": 7}', "name is a number, not a text"),
-        ('{"name": "b", "id": 7}', "id is a number, not a text"),
-        ('{"name": "b", "provider": true}', "provider is true or false, not a text"),
-        ('{"name": "b", "description": ["x"]}', "description is a list, not a text"),
         ('{"name": "b", "parameters": "x"}', "parameters is a text, not an object"),
         ('{"name": "b", "parameters": [1]}', "parameters is a list, not an object or a list of named ones"),
-        ('{"name": "b", "annotations": 1}', "annotations is a number, not an object"),
         ('{"name": "b", "x": -Infinity}', "not JSON: -Infinity is not JSON"),
         ('{"name": "b", "x": 1e999}', "not JSON: 1e999 is too large a number"),
         (f'{{"name": "b", "x": -{HUGE}}}', f"not JSON: -{HUGE[:19]}… has 309 digits: it is too large a number"),
@@ -84,14 +78,14 @@ def test_null_and_empty_mean_the_same_as_missing(write_lines: Write, row: dict[s
     ],
 )
 def test_a_wrong_line_is_rejected_with_its_place_and_the_rest_go_on(write_lines: Write, line: str, reason: str) -> None:
-    names, rejected = apart(jsonl.read(write_lines("tools.jsonl", [{"name": "a"}, "", line, "  ", {"name": "c"}])))
+    names, rejected = apart(read_jsonl(write_lines("tools.jsonl", [{"name": "a"}, "", line, "  ", {"name": "c"}])))
     assert names == ["a", "c"] and len(rejected) == 1
     assert rejected[0].startswith("tools.jsonl line 3: ") and reason in rejected[0]
 
 
 @pytest.mark.parametrize("auxiliary", [{"examples": {"to": "Ada"}}, {"category": 1}, {"title": ["A"]}])
 def test_what_is_auxiliary_and_unreadable_is_left_out_and_told(write_lines: Write, auxiliary: dict[str, Any]) -> None:
-    (tool,) = tools(jsonl.read(write_lines("tools.jsonl", [{"name": "a", **auxiliary}])))
+    (tool,) = tools(read_jsonl(write_lines("tools.jsonl", [{"name": "a", **auxiliary}])))
     assert tool == RawTool("a", Origin("tools.jsonl", "line 1"))
     assert set(tool.unread) == set(auxiliary)
 
@@ -102,26 +96,26 @@ _BEGINNINGS = ['{"name": "b", "descr', '{"name": "b"', '{"name": "b", "parameter
 @pytest.mark.parametrize("start", [*_BEGINNINGS, '{"name": "b\\u00', '{"name": "b", "limit": -', "{"])
 def test_a_file_that_breaks_off_in_its_last_line_is_not_read_as_a_shorter_one(tmp_path: Path, start: str) -> None:
     with pytest.raises(Unavailable, match="breaks off in its last line: it is not whole"):
-        list(jsonl.read(_file(tmp_path, '{"name": "a"}\n' + start)))
+        list(read_jsonl(_file(tmp_path, '{"name": "a"}\n' + start)))
 
 
 @pytest.mark.parametrize("last", ["{'name': 'b'}", "# the end", '{"name": "b"}}', '{"name": "b"\n'])
 def test_a_last_line_that_is_wrong_but_whole_costs_only_itself(tmp_path: Path, last: str) -> None:
-    names, rejected = apart(jsonl.read(_file(tmp_path, '{"name": "a"}\n' + last)))
+    names, rejected = apart(read_jsonl(_file(tmp_path, '{"name": "a"}\n' + last)))
     assert names == ["a"] and len(rejected) == 1 and rejected[0].startswith("tools.jsonl line 2: not JSON: ")
 
 
 def test_a_file_of_which_no_line_is_json_is_no_source_and_an_empty_one_holds_no_tools(write_lines: Write) -> None:
     with pytest.raises(RunAborted, match="is not JSON Lines: none of its 2 lines is JSON"):
-        list(jsonl.read(write_lines("tools.jsonl", ["Please sign in.", "Your session has ended."])))
-    assert apart(jsonl.read(write_lines("tools.jsonl", []))) == ([], [])
+        list(read_jsonl(write_lines("tools.jsonl", ["Please sign in.", "Your session has ended."])))
+    assert apart(read_jsonl(write_lines("tools.jsonl", []))) == ([], [])
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0c"])
 def test_a_line_ends_at_a_newline_only_and_a_byte_order_mark_is_skipped(tmp_path: Path, separator: str) -> None:
     escaped = json.dumps(separator)[1:-1] if separator == "\x0c" else separator  # JSON allows no bare form feed
     text = '\ufeff{"name": "a", "description": "one' + escaped + 'two"}\r\n{"name": "b"}\r\n'
-    first, second = tools(jsonl.read(_file(tmp_path, text)))
+    first, second = tools(read_jsonl(_file(tmp_path, text)))
     assert first.description == f"one{separator}two"
     assert second.origin.pointer == "line 2"
 
@@ -138,6 +132,6 @@ def test_a_line_ends_at_a_newline_only_and_a_byte_order_mark_is_skipped(tmp_path
 )
 def test_what_utf_8_cannot_store_is_replaced_in_texts_and_keys(write_lines: Write, escaped: str, text: str) -> None:
     line = f'{{"name": "{escaped}", "parameters": {{"properties": {{"{escaped}": {{"enum": ["{escaped}"]}}}}}}}}'
-    (tool,) = tools(jsonl.read(write_lines("tools.jsonl", [line])))
+    (tool,) = tools(read_jsonl(write_lines("tools.jsonl", [line])))
     assert tool.name == text
     assert tool.input_schema == {"properties": {text: {"enum": [text]}}}

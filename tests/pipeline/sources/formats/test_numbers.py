@@ -10,10 +10,7 @@ from pipeline.build import build
 from pipeline.settings import load
 from pipeline.sources.formats import function_schema, mcp, openapi
 from router import Router
-from router.errors import SettingsInvalid
 from router.provider_formats import Form
-from router.tools.definitions import record_of
-from router.tools.definitions.json_values import parse_json, storage_problem
 from tests.pipeline.sources.reading import apart, api
 from tests.support.quick import QUICK
 
@@ -51,12 +48,6 @@ def test_of_an_api_one_operation_is_rejected(tmp_path: Path, number: str, by_ref
     assert rejected[0].startswith("api.yaml /paths/~1a/get: it holds a number that is too large")
 
 
-@pytest.mark.parametrize("number", [HUGE, -HUGE, float("inf"), float("nan")])
-def test_at_run_time_the_definition_is_refused(number: float) -> None:
-    with pytest.raises(SettingsInvalid, match=r"the tool 'bad' cannot be used: it is not JSON: .*(too large|not JSON)"):
-        record_of(bad(number))
-
-
 def test_a_build_keeps_what_a_double_can_hold_and_goes_on_without_the_record_of_any_other(
     tmp_path: Path, write_json: Any
 ) -> None:
@@ -72,10 +63,3 @@ def test_a_build_keeps_what_a_double_can_hold_and_goes_on_without_the_record_of_
         assert record is not None and record.input_schema == bad(number)["inputSchema"]
     for form in Form:
         assert len(router.route("t0 t1 t2 t3 t4", form=form).render().tools) == 5
-
-
-def test_numbers_are_found_wherever_they_stand() -> None:
-    assert storage_problem({"a": [1, {"b": (2.5, LARGEST)}], "c": True}) is None
-    assert storage_problem([{"a": {"b": HUGE}}]) == "it holds a whole number of more than 308 digits"
-    assert parse_json(f"[{LARGEST}, -{LARGEST}]") == [LARGEST, -LARGEST]
-    assert parse_json(f"[{HUGE}, -{HUGE}]", lenient=True) == [float("inf"), float("-inf")]

@@ -5,13 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.sources.formats import openapi
 from router.operation import BodyField, Operation, OperationBody, OperationParameter, SecurityScheme
 from router.record import ToolRecord
-from router.tools.definitions.normalization import normalize
 from tests.pipeline.sources.reading import tools
 from tests.support.factories import make_record
 
@@ -181,41 +178,6 @@ def test_a_hostile_document_adds_little_to_each_operation(operation_of: Read) ->
     security: list[Any] = [{key: [] for key in schemes}, *({key: []} for key in schemes), {"loop": []}]
     found = operation_of({}, servers=servers, security=security, components={"securitySchemes": schemes})
     assert len(str(found.to_json())) < 3_000
-
-
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["url", "variables", "type", "in", "name", "flows", "a", "$ref"]), inner, max_size=3
-        )
-    ),
-    max_leaves=6,
-)
-
-
-@given(servers=JUNK, security=JUNK, schemes=JUNK, flags=JUNK)
-def test_no_document_s_word_on_calls_rejects_its_tools(
-    servers: Any, security: Any, schemes: Any, flags: Any, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    import json
-
-    path = tmp_path_factory.getbasetemp() / "junk.json"
-    parameter = {"name": "q", "in": "query", "style": flags, "explode": flags, "collectionFormat": flags}
-    row = {"operationId": "a", "parameters": [parameter], "servers": servers, "security": security, "consumes": flags}
-    swagger = {"swagger": "2.0", "host": servers, "schemes": servers, "securityDefinitions": schemes}
-    for document in ({"openapi": "3.0.0", "components": {"securitySchemes": schemes}}, swagger):
-        path.write_text(json.dumps({**document, "servers": servers, "paths": {"/a": {"get": row}}}), encoding="utf-8")
-        (tool,) = tools(openapi.read(path))
-        assert tool.operation is not None
-        assert Operation.from_json(json.loads(json.dumps(tool.operation.to_json()))) == tool.operation
-
-
-def test_a_record_has_the_operation_of_its_raw_tool(write_json: WriteJson) -> None:
-    path = write_json("a.json", {"openapi": "3.0.0", "paths": {"/a": {"get": {"operationId": "a"}}}})
-    (tool,) = tools(openapi.read(path))
-    assert normalize(tool).operation == Operation("GET", "/a")
 
 
 def test_the_operation_is_kept_by_the_record_s_json_and_is_no_part_of_its_content(operation_of: Read) -> None:

@@ -11,8 +11,6 @@ from pipeline.sources import RawTool
 from pipeline.sources.formats import openapi, openapi_responses
 from router.record import Link
 from router.record import Parameter as Row
-from router.tools.definitions import outputs
-from router.tools.definitions.json_values import value_at_pointer
 from tests.pipeline.sources.reading import api, tools
 
 WriteJson = Callable[[str, Any], Path]
@@ -125,26 +123,3 @@ def test_all_answers_of_a_document_together_are_read_within_a_limit(
     read = [bool(tool.outputs) for tool in tools(openapi.read(write_json("api.json", api(paths))))]
     assert len(read) == 100 and read == sorted(read, reverse=True)
     assert 20 < sum(read) < 60
-
-
-def test_links_to_one_path_follow_its_references_once(write_json: WriteJson, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_up = []
-
-    def lookup(document: Any, pointer: str) -> Any:
-        looked_up.append(pointer)
-        return value_at_pointer(document, pointer)
-
-    monkeypatch.setattr(outputs, "value_at_pointer", lookup)
-    chain: dict[str, Any] = {f"c{n}": {"$ref": f"#/components/pathItems/c{n + 1}"} for n in range(50)}
-    chain["c50"] = {"get": {"operationId": "listOrders"}}
-    links = {
-        f"l{n}": {"operationRef": "#/paths/~1orders/get", "parameters": {"id": "$response.body#/id"}} for n in range(20)
-    }
-    paths: dict[str, Any] = {
-        f"/p{n}": {"get": {"responses": {str(200 + status): {"links": links} for status in range(20)}}}
-        for n in range(10)
-    }
-    paths["/orders"] = {"$ref": "#/components/pathItems/c0"}
-    found = tools(openapi.read(write_json("api.json", api(paths, components={"pathItems": chain}))))
-    assert found[0].links == (Link("id", "listOrders", "$response.body#/id"),)
-    assert len(looked_up) == 51

@@ -7,8 +7,7 @@ import pytest
 
 from pipeline.errors import RunAborted
 from pipeline.sources import RawTool
-from pipeline.sources.formats import skills
-from pipeline.sources.formats.detect import detect
+from pipeline.sources.formats import detect, skills
 from router.record import Kind, Origin
 from tests.pipeline.sources.reading import apart, tools
 from tests.support.skills import HOSTILE_DESCRIPTION, write_skills

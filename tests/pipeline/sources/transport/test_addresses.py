@@ -1,5 +1,6 @@
 """Where a source may lead: a public URL leads to no private address, by redirect or by DNS."""
 
+import asyncio
 import socket
 import threading
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RunAborted, Unavailable
-from pipeline.sources.transport.addresses import Reach
+from pipeline.sources.transport.http import Reach
 from tests.pipeline.sources.reading import stop_one
 
 
@@ -46,16 +47,16 @@ def test_a_public_name_with_a_private_address_is_refused(
 @pytest.mark.parametrize("host", ["localhost", "mcp-server", "tools.internal", "printer.local", "127.0.0.1"])
 def test_a_host_that_can_only_be_private_is_the_operators_word(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     _resolved(monkeypatch, "127.0.0.1")
-    assert Reach("the url 'x'", host).resolve(host, 80, 5) == ["127.0.0.1"]
+    assert asyncio.run(Reach("the url 'x'", host).resolve(host, 80)) == ["127.0.0.1"]
     with pytest.raises(RunAborted):
-        Reach("the url 'x'", "tools.example.com").resolve(host, 80, 5)
+        asyncio.run(Reach("the url 'x'", "tools.example.com").resolve(host, 80))
 
 
 def test_a_name_that_is_not_resolved_in_time_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     hangs = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: hangs.wait(10) and [])
     try:
-        with pytest.raises(Unavailable, match=r"'tools\.example\.com' has no address"):
-            Reach("the url 'x'", "tools.example.com").resolve("tools.example.com", 80, 0.05)
+        stopped = stop_one(url="http://tools.example.com/api", format="openapi", timeout_s=0.05)
+        assert isinstance(stopped, Unavailable) and "took more than the 0.05 s" in str(stopped)
     finally:
         hangs.set()

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RunAborted, Unavailable
-from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources import Reading
-from pipeline.sources.transport import fetch
 from router.record import Origin
 from tests.pipeline.sources.reading import api, read_one, stop_one
 
@@ -79,13 +77,6 @@ def test_a_program_that_is_not_installed_stops_the_run(tmp_path: Path, program: 
     assert not isinstance(stopped, Unavailable)
 
 
-def test_a_program_that_cannot_be_started_stops_the_run(tmp_path: Path) -> None:
-    (tmp_path / "empty").touch(mode=0o755)
-    message = str(_stop(tmp_path, program="./empty"))
-    assert message == "the command './empty' could not be started: Exec format error"
-    assert "an argument holds a NUL" in str(_stop(tmp_path, "a\0b"))
-
-
 @pytest.mark.parametrize(
     ("code", "told"),
     [
@@ -132,11 +123,3 @@ def test_no_message_tells_an_argument(tmp_path: Path) -> None:
     code = "import sys; sys.exit(f'bad {sys.argv[1]} and {sys.argv[2][6:]}')"
     message = str(_stop(tmp_path, "-c", code, "sk-secret", "--key=sk-other"))
     assert message.endswith("exit code 1: bad … and …")
-
-
-def test_no_temporary_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    source = SourceSettings(command=(PYTHON, "-c", f"print({YAML!r})"), format="openapi")
-    with fetch.document(source, tmp_path, LimitsSettings()) as path:
-        assert path.parent.parent == tmp_path and path.read_text(encoding="utf-8").startswith("openapi")
-    assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,6 @@
 import gzip
 import json
 import socket
-import time
 import traceback
 from functools import partial
 
@@ -28,8 +27,6 @@ _read, _stop = partial(read_one, format="openapi"), partial(stop_one, format="op
         ("openapi", API, "/api", "application/vnd.oai.openapi+json; charset=utf-8"),
         ("openapi", YAML, "/api", "application/yaml"),
         ("openapi", YAML, "/api.json", "text/x-yaml"),
-        ("openapi", YAML, "/api.yml", "text/plain"),
-        ("openapi", API, "/api.json", "application/octet-stream"),
         ("openapi", API, "/api", "text/plain"),
         ("openapi", YAML, "/api", None),
         ("function", LINES, "/tools", "application/x-ndjson"),
@@ -37,7 +34,6 @@ _read, _stop = partial(read_one, format="openapi"), partial(stop_one, format="op
         ("jsonl", LINES, "/tools", "application/json"),
         # A server that calls everything HTML.
         ("openapi", API, "/api", "text/html"),
-        ("openapi", f"\ufeff{API}", "/api", "text/html"),
         ("openapi", f"# The tools\n---\n{YAML}", "/api", "text/html"),
     ],
 )
@@ -50,8 +46,12 @@ def test_the_body_is_read_as_type_or_path_or_content_say(
 
 @pytest.mark.parametrize(
     ("body", "headers"),
-    [(gzip.compress(API.encode()), GZIP), (API.encode("utf-16"), {"content-type": "text/html"})],
-    ids=["compressed", "utf-16"],
+    [
+        (gzip.compress(API.encode()), GZIP),
+        (gzip.compress(API.encode()) + bytes(20), GZIP),
+        (API.encode("utf-16"), {"content-type": "text/html"}),
+    ],
+    ids=["compressed", "padded", "utf-16"],
 )
 def test_a_body_in_another_encoding_is_read(web: Web, body: bytes, headers: dict[str, str]) -> None:
     assert [tool.name for tool in _read(url=web.page(body, headers=headers)).tools] == ["found"]
@@ -87,16 +87,6 @@ def test_a_refused_connection_is_unavailable() -> None:
     stopped = _stop(url=url)
     assert str(stopped) == f"the url '{url}' could not be reached"
     assert isinstance(stopped, Unavailable)
-
-
-@pytest.mark.parametrize("pause", [0.1, 60.0])
-def test_a_server_that_is_too_slow_or_drips_is_unavailable_in_time(web: Web, pause: float) -> None:
-    url = web.page(API[:1] * 400, pause=pause)
-    started = time.monotonic()
-    stopped = _stop(url=url, timeout_s=0.2)
-    assert str(stopped) == f"the url '{url}' took more than the 0.2 s that timeout_s allows"
-    assert isinstance(stopped, Unavailable)
-    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize("cut", [1, 8, 40])
@@ -141,8 +131,12 @@ def test_a_document_of_another_kind_or_none_or_encoding_stops_the_run_by_its_url
     url = web.page('{"error": "no"}')
     assert str(_stop(url=url)).startswith(f"the source '{url}' is not an OpenAPI 3 or Swagger 2.0 document")
     assert str(_stop(url=web.page("", path="/empty"))).endswith("gave nothing: its openapi document is empty")
+    url = web.page(gzip.compress(b"a") * 2, headers=GZIP)
+    assert str(_stop(url=url)) == f"the url '{url}' could not be read: more follows its gzip body"
+    url = web.page("plain", headers={"content-encoding": "br"})
+    assert str(_stop(url=url)) == f"the url '{url}' answered in the encoding 'br', which it was not asked for"
     url = web.page("plain", headers=GZIP)
-    assert str(_stop(url=url)) == f"the url '{url}' could not be read: DecodeError"
+    assert str(_stop(url=url)) == f"the url '{url}' could not be read: its body is no gzip"
 
 
 def test_neither_message_nor_origin_nor_traceback_tells_what_may_be_a_secret(

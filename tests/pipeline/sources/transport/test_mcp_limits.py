@@ -8,25 +8,21 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import Unavailable
-from pipeline.sources.transport import addresses
+from pipeline.sources.transport import http
 from tests.pipeline.sources.reading import stop_one
 from tests.pipeline.sources.web import Web
 
 LIMITS = {"message_bytes": 50_000, "document_bytes": 200_000}
 PLAIN = (str(Path(__file__).parents[1] / "plain_mcp.py"), "pages")
-_ENDLESS_LINE = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
-_ENDLESS_LINES = 'import sys\nwhile True: print(\'{"jsonrpc": "2.0", "method": "notifications/x"}\')'
 
 
 @pytest.mark.parametrize(
     ("program", "limits", "told"),
     [
-        (("-c", _ENDLESS_LINE), {}, "sent a message of more than the 50,000 bytes of limits.message_bytes"),
-        (("-c", _ENDLESS_LINES), {}, "sent more than the 200,000 bytes of limits.document_bytes"),
         (PLAIN, {"tools": 2}, "lists more than the 2 tools of limits.tools"),
         (PLAIN, {"pages": 2}, "answered 2 pages and more, the limit of limits.pages"),
     ],
-    ids=["a-line", "lines", "tools", "pages"],
+    ids=["tools", "pages"],
 )
 def test_a_server_without_end_is_cut_off_over_stdio(
     program: tuple[str, str], limits: dict[str, int], told: str
@@ -62,8 +58,8 @@ def test_a_server_without_end_is_cut_off_over_http(web: Web, body: bytes, header
 
 def test_a_server_leads_its_authorization_to_no_private_address(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server of the internet, which a name of this test stands for, names the cloud's metadata service."""
-    monkeypatch.setattr(addresses, "_lookup", lambda host, *_: ["127.0.0.1"])
-    monkeypatch.setattr(addresses, "is_public", lambda address: str(address) == "127.0.0.1")
+    monkeypatch.setattr(http, "looked_up", lambda *_: ["127.0.0.1"])
+    monkeypatch.setattr(http, "is_public", lambda address: str(address) == "127.0.0.1")
     port = web.root.rpartition(":")[2]
     metadata = "http://169.254.169.254/latest/meta-data"
     web.page("", path="/guarded", status=401, headers={"www-authenticate": f'Bearer resource_metadata="{metadata}"'})

@@ -13,12 +13,11 @@ from mcp.server.mcpserver import MCPServer
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources import RawTool
-from pipeline.sources.transport import mcp_client, mcp_stdio
+from pipeline.sources.transport import mcp_client
 from router.record import Kind, Origin, Parameter
 from tests.pipeline.sources.authority import listening, running
 from tests.pipeline.sources.reading import tools
 from tests.pipeline.sources.web import Web
-from tests.quartermaster.serving.mcp import plain_sse
 
 HERE = Path(__file__).parents[1]
 PLAIN = str(HERE / "plain_mcp.py")
@@ -110,7 +109,7 @@ def test_a_server_over_http_is_read_and_its_query_is_told_nowhere(http_server: s
 def test_a_server_that_does_not_list_its_tools_stops_the_run(
     monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str, passes: bool
 ) -> None:
-    monkeypatch.setattr(mcp_stdio, "_GRACE_S", 0.1)
+    monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.1)
     stopped = _stop(_stdio(*arguments, timeout_s=0.3 if "sleep" in arguments[-1] else 60))
     assert str(stopped).startswith(f"the MCP server '{sys.executable}' {said}")
     assert isinstance(stopped, Unavailable) is passes
@@ -137,18 +136,11 @@ def test_a_command_that_does_not_exist_stops_the_run_and_its_arguments_are_not_t
 
 
 @pytest.mark.parametrize(
-    ("status", "passes"), [(200, False), (404, False), (401, False), (429, True), (500, True), (503, True)]
+    ("status", "passes"),
+    [(200, False), (405, False), (401, False), (429, True), (500, True), (503, True)],
 )
 def test_only_a_server_that_is_busy_or_broken_is_unavailable(web: Web, status: int, passes: bool) -> None:
     page = "<!doctype html><html>Sign in</html>" if status == 200 else ""
     stopped = _stop(SourceSettings(url=web.page(page, status=status, headers={"content-type": "text/html"})))
     assert ("Sign in" not in str(stopped)) if status == 200 else (f"(HTTP {status})" in str(stopped))
     assert isinstance(stopped, Unavailable) is passes
-
-
-def test_sse_is_read_within_the_limits_where_a_server_has_no_other_transport() -> None:
-    with plain_sse.serving() as plain:
-        found = tools(mcp_client.read_live(SourceSettings(url=plain.url, sse=True), HERE))
-    assert "echo" in [tool.name for tool in found] and "initialize" in plain.called
-    with plain_sse.serving() as plain, pytest.raises(RunAborted, match=r"limits\.tools"):
-        list(mcp_client.read_live(SourceSettings(url=plain.url, sse=True), HERE, LimitsSettings(tools=1)))

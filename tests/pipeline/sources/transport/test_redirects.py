@@ -1,16 +1,14 @@
 """Where a redirect of a document may lead, and what is sent there: headers go to no server but the configured one."""
 
-import io
 import json
 from collections.abc import Iterator
 from typing import Any
 
+import httpx2
 import pytest
-import requests
-import urllib3
 
 from pipeline.errors import Unavailable
-from pipeline.sources.transport.http_session import DeadlineSession
+from pipeline.sources.transport import http
 from router.record import Origin
 from tests.pipeline.sources.reading import api, read_one, stop_one
 from tests.pipeline.sources.web import Web, serving
@@ -26,19 +24,26 @@ class Internet:
         self.redirects: dict[str, str] = {}
         self.asked: dict[str, tuple[dict[str, str], bool]] = {}  # by address: the headers, and whether a user is sent
 
-    def get(self, _: requests.Session, url: str, *, headers: dict[str, str], auth: Any, **__: Any) -> requests.Response:
-        self.asked[url] = ({name: value for name, value in headers.items() if name in HEADERS}, isinstance(auth, tuple))
-        answer = requests.Response()
-        answer.status_code = 302 if url in self.redirects else 200
-        answer.headers.update({"location": self.redirects.get(url, ""), "content-type": "application/json"})
-        answer.raw = urllib3.HTTPResponse(io.BytesIO(API.encode()), preload_content=False)
-        return answer
+    def answer(self, request: httpx2.Request) -> httpx2.Response:
+        sent = {name: request.headers[name] for name in HEADERS if name in request.headers}
+        user = sent.get("Authorization", "").startswith("Basic ")
+        if user:
+            del sent["Authorization"]
+        url = str(request.url)
+        self.asked[url] = sent, user
+        where = {"location": self.redirects[url]} if url in self.redirects else {}
+        headers = {"content-type": "application/json", **where}
+        return httpx2.Response(302 if where else 200, headers=headers, stream=httpx2.ByteStream(API.encode()))
 
 
 @pytest.fixture
 def internet(monkeypatch: pytest.MonkeyPatch) -> Internet:
     made = Internet()
-    monkeypatch.setattr(DeadlineSession, "get", lambda session, url, **how: made.get(session, url, **how))
+
+    async def send(_: http.Transport, request: httpx2.Request) -> httpx2.Response:
+        return made.answer(request)
+
+    monkeypatch.setattr(http.Transport, "handle_async_request", send)
     return made
 
 
@@ -127,7 +132,7 @@ def test_the_origin_is_the_catalogs_url_and_the_body_of_a_redirect_is_not_read_t
 
 def test_a_redirect_to_no_web_address_or_without_end_stops_the_run(web: Web) -> None:
     to_a_file = web.page("", status=302, headers={"location": "file:///a"})
-    assert "could not be read: InvalidSchema" in str(stop_one(url=to_a_file, format="openapi"))
+    assert "redirects to no address of http or https" in str(stop_one(url=to_a_file, format="openapi"))
     endless = web.page("", path="/endless", status=302, headers={"location": "/endless"})
     for most in (0, 3):
         asked = len(web.asked)
