@@ -33,7 +33,7 @@ def _reasons_to_hold(context: BuildContext, state: BuildState, served: ServedToo
     settings, read, enrichment = context.settings, state.read, state.expanded.enrichment
     reading, catalog = read.reading, read.catalog
     held = hold_reasons(settings.publish, catalog, len(reading.tools), len(reading.rejected), enrichment, read.missing)
-    by_source = served_sources(served.origins, context.memory.known_sources(), settings.source, reading.gaps)
+    by_source = served_sources(served.origins, context.last_readings.known_sources(), settings.source, reading.gaps)
     tool_ids = [record.tool_id for record in catalog.records]
     return (
         *held,

@@ -95,7 +95,7 @@ def _run(context: BuildContext, announced: AnnouncedBuild, force: bool) -> Build
     ledger, run, clock, settings = context.ledger, context.run, context.clock, context.settings
     announced.began(ledger, run)
     try:
-        ledger.keep_copies(settings.ledger, settings.name, run, clock.note)
+        ledger.back_up(settings.ledger, run, clock.note)
         report = run_stages(context, force)
     except BaseException as error:
         _close_failed(ledger, run, str(error) or type(error).__name__)

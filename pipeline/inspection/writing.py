@@ -10,7 +10,7 @@ import pyarrow as pa
 from pipeline.enrichment import Enrichment, ScreenedExpansion
 from pipeline.errors import RecordRejected
 from pipeline.inspection import comparison_sql, snapshot_tables, source_tables, tables
-from pipeline.inspection.template import TEMPLATE, comment, connect, statements
+from pipeline.inspection.template import TEMPLATE, connect, statements
 from pipeline.ledger import Ledger
 from pipeline.records import Catalog
 from pipeline.sources import Coverage
@@ -81,7 +81,6 @@ def write(
         _create(connection, "vectors", tables.vectors(documents, vectors))
         connection.execute(statements("vectors.sql"))
         _write_accounts(connection, catalog, enrichment.written, manifest.catalog, ledger)
-        _write_ledger(connection, catalog, vectors, manifest.catalog, ledger)
         connection.commit()
         _write_previous(connection, previous)  # attaches a database, which no transaction may
         # Closing the file checkpoints it too, but says nothing where the disk is full, and leaves a half file behind.
@@ -95,14 +94,16 @@ def _write_accounts(
     name: str,
     ledger: Ledger,
 ) -> None:
-    versions = ledger.versions(name, [record.tool_id for record in catalog.records])
+    versions = ledger.history.versions(name, [record.tool_id for record in catalog.records])
     hashes = {*versions["record_hash"].to_pylist(), *catalog.hashes.values()}
     arrow_tables = {
         "words": tables.expansions(catalog, written),
         "ledger_versions": versions,
-        "ledger_attempts": ledger.attempts(sorted(hashes), sorted(screened.key for screened in written.values())),
-        "ledger_runs": ledger.runs(name),
-        "ledger_spending": ledger.spending(name),
+        "ledger_attempts": ledger.history.attempts(
+            sorted(hashes), sorted(screened.key for screened in written.values())
+        ),
+        "ledger_runs": ledger.history.runs(name),
+        "ledger_spending": ledger.history.spending(name),
     }
     for table, rows in arrow_tables.items():
         connection.register(table, rows)
@@ -112,26 +113,6 @@ def _write_accounts(
     connection.execute(statements("accounts.sql").format(differing=differing))
     for table in arrow_tables:
         connection.unregister(table)
-
-
-def _write_ledger(
-    connection: "duckdb.DuckDBPyConnection",
-    catalog: Catalog,
-    vectors: CatalogVectors | None,
-    name: str,
-    ledger: Ledger,
-) -> None:
-    """Write what a lost ledger is restored from: answers as they were read, and vectors of texts besides `vectors`."""
-    current = list(catalog.hashes.values())
-    versions = ledger.versions(name, [record.tool_id for record in catalog.records])["record_hash"].to_pylist()
-    answers = ledger.restorable_answers(sorted({*versions, *current}), current)
-    connection.register("arrow_rows", answers)
-    connection.execute("INSERT INTO ledger_answers BY NAME FROM arrow_rows")
-    connection.unregister("arrow_rows")
-    if vectors is not None:
-        known = (vectors.document_hashes, vectors.phrase_hashes)
-        _create(connection, "ledger_vectors", ledger.used_vectors(vectors.model.key, vectors.model.dim, known))
-        comment(connection, "ledger_vectors")
 
 
 def _create(connection: "duckdb.DuckDBPyConnection", table: str, rows: pa.RecordBatchReader) -> None:

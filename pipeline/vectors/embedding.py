@@ -55,16 +55,16 @@ class Embedding:
             nonlocal gathered
             hashes = [fingerprint(text) for text in chunk]
             by_hash = dict(zip(hashes, chunk, strict=True))
-            known = self._ledger.known_vectors(list(by_hash), self.model.key, self.model.dim)
+            known = self._ledger.vectors.known(list(by_hash), self.model.key, self.model.dim)
             if missing := {digest: text for digest, text in by_hash.items() if digest not in known}:
                 if not gathered:
-                    self._ledger.open_missing_texts()
+                    self._ledger.vectors.open_missing_texts()
                 gathered = True
-                self._ledger.add_missing_texts(missing)
+                self._ledger.vectors.add_missing_texts(missing)
             return hashes
 
         hashes = TextHashes.write(map(hashed, chunked(texts)), self._scratch)
-        self._embed_missing(self._ledger.sort_missing_texts() if gathered else 0)
+        self._embed_missing(self._ledger.vectors.sort_missing_texts() if gathered else 0)
         return hashes
 
     def _embed_missing(self, count: int) -> None:
@@ -74,13 +74,13 @@ class Embedding:
                 self.embedded += size
                 ended(size)
         if count:
-            self._ledger.close_missing_texts()
+            self._ledger.vectors.close_missing_texts()
 
     def _embed_here(self, count: int) -> Iterator[int]:
         """Embed new texts, commit each batch, and yield its size."""
         shared = self._export, self._batch_size, self._execution.threads
         for batch, vectors in self._execution.map("embed", embed_texts, self._missing(count), *shared):
-            self._ledger.put_vectors([fingerprint(text) for text in batch], vectors, self.model.key)
+            self._ledger.vectors.put([fingerprint(text) for text in batch], vectors, self.model.key)
             yield len(batch)
 
     def _embed_on_workers(self, count: int) -> Iterator[int]:
@@ -89,14 +89,14 @@ class Embedding:
         folder = self._execution.storage.of_build
         shared = folder, self._export, self._batch_size, self._execution.threads
         for batch, shard in self._execution.map("embed", embed_shard, self._missing(count), *shared):
-            self._ledger.put_vector_shard(shard, self.model.key, self.model.dim)
+            self._ledger.vectors.put_shard(shard, self.model.key, self.model.dim)
             shard.unlink()
             yield len(batch)
 
     def _missing(self, count: int) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield the batches of new texts, each with its label."""
         for first in range(0, count, _TEXTS_A_STAGE):
-            batch = self._ledger.missing_texts(first, _TEXTS_A_STAGE)
+            batch = self._ledger.vectors.missing_texts(first, _TEXTS_A_STAGE)
             yield f"{first + 1:,}–{first + len(batch):,} of {count:,}", batch
 
     def matrix(self, texts: Iterable[str]) -> NDArray[np.float32]:
@@ -107,4 +107,4 @@ class Embedding:
     def vectors(self, hashes: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of embedded texts by their hashes, as `matrix` does."""
         vectors = self._scratch.array((len(hashes), self.model.dim))
-        return self._ledger.vectors(hashes, self.model.key, self.model.dim, out=vectors)
+        return self._ledger.vectors.vectors(hashes, self.model.key, self.model.dim, out=vectors)

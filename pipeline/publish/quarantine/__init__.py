@@ -1,11 +1,11 @@
 """The gate by tool: a new or changed tool that takes other tools' requests is held back alone, and nothing else.
 
 `content` says which tools are new or changed, `probes` are the requests that they are tried on, `claim` is what a tool
-says that it is, `gains` measures which requests it enters, and `entry` is what is told of one that is held back.
+says that it is, and `gains` measures which requests it enters.
 """
 
+from pipeline.ledger import QuarantinedTool
 from pipeline.publish.quarantine.content import ChangedTools, changed_tools, content_hash
-from pipeline.publish.quarantine.entry import QuarantinedTool
 from pipeline.publish.quarantine.gains import Gain, exceeds, measure_gains
 from pipeline.publish.quarantine.probes import Probe, probes_of
 

@@ -44,7 +44,7 @@ def _answers(workspace: Path, server: BatchServer, **settings: Any) -> list[str]
     """Return the tools for which a build of this process has answers."""
     with opened(workspace) as ledger:
         outcomes = list(replies(BatchGenerator(server.settings(**settings), ledger), _RECORDS))
-        assert ledger.unsettled_batches(f"{server.base_url}/", "gpt-5-mini") == []
+        assert ledger.batches.unsettled(f"{server.base_url}/", "gpt-5-mini") == []
     return sorted(outcome.tool_id.partition("/")[2] for outcome in outcomes if isinstance(outcome, GeneratedExpansion))
 
 
