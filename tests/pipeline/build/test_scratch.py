@@ -14,7 +14,7 @@ from pipeline.scratch import ScratchFolder
 from pipeline.settings import CatalogSettings, load
 from router.contract import CATALOG_DB, RECORD_OFFSETS, RECORDS, TOKEN_COUNTS, VECTORS, Manifest
 
-_TABLES = ("tools", "parameters", "phrases", "vectors", "ledger_vectors")
+_TABLES = ("tools", "parameters", "phrases", "vectors")
 
 
 @pytest.fixture
