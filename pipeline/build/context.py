@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 from pipeline.execution import Execution
 from pipeline.ledger import Ledger
@@ -43,10 +42,3 @@ class BuildContext:
     def last_readings(self) -> SourceReadings:
         """Return what the catalog's sources gave last, as the ledger has it."""
         return self.ledger.source_readings(self.settings.name, self.area, self.serving, self.clock.note)
-
-    def shared_folder(self, name: str) -> Path:
-        """Return a new folder that workers see, too; it goes when the build ends."""
-        storage = self.execution.storage
-        folder = self.scratch.file(name) if storage is None else storage.of_build / f"{name}-{uuid4().hex}"
-        folder.mkdir()
-        return folder

@@ -12,7 +12,7 @@ from pipeline.enrichment import ScreenedExpansion
 from pipeline.enrichment.verdict import TextVerdict
 from pipeline.errors import RecordRejected
 from pipeline.records import Catalog
-from pipeline.scratch import SHARD_SIZE, release
+from pipeline.scratch import chunked, release
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.vectors import CatalogVectors
 from router.contract import Manifest
@@ -23,7 +23,7 @@ from router.tools.field_text import FieldDocuments
 from router.tools.prerequisites import Prerequisite
 
 Row = dict[str, Any]
-_ROWS = 8_192  # vectors in memory at once: 13 MB of 384 dimensions
+_ROWS = 8_192  # in memory at once: vectors of 384 dimensions take 13 MB
 _LISTS = ("examples", "categories", "tags")
 _OPTIONAL = ("outputs", "links", "operation")
 _WORDS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
@@ -31,9 +31,8 @@ _WORDS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "re
 
 def batches(rows: Iterable[Row], schema: pa.Schema) -> pa.RecordBatchReader:
     """Return rows that are made while they are read, part by part: a large catalog's do not fit into memory."""
-    remaining = iter(rows)
-    parts = iter(lambda: list(islice(remaining, SHARD_SIZE)), [])
-    return pa.RecordBatchReader.from_batches(schema, (pa.RecordBatch.from_pylist(part, schema) for part in parts))
+    parts = (pa.RecordBatch.from_pylist(part, schema) for part in chunked(rows, _ROWS))
+    return pa.RecordBatchReader.from_batches(schema, parts)
 
 
 def tools(catalog: Catalog, documents: Iterable[FieldDocuments]) -> Iterator[Row]:

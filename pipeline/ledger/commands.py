@@ -22,9 +22,9 @@ from pipeline.ledger.files import (
 from pipeline.ledger.lock import LEDGER_FILE, LedgerInUse, Tell, locked, waited_for
 from pipeline.ledger.migrations import file_version, pending
 from pipeline.ledger.schema import update_tables
+from pipeline.store.deltas.databases import database_file
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
-from pipeline.store.deltas.databases import database_file
 from router.snapshot.store.durable import sync
 
 # What is wrong where the statement counts anything: {0} is the count, {1} a second figure or an example.

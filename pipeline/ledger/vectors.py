@@ -1,7 +1,6 @@
-"""Vectors of texts, by the hash of the text and the key of the model, and the queue of texts that have none yet."""
+"""Vectors of texts, by the hash of the text and the key of the model."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,14 +9,13 @@ from numpy.typing import NDArray
 from pipeline.ledger.database import Database
 from pipeline.ledger.schema import create_vectors
 from pipeline.scratch import release
-from pipeline.scratch.text_hashes import chunks_of
 
 _ROWS_PER_CHUNK = 16_384  # vectors read at once: 25 MB of 384 dimensions
 _CHUNKS_HELD = 16  # of a mapped array: 400 MB
 
 
 class Vectors:
-    """One table for each number of dimensions. The queue is a temporary table, which lies on disk in a large build."""
+    """One table for each number of dimensions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -34,11 +32,8 @@ class Vectors:
         vectors = np.empty((len(hashes), dim), np.float32) if out is None else out
         missing = np.ones(len(hashes), np.bool_)
         self._database.execute("CREATE OR REPLACE TEMP TABLE wanted_vectors (text_hash VARCHAR, place BIGINT)")
-        first = 0
-        for chunk in chunks_of(hashes):
-            places = np.arange(first, first + len(chunk))
-            self._database.insert("wanted_vectors", {"text_hash": chunk, "place": pa.array(places)})
-            first += len(chunk)
+        places = pa.array(np.arange(len(hashes)))
+        self._database.insert("wanted_vectors", {"text_hash": pa.array(hashes, pa.string()), "place": places})
         reader = self._database.connection.sql(
             f"SELECT place, vector FROM {table} JOIN wanted_vectors USING (text_hash) WHERE model_key = ?",
             params=[model_key],
@@ -77,42 +72,3 @@ class Vectors:
                 "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dim),
             },
         )
-
-    def put_shard(self, shard: Path, model_key: str, dim: int) -> None:
-        """Store the vectors of a file that `write_vector_shard` wrote, of texts that have none of this model yet.
-
-        The file is read as it is stored: its vectors are never in memory all at once.
-        """
-        self._database.execute(
-            f"INSERT INTO {create_vectors(self._database.connection, dim)} BY NAME "
-            f"SELECT text_hash, ? AS model_key, vector::FLOAT[{int(dim)}] AS vector FROM read_parquet(?)",
-            [model_key, str(shard)],
-        )
-
-    def open_missing_texts(self) -> None:
-        """Begin with an empty queue of texts to embed."""
-        self._database.execute("CREATE OR REPLACE TEMP TABLE gathered_texts (text_hash VARCHAR, text VARCHAR)")
-
-    def add_missing_texts(self, texts: Mapping[str, str]) -> None:
-        """Add texts, by hash; one that is there already counts once."""
-        self._database.insert("gathered_texts", {"text_hash": list(texts), "text": list(texts.values())})
-
-    def sort_missing_texts(self) -> int:
-        """Sort the queue by hash, and return how many texts it has. None is added after that."""
-        self._database.execute(
-            "CREATE OR REPLACE TEMP TABLE missing_texts AS SELECT (row_number() OVER ()) - 1 AS place, text FROM ("
-            "SELECT text_hash, any_value(text) AS text FROM gathered_texts GROUP BY text_hash ORDER BY text_hash)"
-        )
-        self._database.execute("DROP TABLE gathered_texts")
-        return int(self._database.value("SELECT count(*) FROM missing_texts"))
-
-    def missing_texts(self, first: int, count: int) -> list[str]:
-        """Return the next `count` texts of the sorted queue from place `first` on, fewer at its end."""
-        rows = self._database.rows(
-            "SELECT text FROM missing_texts WHERE place >= ? AND place < ? ORDER BY place", [first, first + count]
-        )
-        return [text for (text,) in rows]
-
-    def close_missing_texts(self) -> None:
-        """Let go of the sorted queue."""
-        self._database.execute("DROP TABLE IF EXISTS missing_texts")

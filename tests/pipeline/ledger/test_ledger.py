@@ -14,7 +14,7 @@ from pipeline.errors import RecordRejected, RunAborted, SettingsInvalid
 from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.ledger.database import Database
 from pipeline.records import catalog_records
-from pipeline.scratch import mapped_array, write_vector_shard
+from pipeline.scratch import mapped_array
 from router.record import Origin, ToolRecord
 from tests.pipeline.ledger.ledgers import entry
 from tests.support.factories import make_raw
@@ -115,16 +115,15 @@ def test_the_answer_given_first_is_found_by_its_key_and_a_failure_is_kept_with_i
 
 
 @pytest.mark.parametrize("dim", [1, 384])
-def test_vectors_come_back_bit_for_bit_in_another_session_from_any_layout_in_parts_or_from_a_worker(
+def test_vectors_come_back_bit_for_bit_in_another_session_from_any_layout_and_in_parts(
     tmp_path: Path, dim: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.ledger.vectors._ROWS_PER_CHUNK", 7)
     vectors = _vectors(3_000, dim)
     vectors[:4, 0] = (-0.0, np.nan, np.inf, np.float32(1e-45))
     hashes = [f"text {number}" for number in range(3_000)]
-    write_vector_shard(tmp_path / "0.parquet", hashes[:20], vectors[:20])
     with Ledger.open(tmp_path) as ledger:
-        ledger.vectors.put_shard(tmp_path / "0.parquet", "m", dim)
+        ledger.vectors.put(hashes[:20], vectors[:20], "m")
         ledger.vectors.put(hashes[20:], np.asfortranarray(vectors)[20:], "m")
     with Ledger.open(tmp_path) as ledger:
         found = ledger.vectors.vectors(hashes[::-1], "m", dim)
@@ -153,15 +152,6 @@ def test_vectors_are_found_by_text_model_and_length_in_the_order_asked_and_a_mis
         out = mapped_array(tmp_path / "out.npy", (2, 2), np.float32)
         assert ledger.vectors.vectors(["b", "a"], "m", 2, out=out) is out  # read into the array that is given
         assert np.load(tmp_path / "out.npy").tolist() == [[3, 4], [1, 2]]
-
-
-def test_missing_texts_come_once_each_in_the_order_of_their_hashes(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path) as ledger:
-        ledger.vectors.open_missing_texts()
-        ledger.vectors.add_missing_texts({"2": "two", "1": "one"})
-        ledger.vectors.add_missing_texts({"3": "three", "1": "one"})
-        assert ledger.vectors.sort_missing_texts() == 3
-        assert (ledger.vectors.missing_texts(0, 2), ledger.vectors.missing_texts(2, 2)) == (["one", "two"], ["three"])
 
 
 def test_answers_and_failures_are_stored_together_or_not_at_all(
