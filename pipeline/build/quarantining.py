@@ -19,11 +19,11 @@ from pipeline.publish.quarantine import (
     QuarantinedTool,
     changed_tools,
     exceeds,
+    identity_text,
+    indexed_tools,
     measure_gains,
     probes_of,
 )
-from pipeline.publish.quarantine.claim import claim
-from pipeline.publish.quarantine.indexing import indexed_tools
 from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 from router.record import ToolRecord
 from router.snapshot.snapshot import Snapshot
@@ -102,15 +102,15 @@ def _measure(
         return []
     records = [record for record in state.read.catalog.records if record.tool_id in hashes]
     documents = [document for document in state.expanded.documents if document.tool_id in hashes]
-    served = _claims(_sample(base, settings.max_probes, gone))
-    claims = _claims(records)
-    embedding.embed([*claims, *served, *(text for d in documents for text in (d.dense, *d.phrases))])
+    served = _identities(_sample(base, settings.max_probes, gone))
+    identities = _identities(records)
+    embedding.embed([*identities, *served, *(text for d in documents for text in (d.dense, *d.phrases))])
     clock.start("quarantine", len(probes))
     ordinals = [ordinal for tool_id in gone if (ordinal := base.records.ordinal(tool_id)) is not None]
     gains = measure_gains(
         base,
         indexed_tools(base, records, documents, embedding),
-        embedding.matrix(claims),
+        embedding.matrix(identities),
         embedding.matrix(served),
         probes,
         ordinals,
@@ -163,8 +163,8 @@ def _judgements(context: BuildContext) -> Sequence[Judgement]:
         return ()
 
 
-def _claims(records: Sequence[ToolRecord]) -> list[str]:
-    return [claim(record) for record in records]
+def _identities(records: Sequence[ToolRecord]) -> list[str]:
+    return [identity_text(record) for record in records]
 
 
 def _sample(base: Snapshot, most: int, gone: Collection[str]) -> list[ToolRecord]:
