@@ -16,7 +16,7 @@ from pipeline.build.report import BuildReport
 from pipeline.build.stores import begin, store_of
 from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
-from pipeline.ledger import LEDGER_FILE, Ledger, LedgerDamaged, explained
+from pipeline.ledger import LEDGER_FILE, Ledger, explained
 from pipeline.progress import Progress, SilentProgress, StageClock
 from pipeline.scratch import ScratchFolder
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
@@ -142,9 +142,4 @@ def _is_of(workspace: Path, error: OSError) -> bool:
 def _aborted(error: duckdb.Error, ledger: Path) -> RunAborted:
     """Return an error of the ledger as the end of a build, with the way out."""
     ours = explained(error, ledger)
-    if isinstance(ours, LedgerDamaged):
-        return RunAborted(
-            f"the ledger {ledger} could not be read or written: {ours}. "
-            "`quartermaster ledger check` tells what is wrong; a build restores a damaged ledger from its copies"
-        )
     return ours if isinstance(ours, RunAborted) else RunAborted(str(ours))

@@ -104,7 +104,7 @@ def open_or_restore(path: Path) -> tuple["duckdb.DuckDBPyConnection", str]:
         try:
             return connect(path), ""
         except LedgerDamaged as error:
-            reason = f"is damaged: {str(error).rstrip('.!')}"
+            reason = f"is damaged: {error.reason}"
     backup, left = newest_backup(path.parent), [*path.parent.glob(f"{path.name}*"), *backups_of(path.parent)]
     if backup is not None:
         moved = put_in_place(backup, path, "damaged")

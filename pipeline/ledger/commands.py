@@ -124,8 +124,6 @@ def open_to_read(workspace: Path, *, wait_s: float = 0.0, tell: Tell = lambda _:
             raise
         path, holder = backup, error.holder
         connection = connect_to_read(path)
-    except LedgerDamaged as error:
-        raise _damaged(path, error) from error
     return ReadableLedger(connection, path, datetime.fromtimestamp(path.stat().st_mtime, UTC), holder)
 
 
@@ -195,8 +193,6 @@ def compact(
             unfinished.replace(path)
             sync(path.parent)
             log_of(path).unlink(missing_ok=True)
-        except LedgerDamaged as error:
-            raise _damaged(path, error) from error
         except (OSError, duckdb.Error) as error:
             raise as_ours(error, path) from error
         return Compacted(path, before, path.stat().st_size, dropped)
@@ -212,12 +208,10 @@ def check(workspace: Path, file: Path | None = None) -> Checked:
         if file is None:
             readable = open_to_read(workspace)
             connection, path = readable.connection, readable.file
-        elif file.is_file():
-            connection = connect_to_read(file)
         else:
-            raise SettingsInvalid(f"{file} is no file: name a backup of a ledger")
-    except (LedgerDamaged, _Damaged) as error:
-        return Checked(path, None, {}, (f"it cannot be read: {error}",))
+            connection = connect_to_read(_file(file))
+    except LedgerDamaged as error:
+        return Checked(path, None, {}, (f"it cannot be read: {error.reason}",))
     with connection:
         names = connection.execute(
             "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() ORDER BY ALL"
@@ -234,10 +228,6 @@ def check(workspace: Path, file: Path | None = None) -> Checked:
         return Checked(path, version, rows, tuple(_problems(connection)))
 
 
-class _Damaged(RunAborted):
-    """A ledger of a workspace that is damaged, with the way out."""
-
-
 def _problems(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
     for sentence, statement in _CHECKS.items():
         ((count, example),) = connection.execute(statement).fetchall()
@@ -252,23 +242,20 @@ def _existing(workspace: Path) -> Path:
     return path
 
 
-def _damaged(path: Path, error: LedgerDamaged) -> _Damaged:
-    return _Damaged(
-        f"the ledger {path} is damaged: {error}. The next build restores it from its last backup, or "
-        "`quartermaster ledger restore` does"
-    )
+def _file(file: Path) -> Path:
+    if not file.is_file():
+        raise SettingsInvalid(f"{file} is no file: name a backup of a ledger")
+    return file
 
 
 def _require_ledger(file: Path) -> None:
     """Raise RunAborted where a file is no whole ledger of a known version."""
-    if not file.is_file():
-        raise SettingsInvalid(f"{file} is no file: name a backup of a ledger")
     try:
-        with connect_to_read(file) as connection:
+        with connect_to_read(_file(file)) as connection:
             tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
             pending(connection, file)
     except LedgerDamaged as error:
-        raise RunAborted(f"{file} is no whole ledger: {error}. Nothing was changed") from error
+        raise RunAborted(f"{file} is no whole ledger: {error.reason}. Nothing was changed") from error
     if not {"runs", "expansions"} <= tables:
         raise RunAborted(f"{file} is no ledger: it has no tables of runs and expansions. Nothing was changed")
 

@@ -25,8 +25,15 @@ _MEMORY = ("out of memory", "failed to allocate", "could not allocate")
 _OWNER = 0o600
 
 
-class LedgerDamaged(QuartermasterError):
-    """The file is no longer a whole ledger. The message is the reason, in DuckDB's words."""
+class LedgerDamaged(RunAborted):
+    """The file is no longer a whole ledger. `reason` says why, in DuckDB's words."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"the ledger {path} is damaged: {reason.rstrip('.!')}. The next build restores it from its last backup, or "
+            "`quartermaster ledger restore` does; `quartermaster ledger check` tells whether it is whole"
+        )
+        self.reason = reason.rstrip(".!")
 
 
 def log_of(path: Path) -> Path:
@@ -135,14 +142,17 @@ def explained(error: Exception, path: Path) -> QuartermasterError:
             f"the ledger {path} cannot be written ({message}): give this user the right to, or choose another "
             "--workspace"
         )
-    return LedgerDamaged(message)
+    return LedgerDamaged(path, message)
 
 
 def as_ours(error: BaseException, path: Path) -> BaseException:
     """Return an error of DuckDB or the system, met on the way to an open ledger, as a sentence; others as they are."""
-    if isinstance(error, duckdb.Error | OSError):
-        error = explained(error, path)
-    return RunAborted(f"the ledger {path} cannot be opened: {error}") if isinstance(error, LedgerDamaged) else error
+    if not isinstance(error, duckdb.Error | OSError):
+        return error
+    ours = explained(error, path)
+    if isinstance(ours, LedgerDamaged):
+        return RunAborted(f"the ledger {path} cannot be opened: {ours.reason}")
+    return ours
 
 
 def _whole(connection: "duckdb.DuckDBPyConnection", path: Path) -> "duckdb.DuckDBPyConnection":
