@@ -13,7 +13,6 @@ from pipeline.ledger.backups import newest_backup, put_in_place
 from pipeline.ledger.files import (
     CONNECTION,
     LedgerDamaged,
-    as_ours,
     connect,
     connect_to_read,
     copy_database,
@@ -159,13 +158,17 @@ def restore(workspace: Path, file: Path | None, *, wait_s: float = 0.0, tell: Te
         if source is None:
             raise RunAborted(f"{workspace} has no backup of the ledger: name one")
         _require_ledger(source)
-        if path.exists():
-            with suppress(LedgerDamaged):  # whoever reads it is named, and what the log has comes into the file
+        try:
+            if path.exists():  # whoever reads it is named, and what the log has comes into the file
                 waited_for(lambda: connect(path), wait_s, tell).close()
+        except LedgerInUse:
+            raise
+        except RunAborted:
+            pass  # it is damaged, or of a newer version: that is why it is replaced
         try:
             return Restored(path, source, put_in_place(source, path, "replaced"))
         except (OSError, duckdb.Error) as error:
-            raise as_ours(error, path) from error
+            raise _unchanged(path, error) from error
 
 
 def compact(
@@ -194,7 +197,7 @@ def compact(
             sync(path.parent)
             log_of(path).unlink(missing_ok=True)
         except (OSError, duckdb.Error) as error:
-            raise as_ours(error, path) from error
+            raise _unchanged(path, error) from error
         return Compacted(path, before, path.stat().st_size, dropped)
 
 
@@ -233,6 +236,10 @@ def _problems(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
         ((count, example),) = connection.execute(statement).fetchall()
         if count:
             yield sentence.format(count, example)
+
+
+def _unchanged(path: Path, error: Exception) -> RunAborted:
+    return RunAborted(f"the ledger {path} stays as it is: {' '.join(str(error).split())}")
 
 
 def _existing(workspace: Path) -> Path:

@@ -56,6 +56,7 @@ class Database:
         with self.named(rows) as name:
             new = f"(SELECT *{constants} FROM {name}) n"
             self.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {new} {missing}", same)
+        keep_private(self.path)
 
     @contextmanager
     def named(self, table: pa.Table) -> Iterator[str]:
