@@ -95,29 +95,33 @@ def _run(context: BuildContext, announced: AnnouncedBuild, force: bool) -> Build
     ledger, run, clock, settings = context.ledger, context.run, context.clock, context.settings
     announced.began(ledger, run)
     try:
-        ledger.back_up(settings.ledger, run, clock.note)
+        ledger.back_up(settings.ledger, run, clock.note)  # after a build that was killed
         report = run_stages(context, force)
     except BaseException as error:
         _close_failed(ledger, run, str(error) or type(error).__name__)
+        if isinstance(error, Exception):  # not where somebody waits for the end
+            ledger.back_up(settings.ledger, run, clock.note)
         raise
     finally:
         clock.stop()
         announced.seconds = clock.seconds
         close_encoders()
-    report = _closed(ledger, run, report)
+    report = _closed(context, report)
     announced.ended(report)
     return report
 
 
-def _closed(ledger: Ledger, run: int, report: BuildReport) -> BuildReport:
+def _closed(context: BuildContext, report: BuildReport) -> BuildReport:
     """Close a run that ended well, and return its report, which says so where the ledger could not be written."""
+    ledger, run, known = context.ledger, context.run, set(context.ledger.problems)
     try:
         ledger.put_degraded(run, report.degraded)
         ledger.finish_run(run, report.outcome, snapshot=report.snapshot.name, message="; ".join(report.held))
     except duckdb.Error as error:
         problem = f"run {run} could not be closed in the ledger: {' '.join(str(error).split())}"
         return replace(report, degraded=(*report.degraded, problem))
-    return report
+    ledger.back_up(context.settings.ledger, run, context.clock.note)
+    return replace(report, degraded=(*report.degraded, *(one for one in ledger.problems if one not in known)))
 
 
 def _close_failed(ledger: Ledger, run: int, message: str) -> None:

@@ -13,6 +13,7 @@ from pipeline.ledger.files import (
     connect_to_read,
     copy_database,
     log_of,
+    row_counts,
 )
 from pipeline.settings import LedgerSettings
 from router.contract import MANIFEST
@@ -21,13 +22,7 @@ from router.snapshot.store.durable import sync
 BACKUPS = "backups"
 _NAME = re.compile(r"ledger-(\d{6,})\.duckdb")
 _BEFORE_MIGRATION = "ledger-before-migration-{}.duckdb"
-# What a ledger holds, in numbers of rows, but for the tables that each run adds to, whatever it finds.
-_STORED = """
-    SELECT table_name, estimated_size FROM duckdb_tables()
-    WHERE NOT internal AND database_name = current_database() AND estimated_size > 0
-        AND table_name NOT IN ('runs', 'rejections', 'notices', 'migrations')
-    ORDER BY table_name
-"""
+_OF_EACH_RUN = ("runs", "rejections", "notices", "migrations")  # tables that each run adds to, whatever it finds
 
 
 def backups_of(workspace: Path) -> list[Path]:
@@ -69,21 +64,18 @@ def back_up_before_migration(connection: "duckdb.DuckDBPyConnection", path: Path
             older.unlink()
 
 
-def back_up_before_run(
-    connection: "duckdb.DuckDBPyConnection", path: Path, run: int, settings: LedgerSettings
-) -> str | None:
-    """Copy the ledger before a run stores anything, unless the last backup holds the same; remove older backups.
+def back_up(connection: "duckdb.DuckDBPyConnection", path: Path, run: int, settings: LedgerSettings) -> str | None:
+    """Copy the ledger under the name of a run, unless the last backup holds the same; remove older backups.
 
     Return why there is no copy; None where all is well.
     """
-    size, limit = path.stat().st_size / 1e6, settings.max_backup_mb
-    newest = next((backup for backup in backups_of(path.parent) if run_of(backup)), None)
-    if not settings.backups or (newest and _holds_the_same(connection, newest)):
-        return None
-    if size > limit:
-        return f"there is no backup of the ledger: it has {size:,.0f} MB, and ledger.max_backup_mb allows {limit:,}"
     target = path.parent / BACKUPS / f"ledger-{run:06}.duckdb"
     try:
+        if not settings.backups or _stored(connection) == _backed_up(path.parent):
+            return None
+        size, limit = path.stat().st_size / 1e6, settings.max_backup_mb
+        if size > limit:
+            return f"there is no backup of the ledger: it has {size:,.0f} MB, and ledger.max_backup_mb allows {limit:,}"
         target.parent.mkdir(mode=0o700, exist_ok=True)
         copy_database(connection, target)
         for old in [backup for backup in backups_of(path.parent) if run_of(backup)][settings.backups :]:
@@ -147,9 +139,19 @@ def _set_aside(path: Path, mark: str) -> Path | None:
     return path.rename(target)
 
 
-def _holds_the_same(connection: "duckdb.DuckDBPyConnection", backup: Path) -> bool:
+def _stored(connection: "duckdb.DuckDBPyConnection") -> dict[str, int]:
+    """Return how many rows the tables have that are not empty."""
+    counts = row_counts(connection)
+    return {table: count for table, count in counts.items() if count and table not in _OF_EACH_RUN}
+
+
+def _backed_up(workspace: Path) -> dict[str, int]:
+    """Return the same of the last backup; of none, and of one that is damaged, an empty dict."""
+    last = next((backup for backup in backups_of(workspace) if run_of(backup)), None)
     try:
-        with connect_to_read(backup) as copied:
-            return copied.execute(_STORED).fetchall() == connection.execute(_STORED).fetchall()
+        if last is not None:
+            with connect_to_read(last) as connection:
+                return _stored(connection)
     except QuartermasterError:
-        return False
+        pass
+    return {}

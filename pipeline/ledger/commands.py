@@ -17,6 +17,7 @@ from pipeline.ledger.files import (
     connect_to_read,
     copy_database,
     log_of,
+    row_counts,
 )
 from pipeline.ledger.lock import LEDGER_FILE, LedgerInUse, Tell, locked, waited_for
 from pipeline.ledger.migrations import file_version, pending
@@ -216,11 +217,7 @@ def check(workspace: Path, file: Path | None = None) -> Checked:
     except LedgerDamaged as error:
         return Checked(path, None, {}, (f"it cannot be read: {error.reason}",))
     with connection:
-        names = connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() ORDER BY ALL"
-        ).fetchall()
-        counts = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM \"{name}\"" for (name,) in names)
-        rows, version = dict(connection.execute(counts).fetchall()) if names else {}, file_version(connection)
+        rows, version = row_counts(connection), file_version(connection)
         try:
             steps = pending(connection, path)
         except RunAborted as error:

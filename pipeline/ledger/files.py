@@ -98,6 +98,15 @@ def copy_database(connection: "duckdb.DuckDBPyConnection", target: Path) -> None
         remove(unfinished)
 
 
+def row_counts(connection: "duckdb.DuckDBPyConnection") -> dict[str, int]:
+    """Return how many rows each table has, by name."""
+    names = connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database() ORDER BY ALL"
+    ).fetchall()
+    counts = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM \"{name}\"" for (name,) in names)
+    return dict(connection.execute(counts).fetchall()) if names else {}
+
+
 def remove(path: Path) -> None:
     """Remove a database and its log, where they are there."""
     for file in (path, log_of(path)):

@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from pipeline.errors import RecordRejected
 from pipeline.ledger.answers import Answers
-from pipeline.ledger.backups import back_up_before_run, backups_of, open_or_restore, run_of
+from pipeline.ledger.backups import back_up, backups_of, open_or_restore, run_of
 from pipeline.ledger.batches import Batches
 from pipeline.ledger.database import Database, columns_of, utc_now
 from pipeline.ledger.files import as_ours, keep_private, quoted
@@ -84,8 +84,9 @@ class Ledger(AbstractContextManager["Ledger"]):
         self._lock.release()
 
     def back_up(self, settings: LedgerSettings, run: int, tell: Tell) -> None:
-        """Copy the ledger before `run` stores anything. Where that fails, `tell` hears why, and the build goes on."""
-        if problem := back_up_before_run(self._database.connection, self.path, run, settings):
+        """Copy the ledger if anything was stored since the last backup. Where that fails, `tell` hears why."""
+        problem = back_up(self._database.connection, self.path, run, settings)
+        if problem is not None and problem not in self.problems:
             self.problems += (problem,)
             tell(problem)
 

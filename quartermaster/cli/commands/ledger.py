@@ -37,7 +37,7 @@ def show(
 ) -> None:
     """Show what the ledger holds and cost, or the rows of a SELECT; nothing is written.
 
-    While a build runs, the backup answers that it made when it began; a line says so.
+    While a build runs, the last backup answers, which a build made when it ended; a line says of when it is.
     """
     from quartermaster.output.ledger import show_ledger
 
@@ -53,7 +53,7 @@ def backup(
 ) -> None:
     """Copy the ledger to another place, and read the copy back to see that it is whole.
 
-    While a build runs, the backup is copied that it made when it began; --wait waits for its end instead.
+    While a build runs, the last backup is copied; --wait waits for the build's end instead.
     """
     from pipeline.ledger.commands import back_up
     from quartermaster.output.ledger import show_backup

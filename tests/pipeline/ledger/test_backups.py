@@ -1,4 +1,4 @@
-"""Backups that builds make before they ask anything, and the ledger that is restored from the last of them."""
+"""Backups that builds make, and the ledger that is restored from the last of them."""
 
 import os
 import shutil
@@ -12,9 +12,7 @@ import pytest
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger import LEDGER_FILE, Ledger, backups, files
 from pipeline.settings import LedgerSettings
-from pipeline.sources.last_reading import SourceReading
 from tests.pipeline.ledger.ledgers import READ, begin, entry, fill, held, keys, names
-from tests.support.factories import make_raw
 
 LOG = f"{LEDGER_FILE}.wal"
 # Commits a row into the log of a ledger, and ends before DuckDB writes it into the file.
@@ -71,7 +69,7 @@ def a_build(workspace: Path, settings: LedgerSettings, *new: str) -> tuple[str, 
         return ledger.problems
 
 
-def test_each_build_copies_the_ledger_before_it_stores_anything_and_the_newest_backups_stay(workspace: Path) -> None:
+def test_what_was_stored_since_the_last_backup_is_copied_and_the_newest_backups_stay(workspace: Path) -> None:
     for key in "cd":
         a_build(workspace, LedgerSettings(backups=1), key)
     assert of(workspace) == ["ledger-000003.duckdb"]
@@ -82,19 +80,6 @@ def test_a_ledger_in_which_nothing_new_was_stored_is_not_copied_again(workspace:
     for _ in range(2):
         a_build(workspace, LedgerSettings())
     assert of(workspace) == ["ledger-000002.duckdb"]
-
-
-@pytest.mark.nightly
-def test_a_source_that_gave_something_else_makes_a_new_backup_though_no_row_was_added(tmp_path: Path) -> None:
-    for name in ("mail", "chat", "chat"):
-        with Ledger.open(tmp_path) as ledger:
-            run = ledger.start_run("office")
-            ledger.back_up(LedgerSettings(), run, lambda _: None)
-            readings = ledger.source_readings("office", "snapshots", None)
-            readings.store(run, [SourceReading("k", "tools.json", (make_raw(name),))], f"s{run}", held=False)
-            readings.accept(f"s{run}")
-    a_build(tmp_path, LedgerSettings())
-    assert of(tmp_path)[-1] != "ledger-000002.duckdb"
 
 
 def test_a_backup_leaves_the_ledger_locked_for_others_and_is_private(workspace: Path) -> None:
