@@ -57,7 +57,7 @@ def page() -> str:
         chosen = {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"}}
         report = build(load(folder, chosen, environment={}), workspace=workspace)
         with Ledger.open(workspace) as ledger:
-            ledger.known_vectors((), "", 1)  # creates the table
+            ledger.vectors.known((), "", 1)  # creates the table
         snapshot = _sections(report.snapshot / CATALOG_DB)
         of_ledger = _sections(workspace / LEDGER_FILE)
     return "\n\n".join([_HEAD.strip(), _SNAPSHOT, *snapshot, _LEDGER, *of_ledger]) + "\n"

@@ -64,12 +64,12 @@ class Assessor:
         """Assess what was written; from the ledger, where the same texts were assessed before."""
         expansions = {tool_id: one.expansion for tool_id, one in written.written.items()}
         ledger, key = self.context.ledger, self._key(expansions)
-        if (known := ledger.assessment(key)) is not None:
+        if (known := ledger.answers.assessment(key)) is not None:
             return Assessed.from_json(known)
         of_catalog = self._against_catalog(expansions)
         of_records = self._against_records(expansions)
         found = Assessed((*of_catalog.verdicts, *of_records.verdicts), of_catalog.siblings, of_records.steering)
-        ledger.put_assessment(self.context.run, key, found.to_json())
+        ledger.answers.put_assessment(self.context.run, key, found.to_json())
         return found
 
     def _key(self, expansions: Mapping[str, Expansion]) -> str:

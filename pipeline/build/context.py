@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
-from pipeline.build.source_memory import SourceMemory
 from pipeline.execution import Execution
 from pipeline.ledger import Ledger
+from pipeline.ledger.source_readings import SourceReadings
 from pipeline.progress import StageClock
 from pipeline.publish import serving_folder
 from pipeline.scratch import ScratchFolder
@@ -40,13 +39,6 @@ class BuildContext:
         return serving_folder(self.store)
 
     @property
-    def memory(self) -> SourceMemory:
-        """Return what the ledger remembers of the catalog's sources."""
-        return SourceMemory(self.ledger, self.settings.name, self.area, self.serving, self.clock.note)
-
-    def shared_folder(self, name: str) -> Path:
-        """Return a new folder that workers see, too; it goes when the build ends."""
-        storage = self.execution.storage
-        folder = self.scratch.file(name) if storage is None else storage.of_build / f"{name}-{uuid4().hex}"
-        folder.mkdir()
-        return folder
+    def last_readings(self) -> SourceReadings:
+        """Return what the catalog's sources gave last, as the ledger has it."""
+        return self.ledger.source_readings(self.settings.name, self.area, self.serving, self.clock.note)

@@ -25,14 +25,16 @@ def run_stages(context: BuildContext, force: bool) -> BuildReport:
     unchanged = None if force else find_unchanged(context, identity)
     outcome = unchanged or write(context, state, identity)
     # Before it serves, so that a build that is killed between the two has not forgotten what the sources gave.
-    context.memory.store(context.run, read.reading, outcome.folder.name, held=outcome.outcome == "held")
+    context.last_readings.store(
+        context.run, read.reading.by_source, outcome.folder.name, held=outcome.outcome == "held"
+    )
     if unchanged is None:
         outcome = publish(context, outcome)
     else:
         note_missing_signature(context, unchanged)
     accept_readings(context, read, outcome)
     outcome = tidy_up(context, outcome)
-    if any(not one.told for one in state.quarantined):
-        context.ledger.set_quarantine_told(context.settings.name, context.area)
+    if any(not one.announced for one in state.quarantined):
+        context.ledger.quarantine.mark_announced(context.settings.name, context.area)
     context.clock.stop()
     return make_report(state, identity, outcome, context.clock)

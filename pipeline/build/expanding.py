@@ -1,7 +1,6 @@
 """The stages from records to field text: the encoder, the estimate, and expansions that passed all checks."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from pipeline import vectors
 from pipeline.build.context import BuildContext
@@ -10,17 +9,17 @@ from pipeline.build.encoder_tuning import BuildEncoder, exported_encoder, tuned_
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of
 from pipeline.build.screening import prepare_screen
-from pipeline.build.stages import ProjectedShard, make_screen, project_documents
+from pipeline.build.stages import ProjectedPart, make_screen, project_documents
 from pipeline.build.state import CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.execution import parts
 from pipeline.phrase_checks.record.cached_screen import CachedScreen
 from pipeline.phrase_checks.support import reduced
-from pipeline.scratch import SHARD_SIZE, Shards, open_documents
-from pipeline.scratch.shards import shard_name
 from router.record import ToolRecord
 from router.tools.field_text import FieldDocuments
+
+_TOOLS_A_PART = 4_096  # projected at once
 
 
 def resolve_encoder(context: BuildContext) -> BuildEncoder | None:
@@ -48,24 +47,21 @@ def expand(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | Non
     return with_reuse(context, read, encoder, enrichment, _project(context, read.catalog.records, enrichment))
 
 
-def _project(context: BuildContext, records: Sequence[ToolRecord], enrichment: Enrichment) -> Shards[FieldDocuments]:
-    """Return the documents of records, which lie in shards of a folder that goes with the build."""
-    folder = context.shared_folder("documents")
-    shards = _shards_to_project(records, enrichment, folder)
-    projected = context.execution.map("project", project_documents, shards, context.settings.enrichment.languages)
-    paths = sorted(shard.path for shard, _ in projected)
-    return open_documents(paths, len(records), SHARD_SIZE)
+def _project(context: BuildContext, records: Sequence[ToolRecord], enrichment: Enrichment) -> list[FieldDocuments]:
+    """Return the documents of records, in their order."""
+    batches = _parts_to_project(records, enrichment)
+    projected = context.execution.map("project", project_documents, batches, context.settings.enrichment.languages)
+    in_order = sorted(projected, key=lambda ended: ended[0].first)
+    return [document for _, documents in in_order for document in documents]
 
 
-def _shards_to_project(
-    records: Sequence[ToolRecord], enrichment: Enrichment, folder: Path
-) -> Iterator[tuple[str, ProjectedShard]]:
-    """Yield the records of each shard with what was written for them, without the remarks that steered."""
-    for number, (label, part) in enumerate(parts(records, SHARD_SIZE)):
+def _parts_to_project(records: Sequence[ToolRecord], enrichment: Enrichment) -> Iterator[tuple[str, ProjectedPart]]:
+    """Yield the records of each part with what was written for them, without the remarks that steered."""
+    for number, (label, part) in enumerate(parts(records, _TOOLS_A_PART)):
         written = ((record.tool_id, enrichment.written.get(record.tool_id)) for record in part)
         expansions = {tool_id: one.expansion for tool_id, one in written if one is not None}
         kept = [reduced(r, enrichment.steering[r.tool_id]) if r.tool_id in enrichment.steering else r for r in part]
-        yield label, ProjectedShard(kept, expansions, folder / shard_name(number))
+        yield label, ProjectedPart(number * _TOOLS_A_PART, kept, expansions)
 
 
 def with_reuse(

@@ -8,7 +8,7 @@ from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.difference import ToolDifference
 from pipeline.inspection.served_tools import ServedTools
 from pipeline.publish import NOT_MEASURED, RegressionCheck, check_regression
-from pipeline.publish.downgrade_gate import downgrade_reasons
+from pipeline.publish.lost_phrases_gate import lost_phrases_reasons
 from pipeline.publish.quality_gate import hold_reasons
 from pipeline.publish.removal_gate import removal_reasons, served_sources
 from pipeline.store import decisions
@@ -33,13 +33,13 @@ def _reasons_to_hold(context: BuildContext, state: BuildState, served: ServedToo
     settings, read, enrichment = context.settings, state.read, state.expanded.enrichment
     reading, catalog = read.reading, read.catalog
     held = hold_reasons(settings.publish, catalog, len(reading.tools), len(reading.rejected), enrichment, read.missing)
-    by_source = served_sources(served.origins, context.memory.known_sources(), settings.source, reading.gaps)
+    by_source = served_sources(served.origins, context.last_readings.known_sources(), settings.source, reading.gaps)
     tool_ids = [record.tool_id for record in catalog.records]
     return (
         *held,
         *served.reasons_against_replacing,
         *removal_reasons(settings.publish, by_source, catalog.hashes),
-        *downgrade_reasons(settings, tool_ids, enrichment, served.generators),
+        *lost_phrases_reasons(settings, tool_ids, enrichment, served.generators),
     )
 
 

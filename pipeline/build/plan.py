@@ -6,7 +6,6 @@ from typing import Any
 
 from pipeline import records, sources
 from pipeline.build.publishing import signer_of
-from pipeline.build.source_memory import SourceMemory
 from pipeline.build.stores import SERVING_AREA, begin, store_of
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import Estimate, estimate
@@ -60,10 +59,10 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class _Memory:
+class _LastReadings:
     """Finds last readings. It opens the ledger for each: sources may take minutes, and a build must not wait for them.
 
-    The fields are as in `SourceMemory`.
+    `serving` is the folder of the snapshot that serves; None where none does.
     """
 
     catalog: str
@@ -73,8 +72,8 @@ class _Memory:
 
     def find(self, key: str) -> LastReading | None:
         """Return a source's last good reading; None where there is none that this version can read."""
-        with Ledger.open(self.workspace, task="plan", tell=self.progress.note) as ledger:
-            return SourceMemory(ledger, self.catalog, "snapshots", self.serving, self.progress.note).find(key)
+        with Ledger.open(self.workspace, tell=self.progress.note) as ledger:
+            return ledger.source_readings(self.catalog, SERVING_AREA, self.serving, self.progress.note).find(key)
 
 
 def _serving(settings: CatalogSettings, workspace: Path, progress: Progress) -> Path | None:
@@ -97,12 +96,14 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     signer_of(settings)
     progress.start("read", None)
     settings = without_commands(settings)
-    reading = sources.read(settings, DirectExecution(), _Memory(settings.name, Path(workspace), serving, progress))
+    reading = sources.read(
+        settings, DirectExecution(), _LastReadings(settings.name, Path(workspace), serving, progress)
+    )
     catalog = records.catalog_records(reading.tools)
     if not catalog.records:
         raise no_tool(settings.name, reading.gaps, reading.sources, reading.rejected, reading.coverage)
     progress.start("estimate", None)
-    with Ledger.open(workspace, task="plan", tell=progress.note) as ledger:
+    with Ledger.open(workspace, tell=progress.note) as ledger:
         chain = generators(settings, ledger, progress.note)
         estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
     difference = ToolDifference.since(ServedTools.read(serving), catalog.hashes)

@@ -53,7 +53,7 @@ def accept_readings(context: BuildContext, read: CatalogRead, outcome: SnapshotO
     if outcome.outcome == "held":
         return
     try:
-        context.memory.accept(read.reading, outcome.folder.name)
+        context.last_readings.accept(outcome.folder.name, read.reading.keys)
     except duckdb.Error as error:
         # The snapshot serves, so the build has not failed; the next build counts the readings of what serves.
         context.clock.note(f"the ledger does not know yet that the snapshot serves: {' '.join(str(error).split())}")

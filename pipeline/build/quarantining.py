@@ -13,17 +13,17 @@ from pipeline.build.state import BuildState
 from pipeline.build.without_tools import served_as_before
 from pipeline.errors import SettingsInvalid, SnapshotInvalid
 from pipeline.inspection.served_tools import ServedTexts, served_texts
-from pipeline.ledger.quarantine import HELD, StoredQuarantine
+from pipeline.ledger.quarantine import HELD
 from pipeline.publish.quarantine import (
     ChangedTools,
     QuarantinedTool,
     changed_tools,
     exceeds,
+    identity_text,
+    indexed_tools,
     measure_gains,
     probes_of,
 )
-from pipeline.publish.quarantine.claim import claim
-from pipeline.publish.quarantine.indexing import indexed_tools
 from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 from router.record import ToolRecord
 from router.snapshot.snapshot import Snapshot
@@ -61,19 +61,20 @@ def quarantine(context: BuildContext, state: BuildState) -> BuildState:
         )
     held = _held(context, state, tools, served.keys() - catalog.hashes.keys())
     looked_at = {**dict.fromkeys(catalog.hashes, ""), **tools.hashes}
-    context.ledger.put_quarantine(context.run, context.settings.name, context.area, held, looked_at)
+    context.ledger.quarantine.put(context.run, context.settings.name, context.area, held, looked_at)
     return _without(context, state, served, held) if held else state
 
 
 def _held(
     context: BuildContext, state: BuildState, tools: ChangedTools, gone: Collection[str]
-) -> list[StoredQuarantine]:
+) -> list[QuarantinedTool]:
     """Return the tools to hold back, sorted by id: those that are known, and those that are measured now."""
     if not tools.hashes:
         return []
     settings, hashes = context.settings.publish, tools.hashes
     stored = {
-        (one.tool_id, one.content_hash): one for one in context.ledger.quarantine(context.settings.name, context.area)
+        (one.tool_id, one.content_hash): one
+        for one in context.ledger.quarantine.tools(context.settings.name, context.area)
     }
     known = [stored[item] for item in hashes.items() if item in stored]
     held = [one for one in known if one.state == HELD and exceeds(settings, one.requests, one.distance)]
@@ -88,7 +89,7 @@ def _measure(
     hashes: Mapping[str, str],
     new: Collection[str],
     gone: Collection[str],
-) -> list[StoredQuarantine]:
+) -> list[QuarantinedTool]:
     """Try tools on the requests of those that serve, and return the ones that gain too much."""
     settings, clock = context.settings.publish, context.clock
     serving = _open(context, state)
@@ -101,15 +102,15 @@ def _measure(
         return []
     records = [record for record in state.read.catalog.records if record.tool_id in hashes]
     documents = [document for document in state.expanded.documents if document.tool_id in hashes]
-    served = _claims(_sample(base, settings.max_probes, gone))
-    claims = _claims(records)
-    embedding.embed([*claims, *served, *(text for d in documents for text in (d.dense, *d.phrases))])
+    served = _identities(_sample(base, settings.max_probes, gone))
+    identities = _identities(records)
+    embedding.embed([*identities, *served, *(text for d in documents for text in (d.dense, *d.phrases))])
     clock.start("quarantine", len(probes))
     ordinals = [ordinal for tool_id in gone if (ordinal := base.records.ordinal(tool_id)) is not None]
     gains = measure_gains(
         base,
         indexed_tools(base, records, documents, embedding),
-        embedding.matrix(claims),
+        embedding.matrix(identities),
         embedding.matrix(served),
         probes,
         ordinals,
@@ -117,7 +118,7 @@ def _measure(
     )
     now = datetime.now(UTC)
     return [
-        StoredQuarantine(
+        QuarantinedTool(
             tool_id=record.tool_id,
             content_hash=hashes[record.tool_id],
             kind="new" if record.tool_id in new else "changed",
@@ -128,7 +129,6 @@ def _measure(
             probes=len(probes),
             distance=gain.distance,
             examples=gain.examples,
-            told=False,
         )
         for record, gain in zip(records, gains, strict=True)
         if exceeds(settings, gain.requests, gain.distance)
@@ -163,8 +163,8 @@ def _judgements(context: BuildContext) -> Sequence[Judgement]:
         return ()
 
 
-def _claims(records: Sequence[ToolRecord]) -> list[str]:
-    return [claim(record) for record in records]
+def _identities(records: Sequence[ToolRecord]) -> list[str]:
+    return [identity_text(record) for record in records]
 
 
 def _sample(base: Snapshot, most: int, gone: Collection[str]) -> list[ToolRecord]:
@@ -176,7 +176,7 @@ def _sample(base: Snapshot, most: int, gone: Collection[str]) -> list[ToolRecord
 
 
 def _without(
-    context: BuildContext, state: BuildState, served: Mapping[str, ServedTexts], held: Sequence[StoredQuarantine]
+    context: BuildContext, state: BuildState, served: Mapping[str, ServedTexts], held: Sequence[QuarantinedTool]
 ) -> BuildState:
     """Return the state without what is held back, and with what serves in its place."""
     assert context.serving is not None
@@ -191,18 +191,4 @@ def _without(
     )
     read = replace(state.read, catalog=catalog)
     expanded = with_reuse(context, read, state.encoder, enrichment, documents)
-    return replace(state, read=read, expanded=expanded, quarantined=tuple(map(_told, held)))
-
-
-def _told(one: StoredQuarantine) -> QuarantinedTool:
-    return QuarantinedTool(
-        one.tool_id,
-        one.kind,
-        one.content_hash,
-        one.since,
-        one.requests,
-        one.probes,
-        one.distance,
-        one.examples,
-        one.told,
-    )
+    return replace(state, read=read, expanded=expanded, quarantined=tuple(held))

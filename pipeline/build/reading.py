@@ -19,7 +19,7 @@ def read_catalog(context: BuildContext) -> CatalogRead:
     """Read and normalise the sources. Raises RunAborted where they hold no tool."""
     settings, clock = context.settings, context.clock
     clock.start("read", None)
-    reading = sources.read(settings, context.execution, context.memory)
+    reading = sources.read(settings, context.execution, context.last_readings)
     if note := sources.long_label_note(tool.provider for tool in reading.tools):
         clock.note(note)
     clock.start("normalize", None)

@@ -120,7 +120,7 @@ class BuildReport:
     @property
     def newly_quarantined(self) -> tuple[QuarantinedTool, ...]:
         """Return the tools that are held back alone, and that no build has told of before."""
-        return tuple(one for one in self.quarantined if not one.told)
+        return tuple(one for one in self.quarantined if not one.announced)
 
     @property
     def exit_code(self) -> int:

@@ -16,7 +16,7 @@ from pipeline.build.report import BuildReport
 from pipeline.build.stores import begin, store_of
 from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
-from pipeline.ledger import LEDGER_FILE, Ledger, LedgerDamaged, explained
+from pipeline.ledger import LEDGER_FILE, Ledger, explained
 from pipeline.progress import Progress, SilentProgress, StageClock
 from pipeline.scratch import ScratchFolder
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
@@ -95,29 +95,33 @@ def _run(context: BuildContext, announced: AnnouncedBuild, force: bool) -> Build
     ledger, run, clock, settings = context.ledger, context.run, context.clock, context.settings
     announced.began(ledger, run)
     try:
-        ledger.keep_copies(settings.ledger, settings.name, run, clock.note)
+        ledger.back_up(settings.ledger, run, clock.note)  # after a build that was killed
         report = run_stages(context, force)
     except BaseException as error:
         _close_failed(ledger, run, str(error) or type(error).__name__)
+        if isinstance(error, Exception):  # not where somebody waits for the end
+            ledger.back_up(settings.ledger, run, clock.note)
         raise
     finally:
         clock.stop()
         announced.seconds = clock.seconds
         close_encoders()
-    report = _closed(ledger, run, report)
+    report = _closed(context, report)
     announced.ended(report)
     return report
 
 
-def _closed(ledger: Ledger, run: int, report: BuildReport) -> BuildReport:
+def _closed(context: BuildContext, report: BuildReport) -> BuildReport:
     """Close a run that ended well, and return its report, which says so where the ledger could not be written."""
+    ledger, run, known = context.ledger, context.run, set(context.ledger.problems)
     try:
         ledger.put_degraded(run, report.degraded)
         ledger.finish_run(run, report.outcome, snapshot=report.snapshot.name, message="; ".join(report.held))
     except duckdb.Error as error:
         problem = f"run {run} could not be closed in the ledger: {' '.join(str(error).split())}"
         return replace(report, degraded=(*report.degraded, problem))
-    return report
+    ledger.back_up(context.settings.ledger, run, context.clock.note)
+    return replace(report, degraded=(*report.degraded, *(one for one in ledger.problems if one not in known)))
 
 
 def _close_failed(ledger: Ledger, run: int, message: str) -> None:
@@ -142,9 +146,4 @@ def _is_of(workspace: Path, error: OSError) -> bool:
 def _aborted(error: duckdb.Error, ledger: Path) -> RunAborted:
     """Return an error of the ledger as the end of a build, with the way out."""
     ours = explained(error, ledger)
-    if isinstance(ours, LedgerDamaged):
-        return RunAborted(
-            f"the ledger {ledger} could not be read or written: {ours}. "
-            "`quartermaster ledger check` tells what is wrong; a build restores a damaged ledger from its copies"
-        )
     return ours if isinstance(ours, RunAborted) else RunAborted(str(ours))

@@ -39,7 +39,7 @@ def _known_answers(
     remaining = list(catalog.records)
     for generator in chain:
         questions = questions_about(catalog, generator, ((record, ()) for record in remaining))
-        stored = ledger.expansions([question.key for question in questions])
+        stored = ledger.answers.expansions([question.key for question in questions])
         answers = {q.record.tool_id: Expansion.from_json(stored[q.key]) for q in questions if stored.get(q.key)}
         if isinstance(generator, FileGenerator):
             for outcomes in generator.generate([q for q in questions if q.record.tool_id not in answers]):

@@ -7,8 +7,6 @@ The other stages of this kind live with their rooms: `records.catalog_records`, 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +15,10 @@ from pipeline.enrichment.verdict import TextVerdict
 from pipeline.phrase_checks.catalog import AssessedTool, Assessment, ComparisonCache, assess
 from pipeline.phrase_checks.catalog.comparison_cache import ComparedTexts
 from pipeline.phrase_checks.record import Screen
-from pipeline.scratch import write_document_shard
 from pipeline.settings import AssessmentSettings
 from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.field_text import project_record
+from router.tools.field_text import FieldDocuments, project_record
 
 
 def make_screen(records: Sequence[ToolRecord], languages: Sequence[str]) -> Screen:
@@ -53,17 +50,14 @@ def assess_phrases(
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectedShard:
-    """Records to project, those with an expansion also by tool id, and the file that their documents go into."""
+class ProjectedPart:
+    """Records to project, from the place `first` of the catalog's on, and the expansions of those that have one."""
 
+    first: int
     records: Sequence[ToolRecord]
     expansions: Mapping[str, Expansion]
-    path: Path
 
 
-def project_documents(shard: ProjectedShard, languages: Sequence[str]) -> None:
-    """Write the field documents of a shard's records into its file, in their order."""
-    documents = [project_record(record, shard.expansions.get(record.tool_id), languages) for record in shard.records]
-    hidden = shard.path.with_suffix(f".{uuid4().hex}")  # a worker that seemed lost may be writing the same shard
-    write_document_shard(hidden, documents)
-    hidden.replace(shard.path)
+def project_documents(part: ProjectedPart, languages: Sequence[str]) -> list[FieldDocuments]:
+    """Return the field documents of a part's records, in their order."""
+    return [project_record(record, part.expansions.get(record.tool_id), languages) for record in part.records]

@@ -25,7 +25,7 @@ def generators(settings: CatalogSettings, ledger: Ledger, note: Callable[[str], 
     if enrichment.expansions is not None:
         chain.append(FileGenerator(settings.resolve(enrichment.expansions)))
     chosen = enrichment.generator
-    if chosen == "auto" and not enrichment.reaches_model and ledger.has_model_answers(settings.name):
+    if chosen == "auto" and not enrichment.reaches_model and ledger.answers.has_model_answers(settings.name):
         # What a model wrote serves on: a key that is missing from one night's environment takes nothing back.
         chain.append(RecordedAnswers(_model(enrichment, ledger, note), NO_KEY, f"not asked: {NO_KEY_SET}"))
         chosen = enrichment.fallback
@@ -45,4 +45,4 @@ def _model(settings: EnrichmentSettings, ledger: Ledger, note: Callable[[str], N
 
     if settings.mode == "batch":
         return BatchGenerator(settings, ledger, note=note)
-    return DirectGenerator(settings, awaited=ledger.awaited_keys(settings.model))
+    return DirectGenerator(settings, awaited=ledger.batches.awaited_keys(settings.model))

@@ -53,7 +53,7 @@ def answer_and_commit(
     Results are added to `into`. An interruption is raised again once the generator has given its outcomes in flight
     and these are committed. Raises RunAborted as the generator does.
     """
-    answers_by_key = context.ledger.expansions([question.key for question in questions])
+    answers_by_key = context.ledger.answers.expansions([question.key for question in questions])
     for question in questions:
         if answer := answers_by_key.get(question.key):
             into.reused += 1
@@ -87,7 +87,7 @@ def answer_and_commit(
             if _was_asked(outcome)
         ]
         if entries:
-            context.ledger.put_entries(context.run, entries)
+            context.ledger.answers.put_entries(context.run, entries)
         committed.update(outcome.tool_id for outcome in new)
 
     def keep(group: Sequence[Outcome]) -> None:
@@ -126,7 +126,7 @@ def _was_asked(outcome: Outcome) -> bool:
 def _store_prompts(context: EnrichmentContext, generator: Generator, questions: Iterable[Question]) -> None:
     """Store what a model is asked before it is asked: another build may collect the answer of a batch."""
     prompts = ((question.key, generator.prompt(question)) for question in questions)
-    context.ledger.put_questions(
+    context.ledger.answers.put_questions(
         context.run,
         [
             LedgerQuestion(key, prompt.PROMPT_VERSION, shown.instructions, shown.message, shown.parameters)

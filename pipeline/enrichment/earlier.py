@@ -49,7 +49,7 @@ def serve_earlier_contrast(
 def _answers(context: EnrichmentContext, missing: Mapping[str, ToolRecord]) -> list[EarlierAnswer]:
     if not missing or not context.catalog_name:
         return []
-    return context.ledger.earlier_answers(context.catalog_name, list(missing))
+    return context.ledger.answers.earlier_answers(context.catalog_name, list(missing))
 
 
 def _reasons(context: EnrichmentContext, generator: Generator, answer: EarlierAnswer) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def estimate(
     prompts are those of the model's earlier answers.
     """
     known, unknown = _unknown(catalog, generators, ledger)
-    awaited_keys = ledger.awaited_keys(settings.model)
+    awaited_keys = ledger.batches.awaited_keys(settings.model)
     questions = [question for question in unknown if question.key not in awaited_keys]
     awaited = len(unknown) - len(questions)
     if settings.max_tools is not None:
@@ -68,7 +68,7 @@ def estimate(
     from pipeline.enrichment.openai.requests import RequestBuilder
 
     requests = RequestBuilder(settings)
-    history = ledger.average_usage(settings.model)
+    history = ledger.answers.average_usage(settings.model)
     if history is not None:
         requests.assume_output(history.completion_tokens)
     pack_size = settings.tools_per_request if settings.mode == "direct" else 1
@@ -107,7 +107,7 @@ def _unknown(catalog: Catalog, generators: Sequence[Generator], ledger: Ledger) 
     remaining: Sequence[ToolRecord] = catalog.records
     for generator in generators:
         questions = questions_about(catalog, generator, ((record, ()) for record in remaining))
-        answers = ledger.expansions([question.key for question in questions])
+        answers = ledger.answers.expansions([question.key for question in questions])
         known += sum(question.key in answers for question in questions)
         if generator.accepts_siblings:
             if isinstance(generator, RecordedAnswers):

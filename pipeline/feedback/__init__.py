@@ -1,8 +1,7 @@
 """Read feedback logs: `storage` keeps their events in one bounded file, `answers` ties outcomes to what was offered."""
 
-from pipeline.feedback.answers import Answer, Answers, join_answers
+from pipeline.feedback.answers import Answer, Answers, FeedbackSummary, join_answers, summarize
 from pipeline.feedback.storage import FeedbackLimits, StoredEvents, compact_events, forget_request, read_events
-from pipeline.feedback.summary import FeedbackSummary, summarize
 
 __all__ = [
     "Answer",

@@ -9,11 +9,10 @@ count once.
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -57,33 +56,35 @@ class FeedbackLimits:
 
 @dataclass(frozen=True)
 class StoredEvents:
-    """The events of a folder, the oldest first. `removals` tell how many were removed for their size or age.
+    """The events of a folder, each once, the oldest first.
 
     `unreadable` counts lines that hold no event, as a full disk leaves behind; `writing` the files that a running
     router still writes, whose events are read all the same.
     """
 
-    offered: tuple[Offered, ...] = ()
-    reported: tuple[Reported, ...] = ()
-    removals: tuple[Removed, ...] = ()
+    events: tuple[Event, ...] = ()
     unreadable: int = 0
     writing: int = 0
 
     @property
-    def events(self) -> list[Offered | Reported]:
-        """Return answers and reports in the order of time."""
-        events: list[Offered | Reported] = [*self.offered, *self.reported]
-        return sorted(events, key=lambda event: event.at)
+    def offered(self) -> tuple[Offered, ...]:
+        """Return the answers."""
+        return tuple(event for event in self.events if isinstance(event, Offered))
+
+    @property
+    def reported(self) -> tuple[Reported, ...]:
+        """Return what was reported on them."""
+        return tuple(event for event in self.events if isinstance(event, Reported))
 
     @property
     def removed(self) -> int:
-        """Return how many events were removed."""
-        return sum(removal.events for removal in self.removals)
+        """Return how many events were removed for their size or age."""
+        return sum(event.events for event in self.events if isinstance(event, Removed))
 
     @property
     def count(self) -> int:
-        """Return how many events there are."""
-        return len(self.offered) + len(self.reported)
+        """Return how many answers and reports there are."""
+        return sum(not isinstance(event, Removed) for event in self.events)
 
 
 def read_events(folder: Path) -> StoredEvents:
@@ -100,7 +101,7 @@ def read_events(folder: Path) -> StoredEvents:
         events += _read_table(folder / EVENTS_FILE)
     except OSError as error:
         raise _unreadable(folder, error) from error
-    return _stored(events, unreadable, writing)
+    return StoredEvents(_once(events), unreadable, writing)
 
 
 def compact_events(folder: Path, limits: FeedbackLimits | None = None, now: float | None = None) -> StoredEvents:
@@ -134,64 +135,47 @@ def _rewrite(folder: Path, limits: FeedbackLimits | None, now: float, forget: st
         with ExitStack() as stack:
             stack.enter_context(lock_file(folder / _LOCK))
             events, unreadable = _read_table(folder / EVENTS_FILE), 0
-            complete = []
-            for path in event_files(folder):
-                descriptor = stack.enter_context(complete_file(path))
-                if descriptor is not None:
-                    complete.append(path)
-                    found, wrong = _read_lines(path)
-                    events += found
-                    unreadable += wrong
-            stored = _stored(events, unreadable, 0)
+            complete = [path for path in event_files(folder) if stack.enter_context(complete_file(path)) is not None]
+            for path in complete:
+                found, wrong = _read_lines(path)
+                events += found
+                unreadable += wrong
+            kept = _once(events)
             if forget is not None:
-                offered = (msgspec.structs.replace(e, request=None) if _asks(e, forget) else e for e in stored.offered)
-                stored = replace(stored, offered=tuple(offered))
-            if limits is not None:
-                stored = _newer(stored, now - limits.days * _DAY_S)
-            stored = _write_table(folder, stored, limits)
+                kept = tuple(
+                    msgspec.structs.replace(event, request=None)
+                    if isinstance(event, Offered) and _asks(event, forget)
+                    else event
+                    for event in kept
+                )
+            _write_table(folder, kept, limits, now)
             for path in complete:
                 path.unlink(missing_ok=True)
     except OSError as error:
         raise _unreadable(folder, error) from error
-    return replace(read_events(folder), unreadable=stored.unreadable)
+    return replace(read_events(folder), unreadable=unreadable)
 
 
-def _newer(stored: StoredEvents, since: float) -> StoredEvents:
-    """Return the events from a time on, and count the others as removed."""
-    offered = tuple(event for event in stored.offered if event.at >= since)
-    reported = tuple(event for event in stored.reported if event.at >= since)
-    return _counted(stored, replace(stored, offered=offered, reported=reported))
-
-
-def _newest(stored: StoredEvents, count: int) -> StoredEvents:
-    """Return the newest events, and count the others as removed."""
-    newest = stored.events[stored.count - count :]
-    offered = tuple(event for event in newest if isinstance(event, Offered))
-    reported = tuple(event for event in newest if isinstance(event, Reported))
-    return _counted(stored, replace(stored, offered=offered, reported=reported))
-
-
-def _counted(stored: StoredEvents, kept: StoredEvents) -> StoredEvents:
-    removed = stored.count - kept.count
-    return replace(kept, removals=(*kept.removals, Removed(time.time(), removed))) if removed else kept
-
-
-def _write_table(folder: Path, stored: StoredEvents, limits: FeedbackLimits | None) -> StoredEvents:
-    """Put the events into place, without the oldest where they take too many bytes; return those that are kept."""
+def _write_table(folder: Path, events: Sequence[Event], limits: FeedbackLimits | None, now: float) -> None:
+    """Put the events into place, without those that are too old, and the oldest where they take too many bytes."""
     part = folder / f"{EVENTS_FILE}.part"
+    counted = [event for event in events if not isinstance(event, Removed)]
+    removals = [event for event in events if isinstance(event, Removed)]
+    since = 0.0 if limits is None else now - limits.days * _DAY_S
+    kept = [event for event in counted if event.at >= since]
     while True:
-        rows = [_row(event) for event in stored.events]
-        rows += [_row(removal) for removal in stored.removals]
+        removed = [Removed(time.time(), len(counted) - len(kept))] if len(kept) < len(counted) else []
+        rows = [msgspec.to_builtins(event) for event in (*kept, *removals, *removed)]
         part.unlink(missing_ok=True)
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             parquet.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), stream, compression="zstd")
             stream.flush()
             os.fsync(stream.fileno())
         size = part.stat().st_size
-        if limits is None or size <= limits.max_bytes or not stored.count:
+        if limits is None or size <= limits.max_bytes or not kept:
             os.replace(part, folder / EVENTS_FILE)
-            return stored
-        stored = _newest(stored, int(stored.count * 0.9 * limits.max_bytes / size))
+            return
+        kept = kept[len(kept) - int(len(kept) * 0.9 * limits.max_bytes / size) :]
 
 
 def _read_table(path: Path) -> list[Event]:
@@ -200,19 +184,10 @@ def _read_table(path: Path) -> list[Event]:
         return []
     try:
         rows = parquet.read_table(path, schema=_SCHEMA).to_pylist()
-        return [_event(row) for row in rows]
+        present = ({name: value for name, value in row.items() if value is not None} for row in rows)
+        return msgspec.convert(list(present), list[Event])
     except (pa.ArrowException, msgspec.ValidationError) as error:
         raise OSError(0, f"is damaged: {error}", str(path)) from error
-
-
-def _event(row: dict[str, Any]) -> Event:
-    event: Event = msgspec.convert({name: value for name, value in row.items() if value is not None}, Event)
-    return event
-
-
-def _row(event: Event) -> dict[str, Any]:
-    row: dict[str, Any] = msgspec.to_builtins(event)
-    return row
 
 
 def _read_lines(path: Path) -> tuple[list[Event], int]:
@@ -226,15 +201,8 @@ def _read_lines(path: Path) -> tuple[list[Event], int]:
     return found, len(events) - len(found)
 
 
-def _stored(events: Iterable[Event], unreadable: int, writing: int) -> StoredEvents:
-    once = sorted(dict.fromkeys(events), key=lambda event: event.at)
-    return StoredEvents(
-        tuple(event for event in once if isinstance(event, Offered)),
-        tuple(event for event in once if isinstance(event, Reported)),
-        tuple(event for event in once if isinstance(event, Removed)),
-        unreadable,
-        writing,
-    )
+def _once(events: Iterable[Event]) -> tuple[Event, ...]:
+    return tuple(sorted(dict.fromkeys(events), key=lambda event: event.at))
 
 
 def _asks(event: Offered, words: str) -> bool:

@@ -70,27 +70,9 @@ class Inspection(AbstractContextManager["Inspection"]):
         """Return the hash of each tool's record, by tool id."""
         return dict(self._connection.execute("SELECT tool_id, record_hash FROM tools").fetchall())
 
-    def origins(self) -> dict[str, str]:
-        """Return the file that each tool was read from, by tool id."""
-        return dict(self._connection.execute("SELECT tool_id, origin_file FROM tools").fetchall())
-
-    def generators(self) -> dict[str, str]:
-        """Return the generator of each expansion, by tool id."""
-        return dict(self._connection.execute("SELECT tool_id, generator FROM expansions").fetchall())
-
-    def texts(self) -> list[tuple[str, ...]]:
-        """Return the id, the record's hash and the four documents of each tool."""
-        return self._connection.execute(
-            "SELECT tool_id, record_hash, name_document, description_document, expansion_document, dense_document "
-            "FROM tools"
-        ).fetchall()
-
-    def expansions(self, tool_ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the rows of the expansions of some tools, by column."""
-        found = self._connection.execute(
-            f"FROM ({comparison_sql.expansions('expansions')}) WHERE tool_id IN (SELECT unnest(?::VARCHAR[]))",
-            [list(tool_ids)],
-        )
+    def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """Return all rows of a statement of our own, by column. Raises duckdb.Error."""
+        found = self._connection.execute(statement, parameters)
         columns = [name for name, *_ in found.description]
         return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
 

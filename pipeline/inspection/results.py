@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import date, datetime, time
 from typing import Any
 
@@ -53,7 +53,7 @@ class TableInfo:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
-        return {"name": self.name, "kind": self.kind, "comment": self.comment, "rows": self.rows}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +81,13 @@ class ToolInspection:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
-        tables = (
-            "phrases",
-            "verdicts",
-            "siblings",
-            "prerequisites",
-            "needed_by",
-            "neighbours",
-            "failures",
-            "notices",
-            "history",
-        )
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             **self.record.to_json(),
             "record_hash": self.record_hash,
             "documents": dict(self.documents),
             "expansion": to_json(self.expansion),
-            **{name: getattr(self, name).to_json()["rows"] for name in tables},
+            **{name: part.to_json()["rows"] for name, part in parts.items() if isinstance(part, ResultRows)},
         }
 
 

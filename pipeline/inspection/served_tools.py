@@ -9,11 +9,19 @@ from typing import Any
 import duckdb
 
 from pipeline.errors import SnapshotInvalid
+from pipeline.inspection.comparison_sql import expansions
 from pipeline.inspection.connection import first_lines
 from pipeline.inspection.reading import Inspection
 from router.contract import CATALOG_DB, Manifest
 from router.expansion import Expansion
 
+_COLUMNS = ("record_hash", "origin_file", "generator")
+_TOOLS = "SELECT tool_id, record_hash, origin_file, generator FROM tools LEFT JOIN expansions USING (tool_id)"
+_TEXTS = (
+    "SELECT tool_id, record_hash, [name_document, description_document, expansion_document, dense_document] AS "
+    "documents FROM tools"
+)
+_EXPANSIONS = f"FROM ({expansions('expansions')}) WHERE tool_id IN (SELECT unnest(?::VARCHAR[]))"
 _LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
 
 
@@ -22,7 +30,7 @@ class ServedTexts:
     """The hash of a serving tool's record, and its documents: name, description, expansion, dense."""
 
     record_hash: str
-    texts: tuple[str, str, str, str]
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +57,10 @@ class ServedTools:
             return cls()
         try:
             with Inspection.open(folder) as inspection:
-                return cls(
-                    inspection.folder.name, inspection.record_hashes(), inspection.origins(), inspection.generators()
-                )
+                rows = inspection.rows(_TOOLS)
+                by_id = {column: {row["tool_id"]: row[column] for row in rows} for column in _COLUMNS}
+                generators = {tool_id: name for tool_id, name in by_id["generator"].items() if name is not None}
+                return cls(inspection.folder.name, by_id["record_hash"], by_id["origin_file"], generators)
         except (SnapshotInvalid, duckdb.Error) as error:
             return cls(problem=" ".join(str(error).split()) if _has_this_format(folder) else "")
 
@@ -75,8 +84,7 @@ def served_texts(folder: Path) -> dict[str, ServedTexts]:
     """Return the texts of each tool in a snapshot's folder, by id. Raises SnapshotInvalid."""
     with _readable(folder) as inspection:
         return {
-            tool_id: ServedTexts(record_hash, (name, description, expansion, dense))
-            for tool_id, record_hash, name, description, expansion, dense in inspection.texts()
+            row["tool_id"]: ServedTexts(row["record_hash"], tuple(row["documents"])) for row in inspection.rows(_TEXTS)
         }
 
 
@@ -88,7 +96,7 @@ def served_expansions(folder: Path, tool_ids: Sequence[str]) -> dict[str, tuple[
     with _readable(folder) as inspection:
         return {
             row["tool_id"]: (row["generator"], row["model"], row["expansion_key"], _expansion(row))
-            for row in inspection.expansions(tool_ids)
+            for row in inspection.rows(_EXPANSIONS, [list(tool_ids)])
         }
 
 

@@ -1,6 +1,7 @@
-"""Build Arrow tables of a build's tools: parameters, expansions, phrases, vectors, verdicts, edges between tools."""
+"""The rows of a snapshot's tables, by column. What columns there are, and of what type, stands in `tables.sql`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
@@ -9,69 +10,52 @@ import pyarrow as pa
 
 from pipeline.enrichment import ScreenedExpansion
 from pipeline.enrichment.verdict import TextVerdict
+from pipeline.errors import RecordRejected
 from pipeline.records import Catalog
-from pipeline.scratch import SHARD_SIZE, release
+from pipeline.scratch import chunked, release
+from pipeline.sources.coverage import Coverage, by_source
 from pipeline.vectors import CatalogVectors
+from router.contract import Manifest
 from router.fingerprint import canonical_json
 from router.record import ToolRecord
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
 from router.tools.prerequisites import Prerequisite
 
-_ROWS = 8_192  # vectors in memory at once: 13 MB of 384 dimensions
-_TEXTS = pa.list_(pa.string())
-_TOOLS = {
-    "ordinal": pa.int64(),
-    **dict.fromkeys(("tool_id", "provider", "name", "description", "input_schema"), pa.string()),
-    **dict.fromkeys(("examples", "categories", "tags"), _TEXTS),
-    "annotations": pa.string(),
-    "deprecated": pa.bool_(),
-    **dict.fromkeys(("outputs", "links", "operation", "kind", "instructions"), pa.string()),
-    "unread": pa.bool_(),
-    **dict.fromkeys(("origin_file", "origin_pointer", "record_hash"), pa.string()),
-    **dict.fromkeys(("name_document", "description_document", "expansion_document", "dense_document"), pa.string()),
-}
-_PARAMETERS = {
-    **dict.fromkeys(("tool_id", "path", "type", "description"), pa.string()),
-    "enum": _TEXTS,
-    "required": pa.bool_(),
-}
-_PHRASES = {"tool_id": pa.string(), "position": pa.int32(), "phrase": pa.string(), "language": pa.string()}
+Row = dict[str, Any]
+_ROWS = 8_192  # in memory at once: vectors of 384 dimensions take 13 MB
+_LISTS = ("examples", "categories", "tags")
+_OPTIONAL = ("outputs", "links", "operation")
+_WORDS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
 
 
-def tools(catalog: Catalog, documents: Sequence[FieldDocuments]) -> pa.RecordBatchReader:
-    """Return one row per tool, in the order of ordinals, with the four texts that it is found by."""
-    return _reader(_TOOLS, (_tools(*part, catalog) for part in _parts(catalog, documents)))
+def batches(rows: Iterable[Row], schema: pa.Schema) -> pa.RecordBatchReader:
+    """Return rows that are made while they are read, part by part: a large catalog's do not fit into memory."""
+    parts = (pa.RecordBatch.from_pylist(part, schema) for part in chunked(rows, _ROWS))
+    return pa.RecordBatchReader.from_batches(schema, parts)
 
 
-def _tools(
-    first: int, records: Sequence[ToolRecord], documents: Sequence[FieldDocuments], catalog: Catalog
-) -> dict[str, Iterable[Any]]:
-    unread = catalog.unread
-    return {
-        "ordinal": range(first, first + len(records)),
-        "tool_id": [r.tool_id for r in records],
-        "provider": [r.provider for r in records],
-        "name": [r.name for r in records],
-        "description": [r.description for r in records],
-        "input_schema": [canonical_json(dict(r.input_schema)) for r in records],
-        "examples": [list(r.examples) for r in records],
-        "categories": [list(r.categories) for r in records],
-        "tags": [list(r.tags) for r in records],
-        "annotations": [canonical_json(dict(r.annotations)) for r in records],
-        "deprecated": [r.deprecated for r in records],
-        **{name: [_optional_json(r, name) for r in records] for name in ("outputs", "links", "operation")},
-        "kind": [str(r.kind) for r in records],
-        "instructions": [r.instructions or None for r in records],
-        "unread": [r.tool_id in unread for r in records],
-        "origin_file": [r.origin.file for r in records],
-        "origin_pointer": [r.origin.pointer for r in records],
-        "record_hash": [catalog.hashes[r.tool_id] for r in records],
-        "name_document": [d.name for d in documents],
-        "description_document": [d.description for d in documents],
-        "expansion_document": [d.expansion for d in documents],
-        "dense_document": [d.dense for d in documents],
-    }
+def tools(catalog: Catalog, documents: Iterable[FieldDocuments]) -> Iterator[Row]:
+    """Yield one row per tool, in the order of ordinals, with the four texts that it is found by."""
+    for ordinal, (record, document) in enumerate(zip(catalog.records, documents, strict=True)):
+        yield {
+            "ordinal": ordinal,
+            **_fields(record, "tool_id", "provider", "name", "description", "deprecated"),
+            "input_schema": canonical_json(dict(record.input_schema)),
+            **{name: list(getattr(record, name)) for name in _LISTS},
+            "annotations": canonical_json(dict(record.annotations)),
+            **{name: _optional_json(record, name) for name in _OPTIONAL},
+            "kind": str(record.kind),
+            "instructions": record.instructions or None,
+            "unread": record.tool_id in catalog.unread,
+            "origin_file": record.origin.file,
+            "origin_pointer": record.origin.pointer,
+            "record_hash": catalog.hashes[record.tool_id],
+            "name_document": document.name,
+            "description_document": document.description,
+            "expansion_document": document.expansion,
+            "dense_document": document.dense,
+        }
 
 
 def _optional_json(record: ToolRecord, field: str) -> str | None:
@@ -79,128 +63,138 @@ def _optional_json(record: ToolRecord, field: str) -> str | None:
     return canonical_json(record.to_json()[field]) if getattr(record, field) else None
 
 
-def parameters(catalog: Catalog) -> pa.RecordBatchReader:
-    """Return one row per parameter, in the order of each schema."""
-    return _reader(_PARAMETERS, (_parameters(records) for _, records, _ in _parts(catalog, ())))
+def parameters(catalog: Catalog) -> Iterator[Row]:
+    """Yield one row per parameter, in the order of each schema."""
+    for record in catalog.records:
+        for p in record.parameters:
+            own = _fields(p, "path", "type", "description", "required")
+            yield {"tool_id": record.tool_id, **own, "enum": list(p.enum)}
 
 
-def _parameters(records: Sequence[ToolRecord]) -> dict[str, Iterable[Any]]:
-    rows = [(record.tool_id, p) for record in records for p in record.parameters]
-    return {
-        "tool_id": [tool_id for tool_id, _ in rows],
-        "path": [p.path for _, p in rows],
-        "type": [p.type for _, p in rows],
-        "description": [p.description for _, p in rows],
-        "enum": [list(p.enum) for _, p in rows],
-        "required": [p.required for _, p in rows],
-    }
+def expansions(catalog: Catalog, written: Mapping[str, ScreenedExpansion]) -> Iterator[Row]:
+    """Yield one row per tool that has an expansion."""
+    for record in catalog.records:
+        if screened := written.get(record.tool_id):
+            expansion = screened.expansion
+            yield {
+                "tool_id": record.tool_id,
+                "generator": screened.generator,
+                "model": screened.model,
+                "expansion_key": screened.key,
+                "stale": str(screened.stale) if screened.stale else None,
+                "when_to_use": expansion.when_to_use,
+                **{name: list(getattr(expansion, name)) for name in _WORDS},
+                "translations": [(code, list(phrases)) for code, phrases in expansion.translations.items()],
+            }
 
 
-def _parts(
-    catalog: Catalog, documents: Sequence[FieldDocuments]
-) -> Iterator[tuple[int, Sequence[ToolRecord], Sequence[FieldDocuments]]]:
-    """Yield the tools of a catalog, some thousands at a time, with the ordinal of the first."""
-    for first in range(0, len(catalog.records), SHARD_SIZE):
-        rows = slice(first, first + SHARD_SIZE)
-        yield first, catalog.records[rows], documents[rows]
+def phrases(documents: Iterable[FieldDocuments]) -> Iterator[Row]:
+    """Yield one row per phrase: a tool's English ones in the order of their vectors, then its translations."""
+    for document in documents:
+        by_language = {ENGLISH: document.phrases, **document.translations}.items()
+        texts = ((language, phrase) for language, phrases in by_language for phrase in phrases)
+        for position, (language, phrase) in enumerate(texts):
+            yield {"tool_id": document.tool_id, "position": position, "phrase": phrase, "language": language}
 
 
-def _reader(columns: Mapping[str, pa.DataType], parts: Iterable[Mapping[str, Iterable[Any]]]) -> pa.RecordBatchReader:
-    """Return rows that are made while they are read, part by part: a large catalog's do not fit into memory."""
-    schema = pa.schema(columns)
-    batches = (
-        pa.record_batch([pa.array(part[name], kind) for name, kind in columns.items()], schema=schema) for part in parts
-    )
-    return pa.RecordBatchReader.from_batches(schema, batches)
-
-
-def expansions(catalog: Catalog, written: Mapping[str, ScreenedExpansion]) -> pa.Table:
-    """Return one row per tool that has an expansion."""
-    rows = [(r.tool_id, written[r.tool_id]) for r in catalog.records if r.tool_id in written]
-    texts = pa.list_(pa.string())
-    return pa.table(
-        {
-            "tool_id": pa.array([tool_id for tool_id, _ in rows], pa.string()),
-            "generator": pa.array([w.generator for _, w in rows], pa.string()),
-            "model": pa.array([w.model for _, w in rows], pa.string()),
-            "expansion_key": pa.array([w.key for _, w in rows], pa.string()),
-            "stale": pa.array([str(w.stale) if w.stale else None for _, w in rows], pa.string()),
-            "when_to_use": pa.array([w.expansion.when_to_use for _, w in rows], pa.string()),
-            "user_phrases": pa.array([list(w.expansion.user_phrases) for _, w in rows], texts),
-            "synonyms": pa.array([list(w.expansion.synonyms) for _, w in rows], texts),
-            "related_concepts": pa.array([list(w.expansion.related_concepts) for _, w in rows], texts),
-            "task_categories": pa.array([list(w.expansion.task_categories) for _, w in rows], texts),
-            "requires": pa.array([list(w.expansion.requires) for _, w in rows], texts),
-            "provides": pa.array([list(w.expansion.provides) for _, w in rows], texts),
-            "translations": pa.array(
-                [[(code, list(phrases)) for code, phrases in w.expansion.translations.items()] for _, w in rows],
-                pa.map_(pa.string(), texts),
-            ),
+def verdicts(rows: Iterable[TextVerdict]) -> Iterator[Row]:
+    """Yield one row per verdict of a check on a text."""
+    for verdict in rows:
+        yield {
+            **_fields(verdict, "tool_id", "field", "text", "detail"),
+            "check_name": verdict.check,
+            "consequence": str(verdict.consequence),
         }
-    )
 
 
-def phrases(documents: Sequence[FieldDocuments]) -> pa.RecordBatchReader:
-    """Return one row per phrase: a tool's English ones in the order of their vectors, then its translations."""
-    parts = (documents[first : first + SHARD_SIZE] for first in range(0, len(documents), SHARD_SIZE))
-    return _reader(_PHRASES, map(_phrases, parts))
+def siblings(by_tool: Mapping[str, Sequence[str]]) -> Iterator[Row]:
+    """Yield one row per pair of a tool and another that its phrases fit as well, nearest first."""
+    for tool_id in sorted(by_tool):
+        for rank, other in enumerate(by_tool[tool_id], 1):
+            yield {"tool_id": tool_id, "sibling_id": other, "rank": rank}
 
 
-def _phrases(documents: Sequence[FieldDocuments]) -> dict[str, Iterable[Any]]:
-    rows = [
-        (document.tool_id, position, phrase, language)
-        for document in documents
-        for position, (language, phrase) in enumerate(_by_language(document))
-    ]
-    return {name: [row[column] for row in rows] for column, name in enumerate(_PHRASES)}
-
-
-def _by_language(document: FieldDocuments) -> Iterator[tuple[str, str]]:
-    for language, phrases in {ENGLISH: document.phrases, **document.translations}.items():
-        for phrase in phrases:
-            yield language, phrase
-
-
-def verdicts(rows: Sequence[TextVerdict]) -> pa.Table:
-    """Return one row per verdict of a check on a text."""
-    columns = {
-        "tool_id": [v.tool_id for v in rows],
-        "field": [v.field for v in rows],
-        "text": [v.text for v in rows],
-        "check_name": [v.check for v in rows],
-        "consequence": [str(v.consequence) for v in rows],
-        "detail": [v.detail for v in rows],
-    }
-    return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
-
-
-def siblings(by_tool: Mapping[str, Sequence[str]]) -> pa.Table:
-    """Return one row per pair of a tool and another that its phrases fit as well, nearest first."""
-    rows = [(tool_id, other, rank) for tool_id in sorted(by_tool) for rank, other in enumerate(by_tool[tool_id], 1)]
-    return pa.table(
-        {
-            "tool_id": pa.array([row[0] for row in rows], pa.string()),
-            "sibling_id": pa.array([row[1] for row in rows], pa.string()),
-            "rank": pa.array([row[2] for row in rows], pa.int32()),
+def prerequisites(edges: Iterable[Prerequisite]) -> Iterator[Row]:
+    """Yield one row per edge: a tool, what it needs, and a tool that resolves it; the surest resolver first."""
+    for edge in edges:
+        yield {
+            **_fields(edge, "tool_id", "parameter", "noun", "confidence", "because", "of_own"),
+            "resolver": edge.needed,
+            "kind": str(edge.kind),
+            "evidence": str(edge.evidence),
         }
-    )
 
 
-def prerequisites(edges: Sequence[Prerequisite]) -> pa.Table:
-    """Return one row per edge: a tool, what it needs, and a tool that resolves it; the surest resolver first."""
-    columns = {
-        "tool_id": [edge.tool_id for edge in edges],
-        "parameter": [edge.parameter for edge in edges],
-        "kind": [str(edge.kind) for edge in edges],
-        "noun": [edge.noun for edge in edges],
-        "resolver": [edge.needed for edge in edges],
-        "confidence": [edge.confidence for edge in edges],
-        "evidence": [str(edge.evidence) for edge in edges],
-        "because": [edge.because for edge in edges],
-        "of_own": [edge.of_own for edge in edges],
+def rejections(rejected: Iterable[RecordRejected]) -> Iterator[Row]:
+    """Yield one row per record, or line of expansions, that could not be used."""
+    for one in rejected:
+        yield {"file": one.origin.file, "pointer": one.origin.pointer, "reason": one.reason}
+
+
+def notices(catalog: Catalog) -> Iterator[Row]:
+    """Yield one row per notice about a tool that was kept."""
+    for notice in catalog.notices:
+        place = {"file": notice.origin.file, "pointer": notice.origin.pointer}
+        yield {**_fields(notice, "tool_id", "kind", "message"), **place}
+
+
+def coverage(coverages: Sequence[Coverage]) -> Iterator[Row]:
+    """Yield one row per source: how much of it was read."""
+    counts = ("records", "tools", "described", "with_parameters", "lost_parameters", "rejected")
+    for source, one in by_source(coverages).items():
+        yield {
+            "source": source,
+            **_fields(one, *counts),
+            "reasons": list(one.reasons.items()),
+            "shapes": list(one.shapes.items()),
+            "problems": list(one.problems),
+        }
+
+
+def unread_keys(coverages: Sequence[Coverage]) -> Iterator[Row]:
+    """Yield one row per key of a source that no reader knows."""
+    for source, one in by_source(coverages).items():
+        for key in one.unread:
+            yield {"source": source, **_fields(key, "key", "records", "example")}
+
+
+def snapshot(manifest: Manifest, run: int) -> Iterator[Row]:
+    """Yield the row of the table `snapshot`. Its `previous` is still NULL."""
+    yield {
+        **_fields(manifest, "snapshot", "sequence", "catalog"),
+        "built_at": _utc(manifest.created_at),
+        "run_id": run,
+        "encoder": manifest.encoder.model if manifest.encoder else None,
+        "recipe": manifest.recipe.get("name"),
+        "format": manifest.versions["format"],
+        "held": list(manifest.held),
     }
-    kinds = {"confidence": pa.float64(), "of_own": pa.bool_()}
-    return pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
+
+
+def quarantine(manifest: Manifest) -> Iterator[Row]:
+    """Yield one row per tool that the build held back alone."""
+    for row in manifest.quarantined:
+        requests = [example["request"] for example in row["examples"]]
+        yield {**row, "since": _utc(row["since"]), "examples": requests}
+
+
+def judged_metrics(manifests: Iterable[Manifest]) -> Iterator[Row]:
+    """Yield one row per metric of each snapshot that was measured on judged requests, oldest first."""
+    for manifest in sorted(manifests, key=lambda manifest: (manifest.sequence, manifest.snapshot)):
+        evaluation = manifest.evaluation or {}
+        for metric, value in sorted((evaluation.get("metrics") or {}).items()):
+            low, high = evaluation.get("intervals", {}).get(metric) or (None, None)
+            yield {
+                **_fields(manifest, "snapshot", "sequence"),
+                "built_at": _utc(manifest.created_at),
+                "held": bool(manifest.held),
+                "recipe": evaluation.get("recipe"),
+                "requests": evaluation.get("requests"),
+                "metric": metric,
+                "value": value,
+                "low": low,
+                "high": high,
+            }
 
 
 def vectors(documents: Sequence[FieldDocuments], embedded: CatalogVectors | None) -> pa.RecordBatchReader:
@@ -219,8 +213,8 @@ def vectors(documents: Sequence[FieldDocuments], embedded: CatalogVectors | None
             "vector": pa.list_(pa.float32(), dim),
         }
     )
-    batches = _vector_batches(documents, embedded, schema) if embedded else ()
-    return pa.RecordBatchReader.from_batches(schema, batches)
+    parts = _vector_batches(documents, embedded, schema) if embedded else ()
+    return pa.RecordBatchReader.from_batches(schema, parts)
 
 
 def _vector_batches(
@@ -246,3 +240,12 @@ def _vector_batches(
             )
             yield pa.record_batch(list(columns), schema=schema)
         release(vectors)
+
+
+def _fields(value: object, *names: str) -> Row:
+    return {name: getattr(value, name) for name in names}
+
+
+def _utc(moment: str) -> datetime:
+    """Return a time in UTC, without a zone, as everywhere in the file."""
+    return datetime.fromisoformat(moment).astimezone(UTC).replace(tzinfo=None)

@@ -1,5 +1,4 @@
--- The tables whose columns every snapshot shares. `vectors` and `ledger_vectors` are as wide as the encoder, and are made
--- with their rows.
+-- The tables whose columns every snapshot shares. `vectors` is as wide as the encoder, and is made with its rows.
 
 CREATE TABLE snapshot (
     snapshot VARCHAR, sequence BIGINT, catalog VARCHAR, built_at TIMESTAMP, run_id BIGINT, encoder VARCHAR,
@@ -65,8 +64,3 @@ CREATE TABLE spending (
     prompt_tokens BIGINT, cached_tokens BIGINT, completion_tokens BIGINT, cost_usd DOUBLE, unpriced BIGINT
 );
 CREATE TABLE history (tool_id VARCHAR, happened_at TIMESTAMP, run_id BIGINT, event VARCHAR, detail VARCHAR);
-CREATE TABLE ledger_answers (
-    expansion_key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, generator VARCHAR, model VARCHAR,
-    prompt_version INTEGER, expansion VARCHAR, prompt_tokens BIGINT, cached_tokens BIGINT, completion_tokens BIGINT,
-    cost_usd DOUBLE, run_id BIGINT, created_at TIMESTAMP, kind VARCHAR, message VARCHAR
-);

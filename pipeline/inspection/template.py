@@ -10,8 +10,6 @@ from pathlib import Path
 import duckdb
 
 from pipeline.ledger import CONNECTION
-from pipeline.ledger.comments import SNAPSHOT_COMMENTS
-from pipeline.ledger.schema import quoted
 
 TEMPLATE = Path(__file__).parent / "template.duckdb"
 _STATEMENTS = ("tables.sql", "comments.sql", "views.sql", "costs.sql")
@@ -34,23 +32,12 @@ def statements(file: str) -> str:
     return resources.files("pipeline.inspection").joinpath(file).read_text(encoding="utf-8")
 
 
-def comment(connection: "duckdb.DuckDBPyConnection", table: str) -> None:
-    """Say of a table with the ledger's rows, and of its columns, what they are."""
-    about, columns = SNAPSHOT_COMMENTS[table]
-    connection.execute(f"COMMENT ON TABLE {table} IS {quoted(about)}")
-    names = connection.execute("SELECT column_name FROM duckdb_columns() WHERE table_name = ?", [table]).fetchall()
-    for (name,) in names:
-        if name in columns:
-            connection.execute(f"COMMENT ON COLUMN {table}.{name} IS {quoted(columns[name])}")
-
-
 def write_template(path: Path) -> None:
     """Write the database anew to a path that is free."""
     with connect(path) as connection:
         connection.begin()
         for file in _STATEMENTS:
             connection.execute(statements(file))
-        comment(connection, "ledger_answers")
         connection.commit()
         connection.execute("CHECKPOINT")
 

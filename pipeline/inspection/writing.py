@@ -1,7 +1,8 @@
 """Write `catalog.duckdb`: the build's data, what the ledger knows of it, and changes since the previous snapshot."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -9,8 +10,8 @@ import pyarrow as pa
 
 from pipeline.enrichment import Enrichment, ScreenedExpansion
 from pipeline.errors import RecordRejected
-from pipeline.inspection import comparison_sql, snapshot_tables, source_tables, tables
-from pipeline.inspection.template import TEMPLATE, comment, connect, statements
+from pipeline.inspection import comparison_sql, tables
+from pipeline.inspection.template import TEMPLATE, connect, statements
 from pipeline.ledger import Ledger
 from pipeline.records import Catalog
 from pipeline.sources import Coverage
@@ -21,6 +22,7 @@ from router.errors import SnapshotInvalid
 from router.tools.field_text import FieldDocuments
 from router.tools.prerequisites import Prerequisite
 
+_WORDS = 13  # columns of `expansions` before its costs, which accounts.sql adds
 # A snapshot that an older version wrote has no such table.
 _HAS_METRICS = """
     SELECT 1 FROM duckdb_tables() WHERE database_name = 'previous_snapshot' AND table_name = 'judged_metrics'
@@ -60,28 +62,26 @@ def write(
     shutil.copyfile(TEMPLATE, path)
     with connect(path) as connection:
         connection.begin()  # dozens of statements, each of which would be written to disk by itself
-        for name, table in (
-            ("snapshot", snapshot_tables.snapshot(manifest, run)),
+        for name, rows in (
+            ("snapshot", tables.snapshot(manifest, run)),
             ("tools", tables.tools(catalog, documents)),
             ("parameters", tables.parameters(catalog)),
             ("phrases", tables.phrases(documents)),
             ("verdicts", tables.verdicts(enrichment.verdicts)),
             ("siblings", tables.siblings(enrichment.siblings)),
             ("prerequisites", tables.prerequisites(prerequisites)),
-            ("rejections", source_tables.rejections(rejected)),
-            ("notices", source_tables.notices(catalog)),
-            ("coverage", source_tables.coverage(coverage)),
-            ("unread_keys", source_tables.unread_keys(coverage)),
-            ("quarantine", snapshot_tables.quarantine(manifest)),
-            ("judged_metrics", snapshot_tables.judged_metrics([*stored, manifest])),
+            ("rejections", tables.rejections(rejected)),
+            ("notices", tables.notices(catalog)),
+            ("coverage", tables.coverage(coverage)),
+            ("unread_keys", tables.unread_keys(coverage)),
+            ("quarantine", tables.quarantine(manifest)),
+            ("judged_metrics", tables.judged_metrics([*stored, manifest])),
         ):
-            connection.register("arrow_rows", table)
-            connection.execute(f"INSERT INTO {name} BY NAME FROM arrow_rows")
-            connection.unregister("arrow_rows")
-        _create(connection, "vectors", tables.vectors(documents, vectors))
+            _insert(connection, name, rows)
+        with _named(connection, tables.vectors(documents, vectors)):
+            connection.execute("CREATE TABLE vectors AS FROM arrow_rows")
         connection.execute(statements("vectors.sql"))
         _write_accounts(connection, catalog, enrichment.written, manifest.catalog, ledger)
-        _write_ledger(connection, catalog, vectors, manifest.catalog, ledger)
         connection.commit()
         _write_previous(connection, previous)  # attaches a database, which no transaction may
         # Closing the file checkpoints it too, but says nothing where the disk is full, and leaves a half file behind.
@@ -95,14 +95,17 @@ def _write_accounts(
     name: str,
     ledger: Ledger,
 ) -> None:
-    versions = ledger.versions(name, [record.tool_id for record in catalog.records])
+    versions = ledger.history.versions(name, [record.tool_id for record in catalog.records])
     hashes = {*versions["record_hash"].to_pylist(), *catalog.hashes.values()}
+    words = pa.schema([*_schema(connection, "expansions")][:_WORDS])
     arrow_tables = {
-        "words": tables.expansions(catalog, written),
+        "words": tables.batches(tables.expansions(catalog, written), words).read_all(),
         "ledger_versions": versions,
-        "ledger_attempts": ledger.attempts(sorted(hashes), sorted(screened.key for screened in written.values())),
-        "ledger_runs": ledger.runs(name),
-        "ledger_spending": ledger.spending(name),
+        "ledger_attempts": ledger.history.attempts(
+            sorted(hashes), sorted(screened.key for screened in written.values())
+        ),
+        "ledger_runs": ledger.history.runs(name),
+        "ledger_spending": ledger.history.spending(name),
     }
     for table, rows in arrow_tables.items():
         connection.register(table, rows)
@@ -114,30 +117,21 @@ def _write_accounts(
         connection.unregister(table)
 
 
-def _write_ledger(
-    connection: "duckdb.DuckDBPyConnection",
-    catalog: Catalog,
-    vectors: CatalogVectors | None,
-    name: str,
-    ledger: Ledger,
-) -> None:
-    """Write what a lost ledger is restored from: answers as they were read, and vectors of texts besides `vectors`."""
-    current = list(catalog.hashes.values())
-    versions = ledger.versions(name, [record.tool_id for record in catalog.records])["record_hash"].to_pylist()
-    answers = ledger.restorable_answers(sorted({*versions, *current}), current)
-    connection.register("arrow_rows", answers)
-    connection.execute("INSERT INTO ledger_answers BY NAME FROM arrow_rows")
-    connection.unregister("arrow_rows")
-    if vectors is not None:
-        known = (vectors.document_hashes, vectors.phrase_hashes)
-        _create(connection, "ledger_vectors", ledger.used_vectors(vectors.model.key, vectors.model.dim, known))
-        comment(connection, "ledger_vectors")
+def _insert(connection: "duckdb.DuckDBPyConnection", table: str, rows: Iterable[tables.Row]) -> None:
+    """Insert rows into a table of the template, which says of what types they are."""
+    with _named(connection, tables.batches(rows, _schema(connection, table))):
+        connection.execute(f"INSERT INTO {table} BY NAME FROM arrow_rows")
 
 
-def _create(connection: "duckdb.DuckDBPyConnection", table: str, rows: pa.RecordBatchReader) -> None:
-    """Create a table that the template lacks, with its rows."""
+def _schema(connection: "duckdb.DuckDBPyConnection", table: str) -> pa.Schema:
+    return connection.sql(f"FROM {table} LIMIT 0").to_arrow_table().schema
+
+
+@contextmanager
+def _named(connection: "duckdb.DuckDBPyConnection", rows: pa.RecordBatchReader) -> Iterator[None]:
+    """Let SQL read rows as `arrow_rows` inside the block."""
     connection.register("arrow_rows", rows)
-    connection.execute(f"CREATE TABLE {table} AS FROM arrow_rows")
+    yield
     connection.unregister("arrow_rows")
 
 

@@ -4,18 +4,18 @@ A model's answers are keyed by the hash of what it was shown, vectors by the has
 model, so a second build of an unchanged catalog asks nothing and embeds nothing. Nothing that was paid for is ever
 deleted. Times are UTC.
 
-`migrations`, `schema` and `comments` describe the tables; `runs`, `answers`, `vectors`, `batches` and `source_readings`
-(what each source gave last) read and write them; `earlier` finds what models wrote before; `history` answers questions
-over all of them, `outcomes` how runs ended. `lock` says who writes, `opening` opens the file, `backups` copies it,
-`recovery` restores it, also `from_snapshots`; `connection` and `ledger` put these together. `maintenance`,
-`compaction`, `checking` and `reading` are what an operator does with it.
+`ledger` opens the file, and has a part for each group of tables: `answers`, `batches`, `history`, `quarantine`,
+`source_readings`, `vectors`. `migrations` and `schema` make the tables, `views.sql` the views and all comments.
+`files` opens and copies databases, `lock` waits for whoever has them, `backups` keeps and restores copies. `commands`
+is what an operator does.
 """
 
-from pipeline.ledger.answers import LedgerEntry, LedgerQuestion
+from pipeline.ledger.answers import EarlierAnswer, LedgerEntry, LedgerQuestion
 from pipeline.ledger.batches import Batch, BatchRequest
-from pipeline.ledger.earlier import EarlierAnswer
+from pipeline.ledger.files import CONNECTION, LedgerDamaged, explained
 from pipeline.ledger.ledger import Ledger
-from pipeline.ledger.opening import CONNECTION, LEDGER_FILE, LedgerDamaged, explained
+from pipeline.ledger.lock import LEDGER_FILE
+from pipeline.ledger.quarantine import QuarantinedTool
 from pipeline.ledger.source_readings import KnownSource
 
 __all__ = [
@@ -29,5 +29,6 @@ __all__ = [
     "LedgerDamaged",
     "LedgerEntry",
     "LedgerQuestion",
+    "QuarantinedTool",
     "explained",
 ]

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pipeline.ledger.connection import utc_now
-from pipeline.ledger.runs import RunTables
-from pipeline.ledger.schema import transaction
+from pipeline.ledger.database import Database, columns_of, utc_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,79 +40,67 @@ class Batch:
     batch_id: str | None = None
 
 
-class BatchTables(RunTables):
+_REQUEST = tuple(BatchRequest.__dataclass_fields__)
+
+
+class Batches:
     """The tables of batches and of their requests."""
 
-    def put_batch(self, server: str, model: str, batch: Batch, requests: Sequence[BatchRequest]) -> None:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, server: str, model: str, batch: Batch, requests: Sequence[BatchRequest]) -> None:
         """Store a batch that is about to be submitted to this server, with all of its requests."""
-        with transaction(self._connection):
-            self._connection.execute(
-                "INSERT INTO batches (token, server, model, rung, prompt_version, run_id, created_at) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    batch.token,
-                    server,
-                    model,
-                    batch.output_mode,
-                    batch.prompt_version,
-                    self.latest_run(),
-                    batch.created_at,
-                ],
+        with self._database.transaction():
+            self._database.execute(
+                "INSERT INTO batches (token, server, model, rung, prompt_version, created_at, run_id) "
+                "SELECT ?, ?, ?, ?, ?, ?, max(run_id) FROM runs",
+                [batch.token, server, model, batch.output_mode, batch.prompt_version, batch.created_at],
             )
-            self._insert(
-                "batch_requests",
-                {
-                    "token": [batch.token] * len(requests),
-                    **{
-                        column: [getattr(request, column) for request in requests]
-                        for column in BatchRequest.__dataclass_fields__
-                    },
-                },
-            )
+            self._database.insert("batch_requests", {**columns_of(requests, _REQUEST), "token": batch.token})
 
     def mark_uploaded(self, token: str, file_id: str) -> None:
         """Store the id of a batch's uploaded file. From now on the server may have created the batch."""
-        self._connection.execute(
+        self._database.execute(
             "UPDATE batches SET file_id = ?, asked_at = ? WHERE token = ?", [file_id, utc_now(), token]
         )
 
     def mark_created(self, token: str, batch_id: str) -> None:
         """Store the id under which the server has a batch."""
-        self._connection.execute("UPDATE batches SET batch_id = ? WHERE token = ?", [batch_id, token])
+        self._database.execute("UPDATE batches SET batch_id = ? WHERE token = ?", [batch_id, token])
 
     def mark_settled(self, token: str, outcome: str) -> None:
         """Close a batch that has no more answers. `outcome` is its last status at the server, "lost" or "not sent"."""
-        self._connection.execute(
+        self._database.execute(
             "UPDATE batches SET outcome = ?, settled_at = ? WHERE token = ?", [outcome, utc_now(), token]
         )
 
-    def unsettled_batches(self, server: str, model: str) -> list[Batch]:
+    def unsettled(self, server: str, model: str) -> list[Batch]:
         """Return the batches of a server and a model that are not settled, in the order of their submission."""
-        rows = self._connection.execute(
+        rows = self._database.rows(
             "SELECT token, rung, prompt_version, created_at, file_id, asked_at, batch_id FROM batches "
             "WHERE server = ? AND model = ? AND outcome IS NULL ORDER BY created_at, token",
             [server, model],
-        ).fetchall()
+        )
         return [Batch(*row) for row in rows]
 
-    def batch_requests(self, token: str) -> list[BatchRequest]:
+    def requests(self, token: str) -> list[BatchRequest]:
         """Return the requests of a batch, in the order of its file."""
-        columns = ", ".join(BatchRequest.__dataclass_fields__)
-        rows = self._connection.execute(
-            f"SELECT {columns} FROM batch_requests WHERE token = ? ORDER BY line", [token]
-        ).fetchall()
+        rows = self._database.rows(
+            f"SELECT {', '.join(_REQUEST)} FROM batch_requests WHERE token = ? ORDER BY line", [token]
+        )
         return [BatchRequest(*row) for row in rows]
 
     def awaited_keys(self, model: str) -> set[str]:
         """Return the keys of all questions to a model in batches that are not settled."""
-        rows = self._connection.execute(
+        rows = self._database.rows(
             "SELECT key FROM batch_requests JOIN batches USING (token) WHERE model = ? AND outcome IS NULL", [model]
-        ).fetchall()
+        )
         return {key for (key,) in rows}
 
     def recorded_keys(self, token: str) -> set[str]:
         """Return the keys of a batch whose outcomes, and costs, were stored since its submission."""
-        rows = self._connection.execute(
+        rows = self._database.rows(
             """
             SELECT key FROM batch_requests JOIN batches USING (token)
             JOIN (
@@ -124,5 +110,5 @@ class BatchTables(RunTables):
             WHERE token = ? AND kept_at >= created_at
             """,
             [token],
-        ).fetchall()
+        )
         return {key for (key,) in rows}

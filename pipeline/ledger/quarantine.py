@@ -4,120 +4,146 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import duckdb
 
-from pipeline.ledger.connection import LedgerFile, utc_now
-from pipeline.ledger.schema import transaction
+from pipeline.ledger.database import Database, columns_of, utc_now
 
 HELD, RELEASED = "held", "released"
-_COLUMNS = "tool_id, content_hash, kind, state, since, run_id, requests, probes, distance, examples, told"
 
 
 @dataclass(frozen=True, slots=True)
-class StoredQuarantine:
-    """A row of the table `quarantine`. `examples` are requests, each with the tools that serve it; `since` is UTC."""
+class QuarantinedTool:
+    """A tool that is held back alone, or was released.
+
+    Attributes:
+        tool_id: Its id.
+        kind: "new", which is left out, or "changed", which serves as it was.
+        content_hash: The hash of its record and texts, which the decision about it is for.
+        since: When it was first held back, in UTC.
+        requests: How many requests of other providers' tools it would enter the first five of.
+        probes: How many requests it was tried on.
+        distance: How far these requests are from its name and first sentence, in the mean, from 0 to 1.
+        examples: A few of them, each with the ids of the tools that serve it now.
+        announced: Whether an earlier build has announced it.
+        state: HELD or RELEASED.
+        run_id: The run that held it back first.
+    """
 
     tool_id: str
-    content_hash: str
     kind: str
-    state: str
+    content_hash: str
     since: datetime
-    run_id: int
     requests: int
     probes: int
     distance: float
-    examples: tuple[tuple[str, tuple[str, ...]], ...]
-    told: bool
+    examples: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    announced: bool = False
+    state: str = HELD
+    run_id: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict, for programs."""
+        return {
+            "tool_id": self.tool_id,
+            "kind": self.kind,
+            "since": self.since.isoformat(timespec="seconds"),
+            "requests": self.requests,
+            "probes": self.probes,
+            "distance": round(self.distance, 3),
+            "examples": [{"request": request, "served": list(served)} for request, served in self.examples],
+            "content_hash": self.content_hash,
+        }
+
+    def __str__(self) -> str:
+        """Return a sentence about it."""
+        what = "is left out" if self.kind == "new" else "serves as it was before its change"
+        return (
+            f"{self.tool_id} {what}: it would enter the first five of {self.requests:,} of {self.probes:,} requests of "
+            f"other tools, which its name and first sentence do not fit (distance {self.distance:.2f})"
+        )
 
 
-class QuarantineTables(LedgerFile):
+class Quarantine:
     """The table of tools that are held back, by catalog and area."""
 
-    def quarantine(self, catalog: str, area: str) -> list[StoredQuarantine]:
-        """Return the tools that are held back and those that were released, sorted by time and id."""
-        return stored_quarantine(self._connection, catalog, area)
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    def put_quarantine(
-        self, run: int, catalog: str, area: str, held: Sequence[StoredQuarantine], current: Mapping[str, str]
+    def tools(self, catalog: str, area: str) -> list[QuarantinedTool]:
+        """Return the tools that are held back and those that were released, sorted by time and id."""
+        return quarantined_tools(self._database.connection, catalog, area)
+
+    def put(
+        self, run: int, catalog: str, area: str, held: Sequence[QuarantinedTool], current: Mapping[str, str]
     ) -> None:
         """Store the tools that a run holds back, in the place of those held before.
 
         `current` has the content hashes of the tools that the run looked at: what else was held of these ids is
         forgotten, and what is held of other ids stays, as of a source that could not be read.
         """
-        with transaction(self._connection):
-            self._connection.execute(
+        copied = ("tool_id", "kind", "content_hash", "requests", "probes", "distance")
+        with self._database.transaction():
+            self._database.execute(
                 "DELETE FROM quarantine WHERE catalog = ? AND area = ? AND state = ? "
                 "AND tool_id IN (SELECT unnest(?::VARCHAR[]))",
                 [catalog, area, HELD, list(current)],
             )
-            count = len(held)
-            self._insert(
+            self._database.insert(
                 "quarantine",
                 {
-                    "catalog": [catalog] * count,
-                    "area": [area] * count,
-                    "tool_id": [one.tool_id for one in held],
-                    "content_hash": [one.content_hash for one in held],
-                    "kind": [one.kind for one in held],
-                    "state": [HELD] * count,
+                    **columns_of(held, copied),
                     "since": [one.since.astimezone(UTC).replace(tzinfo=None) for one in held],
                     "run_id": [one.run_id or run for one in held],
-                    "requests": [one.requests for one in held],
-                    "probes": [one.probes for one in held],
-                    "distance": [one.distance for one in held],
                     "examples": [json.dumps(one.examples, ensure_ascii=False) for one in held],
-                    "told": [one.told for one in held],
+                    "told": [one.announced for one in held],
+                    "catalog": catalog,
+                    "area": area,
+                    "state": HELD,
                 },
             )
 
-    def set_quarantine_told(self, catalog: str, area: str) -> None:
-        """Remember that a build has told of all tools that are held back."""
-        self._connection.execute(
-            "UPDATE quarantine SET told = true WHERE catalog = ? AND area = ? AND NOT told", [catalog, area]
-        )
+    def mark_announced(self, catalog: str, area: str) -> None:
+        """Remember that a build has announced all tools that are held back."""
+        self._database.execute("UPDATE quarantine SET told = true WHERE catalog = ? AND area = ?", [catalog, area])
 
-    def release_quarantine(self, catalog: str, area: str, tool_ids: Sequence[str]) -> None:
+    def release(self, catalog: str, area: str, tool_ids: Sequence[str]) -> None:
         """Let these tools serve from the next build on, as long as their content stays."""
-        self._connection.execute(
+        self._decide(catalog, area, tool_ids, HELD, RELEASED, utc_now())
+
+    def hold(self, catalog: str, area: str, tool_ids: Sequence[str]) -> None:
+        """Take back the release of these tools, until they change."""
+        self._decide(catalog, area, tool_ids, RELEASED, HELD, None)
+
+    def _decide(
+        self, catalog: str, area: str, tool_ids: Sequence[str], before: str, after: str, at: datetime | None
+    ) -> None:
+        self._database.execute(
             "UPDATE quarantine SET state = ?, decided_at = ? WHERE catalog = ? AND area = ? AND state = ? "
             "AND tool_id IN (SELECT unnest(?::VARCHAR[]))",
-            [RELEASED, utc_now(), catalog, area, HELD, list(tool_ids)],
-        )
-
-    def hold_quarantine(self, catalog: str, area: str, tool_ids: Sequence[str]) -> None:
-        """Take back the release of these tools, until they change."""
-        self._connection.execute(
-            "UPDATE quarantine SET state = ?, decided_at = NULL WHERE catalog = ? AND area = ? AND state = ? "
-            "AND tool_id IN (SELECT unnest(?::VARCHAR[]))",
-            [HELD, catalog, area, RELEASED, list(tool_ids)],
+            [after, at, catalog, area, before, list(tool_ids)],
         )
 
 
-def stored_quarantine(
+def quarantined_tools(
     connection: "duckdb.DuckDBPyConnection", catalog: str, area: str = "snapshots"
-) -> list[StoredQuarantine]:
+) -> list[QuarantinedTool]:
     """Return the rows of an open ledger; none of a ledger of an earlier version, which has no such table."""
     if not connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'quarantine'").fetchall():
         return []
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM quarantine WHERE catalog = ? AND area = ? ORDER BY since, tool_id, content_hash",
+        "SELECT tool_id, kind, content_hash, since, requests, probes, distance, examples, told AS announced, state, "
+        "run_id FROM quarantine WHERE catalog = ? AND area = ? ORDER BY since, tool_id, content_hash",
         [catalog, area],
-    ).fetchall()
+    )
+    names = [name for name, *_ in rows.description]
+    found = (dict(zip(names, row, strict=True)) for row in rows.fetchall())
     return [
-        StoredQuarantine(
-            tool_id,
-            content_hash,
-            kind,
-            state,
-            since.replace(tzinfo=UTC),
-            run_id,
-            requests,
-            probes,
-            distance,
-            tuple((request, tuple(served)) for request, served in json.loads(examples)),
-            told,
-        )
-        for tool_id, content_hash, kind, state, since, run_id, requests, probes, distance, examples, told in rows
+        QuarantinedTool(**{**row, "since": row["since"].replace(tzinfo=UTC), "examples": _examples(row["examples"])})
+        for row in found
     ]
+
+
+def _examples(stored: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((request, tuple(served)) for request, served in json.loads(stored))

@@ -3,20 +3,20 @@
 import gzip
 import json
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC
 
-from pipeline.ledger.connection import LedgerFile, utc_now
-from pipeline.ledger.schema import transaction
+from pipeline.ledger.database import Database, columns_of, utc_now
 from pipeline.sources.last_reading import LastReading, SourceReading
 from router.fingerprint import fingerprint
 
 # The accepted reading of each source, or the one whose snapshot was made to serve since.
-_VALID = """
-    FROM source_readings WHERE catalog = $catalog AND area = $area AND (accepted OR snapshot = $serving)
+_VALID = """(
+    SELECT * FROM source_readings WHERE catalog = $catalog AND area = $area AND (accepted OR snapshot = $serving)
     QUALIFY row_number() OVER (PARTITION BY source_key ORDER BY accepted, read_at DESC) = 1
-"""
+) JOIN source_contents USING (content_hash)"""
+_HERE = "catalog = $catalog AND area = $area"
 _LEVEL = 1  # of gzip: a third larger than the smallest, ten times as fast
 
 
@@ -29,96 +29,110 @@ class KnownSource:
     tool_ids: frozenset[str]
 
 
-class SourceReadingTables(LedgerFile):
-    """The tables of the last readings, by catalog and area."""
+@dataclass(frozen=True)
+class SourceReadings:
+    """The readings of a catalog's sources.
 
-    def last_reading(self, catalog: str, area: str, key: str, serving: str | None) -> LastReading | None:
-        """Return the last good reading of a source, given the name of the `serving` snapshot; None without one.
+    A read is good once its snapshot serves, so that an answer that a gate held back never stands in for a source.
+    `area` is as in the table of runs, `serving` the name of the snapshot that serves, None where none does. `note` is
+    told what cannot be used.
+    """
 
-        Raises ValueError where another version wrote it differently.
-        """
-        rows = self._connection.execute(
-            f"SELECT source, read_at, content FROM (SELECT * {_VALID}) JOIN source_contents USING (content_hash) "
-            "WHERE source_key = $key",
-            {"catalog": catalog, "area": area, "serving": serving or "", "key": key},
-        ).fetchall()
+    database: Database
+    catalog: str
+    area: str
+    serving: str | None = None
+    note: Callable[[str], None] = field(default=lambda _: None, repr=False)
+
+    def find(self, key: str) -> LastReading | None:
+        """Return a source's last good reading; None where there is none that this version can read."""
+        rows = self.database.rows(
+            f"SELECT source, read_at, content FROM {_VALID} WHERE source_key = $key", {**self._serving, "key": key}
+        )
         if not rows:
             return None
         source, read_at, content = rows[0]
         try:
             text = gzip.decompress(content).decode("utf-8")
-        except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"it is damaged: {error}") from error
-        return LastReading(SourceReading.from_text(key, source, text), read_at.replace(tzinfo=UTC))
+            return LastReading(SourceReading.from_text(key, source, text), read_at.replace(tzinfo=UTC))
+        except (ValueError, OSError, EOFError, zlib.error) as error:
+            self.note(f"the last known records of a source cannot be used: {error}")
+            return None
 
-    def known_sources(self, catalog: str, area: str, serving: str | None) -> list[KnownSource]:
-        """Return the sources of a catalog with the ids of their tools, sorted by name."""
-        rows = self._connection.execute(
-            f"SELECT source_key, source, tool_ids FROM (SELECT * {_VALID}) JOIN source_contents USING (content_hash) "
-            "ORDER BY source, source_key",
-            {"catalog": catalog, "area": area, "serving": serving or ""},
-        ).fetchall()
+    def known_sources(self) -> list[KnownSource]:
+        """Return the sources that were read well before, with the ids of their tools, sorted by name."""
+        rows = self.database.rows(
+            f"SELECT source_key, source, tool_ids FROM {_VALID} ORDER BY source, source_key", self._serving
+        )
         return [KnownSource(key, source, frozenset(json.loads(ids))) for key, source, ids in rows]
 
-    def put_readings(
-        self, run: int, catalog: str, area: str, snapshot: str, readings: Sequence[SourceReading], *, held: bool
-    ) -> None:
-        """Store what sources gave for a snapshot that does not serve yet. One that is `held` replaces the held one."""
+    def store(self, run: int, readings: Sequence[SourceReading], snapshot: str, *, held: bool) -> None:
+        """Store what sources gave, before `snapshot` serves: a build that is killed then has not forgotten it.
+
+        What is `held` replaces what was held before.
+        """
+        if self.serving is not None:  # people may have let a held snapshot serve
+            self.accept(self.serving)
         texts = [reading.to_text() for reading in readings]
         hashes = [fingerprint(text) for text in texts]
-        with transaction(self._connection):
-            self._put_contents(dict(zip(hashes, zip(readings, texts, strict=True), strict=True)))
-            self._connection.execute(
-                "DELETE FROM source_readings WHERE catalog = ? AND area = ? AND NOT accepted AND (? OR snapshot = ?)",
-                [catalog, area, held, snapshot],
+        with self.database.transaction():
+            self._put_contents(readings, texts, hashes)
+            self.database.execute(
+                f"DELETE FROM source_readings WHERE {_HERE} AND NOT accepted AND ($held OR snapshot = $snapshot)",
+                {**self._place, "held": held, "snapshot": snapshot},
             )
-            count = len(readings)
-            self._insert(
+            self.database.insert(
                 "source_readings",
                 {
-                    "catalog": [catalog] * count,
-                    "area": [area] * count,
                     "source_key": [reading.key for reading in readings],
-                    "source": [reading.source for reading in readings],
-                    "read_at": [utc_now()] * count,
-                    "run_id": [run] * count,
+                    **columns_of(readings, ["source"]),
                     "content_hash": hashes,
-                    "snapshot": [snapshot] * count,
-                    "accepted": [False] * count,
+                    **self._place,
+                    "read_at": utc_now(),
+                    "run_id": run,
+                    "snapshot": snapshot,
+                    "accepted": False,
                 },
             )
 
-    def accept_readings(self, catalog: str, area: str, snapshot: str, keys: Sequence[str] | None = None) -> None:
-        """Count what was stored for a snapshot as good, because it serves. Forget sources that are not among `keys`."""
-        place = [catalog, area]
-        newer = (
-            "SELECT source_key FROM source_readings WHERE catalog = ? AND area = ? AND NOT accepted AND snapshot = ?"
-        )
-        with transaction(self._connection):
-            self._connection.execute(
-                f"DELETE FROM source_readings WHERE catalog = ? AND area = ? AND accepted AND source_key IN ({newer})",
-                [*place, *place, snapshot],
+    def accept(self, snapshot: str, keys: Sequence[str] | None = None) -> None:
+        """Count the readings of a snapshot as good, because it serves. Forget sources that are not among `keys`."""
+        newer = f"SELECT source_key FROM source_readings WHERE {_HERE} AND NOT accepted AND snapshot = $snapshot"
+        place = {**self._place, "snapshot": snapshot}
+        with self.database.transaction():
+            self.database.execute(
+                f"DELETE FROM source_readings WHERE {_HERE} AND accepted AND source_key IN ({newer})", place
             )
-            self._connection.execute(
-                "UPDATE source_readings SET accepted = true WHERE catalog = ? AND area = ? AND snapshot = ?",
-                [*place, snapshot],
+            self.database.execute(
+                f"UPDATE source_readings SET accepted = true WHERE {_HERE} AND snapshot = $snapshot", place
             )
             if keys is not None:
-                self._connection.execute(
-                    "DELETE FROM source_readings WHERE catalog = ? AND area = ? AND accepted AND source_key NOT IN "
-                    "(SELECT unnest(?::VARCHAR[]))",
-                    [*place, list(keys)],
+                self.database.execute(
+                    f"DELETE FROM source_readings WHERE {_HERE} AND accepted "
+                    "AND source_key NOT IN (SELECT unnest($keys::VARCHAR[]))",
+                    {**self._place, "keys": list(keys)},
                 )
-            self._connection.execute(
+            self.database.execute(
                 "DELETE FROM source_contents WHERE content_hash NOT IN (SELECT content_hash FROM source_readings)"
             )
 
-    def _put_contents(self, contents: Mapping[str, tuple[SourceReading, str]]) -> None:
-        """Store readings and their texts, by hash, where the hash is new."""
-        stored = {key for (key,) in self._connection.execute("SELECT content_hash FROM source_contents").fetchall()}
-        for content_hash in contents.keys() - stored:
-            reading, text = contents[content_hash]
-            packed = gzip.compress(text.encode("utf-8"), _LEVEL, mtime=0)
-            self._connection.execute(
-                "INSERT INTO source_contents VALUES (?, ?, ?)", [content_hash, json.dumps(reading.tool_ids), packed]
-            )
+    def _put_contents(self, readings: Sequence[SourceReading], texts: Sequence[str], hashes: Sequence[str]) -> None:
+        """Store what readings gave where its hash is new."""
+        stored = {digest for (digest,) in self.database.rows("SELECT content_hash FROM source_contents")}
+        new = {digest: place for place, digest in enumerate(hashes) if digest not in stored}
+        self.database.insert(
+            "source_contents",
+            {
+                "content_hash": list(new),
+                "tool_ids": [json.dumps(readings[place].tool_ids) for place in new.values()],
+                "content": [gzip.compress(texts[place].encode(), _LEVEL, mtime=0) for place in new.values()],
+            },
+        )
+
+    @property
+    def _place(self) -> dict[str, str]:
+        return {"catalog": self.catalog, "area": self.area}
+
+    @property
+    def _serving(self) -> dict[str, str]:
+        return {**self._place, "serving": self.serving or ""}

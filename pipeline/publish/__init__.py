@@ -2,7 +2,7 @@
 
 `snapshot_writing` writes a snapshot: `served_files` the files that the router maps into memory, `snapshot_learning`
 what can be learned only from a written snapshot. `quality_gate` (shares of what failed), `removal_gate` (tools that
-a source no longer gives), `downgrade_gate` (tools that fall to the lexicon), `regression_gate` (judged requests) and
+a source no longer gives), `lost_phrases_gate` (tools that fall to the lexicon), `regression_gate` (judged requests) and
 `missing_tools` (tools lost with a source that was skipped) say why a snapshot must not serve yet.
 """
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from pipeline.indexing import dense
 from pipeline.records import Catalog
-from pipeline.scratch import SHARD_SIZE
 from pipeline.settings import CandidateEngine
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import CatalogVectors
@@ -21,6 +20,8 @@ from router.retrieval.retrievers import MOST_COPIED, NO_FAISS_WARNING
 from router.snapshot.record_store import ToolEntry, json_lines
 from router.tools.field_text import FieldDocuments
 from router.tools.prerequisites import Prerequisite
+
+_TOOLS_A_PART = 4_096  # whose records are in memory as JSON at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,9 @@ def _write_records(folder: Path, served: ServedCatalog, counter: TokenCounter) -
     records, documents = served.catalog.records, served.documents
     offsets, counts = np.zeros(len(records) + 1, np.int64), []
     with (folder / contract.RECORDS).open("wb") as file:
-        for first in range(0, len(records), SHARD_SIZE):
-            part = records[first : first + SHARD_SIZE]
-            phrases = (document.phrases for document in documents[first : first + SHARD_SIZE])
+        for first in range(0, len(records), _TOOLS_A_PART):
+            part = records[first : first + _TOOLS_A_PART]
+            phrases = (document.phrases for document in documents[first : first + _TOOLS_A_PART])
             lines = json_lines(ToolEntry(record, of_tool) for record, of_tool in zip(part, phrases, strict=True))
             file.writelines(lines)
             offsets[first + 1 : first + 1 + len(lines)] = list(map(len, lines))

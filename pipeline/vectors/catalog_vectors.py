@@ -32,7 +32,7 @@ class CatalogVectors:
 def collect_vectors(documents: Sequence[FieldDocuments], embedding: Embedding, export: Export) -> CatalogVectors:
     """Return the vectors of documents and phrases, after embedding those that the ledger does not have.
 
-    They are mapped from files, and the documents are read twice: neither need fit into memory.
+    They are mapped from files, and need not fit into memory.
     """
     texts = (document.dense for document in documents)
     hashes = embedding.embed(chain(texts, (phrase for document in documents for phrase in document.phrases)))

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,9 @@ from numpy.typing import NDArray
 from pipeline.encoders.export import Export
 from pipeline.errors import RunAborted
 from pipeline.progress import advance_stage
-from pipeline.scratch import write_vector_shard
 from router.contract import ENCODER_TOKENIZER, EncoderManifest
 from router.encoding.encoder import OnnxEncoder
 from router.errors import SnapshotInvalid
-from router.fingerprint import fingerprint
 from router.process import cores
 
 _TOKENS = 512  # of a batch, its padding included
@@ -81,14 +78,6 @@ class BatchEncoder:
 def embed_texts(texts: Sequence[str], export: Export, batch_size: int, threads: int | None) -> NDArray[np.float32]:
     """Return the vectors of texts, as `BatchEncoder.encode`: a stage of a build. A process opens `export` once."""
     return _opened(export.folder, export.spec, batch_size, threads).encode(texts, advance_stage)
-
-
-def embed_shard(texts: Sequence[str], folder: Path, export: Export, batch_size: int, threads: int | None) -> Path:
-    """Write the vectors of texts as a new shard in a folder that the driver sees, and return its path."""
-    path = folder / f"vectors-{uuid4().hex}.parquet"
-    vectors = embed_texts(texts, export, batch_size, threads)
-    write_vector_shard(path, [fingerprint(text) for text in texts], vectors)
-    return path
 
 
 def close_encoders() -> None:

@@ -9,10 +9,7 @@ import duckdb
 
 from pipeline.inspection.connection import fetch, first_lines
 from pipeline.inspection.results import ResultRows
-from pipeline.ledger.checking import Checked
-from pipeline.ledger.compaction import Compacted
-from pipeline.ledger.maintenance import Backup, Restored
-from pipeline.ledger.reading import ReadableLedger, open_to_read
+from pipeline.ledger.commands import Backup, Checked, Compacted, ReadableLedger, Restored, open_to_read
 from quartermaster.output.formatting import cell_text
 from quartermaster.output.rows import layout
 from quartermaster.output.terminal import err, key_value_table, out, plain_text, print_heading
@@ -78,13 +75,9 @@ def show_restored(restored: Restored, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(asdict(restored), default=str))
         return
-    origins = [str(part) for part in (restored.source, restored.from_snapshots) if part is not None]
-    if restored.source is not None and restored.from_snapshots is None:
-        made_at = datetime.fromtimestamp(restored.source.stat().st_mtime, UTC)
-        origins[0] += f" of {made_at:%Y-%m-%d %H:%M:%S} UTC"
-    err.print(plain_text(f"{restored.ledger} was restored from {' and '.join(origins)}"), soft_wrap=True)
-    if restored.from_snapshots and restored.from_snapshots.unreadable:
-        err.print(plain_text(f"not readable: {', '.join(restored.from_snapshots.unreadable)}"), soft_wrap=True)
+    made_at = datetime.fromtimestamp(restored.source.stat().st_mtime, UTC)
+    line = f"{restored.ledger} was restored from {restored.source} of {made_at:%Y-%m-%d %H:%M:%S} UTC"
+    err.print(plain_text(line), soft_wrap=True)
     if restored.replaced:
         err.print(plain_text(f"the file before it is {restored.replaced}"), soft_wrap=True)
 
@@ -127,7 +120,7 @@ def _about(readable: ReadableLedger) -> dict[str, object]:
     return {
         "ledger": str(readable.file),
         "made_at": readable.made_at.isoformat(),
-        "held_by": asdict(readable.holder) if readable.holder else None,
+        "held_by": readable.holder,
     }
 
 

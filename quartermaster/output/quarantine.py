@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.ledger import Ledger
-from pipeline.ledger.quarantine import HELD, RELEASED, StoredQuarantine, stored_quarantine
-from pipeline.ledger.reading import open_to_read
+from pipeline.ledger import Ledger, QuarantinedTool
+from pipeline.ledger.commands import open_to_read
+from pipeline.ledger.quarantine import HELD, RELEASED, quarantined_tools
 from quartermaster.output.terminal import err, out, plain_text, rows_table
 from router.errors import SettingsInvalid
 
@@ -18,15 +18,15 @@ def decide_quarantine(
     workspace: Path, catalog: str, release: Sequence[str], hold: Sequence[str], wait_s: float
 ) -> None:
     """Release tools, or take back a release. Raises SettingsInvalid for a tool that is not held, or not released."""
-    with Ledger.open(workspace, wait_s, task="quarantine") as ledger:
-        stored = ledger.quarantine(catalog, _AREA)
+    with Ledger.open(workspace, wait_s) as ledger:
+        stored = ledger.quarantine.tools(catalog, _AREA)
         for ids, state in ((release, HELD), (hold, RELEASED)):
             known = sorted({one.tool_id for one in stored if one.state == state})
             if unknown := [tool_id for tool_id in ids if tool_id not in known]:
                 there_are = f"choose from {', '.join(known)}" if known else "none is"
                 raise SettingsInvalid(f"{unknown[0]!r} is not {state} in {catalog}: {there_are}")
-        ledger.release_quarantine(catalog, _AREA, release)
-        ledger.hold_quarantine(catalog, _AREA, hold)
+        ledger.quarantine.release(catalog, _AREA, release)
+        ledger.quarantine.hold(catalog, _AREA, hold)
     if release:
         err.print(plain_text(f"released, for the next build: {', '.join(release)}"), soft_wrap=True)
     if hold:
@@ -37,7 +37,7 @@ def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
     """Print the tools of a catalog that are held back alone, and those that were released."""
     readable = open_to_read(workspace)
     with readable.connection as connection:
-        stored = stored_quarantine(connection, catalog, _AREA)
+        stored = quarantined_tools(connection, catalog, _AREA)
     if as_json:
         print(json.dumps({"catalog": catalog, "tools": [_to_json(one) for one in stored]}, ensure_ascii=False))
         return
@@ -58,16 +58,5 @@ def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
             out.print(plain_text(line), soft_wrap=True)
 
 
-def _to_json(one: StoredQuarantine) -> dict[str, object]:
-    return {
-        "tool_id": one.tool_id,
-        "state": one.state,
-        "kind": one.kind,
-        "since": one.since.isoformat(timespec="seconds"),
-        "run_id": one.run_id,
-        "requests": one.requests,
-        "probes": one.probes,
-        "distance": round(one.distance, 3),
-        "examples": [{"request": request, "served": list(served)} for request, served in one.examples],
-        "content_hash": one.content_hash,
-    }
+def _to_json(one: QuarantinedTool) -> dict[str, object]:
+    return {**one.to_json(), "state": one.state, "run_id": one.run_id}

@@ -1,13 +1,18 @@
 """The gate by tool: a new or changed tool that takes other tools' requests is held back alone, and nothing else.
 
-`content` says which tools are new or changed, `probes` are the requests that they are tried on, `claim` is what a tool
-says that it is, `gains` measures which requests it enters, and `entry` is what is told of one that is held back.
+`content` says which tools are new or changed, and what each says that it is. `gains` chooses the requests that they are
+tried on, and measures which of them they enter.
 """
 
-from pipeline.publish.quarantine.content import ChangedTools, changed_tools, content_hash
-from pipeline.publish.quarantine.entry import QuarantinedTool
-from pipeline.publish.quarantine.gains import Gain, exceeds, measure_gains
-from pipeline.publish.quarantine.probes import Probe, probes_of
+from pipeline.ledger import QuarantinedTool
+from pipeline.publish.quarantine.content import (
+    ChangedTools,
+    changed_tools,
+    content_hash,
+    identity_text,
+    indexed_tools,
+)
+from pipeline.publish.quarantine.gains import Gain, Probe, exceeds, measure_gains, probes_of
 
 __all__ = [
     "ChangedTools",
@@ -17,6 +22,8 @@ __all__ = [
     "changed_tools",
     "content_hash",
     "exceeds",
+    "identity_text",
+    "indexed_tools",
     "measure_gains",
     "probes_of",
 ]

@@ -1,4 +1,4 @@
-"""Measures which requests of other tools a new or changed tool would enter, and how far they are from its claim."""
+"""Measures which requests of other tools a new or changed tool would enter, and how far they are from what it is."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.publish.quarantine.probes import Probe
 from pipeline.settings import PublishSettings
+from quartermaster.evaluation import Judgement
+from router.fingerprint import fingerprint
 from router.retrieval.recipe import Recipe
 from router.search.search import clean_request, search
 from router.snapshot.cached_encoder import with_request_cache
@@ -21,12 +22,56 @@ _VECTORS_A_PROBE = 4  # a request and its steps
 
 
 @dataclass(frozen=True, slots=True)
+class Probe:
+    """A request, the ids of the tools that it is for, and their providers."""
+
+    request: str
+    tools: frozenset[str]
+    providers: frozenset[str | None]
+
+    def is_of(self, tool_id: str, provider: str | None) -> bool:
+        """Return whether the request is for a tool, or for another tool of its provider."""
+        return tool_id in self.tools or (provider is not None and provider in self.providers)
+
+
+def probes_of(base: Snapshot, judgements: Sequence[Judgement], gone: Collection[str], most: int) -> tuple[Probe, ...]:
+    """Return at most `most` requests: judged ones, then phrases of the tools that serve, in the order of their hashes.
+
+    `gone` are the ids of tools that the build no longer has: their requests are free for others. At least half of the
+    requests are phrases, where there are so many: judged ones may be about few tools.
+    """
+    providers = {facet.tool_id: facet.provider for facet in base.records.facets.rows}
+    judged = {
+        judgement.request: judgement.tools
+        for judgement in judgements
+        if judgement.kind != "none" and judgement.tools & providers.keys() and not judgement.tools & set(gone)
+    }
+    phrases: dict[str, frozenset[str]] = {}
+    for ordinal in base.records.by_id().tolist():
+        entry = base.records.entry(ordinal)
+        if entry.record.tool_id not in gone:
+            for phrase in entry.phrases:
+                phrases[phrase] = phrases.get(phrase, frozenset()) | {entry.record.tool_id}
+    chosen = _first(judged, max(most // 2, most - len(phrases)))
+    chosen |= _first({phrase: tools for phrase, tools in phrases.items() if phrase not in chosen}, most - len(chosen))
+    return tuple(
+        Probe(request, tools, frozenset(providers[tool_id] for tool_id in tools if tool_id in providers))
+        for request, tools in chosen.items()
+    )
+
+
+def _first(requests: dict[str, frozenset[str]], most: int) -> dict[str, frozenset[str]]:
+    """Return at most `most` requests: the same ones each time, whatever comes before or after them."""
+    return {request: requests[request] for request in sorted(requests, key=fingerprint)[:most]}
+
+
+@dataclass(frozen=True, slots=True)
 class Gain:
     """What one tool would gain: how many requests of other providers' tools it enters the first five of.
 
-    `distance` is the mean distance of these from the tool's claim, 0 where it enters none. That of one request is the
-    share of all requests that are nearer to the claim, or the share of serving tools' claims that are nearer to the
-    request, whichever is less. `examples` are the farthest, each with the tools that serve it.
+    `distance` is the mean distance of these from the tool's identity text, 0 where it enters none. That of one request
+    is the share of all requests that are nearer to that text, or the share of serving tools' identity texts that are
+    nearer to the request, whichever is less. `examples` are the farthest, each with the tools that serve it.
     """
 
     requests: int = 0
@@ -42,8 +87,8 @@ def exceeds(settings: PublishSettings, requests: int, distance: float) -> bool:
 def measure_gains(
     base: Snapshot,
     tools: Sequence[IndexedTool],
-    claims: NDArray[np.float32],
-    served_claims: NDArray[np.float32],
+    identities: NDArray[np.float32],
+    served_identities: NDArray[np.float32],
     probes: Sequence[Probe],
     gone: Collection[int] = (),
     advance: Callable[[], None] = lambda: None,
@@ -51,8 +96,8 @@ def measure_gains(
     """Return what each of some tools would gain beside the tools that serve, in their order.
 
     The tools, sorted by id, are laid over the serving snapshot. Each is measured against the serving tools alone: a
-    crowd of new tools leaves none of them unseen. `claims` (tools, dim) are the vectors of their claims,
-    `served_claims` (n, dim) those of serving tools, `gone` the ordinals of tools that the build no longer has.
+    crowd of new tools leaves none of them unseen. `identities` (tools, dim) are the vectors of their identity texts,
+    `served_identities` (n, dim) those of serving tools, `gone` the ordinals of tools that the build no longer has.
     `advance` is called once a probe.
     """
     cached = with_request_cache(base, _VECTORS_A_PROBE * len(probes))
@@ -64,10 +109,10 @@ def measure_gains(
             entered[place].append(number)
         advance()
     requests = _vectors(cached, probes)
-    others = served_claims @ requests.T
+    others = served_identities @ requests.T
     return [
-        _gain(cached, recipe, probes, numbers, _distances(claim @ requests.T, others, numbers))
-        for numbers, claim in zip(entered, claims, strict=True)
+        _gain(cached, recipe, probes, numbers, _distances(identity @ requests.T, others, numbers))
+        for numbers, identity in zip(entered, identities, strict=True)
     ]
 
 
@@ -101,9 +146,9 @@ def _vectors(cached: Snapshot, probes: Sequence[Probe]) -> NDArray[np.float32]:
 
 
 def _distances(fits: NDArray[np.float32], others: NDArray[np.float32], numbers: Sequence[int]) -> list[float]:
-    """Return the distance of some requests from a claim.
+    """Return the distance of some requests from an identity text.
 
-    `fits` (requests,) are the cosines of the claim, `others` (claims, requests) those of serving tools' claims.
+    `fits` (requests,) are the cosines of that text, `others` (texts, requests) those of the serving tools' texts.
     """
     return [
         min(float((fits > fits[number]).mean()), float((others[:, number] > fits[number]).mean())) for number in numbers
@@ -113,7 +158,7 @@ def _distances(fits: NDArray[np.float32], others: NDArray[np.float32], numbers: 
 def _gain(
     cached: Snapshot, recipe: Recipe, probes: Sequence[Probe], numbers: Sequence[int], distances: Sequence[float]
 ) -> Gain:
-    """Return the gain of a tool that enters the probes of these numbers, at these distances from its claim."""
+    """Return the gain of a tool that enters the probes of these numbers, at these distances from its identity text."""
     if not numbers:
         return Gain()
     farthest = sorted(zip(distances, numbers, strict=True), key=lambda pair: (-pair[0], pair[1]))[:_EXAMPLES]

@@ -13,7 +13,7 @@ Wait = Annotated[float, typer.Option(help="Seconds to wait for a build, or a pro
 ledger = typer.Typer(
     help="""Look after the ledger: the file in the workspace that holds every answer that you paid for.
 
-    Builds copy it by themselves into the workspace's folder backups, and restore it from there and from the snapshots.
+    Builds copy it by themselves into the workspace's folder backups, and restore it from there.
     These commands are for the rest: a backup on another disk, a look inside while a build runs, a file that grew.
 
     \b
@@ -22,7 +22,6 @@ ledger = typer.Typer(
     quartermaster ledger backup /backup/              copy it to another disk
     quartermaster ledger check                        is it whole?
     quartermaster ledger restore /backup/FILE         put a backup in its place
-    quartermaster ledger restore --from-snapshots     make it again of what the snapshots hold
     quartermaster ledger compact                      rewrite it without gaps""",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -38,7 +37,7 @@ def show(
 ) -> None:
     """Show what the ledger holds and cost, or the rows of a SELECT; nothing is written.
 
-    While a build runs, the newest copy answers that it made, some minutes old; a line says of when it is.
+    While a build runs, the last backup answers, which a build made when it ended; a line says of when it is.
     """
     from quartermaster.output.ledger import show_ledger
 
@@ -52,11 +51,11 @@ def backup(
     wait: Wait = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
-    """Copy the ledger to another place, and open the copy to see that it is whole.
+    """Copy the ledger to another place, and read the copy back to see that it is whole.
 
-    While a build runs, the newest copy is taken that the build made; --wait waits for its end instead.
+    While a build runs, the last backup is copied; --wait waits for the build's end instead.
     """
-    from pipeline.ledger.maintenance import back_up
+    from pipeline.ledger.commands import back_up
     from quartermaster.output.ledger import show_backup
     from quartermaster.output.terminal import ProgressBars
 
@@ -69,32 +68,22 @@ def backup(
 
 @ledger.command()
 def restore(
-    file: Annotated[
-        Optional[Path], typer.Argument(help="A backup; by default the newest copy that a build made.")
-    ] = None,
+    file: Annotated[Optional[Path], typer.Argument(help="A backup; by default the last one that a build made.")] = None,
     workspace: Workspace = WORKSPACE,
-    from_snapshots: Annotated[
-        bool, typer.Option("--from-snapshots", help="Take answers, vectors and costs from the stored snapshots.")
-    ] = False,
     wait: Wait = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
-    """Put a backup in the place of the ledger, or fill it from the snapshots. The file before it is kept beside it.
+    """Put a backup in the place of the ledger. The file before it is kept beside it.
 
     The backup is checked first, and nothing is changed while a build runs. A build does the same by itself where the
     ledger is missing or damaged.
     """
-    from pipeline.ledger import maintenance
+    from pipeline.ledger.commands import restore as restore_ledger
     from quartermaster.output.ledger import show_restored
     from quartermaster.output.terminal import ProgressBars
 
-    if file is not None and from_snapshots:
-        raise SettingsInvalid("FILE and --from-snapshots both say what to restore from: give one")
     with ProgressBars() as bars:
-        if from_snapshots:
-            restored = maintenance.restore_from_snapshots(workspace, wait_s=wait, tell=bars.note)
-        else:
-            restored = maintenance.restore(workspace, file, wait_s=wait, tell=bars.note)
+        restored = restore_ledger(workspace, file, wait_s=wait, tell=bars.note)
     show_restored(restored, as_json=as_json)
 
 
@@ -108,11 +97,10 @@ def check(
 ) -> None:
     """Check the ledger: does it open, is each value readable, do the tables fit together?
 
-    Exit code 0 where nothing is wrong, 1 where something is, with a sentence for each finding. It looks at every value:
-    answers and records that are no JSON, vectors that are no numbers, questions without their instructions, answers
-    that were paid for twice, runs that were never closed.
+    Exit code 0 where nothing is wrong, 1 where something is, with a sentence for each finding. It reads every value,
+    and looks for answers that are no JSON, of no run, or paid for twice, and for questions without their instructions.
     """
-    from pipeline.ledger.checking import check as check_ledger
+    from pipeline.ledger.commands import check as check_ledger
     from quartermaster.output.ledger import show_checked
 
     if not show_checked(check_ledger(workspace, file), as_json=as_json):
@@ -133,7 +121,7 @@ def compact(
     Nothing that was paid for is left out. With --vectors, vectors go that no snapshot of the workspace needs; a text
     that comes back is embedded again, which costs time and no money.
     """
-    from pipeline.ledger.compaction import compact as compact_ledger
+    from pipeline.ledger.commands import compact as compact_ledger
     from quartermaster.output.ledger import show_compacted
     from quartermaster.output.terminal import ProgressBars
 

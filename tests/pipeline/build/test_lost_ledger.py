@@ -1,4 +1,4 @@
-"""A build that finds no ledger, or half of one: nothing known is asked, embedded or paid for again."""
+"""A build that finds half a ledger, or was killed: nothing that was backed up is asked or paid for again."""
 
 import json
 import shutil
@@ -15,12 +15,9 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.ledger import LEDGER_FILE
-from pipeline.ledger.checking import check
-from pipeline.ledger.compaction import compact
-from pipeline.ledger.maintenance import restore_from_snapshots
+from pipeline.ledger.commands import check, compact
 from pipeline.settings import load
-from router.contract import CATALOG_DB
-from tests.pipeline.enrichment.model_server import COST, ModelServer
+from tests.pipeline.enrichment.model_server import ModelServer
 from tests.support.places import ROOT
 
 # Builds once for each stage, in a process of its own that is killed as the stage begins.
@@ -102,61 +99,17 @@ def rows(workspace: Path, statement: str) -> list[tuple[Any, ...]]:
         return connection.execute(statement).fetchall()
 
 
-def forget(workspace: Path) -> None:
-    """Leave nothing but the snapshots."""
-    (workspace / LEDGER_FILE).unlink()
-    shutil.rmtree(workspace / "backups", ignore_errors=True)
-
-
-_ANSWERS = "SELECT * EXCLUDE completion FROM expansions ORDER BY expansion_key"
-
-
-def test_a_lost_ledger_comes_back_from_the_snapshots_with_answers_costs_runs_and_vectors(
-    run: Any, shop: Path, workspace: Path
-) -> None:
-    before, records = rows(workspace, _ANSWERS), rows(workspace, "FROM records ORDER BY ALL")
-    (folder,) = workspace.glob("snapshots/*/*/")
-    damaged = shutil.copytree(folder, folder.with_name("20990101T000000Z-00000000"))
-    (damaged / CATALOG_DB).write_bytes(b"garbage")
-    forget(workspace)
-    report, asked = run(shop, workspace)
-    assert (report.outcome, asked, report.embedded, report.reused) == ("unchanged", 0, 0, 12)
-    assert rows(workspace, _ANSWERS) == before
-    assert rows(workspace, "FROM records ORDER BY ALL") == records
-    assert rows(workspace, "SELECT sum(cost_usd) FROM expansions") == [(pytest.approx(12 * COST),)]
-    assert rows(workspace, "SELECT run_id, outcome FROM runs ORDER BY ALL") == [(1, "published"), (2, "unchanged")]
-    assert "was missing; it was restored from 1 snapshot (12 answers, " in report.degraded[0]
-    assert "Questions, the models' own texts and open batches are lost" in report.degraded[0]
-    assert "1 snapshots could not be read" in report.degraded[0]
-    assert check(workspace).problems == ()
-
-
-def test_a_lost_ledger_comes_back_from_the_copy_and_what_it_lacks_from_the_snapshots(
+def test_a_lost_ledger_comes_back_from_its_backup_and_nothing_in_it_is_asked_again(
     run: Any, shop: Path, workspace: Path
 ) -> None:
     (workspace / LEDGER_FILE).write_bytes(b"garbage")
     report, asked = run(shop, workspace)
-    assert (report.outcome, asked, report.embedded) == ("unchanged", 0, 0)
-    assert "the copy " in report.degraded[0] and " and 1 snapshot (12 answers, " in report.degraded[0]
+    assert (report.outcome, asked, report.embedded, report.reused) == ("unchanged", 0, 0, 12)
+    assert "is damaged" in report.degraded[0] and "It was restored from" in report.degraded[0]
     assert (workspace / f"{LEDGER_FILE}.damaged-1").read_bytes() == b"garbage"
-    again = restore_from_snapshots(workspace)  # what the ledger has is not added twice
-    assert again.from_snapshots is not None and again.from_snapshots.answers == 0
-    assert len(rows(workspace, _ANSWERS)) == 12
-    assert again.replaced is not None and again.replaced.name == f"{LEDGER_FILE}.replaced-1"
-
-
-@pytest.mark.nightly
-def test_a_snapshot_of_an_earlier_version_gives_its_answers_as_the_checks_left_them(
-    run: Any, shop: Path, tmp_path: Path
-) -> None:
-    run(shop, tmp_path, contrast=False)
-    (database,) = tmp_path.glob(f"snapshots/*/*/{CATALOG_DB}")
-    with duckdb.connect(str(database)) as connection:
-        connection.execute("DROP TABLE ledger_answers; DROP TABLE ledger_vectors")
-    forget(tmp_path)
-    report, asked = run(shop, tmp_path, contrast=False)
-    assert (asked, report.reused) == (0, 6)
-    assert "6 answers are there only as the checks left them" in report.degraded[0]
+    outcomes = rows(workspace, "SELECT run_id, outcome FROM runs ORDER BY ALL")
+    assert outcomes == [(1, "published"), (2, "unchanged")]
+    assert check(workspace).problems == ()
 
 
 @pytest.mark.nightly
@@ -166,9 +119,10 @@ def test_a_rewritten_ledger_leaves_out_vectors_that_no_snapshot_has_and_nothing_
     with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:
         connection.execute("INSERT INTO vectors_32 SELECT 'of no snapshot', model_key, vector FROM vectors_32")
         ((twice,),) = connection.execute("SELECT count(*) FROM vectors_32").fetchall()
-    assert compact(workspace, drop_vectors=True).vectors == twice // 2
+    assert compact(workspace, drop_vectors=True).vectors >= twice // 2
     report, asked = run(shop, workspace)
-    assert (report.outcome, asked, report.embedded) == ("unchanged", 0, 0)
+    assert (report.outcome, asked) == ("unchanged", 0)
+    assert report.embedded < 24  # texts that a check looked at, and no snapshot has
 
 
 @pytest.mark.nightly

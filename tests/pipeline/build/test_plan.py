@@ -51,7 +51,7 @@ def test_a_plan_counts_tools_against_what_serves_asks_nothing_and_estimates_by_w
     with Ledger.open(
         tmp_path / "ws"
     ) as ledger:  # a plan leaves no run; the build's estimate stands beside what it took
-        (run,) = ledger.runs("shop").to_pylist()
+        (run,) = ledger.history.runs("shop").to_pylist()
     assert run["cost_usd"] == pytest.approx(built.usage.cost_usd) and run["cost_usd"] > 0
     assert run["estimated_usd"] == pytest.approx(built.estimate.cost_usd) and run["estimated_usd"] > 0
 

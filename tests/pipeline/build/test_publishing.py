@@ -11,7 +11,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.build.run import _is_of
-from pipeline.ledger import Ledger
+from pipeline.ledger.source_readings import SourceReadings
 from pipeline.publish.served_files import slow_search_note
 from pipeline.settings import load
 from router.contract import CANDIDATES
@@ -39,7 +39,7 @@ def test_what_fails_once_the_snapshot_serves_is_told_and_fails_no_build(
 
     refused = PermissionError(13, "Permission denied", "/srv/somebody")
     with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "accept_readings", _raising(duckdb.IOException("IO Error: no space left on device")))
+        patch.setattr(SourceReadings, "accept", _raising(duckdb.IOException("IO Error: no space left on device")))
         for stage in ("remove_unused_caches", "save_space"):
             patch.setattr(f"pipeline.build.publishing.{stage}", _raising(refused))
         report = run()

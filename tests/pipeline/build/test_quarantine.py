@@ -118,14 +118,14 @@ def test_a_new_tool_that_takes_requests_is_left_out_and_told_once_until_it_takes
     later = catalog.night(_NEW, quarantine_distance=1.0)  # it no longer exceeds the limits
     assert (later.outcome, later.quarantined) == ("published", ())
     with catalog.ledger() as ledger:
-        assert ledger.quarantine("office", "snapshots") == []
+        assert ledger.quarantine.tools("office", "snapshots") == []
 
 
 @pytest.mark.nightly
 def test_a_released_tool_serves_until_it_changes(catalog: Catalog) -> None:
     held = catalog.night(_NEW)
     with catalog.ledger() as ledger:
-        ledger.release_quarantine("office", "snapshots", ["z/moon"])
+        ledger.quarantine.release("office", "snapshots", ["z/moon"])
     released = catalog.night(_NEW)
     assert (released.outcome, released.quarantined, released.exit_code) == ("published", (), 0)
     assert Manifest.read(released.snapshot).content_hash != Manifest.read(held.snapshot).content_hash

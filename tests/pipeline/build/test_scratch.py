@@ -14,7 +14,7 @@ from pipeline.scratch import ScratchFolder
 from pipeline.settings import CatalogSettings, load
 from router.contract import CATALOG_DB, RECORD_OFFSETS, RECORDS, TOKEN_COUNTS, VECTORS, Manifest
 
-_TABLES = ("tools", "parameters", "phrases", "vectors", "ledger_vectors")
+_TABLES = ("tools", "parameters", "phrases", "vectors")
 
 
 @pytest.fixture
@@ -33,11 +33,11 @@ def _content(folder: Path) -> dict[str, Any]:
     return content
 
 
-def test_shards_of_three_tools_give_the_snapshot_of_one_shard_and_leave_nothing(
+def test_parts_of_three_tools_give_the_snapshot_of_one_part_and_leave_nothing(
     settings: CatalogSettings, snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (expanding, served_files, tables):
-        monkeypatch.setattr(module, "SHARD_SIZE", 3)
+    for module in (expanding, served_files):
+        monkeypatch.setattr(module, "_TOOLS_A_PART", 3)
     monkeypatch.setattr(tables, "_ROWS", 2)
     assert _content(build(settings, workspace=tmp_path).snapshot) == _content(snapshot)
     assert not (tmp_path / "scratch").exists() and not list(tmp_path.glob("*.tmp"))

@@ -114,7 +114,7 @@ def test_stages_in_another_process_build_the_same_snapshot(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
-    for module, constant in (("vectors.embedding", "_TEXTS_A_STAGE"), ("build.expanding", "SHARD_SIZE")):
+    for module, constant in (("vectors.embedding", "_TEXTS_A_STAGE"), ("build.expanding", "_TOOLS_A_PART")):
         monkeypatch.setattr(f"pipeline.{module}.{constant}", 20)  # several batches
     (storage := tmp_path / "storage").mkdir()
     execution = OtherProcess(pool, storage)

@@ -11,7 +11,7 @@ def joined(*reports: tuple[str, str, str | None]) -> list[dict[str, Outcome]]:
     """The outcomes of two answers to different callers, after reports of (answer, tool, caller)."""
     offered = (Offered(1.0, "x", "s", ("a", "b"), ("c",), "night"), Offered(2.0, "y", "s", ("a",), (), "day"))
     reported = tuple(Reported(3.0, answer, tool, Outcome.SUCCEEDED, caller) for answer, tool, caller in reports)
-    answers = join_answers(StoredEvents(offered, reported))
+    answers = join_answers(StoredEvents((*offered, *reported)))
     assert answers.untied == len(reports) - sum(len(answer.outcomes) for answer in answers.answers)
     return [dict(answer.outcomes) for answer in answers.answers]
 
@@ -33,7 +33,7 @@ def test_nobody_reports_on_the_answers_of_others_on_tools_not_offered_or_on_no_a
 def test_a_tool_is_named_for_a_request_and_not_for_an_answer_that_offered_none() -> None:
     report = (Reported(1.0, "x", "a", Outcome.SUCCEEDED),)
     for named in (True, False):
-        found = join_answers(StoredEvents((Offered(0.0, "x", "s", request="r", named=named),), report))
+        found = join_answers(StoredEvents((Offered(0.0, "x", "s", request="r", named=named), *report)))
         assert (found.untied, dict(found.answers[0].outcomes)) == ((0, {"a": Outcome.SUCCEEDED}) if named else (1, {}))
 
 
@@ -41,7 +41,7 @@ def test_the_last_report_on_a_tool_counts() -> None:
     reports = tuple(
         Reported(float(at), "x", "a", outcome) for at, outcome in ((1, Outcome.CALLED), (2, Outcome.FAILED))
     )
-    (answer,) = join_answers(StoredEvents((Offered(0.0, "x", "s", ("a",)),), reports)).answers
+    (answer,) = join_answers(StoredEvents((Offered(0.0, "x", "s", ("a",)), *reports))).answers
     assert answer.outcomes == {"a": Outcome.FAILED}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from pipeline.inspection import snapshot_tables
+from pipeline.inspection import tables
 from router.contract import Manifest
 from router.snapshot.snapshot import Snapshot
 from tests.pipeline.inspection.conftest import Shop, tool, words
@@ -57,8 +57,8 @@ def test_manifests_give_the_metrics_oldest_first_and_nothing_where_nothing_was_j
         for name, sequence, held in (("later", 2, ("a gate",)), ("earlier", 1, ()))
     )
     columns = ("snapshot", "held", "requests", "metric", "value", "low", "high")
-    found = snapshot_tables.judged_metrics([later, manifest, earlier]).select(columns).to_pylist()
-    assert [tuple(row.values()) for row in found] == [
+    found = tables.judged_metrics([later, manifest, earlier])
+    assert [tuple(row[column] for column in columns) for row in found] == [
         ("earlier", False, 4, "a", 1.0, None, None),
         ("earlier", False, 4, "b", 0.5, 0.25, 0.75),
         ("later", True, 4, "a", 1.0, None, None),

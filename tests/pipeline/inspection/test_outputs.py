@@ -1,20 +1,16 @@
 """What tools answer, from the source through a snapshot and its database to a restored ledger."""
 
 import json
-import shutil
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from pipeline.build.without_tools import served_as_before
 from pipeline.enrichment import Enrichment
 from pipeline.inspection import Inspection
 from pipeline.inspection.served_tools import served_expansions, served_texts
-from pipeline.ledger import LEDGER_FILE
-from pipeline.ledger.maintenance import restore_from_snapshots
-from pipeline.records import Catalog, record_hash
-from router.record import Parameter, ToolRecord
+from pipeline.records import Catalog
+from router.record import Parameter
 from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.snapshot import Snapshot
@@ -73,14 +69,3 @@ def test_a_record_that_serves_on_keeps_its_hash(shop: Shop) -> None:
     with Inspection.open(folder) as inspection:
         assert kept.hashes == {"pay/find": inspection.record_hashes()["pay/find"]}
     assert kept.records[0].outputs == OUTPUTS
-
-
-def test_a_ledger_that_is_restored_from_a_snapshot_has_them(shop: Shop, tmp_path: Path) -> None:
-    shutil.copytree(shop.workspace, tmp_path / "ws")
-    (tmp_path / "ws" / LEDGER_FILE).unlink()
-    restore_from_snapshots(tmp_path / "ws")
-    with duckdb.connect(str(tmp_path / "ws" / LEDGER_FILE), read_only=True) as connection:
-        rows = connection.execute("SELECT record_hash, record FROM records WHERE tool_id = 'pay/find'").fetchall()
-    ((stored_hash, record),) = rows
-    assert ToolRecord.from_json(json.loads(record)).outputs == OUTPUTS
-    assert record_hash(ToolRecord.from_json(json.loads(record))) == stored_hash

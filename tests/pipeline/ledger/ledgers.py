@@ -21,19 +21,9 @@ from pipeline.ledger import Ledger
 from pipeline.settings import LedgerSettings
 with Ledger.open(Path(sys.argv[1])) as ledger:
     run = ledger.start_run("office")
-    ledger.keep_copies(LedgerSettings(backups=int(sys.argv[2])), "office", run, print)
+    ledger.back_up(LedgerSettings(backups=int(sys.argv[2])), run, print)
     print("open", flush=True)
     sys.stdin.read()
-"""
-LOCK = """
-import fcntl, json, os, sys
-stream = open(sys.argv[1] + "/.lock", "a+")
-fcntl.flock(stream, fcntl.LOCK_EX)
-stream.truncate(0)
-stream.write(json.dumps({"pid": os.getpid(), "program": "-c (build)", "catalog": "office", "run": 2}))
-stream.flush()
-print("open", flush=True)
-sys.stdin.read()
 """
 READ = """
 import duckdb, sys
@@ -53,15 +43,15 @@ def fill(workspace: Path, *keys: str) -> None:
     """Store an answer under each key, and a vector of each, in a run that ends well."""
     with Ledger.open(workspace) as ledger:
         run = ledger.start_run("office")
-        ledger.put_entries(run, [entry(key) for key in keys])
-        ledger.put_vectors(list(keys), np.ones((len(keys), 4), np.float32), "m")
+        ledger.answers.put_entries(run, [entry(key) for key in keys])
+        ledger.vectors.put(list(keys), np.ones((len(keys), 4), np.float32), "m")
         ledger.finish_run(run, "published", snapshot=None, message="")
 
 
 def begin(workspace: Path, settings: LedgerSettings) -> None:
-    """Begin a run, copy the ledger as a build does, and end as a build that is killed."""
+    """Begin a run, back the ledger up as a build does, and end as a build that is killed."""
     with Ledger.open(workspace) as ledger:
-        ledger.keep_copies(settings, "office", ledger.start_run("office"), lambda _: None)
+        ledger.back_up(settings, ledger.start_run("office"), lambda _: None)
 
 
 def keys(file: Path) -> list[str]:
@@ -72,7 +62,7 @@ def keys(file: Path) -> list[str]:
 
 
 def names(workspace: Path) -> set[str]:
-    """Return the names of what lies in a workspace, without the lock and the copies."""
+    """Return the names of what lies in a workspace, without the lock and the backups."""
     return {path.name for path in workspace.iterdir()} - {".lock", "backups"}
 
 

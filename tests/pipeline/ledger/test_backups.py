@@ -1,106 +1,257 @@
-"""The copies that builds make by themselves: before they ask anything, and again while they store answers."""
+"""Backups that builds make, and the ledger that is restored from the last of them."""
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from pipeline.ledger import LEDGER_FILE, Ledger, backups
+from pipeline.errors import RunAborted, SettingsInvalid
+from pipeline.ledger import LEDGER_FILE, Ledger, backups, files
 from pipeline.settings import LedgerSettings
-from pipeline.sources.last_reading import SourceReading
-from tests.pipeline.ledger.ledgers import READ, entry, held, keys
-from tests.support.factories import make_raw
+from tests.pipeline.ledger.ledgers import READ, begin, entry, fill, held, keys, names
+
+LOG = f"{LEDGER_FILE}.wal"
+# Commits a row into the log of a ledger, and ends before DuckDB writes it into the file.
+_KILLED = """
+import duckdb, os, sys
+connection = duckdb.connect(sys.argv[1])
+connection.execute("INSERT INTO expansions (expansion_key) VALUES ('of the log')")
+os._exit(9)
+"""
+# Stores answers and backs the ledger up until it is killed.
+_BUSY = """
+import sys
+from itertools import count
+from pathlib import Path
+from pipeline.ledger import Ledger
+from pipeline.settings import LedgerSettings
+from tests.pipeline.ledger.ledgers import entry
+with Ledger.open(Path(sys.argv[1])) as ledger:
+    ledger.close_killed_runs()
+    for number in count():
+        run = ledger.start_run("office")
+        ledger.back_up(LedgerSettings(), run, print)
+        ledger.answers.put_entries(run, [entry(f"{run}-{n}", completion="x" * 9_999) for n in range(20)])
+        print(run, flush=True)
+"""
 
 
-def copies(workspace: Path) -> list[str]:
-    return [copy.name for copy in backups.copies(workspace)]
+@pytest.fixture(scope="module")
+def with_backup(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace whose ledger a build has backed up. To be copied."""
+    whole = shutil.copytree(filled, tmp_path_factory.mktemp("whole") / "ws")
+    begin(whole, LedgerSettings())
+    return whole
+
+
+@pytest.fixture
+def whole(with_backup: Path, tmp_path: Path) -> Path:
+    """It again, to be damaged."""
+    return shutil.copytree(with_backup, tmp_path / "whole")
+
+
+def of(workspace: Path) -> list[str]:
+    return [backup.name for backup in backups.backups_of(workspace)]
 
 
 def a_build(workspace: Path, settings: LedgerSettings, *new: str) -> tuple[str, ...]:
     """Store answers as a build does; return what it went without."""
     with Ledger.open(workspace) as ledger:
         run = ledger.start_run("office")
-        ledger.keep_copies(settings, "office", run, lambda _: None)
+        ledger.back_up(settings, run, lambda _: None)
         for key in new:
-            ledger.put_entries(run, [entry(key)])
+            ledger.answers.put_entries(run, [entry(key)])
         ledger.finish_run(run, "published", snapshot=None, message="")
         return ledger.problems
 
 
-def test_each_build_copies_the_ledger_before_it_stores_anything_and_the_newest_copies_stay(workspace: Path) -> None:
+def test_what_was_stored_since_the_last_backup_is_copied_and_the_newest_backups_stay(workspace: Path) -> None:
     for key in "cd":
         a_build(workspace, LedgerSettings(backups=1), key)
-    assert copies(workspace) == ["ledger-000003.duckdb"]
-    assert [keys(copy) for copy in backups.copies(workspace)] == [["a", "b", "c"]]
+    assert of(workspace) == ["ledger-000003.duckdb"]
+    assert [keys(backup) for backup in backups.backups_of(workspace)] == [["a", "b", "c"]]
 
 
 def test_a_ledger_in_which_nothing_new_was_stored_is_not_copied_again(workspace: Path) -> None:
     for _ in range(2):
         a_build(workspace, LedgerSettings())
-    assert copies(workspace) == ["ledger-000002.duckdb"]
+    assert of(workspace) == ["ledger-000002.duckdb"]
 
 
-def test_a_build_that_goes_on_copies_what_it_stored_and_the_copy_can_be_read_meanwhile(tmp_path: Path) -> None:
-    settings = LedgerSettings(backup_minutes=1e-9)
-    with Ledger.open(tmp_path) as ledger:
-        run = ledger.start_run("office")
-        ledger.keep_copies(settings, "office", run, lambda _: None)
-        ledger.put_entries(run, [entry("a")])
-        (copy,) = backups.copies(tmp_path)
-        assert keys(copy) == ["a"]
-        with duckdb.connect(str(copy), read_only=True) as connection:
-            assert connection.execute("SELECT outcome FROM runs").fetchall() == [("running",)]
-
-
-def test_copying_leaves_the_ledger_locked_for_others(workspace: Path) -> None:
+def test_a_backup_leaves_the_ledger_locked_for_others_and_is_private(workspace: Path) -> None:
     with Ledger.open(workspace) as ledger:
-        ledger.keep_copies(LedgerSettings(), "office", ledger.start_run("office"), lambda _: None)
-        assert copies(workspace) == ["ledger-000002.duckdb"]
+        ledger.back_up(LedgerSettings(), ledger.start_run("office"), lambda _: None)
+        (backup,) = (workspace / "backups").iterdir()
+        assert backup.stat().st_mode & 0o777 == 0o600
         with pytest.raises(AssertionError), held(workspace, READ):
             pass
 
 
-def test_a_copy_that_cannot_be_made_is_told_and_stops_nothing(workspace: Path) -> None:
-    (workspace / "backups").write_text("in the way", encoding="utf-8")
-    (problem,) = a_build(workspace, LedgerSettings(backup_minutes=1e-9), "c", "d")
-    assert problem.startswith("the ledger could not be copied: ") and "File exists" in problem
-    assert keys(workspace) == ["a", "b", "c", "d"]
-
-
-def test_a_ledger_above_the_bound_is_not_copied_and_that_is_told(
+def test_a_backup_that_cannot_be_made_is_told_and_stops_nothing(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backups, "_MB", 1_000)
-    (problem,) = a_build(workspace, LedgerSettings(max_backup_mb=1))
-    assert "ledger.max_backup_mb allows 1" in problem
-    assert copies(workspace) == []
+    usage = shutil.disk_usage(workspace)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
+        assert "0 MB free" in a_build(workspace, LedgerSettings(), "c")[0]
+    assert list((workspace / "backups").iterdir()) == []
+    assert "ledger.max_backup_mb allows 1" in a_build(workspace, LedgerSettings(max_backup_mb=1), "d")[0]
+    (workspace / "backups").rmdir()
+    (workspace / "backups").write_text("in the way", encoding="utf-8")
+    assert "File exists" in a_build(workspace, LedgerSettings(), "e")[0]
+    assert keys(workspace) == ["a", "b", "c", "d", "e"]
 
 
-def test_without_copies_none_is_made(tmp_path: Path) -> None:
+def test_without_backups_none_is_made(tmp_path: Path) -> None:
     assert a_build(tmp_path, LedgerSettings(backups=0), "a") == ()
     assert not (tmp_path / "backups").exists()
 
 
-def test_a_disk_without_room_is_told_before_anything_is_written(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usage = shutil.disk_usage(workspace)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
-    (problem,) = a_build(workspace, LedgerSettings())
-    assert "0 MB free" in problem
-    assert list((workspace / "backups").iterdir()) == []
-    assert (workspace / LEDGER_FILE).is_file()
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_half_a_ledger_is_replaced_by_its_backup_and_moved_aside(share: float, whole: Path) -> None:
+    path = whole / LEDGER_FILE
+    half = path.read_bytes()[: int(path.stat().st_size * share)] or b"this is no database"
+    path.write_bytes(half)
+    (whole / f"{LEDGER_FILE}.damaged-1").write_bytes(b"of an earlier night")
+    told: list[str] = []
+    with Ledger.open(whole, tell=told.append) as ledger:
+        assert ledger.answers.expansions(["a", "b"]).keys() == {"a", "b"}
+        assert ledger.vectors.known(["a", "b"], "m", 4) == {"a", "b"}
+        assert ledger.start_run("office") == 3
+        assert list(ledger.problems) == told
+    aside = whole / f"{LEDGER_FILE}.damaged-2"  # a name of its own: nothing is ever deleted
+    assert aside.read_bytes() == half
+    assert (whole / f"{LEDGER_FILE}.damaged-1").read_bytes() == b"of an earlier night"
+    for said in ("is damaged", "restored from", "backups/ledger-000002.duckdb", "after that is lost", str(aside)):
+        assert said in told[0]
+
+
+@pytest.mark.parametrize(
+    "share", [0.3, *(pytest.param(n / 100, marks=pytest.mark.nightly) for n in (1, 10, 40, 60, 70, 80, 90)), 0.99]
+)
+def test_wherever_a_ledger_is_cut_off_nothing_known_is_lost(share: float, whole: Path) -> None:
+    os.truncate(whole / LEDGER_FILE, int((whole / LEDGER_FILE).stat().st_size * share))
+    with Ledger.open(whole) as ledger:  # its end may be room that DuckDB does not use
+        ledger.answers.put_entries(3, [entry("c")])
+    assert keys(whole) == ["a", "b", "c"]
+
+
+def test_a_damaged_backup_is_passed_over_and_run_numbers_never_repeat(whole: Path) -> None:
+    (whole / "backups" / "ledger-000009.duckdb").write_bytes(b"half a backup")
+    (whole / LEDGER_FILE).unlink()
+    with Ledger.open(whole) as ledger:
+        assert ledger.answers.expansions(["a", "b"]).keys() == {"a", "b"}
+        assert ledger.start_run("office") == 10
+
+
+def test_what_a_killed_build_committed_is_in_the_log_and_kept(workspace: Path) -> None:
+    subprocess.run([sys.executable, "-c", _KILLED, str(workspace / LEDGER_FILE)], check=False)
+    assert (workspace / LOG).stat().st_size
+    with Ledger.open(workspace) as ledger:
+        assert ledger.problems == ()
+    assert keys(workspace) == ["a", "b", "of the log"]
 
 
 @pytest.mark.nightly
-def test_a_source_that_gave_something_else_makes_a_new_copy_though_no_row_was_added(tmp_path: Path) -> None:
-    for name in ("mail", "chat", "chat"):
-        with Ledger.open(tmp_path) as ledger:
-            run = ledger.start_run("office")
-            ledger.keep_copies(LedgerSettings(), "office", run, lambda _: None)
-            reading = SourceReading("k", "tools.json", (make_raw(name),))
-            ledger.put_readings(run, "office", "snapshots", f"s{run}", [reading], held=False)
-            ledger.accept_readings("office", "snapshots", f"s{run}")
-    a_build(tmp_path, LedgerSettings())
-    assert copies(tmp_path) == ["ledger-000003.duckdb", "ledger-000002.duckdb"]
+def test_a_kill_at_any_moment_leaves_a_ledger_that_opens_with_all_that_was_committed(workspace: Path) -> None:
+    for _ in range(12):
+        command = [sys.executable, "-c", _BUSY, str(workspace)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as busy:
+            assert busy.stdout is not None
+            last = int(busy.stdout.readline())
+            busy.kill()
+            last = max([last, *map(int, busy.stdout.read().split())])
+        with Ledger.open(workspace) as ledger:
+            assert ledger.problems == ()
+            assert len(ledger.answers.expansions([f"{last}-{n}" for n in range(20)])) == 20
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        ({LEDGER_FILE: b"this is no database"}, "is damaged"),
+        ({LOG: b"of a ledger that is gone"}, "is missing"),
+        ({f"{LEDGER_FILE}.replaced-1": b"half restored"}, "is missing"),
+        ({"backups/ledger-000004.duckdb": b"half a backup"}, "is missing"),
+    ],
+)
+def test_what_is_left_of_a_ledger_without_a_backup_stops_the_build_rather_than_pay_again(
+    tmp_path: Path, left: dict[str, bytes], said: str
+) -> None:
+    (tmp_path / "backups").mkdir()
+    for name, content in left.items():
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(RunAborted, match=rf"{said}.* no backup .*To begin a new one.*{next(iter(left))}"):
+        Ledger.open(tmp_path)
+    assert names(tmp_path) == {name for name in left if "/" not in name}
+
+
+def test_a_workspace_with_snapshots_and_neither_ledger_nor_backup_begins_a_new_one_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "snapshots" / "office" / "20260101T000000Z-0").mkdir(parents=True)
+    (tmp_path / "snapshots" / "office" / "20260101T000000Z-0" / "manifest.json").write_text("{}", encoding="utf-8")
+    with Ledger.open(tmp_path) as ledger:
+        assert "a new one was begun: what was asked before is asked and paid for again" in ledger.problems[0]
+
+
+def test_an_error_in_the_middle_of_a_restoration_begins_it_anew(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (whole / LEDGER_FILE).unlink()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(RunAborted, match="No space left"):
+        patched.setattr(files, "sync", full)
+        Ledger.open(whole)
+    with Ledger.open(whole) as ledger:
+        ledger.answers.put_entries(3, [entry("c")])
+    assert keys(whole) == ["a", "b", "c"]
+    assert names(whole) == {LEDGER_FILE}
+
+
+def test_a_folder_in_its_place_is_a_wrong_setting(tmp_path: Path) -> None:
+    (tmp_path / LEDGER_FILE).mkdir()
+    with pytest.raises(SettingsInvalid, match=r"ledger\.duckdb is a folder: move it away"):
+        Ledger.open(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
+def test_a_ledger_that_may_not_be_written_is_a_wrong_setting_and_is_not_replaced(whole: Path) -> None:
+    (whole / LEDGER_FILE).chmod(0o400)
+    with pytest.raises(SettingsInvalid, match=r"cannot be written .*give this user the right to"):
+        Ledger.open(whole)
+    assert names(whole) == {LEDGER_FILE}
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "said"),
+    [
+        ('Could not write file "x.wal": No space left on device', RunAborted, "the disk is full"),
+        ('Could not write file "x": File too large', RunAborted, "the disk is full"),
+        ("Trying to read a database file with version number 99, but", RunAborted, "a newer DuckDB"),
+        ("Out of Memory Error: failed to allocate", RunAborted, "the memory does not suffice"),
+        ('Cannot open file "x": Permission denied', SettingsInvalid, "give this user the right"),
+        ('Cannot open file "x": Read-only file system', SettingsInvalid, "give this user the right"),
+        ("Corrupt database file: computed checksum", files.LedgerDamaged, "checksum"),
+    ],
+)
+def test_only_errors_about_the_file_itself_say_that_it_is_damaged(
+    message: str, kind: type[Exception], said: str, tmp_path: Path
+) -> None:
+    error = files.explained(duckdb.IOException(message), tmp_path / LEDGER_FILE)
+    assert type(error) is kind and said in str(error)
+
+
+def test_a_ledger_and_its_log_are_their_owners_alone_and_a_stricter_mode_stays(tmp_path: Path) -> None:
+    fill(tmp_path, "a")
+    (tmp_path / LEDGER_FILE).chmod(0o644)  # as an earlier version left it
+    with Ledger.open(tmp_path) as ledger:
+        ledger.answers.put_entries(1, [entry("b")])
+        assert [(tmp_path / name).stat().st_mode & 0o777 for name in (LEDGER_FILE, LOG)] == [0o600, 0o600]
+    (tmp_path / LOG).write_bytes(b"")
+    (tmp_path / LOG).chmod(0o400)
+    files.keep_private(tmp_path / LEDGER_FILE)
+    assert (tmp_path / LOG).stat().st_mode & 0o777 == 0o400

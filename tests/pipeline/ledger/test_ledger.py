@@ -12,8 +12,9 @@ import pytest
 
 from pipeline.errors import RecordRejected, RunAborted, SettingsInvalid
 from pipeline.ledger import LEDGER_FILE, Ledger
+from pipeline.ledger.database import Database
 from pipeline.records import catalog_records
-from pipeline.scratch import mapped_array, write_vector_shard
+from pipeline.scratch import mapped_array
 from router.record import Origin, ToolRecord
 from tests.pipeline.ledger.ledgers import entry
 from tests.support.factories import make_raw
@@ -44,30 +45,31 @@ def test_a_workspace_at_or_below_a_file_is_a_wrong_setting(tmp_path: Path, works
         Ledger.open(tmp_path / workspace)
 
 
-def test_a_damaged_ledger_is_not_said_to_be_in_use(tmp_path: Path) -> None:
+def test_a_damaged_ledger_without_a_backup_stops_the_build(tmp_path: Path) -> None:
     with Ledger.open(tmp_path) as ledger:
-        ledger.put_vectors(["a", "b"], _vectors(2, 64), "m")
+        ledger.vectors.put(["a", "b"], _vectors(2, 64), "m")
     path = tmp_path / LEDGER_FILE
     content = bytearray(path.read_bytes())
     content[4_096:12_288] = bytes(byte ^ 0x5A for byte in content[4_096:12_288])
     path.write_bytes(content)
-    with pytest.raises(RunAborted, match=r"cannot be opened: .*To begin a new one"):
+    with pytest.raises(RunAborted, match=r"is damaged: .*To begin a new one"):
         Ledger.open(tmp_path)
 
 
 def test_runs_are_recorded_with_their_outcome(tmp_path: Path) -> None:
     with Ledger.open(tmp_path) as ledger:
         first, second = ledger.start_run("office"), ledger.start_run("home")
-        ledger.finish_run(first, "published", snapshot="s1", message="", counts={"tools": 8, "asked": {"file": 2}})
+        ledger.finish_run(first, "published", snapshot="s1", message="")
+        ledger.put_counts(first, {"tools": 8, "asked": {"file": 2}})
     with Ledger.open(tmp_path) as ledger:
         third = ledger.start_run("office")
-        ledger.finish_run(third, "failed", snapshot=None, message="no tool", counts={})
+        ledger.finish_run(third, "failed", snapshot=None, message="no tool")
     assert (first, second, third) == (1, 2, 3)
     said = "run_id, catalog, outcome, snapshot, message, counts, started_at <= finished_at"
     assert _rows(tmp_path, f"SELECT {said} FROM runs ORDER BY run_id") == [
         (1, "office", "published", "s1", "", '{"asked":{"file":2},"tools":8}', True),
         (2, "home", "running", None, None, None, None),
-        (3, "office", "failed", None, "no tool", "{}", True),
+        (3, "office", "failed", None, "no tool", None, True),
     ]
 
 
@@ -99,10 +101,10 @@ def test_the_answer_given_first_is_found_by_its_key_and_a_failure_is_kept_with_i
     shape = entry("b", expansion=None, kind="shape", message="half \ud83d pair")
     late = entry("c", expansion=None, kind="timeout", message="顧客", cost_usd=None)
     with Ledger.open(tmp_path) as ledger:
-        ledger.put_entries(7, [entry("a", expansion=answer), shape, late])
-        ledger.put_entries(8, [entry("a")])
-        assert ledger.expansions(["a", "b", "unknown"]) == {"a": answer}
-        assert ledger.expansions([]) == {} and ledger.expansions(key for key in ("a",)) == {"a": answer}
+        ledger.answers.put_entries(7, [entry("a", expansion=answer), shape, late])
+        ledger.answers.put_entries(8, [entry("a")])
+        assert ledger.answers.expansions(["a", "b", "unknown"]) == {"a": answer}
+        assert ledger.answers.expansions([]) == {} and ledger.answers.expansions(key for key in ("a",)) == {"a": answer}
     said = "expansion_key, tool_id, generator, model, kind, message, prompt_tokens, cached_tokens, completion_tokens"
     assert _rows(tmp_path, f"SELECT {said}, cost_usd, run_id FROM failures ORDER BY 1") == [
         ("b", "tool b", "openai", "gpt", "shape", "half ? pair", 10, 4, 2, 0.5, 7),
@@ -113,19 +115,18 @@ def test_the_answer_given_first_is_found_by_its_key_and_a_failure_is_kept_with_i
 
 
 @pytest.mark.parametrize("dim", [1, 384])
-def test_vectors_come_back_bit_for_bit_in_another_session_from_any_layout_in_parts_or_from_a_worker(
+def test_vectors_come_back_bit_for_bit_in_another_session_from_any_layout_and_in_parts(
     tmp_path: Path, dim: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.ledger.vectors._ROWS_PER_CHUNK", 7)
     vectors = _vectors(3_000, dim)
     vectors[:4, 0] = (-0.0, np.nan, np.inf, np.float32(1e-45))
     hashes = [f"text {number}" for number in range(3_000)]
-    write_vector_shard(tmp_path / "0.parquet", hashes[:20], vectors[:20])
     with Ledger.open(tmp_path) as ledger:
-        ledger.put_vector_shard(tmp_path / "0.parquet", "m", dim)
-        ledger.put_vectors(hashes[20:], np.asfortranarray(vectors)[20:], "m")
+        ledger.vectors.put(hashes[:20], vectors[:20], "m")
+        ledger.vectors.put(hashes[20:], np.asfortranarray(vectors)[20:], "m")
     with Ledger.open(tmp_path) as ledger:
-        found = ledger.vectors(hashes[::-1], "m", dim)
+        found = ledger.vectors.vectors(hashes[::-1], "m", dim)
     assert found.dtype == np.float32
     assert found.tobytes() == vectors[::-1].tobytes()
 
@@ -137,45 +138,28 @@ def test_vectors_are_found_by_text_model_and_length_in_the_order_asked_and_a_mis
         return np.array(rows, dtype=np.float32)
 
     with Ledger.open(tmp_path / "ws") as ledger:
-        ledger.put_vectors(["a", "b"], stored([1, 2], [3, 4]), "m")
-        ledger.put_vectors(["a"], stored([5, 6]), "other")
-        ledger.put_vectors(["a"], stored([7, 8, 9]), "m")
-        assert ledger.vectors(["b", "a", "b"], "m", 2).tolist() == [[3, 4], [1, 2], [3, 4]]
-        assert [ledger.vectors(["a"], *place).tolist() for place in (("other", 2), ("m", 3))] == [[[5, 6]], [[7, 8, 9]]]
-        assert ledger.vectors([], "m", 8).shape == (0, 8)
+        ledger.vectors.put(["a", "b"], stored([1, 2], [3, 4]), "m")
+        ledger.vectors.put(["a"], stored([5, 6]), "other")
+        ledger.vectors.put(["a"], stored([7, 8, 9]), "m")
+        assert ledger.vectors.vectors(["b", "a", "b"], "m", 2).tolist() == [[3, 4], [1, 2], [3, 4]]
+        assert [ledger.vectors.vectors(["a"], *place).tolist() for place in (("other", 2), ("m", 3))] == [
+            [[5, 6]],
+            [[7, 8, 9]],
+        ]
+        assert ledger.vectors.vectors([], "m", 8).shape == (0, 8)
         with pytest.raises(LookupError, match="unknown has no vector of 2 dimensions by m"):
-            ledger.vectors(["a", "unknown"], "m", 2)
+            ledger.vectors.vectors(["a", "unknown"], "m", 2)
         out = mapped_array(tmp_path / "out.npy", (2, 2), np.float32)
-        assert ledger.vectors(["b", "a"], "m", 2, out=out) is out  # read into the array that is given
+        assert ledger.vectors.vectors(["b", "a"], "m", 2, out=out) is out  # read into the array that is given
         assert np.load(tmp_path / "out.npy").tolist() == [[3, 4], [1, 2]]
-
-
-def test_used_vectors_are_those_looked_up_and_not_stored_elsewhere_each_once(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path) as ledger:
-        ledger.put_vectors(list("abcd"), _vectors(4, 4), "m")
-        ledger.put_vectors(["b"], _vectors(1, 4), "other")
-        for looked_up in (["c", "b"], ["b", "a", "unknown"]):
-            ledger.known_vectors(looked_up, "m", 4)
-        used = ledger.used_vectors("m", 4, [["a"], []]).read_all()
-    assert used["text_hash"].to_pylist() == ["b", "c"]
-    assert set(used["model_key"].to_pylist()) == {"m"}
-
-
-def test_missing_texts_come_once_each_in_the_order_of_their_hashes(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path) as ledger:
-        ledger.open_missing_texts()
-        ledger.add_missing_texts({"2": "two", "1": "one"})
-        ledger.add_missing_texts({"3": "three", "1": "one"})
-        assert ledger.sort_missing_texts() == 3
-        assert (ledger.missing_texts(0, 2), ledger.missing_texts(2, 2)) == (["one", "two"], ["three"])
 
 
 def test_answers_and_failures_are_stored_together_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    insert = Ledger._insert
+    insert = Database.insert
 
-    def full(self: Ledger, table: str, *rest: Any) -> None:
+    def full(self: Database, table: str, *rest: Any) -> None:
         if table == "failures":
             raise duckdb.IOException("no space left on device")
         insert(self, table, *rest)
@@ -183,9 +167,9 @@ def test_answers_and_failures_are_stored_together_or_not_at_all(
     entries = [entry("a"), entry("b", expansion=None, kind="shape")]
     with Ledger.open(tmp_path) as ledger:
         with monkeypatch.context() as patch, pytest.raises(duckdb.IOException):
-            patch.setattr(Ledger, "_insert", full)
-            ledger.put_entries(1, entries)
-        ledger.put_entries(1, entries)  # as a build does that was interrupted
+            patch.setattr(Database, "insert", full)
+            ledger.answers.put_entries(1, entries)
+        ledger.answers.put_entries(1, entries)  # as a build does that was interrupted
     assert _rows(tmp_path, "SELECT expansion_key FROM expansions") == [("a",)]
 
 
@@ -196,5 +180,16 @@ def test_the_newest_answer_is_that_of_the_latest_run_whatever_the_clock_said(
         for key, year in (("ahead", 2099), ("right", 2026)):
             run = ledger.start_run("office")
             monkeypatch.setattr("pipeline.ledger.answers.utc_now", lambda year=year: datetime(year, 1, 1))
-            ledger.put_entries(run, [replace(entry(key), tool_id="mail")])
-        assert [answer.expansion_key for answer in ledger.earlier_answers("office", ["mail"])] == ["right", "ahead"]
+            ledger.answers.put_entries(run, [replace(entry(key), tool_id="mail")])
+        assert [answer.expansion_key for answer in ledger.answers.earlier_answers("office", ["mail"])] == [
+            "right",
+            "ahead",
+        ]
+
+
+def test_a_run_that_changed_nothing_while_a_gate_held_is_no_success(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path) as ledger:
+        ledger.finish_run(ledger.start_run("office"), "unchanged", snapshot="s1", message="a gate holds s2")
+        assert ledger.last_end("office", "snapshots", ["unchanged"]) is None
+        ledger.finish_run(ledger.start_run("office"), "unchanged", snapshot="s1", message="")
+        assert ledger.last_end("office", "snapshots", ["unchanged"]) is not None

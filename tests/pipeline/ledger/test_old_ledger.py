@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from pipeline.ledger import LEDGER_FILE, Ledger, LedgerEntry, LedgerQuestion
-from pipeline.ledger.checking import check
+from pipeline.ledger.commands import check
 from pipeline.ledger.migrations import MIGRATIONS
 
 # The tables with answers as the first versions wrote them, with a row each.
@@ -48,12 +48,12 @@ def rows(workspace: Path, statement: str) -> list[tuple[Any, ...]]:
 def test_answers_of_an_old_ledger_are_not_paid_for_again_and_new_ones_stand_beside_them(workspace: Path) -> None:
     entry = LedgerEntry("n", "h", "pay/list", "openai", "gpt", 2, 1, 0, 1, 0.1, {"user_phrases": ["x"]}, completion="{")
     with Ledger.open(workspace) as ledger:
-        assert ledger.expansions(["k"]) == {"k": {"user_phrases": ["show bills"]}}
-        assert ledger.vectors(["a"], "m", 2).tolist() == [[1.0, 2.0]]
-        assert ledger.runs("shop")["cost_usd"].to_pylist() == [0.5]
+        assert ledger.answers.expansions(["k"]) == {"k": {"user_phrases": ["show bills"]}}
+        assert ledger.vectors.vectors(["a"], "m", 2).tolist() == [[1.0, 2.0]]
+        assert ledger.history.runs("shop")["cost_usd"].to_pylist() == [0.5]
         assert ledger.start_run("shop") == 2
-        ledger.put_questions(2, [LedgerQuestion("n", 2, "Write.", "pay/list?", {})])
-        ledger.put_entries(2, [entry])
+        ledger.answers.put_questions(2, [LedgerQuestion("n", 2, "Write.", "pay/list?", {})])
+        ledger.answers.put_entries(2, [entry])
     said = "SELECT expansion_key, question, instructions, completion, cost_usd FROM answers ORDER BY run_id"
     assert rows(workspace, said) == [("k", None, None, None, 0.5), ("n", "pay/list?", "Write.", "{", 0.1)]
 
@@ -87,7 +87,7 @@ def test_an_old_ledger_is_copied_before_it_is_brought_up_to_date_once_and_keeps_
 def test_every_table_view_and_column_has_a_comment(old: bool, workspace: Path, tmp_path: Path) -> None:
     place = workspace if old else tmp_path / "new"
     with Ledger.open(place) as ledger:
-        ledger.known_vectors(["a"], "m", 2)
+        ledger.vectors.known(["a"], "m", 2)
     listed = [
         f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE NOT internal AND comment IS NULL" for kind in ("table", "view")
     ]

@@ -112,13 +112,15 @@ class BatchCollector:
             for output_mode, questions in self._queued_out.items():
                 self._resubmissions.setdefault(output_mode, []).extend(questions)
             self._queued_out = {}
-        self._ledger.mark_settled(batch.batch.token, server_batch.status if server_batch is not None else "lost")
+        self._ledger.batches.mark_settled(
+            batch.batch.token, server_batch.status if server_batch is not None else "lost"
+        )
         if abort_message:
             raise self._context.client.unusable(abort_message)
 
     def _results(self, batch: SubmittedBatch, server_batch: ServerBatch) -> Generator[Sequence[Outcome], None, str]:
         """Yield outcomes; return the server's message where every request would fail, else an empty text."""
-        recorded = self._ledger.recorded_keys(batch.batch.token)
+        recorded = self._ledger.batches.recorded_keys(batch.batch.token)
         results = _Results()
         for line in self._context.client.results(server_batch):
             request = batch.requests.get(line[0]) if line else None
@@ -173,7 +175,7 @@ class BatchCollector:
 
     def _flush(self, results: _Results) -> list[Outcome]:
         """Commit the entries that are gathered; return the outcomes, which the caller commits."""
-        self._ledger.put_entries(self._ledger.latest_run(), results.entries)
+        self._ledger.answers.put_entries(self._ledger.latest_run(), results.entries)
         outcomes, results.outcomes, results.entries = results.outcomes, [], []
         return outcomes
 

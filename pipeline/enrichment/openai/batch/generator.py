@@ -141,7 +141,7 @@ class BatchGenerator:
         """
         if self._breaker.reason:
             return (), questions, self._breaker.reason
-        latest = () if self._breaker.proven else self._ledger.latest_kinds(self.model, MAX_UNUSABLE)
+        latest = () if self._breaker.proven else self._ledger.answers.latest_kinds(self.model, MAX_UNUSABLE)
         if len(latest) < MAX_UNUSABLE or not UNUSABLE.issuperset(latest):
             return questions, (), ""
         reason = (

@@ -15,7 +15,7 @@ from pipeline.enrichment.openai.batch.context import BatchContext, SubmittedBatc
 from pipeline.enrichment.prompt import echo
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Batch, BatchRequest
-from pipeline.ledger.connection import utc_now
+from pipeline.ledger.database import utc_now
 from pipeline.records import record_hash
 
 
@@ -64,14 +64,14 @@ class BatchSubmitter:
     def earlier_batches(self) -> list[SubmittedBatch]:
         """Return the open batches of earlier builds, and of earlier stages of this one."""
         batches = []
-        for batch in self._ledger.unsettled_batches(self._client.server, self._settings.model):
+        for batch in self._ledger.batches.unsettled(self._client.server, self._settings.model):
             batch_id = batch.batch_id or self._find_unconfirmed(batch)
             if batch_id is None:
-                self._ledger.mark_settled(batch.token, "not sent")
+                self._ledger.batches.mark_settled(batch.token, "not sent")
                 continue
             if batch.batch_id is None:
-                self._ledger.mark_created(batch.token, batch_id)
-            requests = self._ledger.batch_requests(batch.token)
+                self._ledger.batches.mark_created(batch.token, batch_id)
+            requests = self._ledger.batches.requests(batch.token)
             batches.append(SubmittedBatch(batch, batch_id, {request.key: request for request in requests}))
         return batches
 
@@ -107,17 +107,17 @@ class BatchSubmitter:
         if not requests:
             return
         batch = Batch(uuid.uuid4().hex, int(output_mode), prompt.PROMPT_VERSION, utc_now())
-        self._ledger.put_batch(self._client.server, self._settings.model, batch, requests)
+        self._ledger.batches.put(self._client.server, self._settings.model, batch, requests)
         file_id = self._client.upload(batch.token, file)
-        self._ledger.mark_uploaded(batch.token, file_id)
+        self._ledger.batches.mark_uploaded(batch.token, file_id)
         try:
             batch_id = self._client.create(batch.token, file_id)
         except Unavailable:
             raise  # the server may have created it all the same
         except RunAborted:
-            self._ledger.mark_settled(batch.token, "not sent")
+            self._ledger.batches.mark_settled(batch.token, "not sent")
             raise
-        self._ledger.mark_created(batch.token, batch_id)
+        self._ledger.batches.mark_created(batch.token, batch_id)
         requests_by_key = {request.key: request for request in requests}
         open_batches.append(SubmittedBatch(replace(batch, file_id=file_id), batch_id, requests_by_key))
         file.seek(0)

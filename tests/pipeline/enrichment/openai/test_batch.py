@@ -78,7 +78,7 @@ def test_all_questions_go_in_one_file_and_each_is_answered_once_by_its_custom_id
     assert said == {record.tool_id: (f"please do {record.name}",) for record in _RECORDS}
     assert server.paid == _NAMES and len(server.batches) == 1
     assert [line["custom_id"] for line in server.lines()] == [record.tool_id for record in _RECORDS]
-    assert ledger.unsettled_batches(server.base_url + "/", "gpt-5-mini") == []
+    assert ledger.batches.unsettled(server.base_url + "/", "gpt-5-mini") == []
     assert notes == ["batch_0000: in_progress, 0 of 4 done", "batch_0000: finalizing, 4 of 4 done"]
 
 
@@ -254,7 +254,7 @@ def test_a_model_that_no_batch_can_use_aborts_with_a_way_out_and_is_asked_again_
         server.models, server.script = ("gpt-5-mini",), lambda *_: error(401, "Your key was revoked")
         with pytest.raises(RunAborted, match="Your key was revoked"):
             _kinds(server, ledger)
-        assert ledger.unsettled_batches(f"{server.base_url}/", "gpt-5-mini") == []
+        assert ledger.batches.unsettled(f"{server.base_url}/", "gpt-5-mini") == []
         server.script = answer
         assert _kinds(server, ledger) == _ALL_ANSWERED
     said = str(aborted.value)

@@ -13,7 +13,9 @@ from pipeline.enrichment import Enrichment
 from pipeline.enrichment.generator import GeneratedExpansion
 from pipeline.enrichment.openai import BatchGenerator
 from pipeline.errors import Unavailable
-from pipeline.ledger import LEDGER_FILE, Ledger
+from pipeline.ledger import LEDGER_FILE
+from pipeline.ledger.answers import Answers
+from pipeline.ledger.batches import Batches
 from pipeline.records import Catalog, record_hash
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
 from tests.pipeline.enrichment.catalog_run import enriched, ledger_rows, opened
@@ -44,7 +46,7 @@ def _answers(workspace: Path, server: BatchServer, **settings: Any) -> list[str]
     """Return the tools for which a build of this process has answers."""
     with opened(workspace) as ledger:
         outcomes = list(replies(BatchGenerator(server.settings(**settings), ledger), _RECORDS))
-        assert ledger.unsettled_batches(f"{server.base_url}/", "gpt-5-mini") == []
+        assert ledger.batches.unsettled(f"{server.base_url}/", "gpt-5-mini") == []
     return sorted(outcome.tool_id.partition("/")[2] for outcome in outcomes if isinstance(outcome, GeneratedExpansion))
 
 
@@ -156,16 +158,16 @@ def test_a_build_killed_between_two_groups_reads_the_same_results_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.enrichment.openai.batch.collector._GROUP_SIZE", 1)
-    put = Ledger.put_entries
+    put = Answers.put_entries
 
-    def put_two(self: Ledger, run: int, entries: Any) -> None:
+    def put_two(self: Answers, run: int, entries: Any) -> None:
         if entries and len(self.expansions([line["custom_id"] for line in server.lines()])) == 2:
             raise _Killed
         put(self, run, entries)
 
     with BatchServer() as server:
         with monkeypatch.context() as patch, pytest.raises(_Killed):
-            patch.setattr(Ledger, "put_entries", put_two)
+            patch.setattr(Answers, "put_entries", put_two)
             _enriched(tmp_path, server, _RECORDS)
         into = _enriched(tmp_path, server, _RECORDS)
     assert sorted(into.written) == [record.tool_id for record in _RECORDS]
@@ -182,7 +184,7 @@ def test_what_was_kept_before_a_kill_is_in_the_accounts_once(tmp_path: Path, mon
     with BatchServer(but("tool_3", Reply(completion(json.dumps(row("tool_9")))))) as server:
         for records in (_RECORDS, [changed, *_RECORDS[1:]]):  # the second time nobody asks for tool_0 as it was
             with monkeypatch.context() as patch, pytest.raises(_Killed):
-                patch.setattr(Ledger, "mark_settled", killed)
+                patch.setattr(Batches, "mark_settled", killed)
                 _enriched(tmp_path, server, records)
         into = _enriched(tmp_path, server, [changed, *_RECORDS[1:]])
     assert len(into.written) == 3

@@ -88,8 +88,8 @@ def test_the_next_build_submits_25_questions_to_a_model_whose_latest_answers_wer
         kinds = ["shape"] * 29 + ["" if recovered else "refusal"]
         entries = [_entry(number, kind) for number, kind in enumerate(kinds)]
         run = ledger.start_run("demo")
-        ledger.put_entries(run, entries[:29])
-        ledger.put_entries(ledger.start_run("demo"), entries[29:])
+        ledger.answers.put_entries(run, entries[:29])
+        ledger.answers.put_entries(ledger.start_run("demo"), entries[29:])
         outcomes = list(replies(BatchGenerator(server.settings(), ledger), _RECORDS))
     assert len(server.paid) == (120 if recovered else MAX_UNUSABLE)
     assert len(_unasked(outcomes)) == (0 if recovered else 120 - MAX_UNUSABLE)

@@ -19,7 +19,7 @@ import pytest
 from pipeline.enrichment.generator import Outcome, Question
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.errors import RunAborted
-from pipeline.ledger import Ledger
+from pipeline.ledger.answers import Answers
 from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, replies
 from tests.support.places import ROOT
@@ -120,15 +120,15 @@ def test_on_a_full_disk_the_answers_that_could_not_be_stored_are_counted_and_the
 def test_a_ledger_that_can_no_longer_be_written_ends_the_asking_and_counts_what_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: int
 ) -> None:
-    keep, times = Ledger.put_entries, iter(range(1_000))
+    keep, times = Answers.put_entries, iter(range(1_000))
 
-    def full(ledger: Ledger, number: int, entries: Any) -> None:
+    def full(ledger: Answers, number: int, entries: Any) -> None:
         if next(times) >= stored:
             raise duckdb.IOException('Could not write file "ledger.duckdb.wal": No space left on device')
         keep(ledger, number, entries)
 
     with monkeypatch.context() as patch, _slow(0.02) as server:
-        patch.setattr(Ledger, "put_entries", full)
+        patch.setattr(Answers, "put_entries", full)
         with pytest.raises(RunAborted, match=_LOST) as aborted:
             run(tmp_path, catalog(*_NAMES), DirectGenerator(server.settings(concurrency=4)))
         asked = len(server.requests)

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.inspection.served_tools import ServedTexts
-from pipeline.publish.quarantine import changed_tools, exceeds, probes_of
-from pipeline.publish.quarantine.claim import claim
+from pipeline.publish.quarantine import changed_tools, exceeds, identity_text, probes_of
 from pipeline.settings import PublishSettings
 from quartermaster.evaluation import Judgement
 from router.snapshot.snapshot import Snapshot
@@ -23,11 +22,11 @@ def test_many_requests_far_from_the_claim_are_too_much(requests: int, distance: 
 
 
 def test_a_claim_is_the_name_in_words_and_the_first_sentence_at_most_120_characters_of_it() -> None:
-    assert claim(make_record("listCharges", description="Returns\n charges. Use it for refunds.")) == (
+    assert identity_text(make_record("listCharges", description="Returns\n charges. Use it for refunds.")) == (
         "list charges. Returns charges."
     )
-    assert claim(make_record("顧客", description="顧客を探す。何でもする。")).endswith(". 顧客を探す。")
-    assert len(claim(make_record("pay", description="refund " * 100))) == len("pay. ") + 120
+    assert identity_text(make_record("顧客", description="顧客を探す。何でもする。")).endswith(". 顧客を探す。")
+    assert len(identity_text(make_record("pay", description="refund " * 100))) == len("pay. ") + 120
 
 
 def _document(number: int, text: str = "") -> FieldDocuments:

@@ -88,5 +88,5 @@ def test_no_secret_reaches_the_snapshot_the_report_or_the_ledger(web: Web, tmp_p
     report = build(load(tmp_path / "office", QUICK, {}), workspace=tmp_path / "ws")
     assert "sk-secret" not in json.dumps(report.to_json()) and "answered 401" in json.dumps(report.to_json())
     with Ledger.open(tmp_path / "ws") as ledger:
-        assert "sk-secret" not in str(ledger.runs("office").to_pylist())
+        assert "sk-secret" not in str(ledger.history.runs("office").to_pylist())
     assert not any(b"sk-secret" in file.read_bytes() for file in (tmp_path / "ws").rglob("*") if file.is_file())

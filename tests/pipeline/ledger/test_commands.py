@@ -3,17 +3,13 @@
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pytest
 
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger import LEDGER_FILE, Ledger
-from pipeline.ledger.checking import check
-from pipeline.ledger.compaction import compact
-from pipeline.ledger.maintenance import back_up, restore, restore_from_snapshots
-from pipeline.ledger.reading import open_to_read
+from pipeline.ledger.commands import back_up, check, compact, open_to_read, restore
 from pipeline.settings import LedgerSettings
-from tests.pipeline.ledger.ledgers import LOCK, begin, entry, fill, held, keys, names
+from tests.pipeline.ledger.ledgers import begin, entry, fill, held, keys, names
 
 
 def test_a_backup_goes_to_a_file_or_into_a_folder_and_is_a_whole_ledger(workspace: Path, tmp_path: Path) -> None:
@@ -22,18 +18,19 @@ def test_a_backup_goes_to_a_file_or_into_a_folder_and_is_a_whole_ledger(workspac
     assert to_file.file == tmp_path / "kept.duckdb"
     assert into_folder.file.name.startswith("ledger-20")
     assert keys(to_file.file) == keys(into_folder.file) == ["a", "b"]
-    assert not list(tmp_path.glob("*.unfinished"))
+    assert not list(tmp_path.glob("*.unfinished*"))
 
 
-def test_while_a_build_runs_its_copy_is_backed_up_and_read_and_nothing_is_restored_or_rewritten(
+def test_while_a_build_runs_its_backup_is_copied_and_read_and_nothing_is_restored_or_rewritten(
     workspace: Path, tmp_path: Path
 ) -> None:
     begin(workspace, LedgerSettings(backups=2))
-    with held(workspace, LOCK):
+    with held(workspace) as build:
         made = back_up(workspace, tmp_path / "kept.duckdb")
         readable = open_to_read(workspace)
         assert readable.connection.execute("SELECT count(*) FROM expansions").fetchall() == [(2,)]
-        assert readable.note is not None and "run 2 of the catalog office" in readable.note
+        assert readable.note is not None and f"pid {build.pid}" in readable.note
+        readable.connection.close()
         for refused in (lambda: restore(workspace, made.file), lambda: compact(workspace)):
             with pytest.raises(RunAborted, match="in use by another build"):
                 refused()
@@ -41,10 +38,10 @@ def test_while_a_build_runs_its_copy_is_backed_up_and_read_and_nothing_is_restor
     assert keys(made.file) == keys(workspace) == ["a", "b"]
 
 
-def test_a_backup_while_a_build_runs_that_made_no_copy_names_the_build(workspace: Path, tmp_path: Path) -> None:
-    with held(workspace, LOCK):
+def test_a_build_that_made_no_backup_is_named_and_waited_for(workspace: Path, tmp_path: Path) -> None:
+    with held(workspace) as build:
         for refused in (lambda: back_up(workspace, tmp_path / "kept"), lambda: open_to_read(workspace)):
-            with pytest.raises(RunAborted, match=r"held by -c .*run 2 of the catalog office"):
+            with pytest.raises(RunAborted, match=f"pid {build.pid}"):
                 refused()
     assert not (tmp_path / "kept").exists()
 
@@ -67,29 +64,21 @@ def test_what_is_no_whole_ledger_is_not_restored(workspace: Path, tmp_path: Path
     half, foreign = tmp_path / "half", tmp_path / "foreign"
     half.write_bytes((workspace / LEDGER_FILE).read_bytes()[:20_000])
     duckdb.connect(str(foreign)).close()
-    for file, said in ((half, "no whole ledger"), (foreign, "is no ledger"), (tmp_path / "none", "is no file")):
+    for file, said in (
+        (half, "no whole ledger"),
+        (foreign, "is no ledger"),
+        (tmp_path / "none", "is no file"),
+        (None, "has no backup of the ledger"),
+    ):
         with pytest.raises((RunAborted, SettingsInvalid), match=said):
             restore(workspace, file)
     assert (keys(workspace), names(workspace)) == (["a", "b"], {LEDGER_FILE})
 
 
-def test_without_copies_and_snapshots_nothing_is_restored_and_no_vector_is_left_out(workspace: Path) -> None:
-    for act, said in (
-        (lambda: restore(workspace, None), "has no copy of the ledger"),
-        (lambda: restore_from_snapshots(workspace), "has no snapshot"),
-        (lambda: compact(workspace, drop_vectors=True), "nothing tells which vectors are in use"),
-    ):
-        with pytest.raises(RunAborted, match=said):
-            act()
-    assert (keys(workspace), names(workspace)) == (["a", "b"], {LEDGER_FILE})
-    with Ledger.open(workspace) as ledger:
-        assert ledger.known_vectors(["a"], "m", 4) == {"a"}
-
-
 def test_a_rewritten_ledger_is_smaller_and_holds_the_same(workspace: Path) -> None:
     many = [entry(f"k{n}", completion=f"{n} " * 2_000) for n in range(500)]
     with Ledger.open(workspace) as ledger:
-        ledger.put_entries(1, many)
+        ledger.answers.put_entries(1, many)
     with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:  # what a migration may do
         connection.execute("UPDATE expansions SET completion = NULL")
     done = compact(workspace)
@@ -97,9 +86,16 @@ def test_a_rewritten_ledger_is_smaller_and_holds_the_same(workspace: Path) -> No
     assert len(keys(workspace)) == 502
     assert check(workspace).problems == (), "comments, views and numbers of runs are there"
     with Ledger.open(workspace) as ledger:
-        assert ledger.known_vectors(["a"], "m", 4) == {"a"}
+        assert ledger.vectors.known(["a"], "m", 4) == {"a"}
         assert ledger.start_run("office") == 2
     assert names(workspace) == {LEDGER_FILE}
+
+
+def test_without_snapshots_no_vector_is_left_out(workspace: Path) -> None:
+    with pytest.raises(RunAborted, match="nothing tells which are in use"):
+        compact(workspace, drop_vectors=True)
+    with Ledger.open(workspace) as ledger:
+        assert ledger.vectors.known(["a"], "m", 4) == {"a"}
 
 
 def test_a_half_ledger_is_a_problem_and_no_error(workspace: Path) -> None:
@@ -117,16 +113,11 @@ def test_a_half_ledger_is_a_problem_and_no_error(workspace: Path) -> None:
     [
         ("UPDATE expansions SET run_id = 77 WHERE tool_id = 'tool a'", "1 answers belong to no run, such as run 77"),
         ("INSERT INTO questions (expansion_key) VALUES ('q')", "1 questions have lost their instructions, such as q"),
-        ("INSERT INTO batch_requests (token, key) VALUES ('t', 'q')", "1 requests belong to no batch, such as q"),
         (
             "INSERT INTO expansions FROM expansions WHERE tool_id = 'tool a'",
             "1 keys have several paid answers: 0.5 US dollars were paid twice",
         ),
         ("UPDATE expansions SET expansion = '{}' WHERE tool_id = 'tool b'", "1 answers are no JSON with a phrase"),
-        ("UPDATE runs SET outcome = 'running'", "1 runs were left open, such as run 1"),
-        ("UPDATE vectors_4 SET vector = NULL WHERE text_hash = 'a'", "1 vectors of vectors_4 are no numbers"),
-        ("UPDATE vectors_4 SET vector = ['nan'::FLOAT, 0, 0, 0]", "2 vectors of vectors_4 are no numbers"),
-        ("INSERT INTO vectors_4 FROM vectors_4", "2 texts have two vectors in vectors_4, such as a"),
         ("UPDATE migrations SET number = number + 70", "written by a newer version"),
     ],
 )
@@ -135,9 +126,3 @@ def test_each_fault_is_told_in_a_sentence(statement: str, problem: str, workspac
         connection.execute(statement)
     (found,) = check(workspace).problems
     assert problem in found
-
-
-def test_a_model_with_vectors_of_two_lengths_is_a_problem(workspace: Path) -> None:
-    with Ledger.open(workspace) as ledger:
-        ledger.put_vectors(["a"], np.ones((1, 3), np.float32), "m")
-    assert check(workspace).problems == ("1 models have vectors of several lengths, such as m",)

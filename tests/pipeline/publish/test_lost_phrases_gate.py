@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment import Enrichment, Expansion, GenerationFailure, ScreenedExpansion
-from pipeline.publish.downgrade_gate import downgrade_reasons
+from pipeline.publish.lost_phrases_gate import lost_phrases_reasons
 from pipeline.settings import CatalogSettings
 
 _IDS = [f"p/t{number:02}" for number in range(30)]
@@ -31,7 +31,7 @@ def _reasons(
         }
     )
     serving = {**dict.fromkeys(_IDS, by), "p/gone": by}
-    return downgrade_reasons(settings, _IDS, Enrichment(written=written, failures=failures), serving)
+    return lost_phrases_reasons(settings, _IDS, Enrichment(written=written, failures=failures), serving)
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,19 @@
-"""The scratch folder of a build: made when it begins, removed when it ends, whoever ends it."""
+"""What a build keeps on disk instead of in memory, in a folder that goes when the build ends, whoever ends it."""
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+T = TypeVar("T")
 
 _NAME = "scratch"
 
@@ -65,7 +67,9 @@ def mapped_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> NDArra
         np.save(path, np.empty(shape, dtype))
         return np.empty(shape, dtype)  # no file of no bytes can be mapped
     mapped = np.lib.format.open_memmap(path, "w+", np.dtype(dtype), shape)
-    _reserve(path)
+    if hasattr(os, "posix_fallocate"):  # not on macOS
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
     return np.asarray(mapped)  # a plain array, which is still mapped: slices of a memmap cost more to make
 
 
@@ -85,8 +89,8 @@ def release(array: NDArray[Any]) -> None:
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
-def _reserve(path: Path) -> None:
-    if not hasattr(os, "posix_fallocate"):  # macOS
-        return
-    with path.open("r+b") as file:
-        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+def chunked(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield items in lists of at most `size`."""
+    remaining = iter(items)
+    while chunk := list(islice(remaining, size)):
+        yield chunk

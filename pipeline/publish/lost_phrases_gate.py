@@ -1,4 +1,4 @@
-"""The downgrade gate: a snapshot is held in which many tools lose a model's or a file's words to the lexicon's."""
+"""The lost-phrases gate: a snapshot is held in which many tools lose a model's or a file's words to the lexicon's."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ _FEWEST = 3  # tools: fewer hold nothing back, however small the catalog
 _LONGEST_CAUSE = 300
 
 
-def downgrade_reasons(
+def lost_phrases_reasons(
     settings: CatalogSettings, tool_ids: Sequence[str], enrichment: Enrichment, serving: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Return why a snapshot must not serve yet: too large a share of the tools would fall to the lexicon or to nothing.
