@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pipeline import vectors
 from pipeline.build.context import BuildContext
+from pipeline.build.encoder import BuildEncoder, exported_encoder
 from pipeline.build.encoder_change import encoder_change
-from pipeline.build.encoder_tuning import BuildEncoder, exported_encoder, tuned_encoder_of
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of
 from pipeline.build.screening import prepare_screen
@@ -77,14 +77,7 @@ def with_reuse(
 ) -> ExpandedCatalog:
     """Return an expanded catalog, after seeing what can be reused of what was learned."""
     settings = context.settings
-    tuned = tuned_encoder_of(context, read.catalog, read.past, encoder, enrichment, documents)
-    # Nothing that was learned on another encoder's vectors is reused.
-    learned_on = encoder if tuned is None else tuned.reused_encoder
     exports, serving = encoder.exports if encoder else None, context.serving
-    if learned_on is not None:
-        exports = learned_on.exports
-    else:
-        serving = None
     training_set = training_set_of(settings.tuning, read.catalog, enrichment, documents, exports, serving)
     calibration = reusable_calibration(
         settings.tuning,
@@ -95,7 +88,7 @@ def with_reuse(
         settings.enrichment.languages,
         settings.retrieval.resolve(),
     )
-    return ExpandedCatalog(enrichment, documents, training_set, calibration, tuned)
+    return ExpandedCatalog(enrichment, documents, training_set, calibration)
 
 
 def _enrich(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | None) -> Enrichment:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.build.encoder_tuning import BuildEncoder, TunedEncoder
+from pipeline.build.encoder import BuildEncoder
 from pipeline.build.learning import TrainingSet
 from pipeline.build.streamed_fingerprint import Streamed, streamed_fingerprint
 from pipeline.enrichment import Enrichment, Generator
@@ -51,7 +51,6 @@ class ExpandedCatalog:
     documents: Sequence[FieldDocuments]
     training_set: TrainingSet | None
     calibration: ReusedCalibration | None
-    tuned_encoder: TunedEncoder | None = None
 
 
 @dataclass(frozen=True)
@@ -135,8 +134,7 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     stale = sorted(enrichment.stale)
     # So does what is held back; without any the hash is as in earlier versions.
     held = {"quarantined": [one.content_hash for one in state.quarantined]} if state.quarantined else {}
-    trained = {"trained encoder": expanded.tuned_encoder.content()} if expanded.tuned_encoder else {}
-    content_hash = streamed_fingerprint({**inputs, "adapter": adapter, "stale": stale, **held, **trained})
+    content_hash = streamed_fingerprint({**inputs, "adapter": adapter, "stale": stale, **held})
     if expanded.calibration is not None:
         content_hash = expanded.calibration.named_in(content_hash)
     return content_hash, streamed_fingerprint(inputs)

@@ -1,7 +1,7 @@
 """Learn the query adapter before a snapshot is written, and save it into the snapshot."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from pipeline.learning.adapter.phrase_space import PhraseSpace
 from pipeline.learning.adapter.reuse import LEARNED_FROM, Keys, ReusedAdapter
 from pipeline.learning.adapter.training import learn_adapter
-from pipeline.learning.encoder.reuse import ENCODER_LEARNED_FROM
 from pipeline.records import Catalog
 from pipeline.vectors import CatalogVectors, Embedding
 from router.contract import ADAPTER
@@ -24,31 +23,16 @@ MOST_TRAINED = 50_000
 
 
 @dataclass(frozen=True)
-class LearnedEncoder:
-    """What fine-tuning learned: the keys of the pairs that it learned from, and the evidence for the manifest."""
-
-    keys: Keys
-    evidence: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
 class Tuning:
-    """A learned query adapter, and what is told of the encoder.
+    """A learned query adapter.
 
     `adapter` is float32 (dim, dim), or None; `keys` are those of the phrases that it was learned from; `evidence` is
-    for the manifest, by what it is of. `encoder_keys` are those of the pairs that the encoder was trained on.
+    for the manifest, by what it is of.
     """
 
     adapter: NDArray[np.float32] | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     keys: Keys | None = None
-    encoder_keys: Keys | None = None
-
-    def with_encoder(self, learned: LearnedEncoder | None) -> "Tuning":
-        """Return the tuning with what was learned of the encoder, too."""
-        if learned is None:
-            return self
-        return replace(self, evidence={"encoder": learned.evidence, **self.evidence}, encoder_keys=learned.keys)
 
     def save(self, folder: Path) -> None:
         """Write the files into a snapshot's folder."""
@@ -56,8 +40,6 @@ class Tuning:
             np.save(folder / ADAPTER, self.adapter)
         if self.keys is not None:
             np.save(folder / LEARNED_FROM, self.keys)
-        if self.encoder_keys is not None:
-            np.save(folder / ENCODER_LEARNED_FROM, self.encoder_keys)
 
 
 def phrase_space(

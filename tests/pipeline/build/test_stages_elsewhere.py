@@ -23,7 +23,7 @@ from tests.support.quick import QUICK
 pytestmark = pytest.mark.nightly  # a process of its own; flows run stages as tasks in the gate
 
 # Reading waits for servers, enriching for rate limits and a budget; the others hold the ledger, the store or progress.
-IN_DRIVER = {"read", "resolve", "export", "enrich", "contrast", "finetune", "inspect", "learn", "verify", "publish"}
+IN_DRIVER = {"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"}
 ELSEWHERE = {
     "normalize",
     "screen",
@@ -121,7 +121,7 @@ def test_stages_in_another_process_build_the_same_snapshot(
     direct = build(settings, workspace=tmp_path / "direct")
     elsewhere = build(settings, workspace=tmp_path / "elsewhere", execution=execution)
     assert execution.ran["elsewhere"] == ELSEWHERE
-    assert execution.ran["here"] == IN_DRIVER - {"contrast", "finetune", "learn"}  # nothing of these is wanted
+    assert execution.ran["here"] == IN_DRIVER - {"contrast", "learn"}  # nothing of these is wanted
     assert DRIVER_STAGES == IN_DRIVER
     old, new = Router.open(direct.snapshot), Router.open(elsewhere.snapshot)
     assert old.manifest.content_hash == new.manifest.content_hash

@@ -1,18 +1,18 @@
 """Make pairs of several snapshots and files of requests, with whole providers held back."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.errors import RecordRejected
-from pipeline.learning.encoder.pairs import TrainingPairs, joined
 from pipeline.sources.formats.document import read_lines
 from quartermaster.evaluation import read_judgements
+from quartermaster.training.pairs import TrainingPairs
 from router.contract import Expanded
 from router.record import Origin
 from router.snapshot.snapshot import Snapshot
@@ -33,7 +33,7 @@ class ReadRequests:
 
 
 @dataclass(frozen=True)
-class SeveralCatalogs:
+class LabelledRequests:
     """The pairs of several catalogs; `names` are those of the catalogs, by group.
 
     `providers` are those that were held back; `unknown` counts the tools of requests that no catalog has.
@@ -86,7 +86,7 @@ def _row(origin: Origin, row: Any) -> Iterator[tuple[str, Sequence[str]]]:
 
 def pairs_of_catalogs(
     snapshots: Sequence[tuple[Path, Path | None]], requests: Iterable[tuple[str, Sequence[str]]], seed: int
-) -> SeveralCatalogs:
+) -> LabelledRequests:
     """Return the pairs of several catalogs, each given as its snapshot's folder and its file of judged requests.
 
     Every tenth pair is held back by whole providers, drawn by the seed. A request of `requests` is of the first catalog
@@ -101,32 +101,32 @@ def pairs_of_catalogs(
         home = next((catalog for catalog in catalogs if all(tool in catalog.ordinals for tool in tools)), None)
         unknown += len(tools) if home is None else home.add(text, tools)
     held_back = _held_back(catalogs, seed)
-    pairs = joined(catalog.pairs(held_back, seed) for catalog in catalogs)
-    return SeveralCatalogs(pairs, [catalog.name for catalog in catalogs], sorted(p for _, p in held_back), unknown)
+    pairs = _pairs(catalogs, held_back, seed)
+    return LabelledRequests(pairs, [catalog.name for catalog in catalogs], sorted(p for _, p in held_back), unknown)
 
 
 @dataclass(frozen=True)
 class _Catalog:
-    """One catalog's tools, by ordinal, and what has been gathered of its pairs."""
+    """One catalog's tools, by ordinal, and the pairs of request and tool that have been gathered of it."""
 
     name: str
     tools: Sequence[str]
-    providers: Sequence[str]
+    providers: Sequence[tuple[str, str]]  # with the catalog's name
     ordinals: Mapping[str, int]
-    requests: list[str]
-    owners: list[int]
+    pairs: list[tuple[str, int]]
 
     @classmethod
     def of(cls, folder: Path) -> "_Catalog":
         """Return a snapshot's catalog, with the phrases that were written for its tools."""
         snapshot = Snapshot.open(folder)
-        catalog = cls(snapshot.manifest.catalog, tools := [], providers := [], ordinals := {}, [], [])
+        name = snapshot.manifest.catalog
+        catalog = cls(name, tools := [], providers := [], ordinals := {}, [])
         is_written = bool(set(snapshot.manifest.generators) - {LexiconGenerator.name})
         for ordinal in range(len(snapshot.records)):
             entry = snapshot.records.entry(ordinal)
             record = entry.record
             tools.append(project_record(record, None).dense)
-            providers.append(record.provider or record.tool_id)
+            providers.append((name, record.provider or record.tool_id))  # without a provider it stands for itself
             ordinals[record.tool_id] = ordinal
             if is_written and (snapshot.expanded is None or snapshot.expanded[ordinal] == Expanded.YES):
                 for phrase in entry.phrases:
@@ -136,42 +136,46 @@ class _Catalog:
     def add(self, request: str, tools: Sequence[str]) -> int:
         """Add the pairs of a request; return how many of its tools the catalog does not have."""
         known = [self.ordinals[tool] for tool in tools if tool in self.ordinals]
-        self.requests.extend([request] * len(known))
-        self.owners.extend(known)
+        self.pairs.extend((request, tool) for tool in known)
         return len(tools) - len(known)
 
-    def pairs(self, held_back: frozenset[tuple[str, str]], seed: int) -> TrainingPairs:
-        """Return the pairs. A request is held out where a provider that is held back has one of its tools.
+    def drawn(self, seed: int) -> list[int]:
+        """Return the tools with requests, and some of those without."""
+        asked = np.unique([tool for _, tool in self.pairs]).astype(np.int64)
+        others = np.setdiff1d(np.arange(len(self.tools)), asked)
+        chosen: list[int] = np.union1d(asked, np.random.default_rng(seed).permutation(others)[:_MOST_OTHERS]).tolist()
+        return chosen
 
-        Of many tools without requests, some are drawn.
-        """
-        is_held_back = np.array([(self.name, provider) in held_back for provider in self.providers], bool)
-        owners = np.array(self.owners, np.int64)
-        out = {request for request, owner in zip(self.requests, self.owners, strict=True) if is_held_back[owner]}
-        held_out = np.array([request in out for request in self.requests], bool)
-        others = np.setdiff1d(np.arange(len(self.tools)), owners)
-        drawn = np.random.default_rng(seed).permutation(others)[:_MOST_OTHERS]
-        kept = np.union1d(owners, drawn)
-        texts = [self.tools[tool] for tool in kept.tolist()]
-        return TrainingPairs(
-            texts, self.requests, np.searchsorted(kept, owners), held_out, np.zeros(len(kept), np.int64)
-        )
+
+def _pairs(catalogs: Sequence[_Catalog], held_back: frozenset[tuple[str, str]], seed: int) -> TrainingPairs:
+    """Return the pairs. A request is held out where a provider that is held back has one of its tools."""
+    tools: list[str] = []
+    requests: list[str] = []
+    owners: list[int] = []
+    held_out: list[bool] = []
+    groups: list[int] = []
+    for number, catalog in enumerate(catalogs):
+        out = {request for request, tool in catalog.pairs if catalog.providers[tool] in held_back}
+        places = {tool: len(tools) + place for place, tool in enumerate(catalog.drawn(seed))}
+        tools += [catalog.tools[tool] for tool in places]
+        groups += [number] * len(places)
+        requests += [request for request, _ in catalog.pairs]
+        owners += [places[tool] for _, tool in catalog.pairs]
+        held_out += [request in out for request, _ in catalog.pairs]
+    return TrainingPairs(
+        tools, requests, np.array(owners, np.int64), np.array(held_out, bool), np.array(groups, np.int64)
+    )
 
 
 def _held_back(catalogs: Sequence[_Catalog], seed: int) -> frozenset[tuple[str, str]]:
-    """Return catalog and provider of those held back. A tool without a provider stands for itself."""
-    counts: dict[tuple[str, str], int] = {}
-    for catalog in catalogs:
-        for owner in catalog.owners:
-            provider = (catalog.name, catalog.providers[owner])
-            counts[provider] = counts.get(provider, 0) + 1
-    names: NDArray[np.int64] = np.random.default_rng(seed).permutation(len(counts))
+    """Return catalog and provider of those held back: about a tenth of the pairs, drawn by the seed."""
+    counts = Counter(catalog.providers[tool] for catalog in catalogs for _, tool in catalog.pairs)
+    providers, total = sorted(counts), counts.total()
     chosen: list[tuple[str, str]] = []
-    wanted = _HELD_BACK * sum(counts.values())
-    for place in names.tolist():
-        provider = sorted(counts)[place]
+    wanted = _HELD_BACK * total
+    for place in np.random.default_rng(seed).permutation(len(providers)).tolist():
         # A provider of half of the pairs would leave nothing to learn from.
-        if wanted > 0 and counts[provider] <= 2 * _HELD_BACK * sum(counts.values()):
-            chosen.append(provider)
-            wanted -= counts[provider]
+        if wanted > 0 and counts[providers[place]] <= 2 * _HELD_BACK * total:
+            chosen.append(providers[place])
+            wanted -= counts[providers[place]]
     return frozenset(chosen)
