@@ -1,11 +1,13 @@
 """Pairs of requests and tools are made of catalogs and files, with whole providers held back."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from quartermaster.training import pairs_of_catalogs, read_requests
+from router.snapshot.snapshot import Snapshot
 
 
 def test_of_several_catalogs_whole_providers_are_held_back_and_unknown_tools_counted(snapshot: Path) -> None:
@@ -16,6 +18,15 @@ def test_of_several_catalogs_whole_providers_are_held_back_and_unknown_tools_cou
     held_back = {int(owner) for owner in pairs.owners[pairs.held_out]}
     assert held_back and not held_back & {int(owner) for owner in pairs.owners[pairs.taught]}
     assert len(found.providers) == 1
+
+
+def test_a_request_is_held_back_for_all_of_its_tools(snapshot: Path) -> None:
+    records = Snapshot.open(snapshot).records
+    ids = [records.tool_id(ordinal) for ordinal in range(len(records))]
+    requests = [(f"request {number}", [*pair]) for number, pair in enumerate(pairwise(ids))]
+    pairs = pairs_of_catalogs([(snapshot, None)], requests, seed=3).pairs
+    by_request = {(text, bool(out)) for text, out in zip(pairs.requests, pairs.held_out, strict=True)}
+    assert len(by_request) == len({*pairs.requests}) and len({out for _, out in by_request}) == 2
 
 
 def test_catalogs_keep_their_tools_apart(snapshot: Path) -> None:

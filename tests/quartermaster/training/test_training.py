@@ -17,7 +17,7 @@ from pipeline.vectors import export_encoder
 from pipeline.vectors.reference import ReferenceEncoder
 from quartermaster.training import LabelledRequests, TrainingPlan, TrainingReport, train_encoder
 from quartermaster.training.command import CARD
-from quartermaster.training.measuring import GainReport, measure_gain
+from quartermaster.training.measuring import GainReport, measure_gain, reciprocal_ranks
 from quartermaster.training.pairs import TrainingPairs
 from tests.support.small_delta import save_small_delta
 
@@ -150,6 +150,13 @@ def test_held_back_requests_judge_by_the_rank_of_their_tools_in_their_own_catalo
     assert gain.is_gain and gain.rows[0]["after"]["mrr"] == 1.0 and gain.mistaken[1] < gain.mistaken[0]
     assert [row["catalog"] for row in gain.rows] == ["all", "letters"]
     assert not measure_gain(blind, blind, pairs, ["letters"], everyday, "").is_gain
+
+
+def test_the_tools_that_a_request_needs_stand_in_nobodys_way() -> None:
+    pairs = TrainingPairs(["a", "b"], ["both"] * 2, np.arange(2), np.ones(2, bool), np.zeros(2, np.int64))
+    vectors = {"a": [1, 0], "b": [0.6, 0.8], "both": [1, 0]}
+    ranks = reciprocal_ranks(lambda texts: np.array([vectors[text] for text in texts]), pairs, np.arange(2), "")
+    assert ranks.tolist() == [1, 1]
 
 
 def test_what_is_missing_is_named_before_anything_is_trained(
