@@ -9,13 +9,11 @@ from pipeline.build.encoder import BuildEncoder, exported_encoder
 from pipeline.build.encoder_change import encoder_change
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of
-from pipeline.build.screening import prepare_screen
 from pipeline.build.stages import ProjectedShard, make_screen, project_documents
 from pipeline.build.state import CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.execution import parts
-from pipeline.phrase_checks.record.cached_screen import CachedScreen
 from pipeline.phrase_checks.support import reduced
 from pipeline.scratch import SHARD_SIZE, Shards, open_documents
 from pipeline.scratch.shards import shard_name
@@ -95,11 +93,8 @@ def _enrich(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | No
     """Ask for expansions, screen them and assess them."""
     settings, catalog, execution = context.settings, read.catalog, context.execution
     screen = execution.run("screen", make_screen, catalog.records, settings.enrichment.languages)
-    screened_file = context.workspace / "screened" / f"{settings.name}.json"
-    remembering = CachedScreen(screen, catalog.hashes, screened_file)
-    prepare_screen(remembering, screen, catalog, read.chain, context.ledger, execution)
     enrichment = Enriching(
-        EnrichmentContext(catalog, context.ledger, context.run, context.clock, remembering, settings.name),
+        EnrichmentContext(catalog, context.ledger, context.run, context.clock, screen, settings.name),
         read.chain,
         settings.enrichment,
         settings.assessment,
@@ -108,6 +103,5 @@ def _enrich(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | No
         context.workspace / "compared" / f"{settings.name}.npz",
         settings.publish.max_failed_share,
     ).run()
-    remembering.save()
     enrichment.suspicious = (*screen.suspicious, *enrichment.suspicious)
     return enrichment

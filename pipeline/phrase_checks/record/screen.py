@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.phrase_checks.record.checks import first_finding
@@ -35,16 +34,6 @@ class Screen:
             suspicious.extend(_dropped(record, out.field, out.text, Finding(out.check, out.detail)) for out in left_out)
         self.suspicious: tuple[TextVerdict, ...] = tuple(suspicious)
         self._names = Names(clean_records)
-
-    @property
-    def scripts(self) -> list[str]:
-        """The scripts that any text may be written in."""
-        return sorted(self._scripts)
-
-    @property
-    def names(self) -> dict[str, Any]:
-        """The names that verdicts depend on, JSON-ready, as `NameChanges` compares them."""
-        return self._names.state()
 
     def __call__(self, record: ToolRecord, expansion: Expansion) -> tuple[Expansion, tuple[TextVerdict, ...]]:
         """Return the expansion without the texts that a check drops, and a verdict for each of these."""

@@ -18,7 +18,6 @@ from pipeline.settings import load
 from router import Manifest, Router
 from router.contract import CATALOG_DB
 from tests.support.factories import TOOLS, expansion_row
-from tests.support.quick import QUICK
 
 pytestmark = pytest.mark.nightly  # a process of its own; flows run stages as tasks in the gate
 
@@ -135,18 +134,3 @@ def told(report: BuildReport) -> dict[str, Any]:
     """A report without names and times."""
     timed = ("snapshot", "seconds", "cpu_seconds", "peak_mb")
     return {name: value for name, value in report.to_json().items() if name not in timed}
-
-
-def test_known_answers_are_screened_elsewhere_where_the_memory_of_the_screen_is_lost(
-    catalog: Path, encoder_folder: Path, tmp_path: Path, pool: ProcessPoolExecutor
-) -> None:
-    settings = load(catalog, QUICK, environment={})
-    first = build(settings, workspace=tmp_path / "ws")
-    (memory,) = (tmp_path / "ws" / "screened").iterdir()
-    kept = memory.read_text(encoding="utf-8")
-    memory.unlink()
-    execution = OtherProcess(pool)
-    second = build(settings, workspace=tmp_path / "ws", execution=execution)
-    assert (second.outcome, second.snapshot) == ("unchanged", first.snapshot)
-    assert memory.read_text(encoding="utf-8") == kept
-    assert execution.ran["elsewhere"] == {"normalize", "screen", "project"}
