@@ -8,7 +8,7 @@ from pipeline.build.identifying import regression
 from pipeline.build.learning import tune
 from pipeline.build.report import run_counts
 from pipeline.build.state import BuildState, ExpandedCatalog, SnapshotIdentity, SnapshotOutcome
-from pipeline.learning import Tuning
+from pipeline.learning import LearnedAdapter
 from pipeline.publish import SnapshotContents, WritingContext, write_snapshot
 from pipeline.publish.snapshot_learning import CalibrationSource
 from pipeline.store import disk_size
@@ -26,7 +26,7 @@ def write(context: BuildContext, state: BuildState, identity: SnapshotIdentity) 
         if encoder
         else None
     )
-    tuning = tune(
+    adapter = tune(
         expanded.training_set,
         state.read.catalog,
         expanded.documents,
@@ -35,7 +35,7 @@ def write(context: BuildContext, state: BuildState, identity: SnapshotIdentity) 
         context.execution,
         context.clock,
     )
-    contents = _contents(context, state, identity, collected, tuning, _edges(context, state))
+    contents = _contents(context, state, identity, collected, adapter, _edges(context, state))
     put_counts(context, state, identity)  # once more: the texts that were embedded since
     where = WritingContext(context.store, context.ledger, context.run, context.execution, context.clock, context.signer)
     folder, checked = write_snapshot(contents, where, partial(regression, context))
@@ -53,7 +53,7 @@ def _contents(
     state: BuildState,
     identity: SnapshotIdentity,
     collected: CatalogVectors | None,
-    tuning: Tuning,
+    adapter: LearnedAdapter,
     prerequisites: tuple[Prerequisite, ...] | None,
 ) -> SnapshotContents:
     settings, read, expanded = context.settings, state.read, state.expanded
@@ -67,7 +67,7 @@ def _contents(
         enrichment=expanded.enrichment,
         documents=expanded.documents,
         vectors=collected,
-        tuning=tuning,
+        adapter=adapter,
         content_hash=identity.content_hash,
         inputs_hash=identity.inputs_hash,
         held=identity.held,

@@ -1,4 +1,4 @@
-"""Learn the query adapter before a snapshot is written, and save it into the snapshot."""
+"""A snapshot's query adapter: learned before the snapshot is written, or reused, and saved into it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.learning.adapter.phrase_space import PhraseSpace
-from pipeline.learning.adapter.reuse import LEARNED_FROM, Keys, ReusedAdapter
 from pipeline.learning.adapter.training import learn_adapter
 from pipeline.records import Catalog
 from pipeline.vectors import CatalogVectors, Embedding
@@ -22,12 +21,17 @@ TUNING_VERSION = 2
 MOST_TRAINED = 50_000
 
 
+LEARNED_FROM = "adapter_phrases.npy"
+
+Keys = NDArray[np.uint64]  # of phrases, see `reuse.phrase_keys`
+
+
 @dataclass(frozen=True)
-class Tuning:
+class LearnedAdapter:
     """A learned query adapter.
 
-    `adapter` is float32 (dim, dim), or None; `keys` are those of the phrases that it was learned from; `evidence` is
-    for the manifest, by what it is of.
+    `adapter` is float32 (dim, dim), or None where none was worth it; `keys` are those of the phrases that it was
+    learned from; `evidence` is for the manifest.
     """
 
     adapter: NDArray[np.float32] | None = None
@@ -76,12 +80,7 @@ def sampled_tools(count: int) -> NDArray[np.int64]:
     return np.linspace(0, count - 1, MOST_TRAINED).astype(np.int64)
 
 
-def tune(space: PhraseSpace, keys: Keys) -> Tuning:
-    """Learn the query adapter; `keys` are those of the phrases."""
+def tune(space: PhraseSpace, keys: Keys) -> LearnedAdapter:
+    """Learn the query adapter; `keys` are those of the phrases. A stage of a build."""
     adapter, evidence = learn_adapter(space)
-    return Tuning(adapter, {"adapter": evidence.to_json()}, keys)
-
-
-def reused_tuning(reused: ReusedAdapter) -> Tuning:
-    """Return the tuning of a snapshot that reuses the adapter of the one before."""
-    return Tuning(reused.adapter, {"adapter": reused.evidence}, reused.keys)
+    return LearnedAdapter(adapter, evidence.to_json(), keys)
