@@ -14,7 +14,7 @@ from pipeline.build.state import CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.execution import parts
-from pipeline.phrase_checks.support import reduced
+from pipeline.phrase_checks.record_steering import reduced
 from pipeline.scratch import SHARD_SIZE, Shards, open_documents
 from pipeline.scratch.shards import shard_name
 from router.record import ToolRecord

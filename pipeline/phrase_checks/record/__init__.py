@@ -7,6 +7,6 @@ The checks know orders, promotion and ill report by their usual words only: see 
 """
 
 from pipeline.phrase_checks.record.checks import SCREEN_VERSION
-from pipeline.phrase_checks.record.screen import Screen
+from pipeline.phrase_checks.record.screen import LISTS, Screen
 
-__all__ = ["SCREEN_VERSION", "Screen"]
+__all__ = ["LISTS", "SCREEN_VERSION", "Screen"]

@@ -14,7 +14,8 @@ from router.tools.trust import sanitize
 from router.tools.trust.characters import scripts_of_languages
 from router.tools.trust.steering_text import Finding
 
-_LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
+# The fields of an expansion that are lists of English texts.
+LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
 
 
 class Screen:
@@ -58,7 +59,7 @@ class Screen:
             for language, phrases in expansion.translations.items()
         }
         when = keep("when_to_use", [expansion.when_to_use] if expansion.when_to_use else [], allowed)
-        lists = {field: keep(field, getattr(expansion, field), allowed) for field in _LISTS}
+        lists = {field: keep(field, getattr(expansion, field), allowed) for field in LISTS}
         screened = replace(
             expansion,
             when_to_use="".join(when),

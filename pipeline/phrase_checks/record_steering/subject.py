@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeGuard
 
+from pipeline.phrase_checks.record import LISTS
 from router.expansion import Expansion
 from router.record import Parameter, ToolRecord
 from router.text import identifier_words
@@ -23,7 +24,6 @@ _LONG_CODE = 40  # without a space: a name or an address, if it is shorter
 _LONGEST = 400  # characters of a part that are embedded
 # What a tool requires stands in its parameters, which are remarks: a text of these fields steers nobody by saying it.
 _FACTS = ("requires", "provides")
-_LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories", *_FACTS)
 _SENTENCE_TERMS = 4
 # A claim is made in a few words: of longer sentences the first clauses are the subject, and the others are remarks.
 _SUBJECT_WORDS = 20
@@ -200,7 +200,7 @@ def _sentences(text: str) -> list[str]:
 
 def _texts(expansion: Expansion) -> list[tuple[str, str]]:
     texts = [("when_to_use", expansion.when_to_use)] if expansion.when_to_use else []
-    texts += [(field, text) for field in _LISTS for text in getattr(expansion, field)]
+    texts += [(field, text) for field in LISTS for text in getattr(expansion, field)]
     return texts + [
         (f"translations.{code}", text) for code, phrases in expansion.translations.items() for text in phrases
     ]

@@ -1,11 +1,16 @@
-"""Find phrases that repeat a remark of the record which is about something else than the tool."""
+"""Measures of a text against its tool's record: fit to the subject, echoes of a remark, and whether it is readable.
 
-from collections.abc import Sequence
+A text is readable by the trigrams of characters that a catalog is made of: ciphers and codes have few of them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.phrase_checks.catalog.vectors import ScoreDistribution
 from router.tools.text_overlap import term_set
 
 # The least share of a phrase's terms that the remarks together must have, where vectors see no echo: a phrase may be
@@ -16,6 +21,33 @@ _VERBATIM = 0.9  # cosine
 _REQUEST_WORDS = 4
 _REQUEST_CHARACTERS = 20
 _LONG_REMARK = 8  # words
+# A trigram that stands fewer times in the catalog is no evidence of its languages.
+_FEWEST = 3
+# Texts that are counted: more of a large catalog add time and no trigrams.
+_MOST_TEXTS = 20_000
+
+
+class SubjectFit:
+    """The subjects of a catalog's tools, vectors of shape (tools, dim), L2-normalised, to which texts fit or do not."""
+
+    def __init__(self, subjects: NDArray[np.float32]) -> None:
+        self._subjects = subjects
+        self._distribution = ScoreDistribution.of(subjects)
+
+    def of(self, vectors: NDArray[np.float32], owners: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return by how many standard deviations texts (rows, dim) fit their owners' subjects (rows,) above the mean.
+
+        The mean and the deviation are those of the text's cosines with all subjects of the catalog.
+        """
+        subjects = self._subjects[owners]
+        own = np.einsum("ij,ij->i", vectors, subjects)
+        mean, deviation = self._distribution.standard(vectors, subjects, own)
+        fits: NDArray[np.float64] = (np.round(own, 6) - mean) / deviation
+        return fits
+
+    def of_one(self, vectors: NDArray[np.float32], owner: int) -> NDArray[np.float64]:
+        """Return how well texts (rows, dim) fit one tool's subject."""
+        return self.of(vectors, np.full(len(vectors), owner, np.int64))
 
 
 @dataclass(frozen=True)
@@ -60,3 +92,23 @@ def _may_be_request(text: str) -> bool:
 def _made_of(text: str, terms: frozenset[str]) -> bool:
     own = term_set(text)
     return len(own) >= _FEWEST_TERMS and len(own & terms) >= _SHARED * len(own)
+
+
+class Readability:
+    """Says how much of a text is made of the trigrams that a catalog's subjects and phrases are made of."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        counts: Counter[str] = Counter()
+        for _, text in zip(range(_MOST_TEXTS), texts, strict=False):
+            counts.update(_trigrams(text))
+        self._known = frozenset(trigram for trigram, count in counts.items() if count >= _FEWEST)
+
+    def share(self, text: str) -> float:
+        """Return the share of a text's trigrams that the catalog knows, 0 to 1. Ciphers and codes have below .6."""
+        trigrams = _trigrams(text)
+        return sum(trigram in self._known for trigram in trigrams) / len(trigrams)
+
+
+def _trigrams(text: str) -> list[str]:
+    padded = f"  {text.casefold()} "
+    return [padded[start : start + 3] for start in range(len(padded) - 2)]

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pipeline.enrichment.verdict import Consequence
-from pipeline.phrase_checks.support import SupportFindings, WrittenTool, check_support
+from pipeline.phrase_checks.record_steering import SteeringFindings, WrittenTool, find_steering
 from pipeline.settings import AssessmentSettings
 from router.expansion import Expansion
 from router.record import ToolRecord
@@ -53,10 +53,10 @@ def _honest() -> list[tuple[ToolRecord, Expansion]]:
     ]
 
 
-def _check(record: ToolRecord, expansion: Expansion, **settings: float) -> SupportFindings:
+def _check(record: ToolRecord, expansion: Expansion, **settings: float) -> SteeringFindings:
     tools = [WrittenTool.of(*one) for one in (*_honest(), (record, expansion))]
     texts = [tool.subject for tool in tools] + [text for tool in tools for text in tool.judged]
-    return check_support(tools, _embed(texts), _embed, AssessmentSettings(**settings))
+    return find_steering(tools, _embed(texts), _embed, AssessmentSettings(**settings))
 
 
 def _moon(description: str, **values: Any) -> ToolRecord:
@@ -64,7 +64,7 @@ def _moon(description: str, **values: Any) -> ToolRecord:
     return make_record(tool_id="sky/moon", name="moon_phase", provider="sky", description=text, **values)
 
 
-def _dropped(findings: SupportFindings) -> set[str]:
+def _dropped(findings: SteeringFindings) -> set[str]:
     return {verdict.text for verdict in findings.verdicts if verdict.dropped}
 
 
@@ -112,4 +112,4 @@ def test_where_too_many_tools_would_be_found_texts_are_only_noted_and_a_small_ca
     assert findings.steering == {}
     tool = WrittenTool.of(_moon(_QUOTED), _moon_phrases(*_DEMANDS))
     vectors = _embed([tool.subject, *tool.judged])
-    assert check_support([tool], vectors, _embed, AssessmentSettings()) == SupportFindings()
+    assert find_steering([tool], vectors, _embed, AssessmentSettings()) == SteeringFindings()

@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.verdict import Consequence, TextVerdict
-from pipeline.phrase_checks.support.echoes import EmbeddedRemarks
-from pipeline.phrase_checks.support.fit import SubjectFit
-from pipeline.phrase_checks.support.readability import Readability
-from pipeline.phrase_checks.support.subject import Remark, WrittenTool, remarks, subject, subject_claim
+from pipeline.phrase_checks.record_steering.measures import EmbeddedRemarks, Readability, SubjectFit
+from pipeline.phrase_checks.record_steering.subject import Remark, WrittenTool, remarks, subject, subject_claim
 from pipeline.settings import AssessmentSettings
 from router.tools.text_overlap import term_set
 
@@ -27,7 +25,7 @@ _LEAST_CODE = 80
 
 
 @dataclass(frozen=True)
-class SupportFindings:
+class SteeringFindings:
     """Verdicts on the texts of expansions, and by tool id the remarks of a record that steered the model.
 
     A verdict's check is "echo", on a phrase that repeats a foreign remark, or "steered", on a text of a tool whose
@@ -50,9 +48,9 @@ class _Finding:
     steered: bool
 
 
-def check_support(
+def find_steering(
     tools: Sequence[WrittenTool], vectors: NDArray[np.float32], embed: Embed, settings: AssessmentSettings
-) -> SupportFindings:
+) -> SteeringFindings:
     """Return what was written for tools without support by their own records, and which records made the model do so.
 
     `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
@@ -62,7 +60,7 @@ def check_support(
     """
     judged = vectors[len(tools) :]
     if len(tools) < _FEWEST_TOOLS or not len(judged):
-        return SupportFindings()
+        return SteeringFindings()
     readability = Readability(text for tool in tools for text in (tool.subject, *tool.judged))
     fit = SubjectFit(_subject_vectors(tools, vectors[: len(tools)], readability, embed, settings))
     catalog = _Catalog(tools, fit, readability, settings)
@@ -79,7 +77,7 @@ def check_support(
         unsupported = catalog.unsupported(ordinal, of_texts) if finding.steered else frozenset()
         verdicts += _verdicts(tools[ordinal], finding, finding.echoes | unsupported, consequence)
     steering = {tools[ordinal].tool_id: found[ordinal].foreign for ordinal in steered}
-    return SupportFindings(tuple(verdicts), steering if sound else {})
+    return SteeringFindings(tuple(verdicts), steering if sound else {})
 
 
 def _subject_vectors(
