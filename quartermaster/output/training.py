@@ -16,12 +16,12 @@ def show_gain(report: "TrainingReport") -> None:
         ("learned from", f"{data['pairs']:,} requests of {len(data['catalogs'])} catalogs, {data['tools']:,} tools"),
         ("held back", f"{data['held_out']:,} requests of {data['held_back_providers']:,} providers"),
         ("steps", f"{report.steps:,}"),
-        ("everyday requests mistaken", " → ".join(f"{share:.3f}" for share in report.gain.mistaken)),
+        ("everyday requests mistaken", " → ".join(f"{share:.3f}" for share in report.gain["mistaken"])),
     ]
     out.print(key_value_table(facts))
     out.print()
     header = ("catalog", "requests", "MRR before", "MRR after", "difference", "p")
-    out.print(rows_table(header, [_cells(row) for row in report.gain.rows]))
+    out.print(rows_table(header, [_cells(row) for row in report.gain["rows"]]))
     out.print()
     out.print(plain_text("MRR: mean reciprocal rank of the requests' tools by vector; 95 % intervals", "dim"))
 

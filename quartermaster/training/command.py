@@ -14,7 +14,7 @@ from pipeline.errors import RunAborted
 from pipeline.learning import background
 from pipeline.progress import Progress
 from pipeline.vectors.reference import ReferenceEncoder
-from quartermaster.training.measuring import GainReport, measure_gain
+from quartermaster.training.measuring import is_gain, measure_gain
 from quartermaster.training.pairs import TrainingPlan
 from quartermaster.training.requests import LabelledRequests
 from router.distribution import install_command
@@ -38,19 +38,16 @@ class TrainingReport:
     data: dict[str, Any]
     plan: TrainingPlan
     steps: int
-    gain: GainReport
+    gain: dict[str, Any]
+
+    @property
+    def is_gain(self) -> bool:
+        """Return whether the encoder found more than its base, beyond chance."""
+        return is_gain(self.gain)
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
-        return {
-            "version": VERSION,
-            "command": self.command,
-            "base": self.base,
-            "data": self.data,
-            "plan": asdict(self.plan),
-            "steps": self.steps,
-            "gain": self.gain.to_json(),
-        }
+        return {"version": VERSION, **asdict(self)}
 
 
 def train_encoder(
@@ -87,7 +84,7 @@ def train_encoder(
         "held_back_providers": len(found.providers),
     }
     report = TrainingReport(command, {"name": base.name, "revision": base.revision}, data, plan, steps, gain)
-    if gain.is_gain:
+    if report.is_gain:
         _write_card(making, report)
         making.rename(folder)
     for left in (making, hidden):

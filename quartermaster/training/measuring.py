@@ -1,7 +1,6 @@
 """Measure an encoder on requests that it has not been trained on: does it find their tools, and only theirs?"""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,27 +16,10 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]  # L2-normalised vectors
 SIGNIFICANCE = 0.02
 
 
-@dataclass(frozen=True)
-class GainReport:
-    """What held-out requests gained: rows of figures by catalog, that of all first.
-
-    A row has `catalog`, `requests`, `before` and `after` (each `mrr`, the mean reciprocal rank of the requests' tools
-    by the tools' texts, with its `interval`), and their `difference` with interval and p. `mistaken` is the chance that
-    an everyday request scores as high as a held-out request, before and after.
-    """
-
-    rows: Sequence[dict[str, Any]]
-    mistaken: tuple[float, float]
-
-    @property
-    def is_gain(self) -> bool:
-        """Return whether the requests of all catalogs gained beyond chance."""
-        difference = self.rows[0]["difference"]
-        return bool(difference and difference["difference"] > 0 and difference["p"] <= SIGNIFICANCE)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready dict."""
-        return {"rows": list(self.rows), "mistaken": list(self.mistaken)}
+def is_gain(gain: Mapping[str, Any]) -> bool:
+    """Return whether the requests of all catalogs gained beyond chance, by what `measure_gain` returns."""
+    difference = gain["rows"][0]["difference"]
+    return bool(difference and difference["difference"] > 0 and difference["p"] <= SIGNIFICANCE)
 
 
 def reciprocal_ranks(encode: Encode, pairs: TrainingPairs, rows: NDArray[np.int64], prefix: str) -> Floats:
@@ -51,8 +33,13 @@ def reciprocal_ranks(encode: Encode, pairs: TrainingPairs, rows: NDArray[np.int6
 
 def measure_gain(
     before: Encode, after: Encode, pairs: TrainingPairs, names: Sequence[str], background: Sequence[str], prefix: str
-) -> GainReport:
-    """Return what the pairs that judge gained by training, of all catalogs and of each of `names`."""
+) -> dict[str, Any]:
+    """Return what the pairs that judge gained by training, JSON-ready: `rows` by catalog, that of all first.
+
+    A row has `catalog`, `requests`, `before` and `after` (each `mrr`, the mean reciprocal rank of the requests' tools
+    by the tools' texts, with its `interval`), and their `difference` with interval and p. `mistaken` is the chance that
+    an everyday request scores as high as a held-out request, before and after.
+    """
     rows = pairs.judging
     texts = [prefix + text for text in (*(pairs.requests[row] for row in rows.tolist()), *background)]
     ranks, mistaken = [], []
@@ -63,7 +50,7 @@ def measure_gain(
     of = pairs.group[pairs.owners[rows]]
     groups = [("all", np.ones(len(of), bool)), *((name, of == number) for number, name in enumerate(names))]
     table = [_row(name, ranks[0][mask], ranks[1][mask]) for name, mask in groups if mask.any()]
-    return GainReport(table, (mistaken[0], mistaken[1]))
+    return {"rows": table, "mistaken": mistaken}
 
 
 def _ranks(scores: NDArray[np.float32], pairs: TrainingPairs, rows: NDArray[np.int64]) -> Floats:

@@ -71,7 +71,7 @@ def train(
         report = train_encoder(model, found, plan, out.absolute(), bars, command)
     if not write_figures(report.to_json(), json_file):
         show_gain(report)
-    if not report.gain.is_gain:
+    if not report.is_gain:
         err.print(plain_text(f"{out} was not written: what held-back requests gained may be chance"))
         raise typer.Exit(1)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from pipeline.learning.no_answer_calibration.logistic import fit, recalibrate
+from benchmarks.support.logistic import fit
 
 
 def test_the_intercept_alone_gives_the_share_that_fits() -> None:
@@ -40,19 +40,6 @@ def test_no_small_step_is_better(cues: NDArray[np.float64], ridge: float) -> Non
     assert best <= min(loss(slopes, intercept + 0.01), loss(slopes, intercept - 0.01)) + 1e-9
 
 
-def test_a_slope_and_an_offset_are_found_and_a_strong_prior_keeps_its_own() -> None:
-    scores, weights = np.linspace(-4, 4, 81), np.full(81, 1 / 81)
-    # Scores that are log odds already stay as they are.
-    assert recalibrate(scores, 1 / (1 + np.exp(-scores)), weights, 1e-3) == pytest.approx((1, 0), abs=1e-6)
-    targets = 1 / (1 + np.exp(-(2 * scores - 1)))
-    assert recalibrate(scores, targets, weights, 1e-9) == pytest.approx((2, -1), abs=1e-4)
-    assert recalibrate(scores, targets, weights, 1e6) == pytest.approx((1, 0), abs=1e-4)
-    assert 1 < recalibrate(scores, targets, weights, 0.1)[0] < 2
-
-
 def test_sides_that_never_meet_have_a_finite_slope() -> None:
     slopes, intercept = fit(np.array([[-5.0], [5.0]]), np.array([0.0, 1.0]), np.full(2, 0.5), 1e-3)
     assert 0 < slopes[0] < 100 and intercept == pytest.approx(0, abs=1e-6)
-    scores = np.array([-2.0, -1.0, 1.0, 2.0])
-    slope, offset = recalibrate(scores, np.array([0.0, 0.0, 1.0, 1.0]), np.full(4, 0.25), 0.1)
-    assert 1 < slope < 10 and offset == pytest.approx(0, abs=1e-6)

@@ -1,4 +1,4 @@
-"""Fit logistic regressions on a few cues by Newton's method."""
+"""Fit a logistic regression on a few cues by Newton's method."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,25 +30,3 @@ def fit(
         if np.abs(step).max() < _STILL:
             break
     return coefficients[:-1], float(coefficients[-1])
-
-
-def recalibrate(
-    scores: NDArray[np.float64], fitting: NDArray[np.float64], weights: NDArray[np.float64], ridge: float
-) -> tuple[float, float]:
-    """Return the slope and the offset that turn scores, which are log odds elsewhere, into log odds here.
-
-    Platt, Advances in Large Margin Classifiers 1999, shrunk towards slope 1 and offset 0: `ridge` is the penalty on
-    half the squared distance from them. `fitting` and `weights` are those of `fit`.
-    """
-    design = np.column_stack([scores, np.ones(len(scores))])
-    change = np.zeros(2)
-    for _ in range(_STEPS):
-        expected = 0.5 + 0.5 * np.tanh((scores + design @ change) / 2)
-        gradient = design.T @ (weights * (expected - fitting)) + ridge * change
-        curvature = (design.T * (weights * expected * (1 - expected))) @ design + ridge * np.eye(2)
-        step = np.linalg.solve(curvature, gradient)
-        step *= min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))  # far from the solution a full step overshoots
-        change = change - step
-        if np.abs(step).max() < _STILL:
-            break
-    return 1 + float(change[0]), float(change[1])
