@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
-from pipeline.learning.no_answer_calibration.whole_lists import dense_scores
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, dense_scores
 from router.contract import Signal
 from router.record import ToolRecord
 from router.retrieval.implicit_needs import ImplicitNeedTools

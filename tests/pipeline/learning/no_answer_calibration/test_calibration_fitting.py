@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.learning.no_answer_calibration import held_out_phrases
-from pipeline.learning.no_answer_calibration.background import background
-from pipeline.learning.no_answer_calibration.background_scores import score_background
+from pipeline.learning.no_answer_calibration.background import background, score_background
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration, calibrate, recalibrate
 from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases

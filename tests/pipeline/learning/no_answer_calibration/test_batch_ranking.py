@@ -6,11 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.learning.no_answer_calibration import whole_lists
-from pipeline.learning.no_answer_calibration.background import background
-from pipeline.learning.no_answer_calibration.background_scores import score_background
-from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
-from pipeline.learning.no_answer_calibration.whole_lists import dense_scores
+from pipeline.learning.no_answer_calibration import batch_ranking
+from pipeline.learning.no_answer_calibration.background import background, score_background
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, dense_scores
 from router import Signal
 from router.retrieval.retrievers import DenseRetriever, DenseView, ToolVectors
 from router.retrieval.score_normalization import length_normalized
@@ -39,8 +37,8 @@ def catalog(*phrases: int, dim: int = 8) -> ToolVectors:
 def test_dense_scores_are_the_routers(
     view: DenseView, phrases: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(whole_lists, "_TOOLS", 2)
-    monkeypatch.setattr(whole_lists, "_BLOCK", 4 * len(phrases))
+    monkeypatch.setattr(batch_ranking, "_TOOLS", 2)
+    monkeypatch.setattr(batch_ranking, "_BLOCK", 4 * len(phrases))
     vectors, requests = catalog(*phrases), catalog(6).of_tools(0, 1)
     found = np.concatenate([scores for _, scores in dense_scores(vectors, requests, view)], axis=1)
     one_by_one = np.stack([DenseRetriever(vectors).scores(request, view) for request in requests], axis=1)
