@@ -104,7 +104,7 @@ def calibrate(
     calibrations = []
     for prior in choose_priors(priors, scores):
         scale = CueScale.of(cue_table(scores, queries, prior.cues))
-        if not scale.deviation.all():
+        if not scale.std.all():
             continue
         source, sides = GENERIC, (list[RankedQuery](), list[RankedQuery]())
         if len(answerable) >= MIN_ANSWERABLE:
@@ -131,11 +131,11 @@ def _calibration(prior: Prior, scale: CueScale, data: _CalibrationData, share: f
     slope, offset = _recalibrated(data) if len(data.answerable) else (1.0, 0.0)
     if slope <= 0 or (len(data.answerable) and data.answerable.mean() <= data.against.mean()):
         return None
-    weights = {cue: slope * weight / d for (cue, weight), d in zip(prior.weights.items(), scale.deviation, strict=True)}
-    centre = math.fsum(weight * c for weight, c in zip(weights.values(), scale.centre, strict=True))
+    weights = {cue: slope * weight / d for (cue, weight), d in zip(prior.weights.items(), scale.std, strict=True)}
+    mean = math.fsum(weight * m for weight, m in zip(weights.values(), scale.mean, strict=True))
     return Calibration(
         weights={cue: float(weight) for cue, weight in weights.items()},
-        intercept=float(slope * prior.intercept - centre + offset),
+        intercept=float(slope * prior.intercept - mean + offset),
         # A little lower, because a sum in another order differs in its last bits.
         threshold=0.5 + 0.5 * math.tanh((slope * threshold + offset) / 2) - 1e-9,
         max_refused_share=share,
