@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.support import logistic
 from benchmarks.support.memoized_encoder import Remembering
 from pipeline.build import build
-from pipeline.learning.no_answer_calibration import logistic
-from pipeline.learning.no_answer_calibration.background import background
-from pipeline.learning.no_answer_calibration.background_scores import score_background
+from pipeline.learning.no_answer_calibration.background import background, score_background
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from pipeline.learning.no_answer_calibration.fitting import calibrate
 from pipeline.learning.no_answer_calibration.prior import PRIORS, SHARES, TRIMMED, CueScale, Prior, cue_table

@@ -12,9 +12,7 @@ Arguments = TypeVarTuple("Arguments")
 # Stages that hold the ledger, the store, progress, a network connection or a budget: they run in the build's own
 # process. Every other stage is a module-level function of picklable data that returns picklable data.
 # See docs/decisions/0024-stages-of-plain-data.md and docs/decisions/0088-stages-on-workers.md.
-DRIVER_STAGES = frozenset(
-    {"read", "resolve", "export", "enrich", "contrast", "finetune", "inspect", "learn", "verify", "publish"}
-)
+DRIVER_STAGES = frozenset({"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ refusals distribution validation variables user_cache
         pipeline: phrase_checks learning indexing inspection monitoring
         pipeline: publish
         pipeline: build
+        quartermaster: training
         quartermaster: output
         flows: __init__
         flows: artifacts

@@ -2,7 +2,7 @@
 
 `run` holds `build`, `announced` tells how it ended. `driver` holds the order of the stages; `reading`, `expanding`,
 `identifying`, `writing` and `publishing` carry them out; `context` is what they share, `state` what each leaves.
-`enriching`, `screening` and `learning` are their steps, `stages` the functions of plain data that an `Execution` may
+`enriching` and `learning` are their steps, `stages` the functions of plain data that an `Execution` may
 run in another process. `plan` says what a build would cost, `report` what it did.
 """
 

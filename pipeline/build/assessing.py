@@ -1,10 +1,11 @@
 """Assess what was written for the tools of a build, and leave out what does not hold."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +14,8 @@ from pipeline.build.stages import assess_phrases
 from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.execution import Execution
 from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, AssessedTool, ComparisonCache
-from pipeline.phrase_checks.support import Remark, WrittenTool, check_support, schema_texts
+from pipeline.phrase_checks.record import LISTS
+from pipeline.phrase_checks.record_steering import Remark, WrittenTool, find_steering, schema_texts
 from pipeline.settings import AssessmentSettings
 from pipeline.vectors import Embedding
 from router.expansion import Expansion
@@ -31,20 +33,13 @@ class Assessed:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON that the ledger keeps."""
-        return {
-            "verdicts": [asdict(verdict) for verdict in self.verdicts],
-            "siblings": dict(self.siblings),
-            "steering": {tool_id: [asdict(part) for part in parts] for tool_id, parts in self.steering.items()},
-        }
+        raw: dict[str, Any] = msgspec.to_builtins(self)
+        return raw
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Assessed":
         """Return what the ledger kept."""
-        return cls(
-            tuple(TextVerdict(**{**row, "consequence": Consequence(row["consequence"])}) for row in raw["verdicts"]),
-            {tool_id: tuple(siblings) for tool_id, siblings in raw["siblings"].items()},
-            {tool_id: tuple(Remark(**part) for part in parts) for tool_id, parts in raw["steering"].items()},
-        )
+        return msgspec.convert(raw, cls)
 
 
 @dataclass(frozen=True)
@@ -105,7 +100,7 @@ class Assessor:
         tools = [WrittenTool.of(record, expansions.get(record.tool_id)) for record in self.context.catalog.records]
         subjects = [tool.subject for tool in tools]
         judged = [text for tool in tools for text in tool.judged]
-        found = check_support(tools, self._vectors([*subjects, *judged]), self._vectors, self.settings)
+        found = find_steering(tools, self._vectors([*subjects, *judged]), self._vectors, self.settings)
         return Assessed(found.verdicts, steering=found.steering)
 
     def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -140,11 +135,6 @@ def _without_dropped(expansion: Expansion, verdicts: Sequence[TextVerdict]) -> E
     return replace(
         expansion,
         when_to_use="".join(kept("when_to_use", [expansion.when_to_use])),
-        user_phrases=kept("user_phrases", expansion.user_phrases),
-        synonyms=kept("synonyms", expansion.synonyms),
-        related_concepts=kept("related_concepts", expansion.related_concepts),
-        task_categories=kept("task_categories", expansion.task_categories),
         translations={code: texts for code, texts in translations.items() if texts},
-        requires=kept("requires", expansion.requires),
-        provides=kept("provides", expansion.provides),
+        **{name: kept(name, getattr(expansion, name)) for name in LISTS},
     )

@@ -11,7 +11,7 @@ from pipeline.store import SnapshotStore, WritableStore, disk_size
 from pipeline.store.bucket.store import BucketStore
 from router.errors import EncoderInvalid
 
-_CACHES = ("screened", "compared")  # one file a catalog
+_CACHES = ("screened", "compared")  # one file a catalog; builds no longer write the former
 _DAY_S = 86_400.0
 
 
@@ -38,7 +38,7 @@ def _on_this_disk(store: WritableStore) -> SnapshotStore | None:
 
 
 def remove_unused_caches(workspace: Path, progress: Progress) -> None:
-    """Remove exported encoders, and cached checks of catalogs without a snapshot, that nothing used for 30 days."""
+    """Remove exported encoders, and cached checks, that nothing used for 30 days."""
     folders = [workspace / "encoders"]
     with suppress(EncoderInvalid):  # told where an encoder is looked for
         folders.append(cache_folder())
@@ -46,17 +46,19 @@ def remove_unused_caches(workspace: Path, progress: Progress) -> None:
         if removed := remove_unused(folder):
             names = ", ".join(removed)
             progress.note(f"exported encoders that nothing used for {UNUSED_DAYS} days were removed: {names}")
-    if removed := _remove_caches_of_lost_catalogs(workspace):
-        progress.note(f"cached checks of catalogs without a snapshot were removed: {', '.join(removed)}")
+    if removed := _remove_unused_checks(workspace):
+        progress.note(f"cached checks that nothing used for {UNUSED_DAYS} days were removed: {', '.join(removed)}")
 
 
-def _remove_caches_of_lost_catalogs(workspace: Path) -> list[str]:
+def _remove_unused_checks(workspace: Path) -> list[str]:
+    """Remove the comparisons of catalogs without a snapshot, and all verdicts of the record's checks."""
     known = {folder.name for folder in workspace.glob("*/*/") if folder.parent.name not in _CACHES}
     removed = []
     for file in sorted(file for cache in _CACHES for file in workspace.glob(f"{cache}/*")):
         catalog = file.stem.removeprefix(".").removesuffix(".npz")
         with suppress(OSError):  # a cache that cannot be removed may stay
-            if catalog not in known and time.time() - file.stat().st_mtime > UNUSED_DAYS * _DAY_S:
+            is_used = file.parent.name == "compared" and catalog in known
+            if not is_used and time.time() - file.stat().st_mtime > UNUSED_DAYS * _DAY_S:
                 file.unlink()
                 removed.append(f"{file.parent.name}/{file.name}")
     return removed

@@ -4,18 +4,16 @@ from collections.abc import Iterator, Sequence
 
 from pipeline import vectors
 from pipeline.build.context import BuildContext
+from pipeline.build.encoder import BuildEncoder, exported_encoder
 from pipeline.build.encoder_change import encoder_change
-from pipeline.build.encoder_tuning import BuildEncoder, exported_encoder, tuned_encoder_of
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of
-from pipeline.build.screening import prepare_screen
 from pipeline.build.stages import ProjectedPart, make_screen, project_documents
 from pipeline.build.state import CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.execution import parts
-from pipeline.phrase_checks.record.cached_screen import CachedScreen
-from pipeline.phrase_checks.support import reduced
+from pipeline.phrase_checks.record_steering import reduced
 from router.record import ToolRecord
 from router.tools.field_text import FieldDocuments
 
@@ -73,14 +71,7 @@ def with_reuse(
 ) -> ExpandedCatalog:
     """Return an expanded catalog, after seeing what can be reused of what was learned."""
     settings = context.settings
-    tuned = tuned_encoder_of(context, read.catalog, read.past, encoder, enrichment, documents)
-    # Nothing that was learned on another encoder's vectors is reused.
-    learned_on = encoder if tuned is None else tuned.reused_encoder
     exports, serving = encoder.exports if encoder else None, context.serving
-    if learned_on is not None:
-        exports = learned_on.exports
-    else:
-        serving = None
     training_set = training_set_of(settings.tuning, read.catalog, enrichment, documents, exports, serving)
     calibration = reusable_calibration(
         settings.tuning,
@@ -91,18 +82,15 @@ def with_reuse(
         settings.enrichment.languages,
         settings.retrieval.resolve(),
     )
-    return ExpandedCatalog(enrichment, documents, training_set, calibration, tuned)
+    return ExpandedCatalog(enrichment, documents, training_set, calibration)
 
 
 def _enrich(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | None) -> Enrichment:
     """Ask for expansions, screen them and assess them."""
     settings, catalog, execution = context.settings, read.catalog, context.execution
     screen = execution.run("screen", make_screen, catalog.records, settings.enrichment.languages)
-    screened_file = context.workspace / "screened" / f"{settings.name}.json"
-    remembering = CachedScreen(screen, catalog.hashes, screened_file)
-    prepare_screen(remembering, screen, catalog, read.chain, context.ledger, execution)
     enrichment = Enriching(
-        EnrichmentContext(catalog, context.ledger, context.run, context.clock, remembering, settings.name),
+        EnrichmentContext(catalog, context.ledger, context.run, context.clock, screen, settings.name),
         read.chain,
         settings.enrichment,
         settings.assessment,
@@ -111,6 +99,5 @@ def _enrich(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | No
         context.workspace / "compared" / f"{settings.name}.npz",
         settings.publish.max_failed_share,
     ).run()
-    remembering.save()
     enrichment.suspicious = (*screen.suspicious, *enrichment.suspicious)
     return enrichment

@@ -30,11 +30,12 @@ class TrainingSet:
 
     original: frozenset[str]
     keys: NDArray[np.uint64]
-    reused: learning.ReusedAdapter | None
+    reused: learning.LearnedAdapter | None
 
     def content(self) -> str:
         """Return the hash of the phrases that the adapter is learned from."""
-        return hashlib.sha256((self.reused.keys if self.reused else self.keys).tobytes()).hexdigest()
+        keys = self.keys if self.reused is None or self.reused.keys is None else self.reused.keys
+        return hashlib.sha256(keys.tobytes()).hexdigest()
 
 
 def training_set_of(
@@ -87,14 +88,14 @@ def tune(
     embedding: Embedding | None,
     execution: Execution,
     progress: Progress,
-) -> learning.Tuning:
+) -> learning.LearnedAdapter:
     """Return the adapter, learned or reused, with its evidence."""
     if vectors is None or embedding is None:
-        return learning.Tuning()
+        return learning.LearnedAdapter()
     if training_set is None:
-        return learning.Tuning(evidence={"adapter": {"skipped": "tuning.adapter is false"}})
+        return learning.LearnedAdapter(evidence={"skipped": "tuning.adapter is false"})
     if training_set.reused is not None:
-        return learning.reused_tuning(training_set.reused)
+        return training_set.reused
     space = learning.phrase_space(catalog, documents, training_set.original, vectors, embedding)
     progress.start("tune", None)
     return execution.run("tune", learning.tune, space, training_set.keys)

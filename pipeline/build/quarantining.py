@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from pipeline.build.context import BuildContext
-from pipeline.build.encoder_tuning import BuildEncoder
+from pipeline.build.encoder import BuildEncoder
 from pipeline.build.expanding import with_reuse
 from pipeline.build.state import BuildState
 from pipeline.build.without_tools import served_as_before
@@ -145,13 +145,10 @@ def _open(context: BuildContext, state: BuildState) -> _Serving | str:
         snapshot = Snapshot.open(context.serving)
     except SnapshotInvalid as error:
         return str(error)
-    # A tuned encoder that serves is measured by itself, also where this build trains another.
-    tuned = state.expanded.tuned_encoder
-    encoder = (tuned.serving if tuned else None) or state.encoder
-    spec = encoder.exports.of_requests().spec
+    spec = state.encoder.exports.of_requests().spec
     if snapshot.encoder is None or snapshot.manifest.encoder != spec:
         return "the snapshot that serves has another encoder"
-    return _Serving(snapshot, encoder)
+    return _Serving(snapshot, state.encoder)
 
 
 def _judgements(context: BuildContext) -> Sequence[Judgement]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.enrichment.verdict import TextVerdict
 from pipeline.phrase_checks.catalog import AssessedTool, Assessment, ComparisonCache, assess
 from pipeline.phrase_checks.catalog.comparison_cache import ComparedTexts
 from pipeline.phrase_checks.record import Screen
@@ -24,13 +23,6 @@ from router.tools.field_text import FieldDocuments, project_record
 def make_screen(records: Sequence[ToolRecord], languages: Sequence[str]) -> Screen:
     """Return the screen of a catalog, which has checked the texts of the records themselves."""
     return Screen(records, languages)
-
-
-def screen_answers(
-    answers: Sequence[tuple[ToolRecord, Expansion]], screen: Screen
-) -> list[tuple[Expansion, tuple[TextVerdict, ...]]]:
-    """Return for each answer what passes the screen, and a verdict for each text that does not."""
-    return [screen(record, answer) for record, answer in answers]
 
 
 def assess_phrases(

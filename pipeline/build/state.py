@@ -1,13 +1,11 @@
 """The state of a build after each stage: frozen values, each made by one stage and read by later ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from pipeline.build.encoder_tuning import BuildEncoder, TunedEncoder
+from pipeline.build.encoder import BuildEncoder
 from pipeline.build.learning import TrainingSet
-from pipeline.build.streamed_fingerprint import Streamed, streamed_fingerprint
 from pipeline.enrichment import Enrichment, Generator
 from pipeline.enrichment.estimate import Estimate
 from pipeline.errors import RecordRejected
@@ -21,7 +19,7 @@ from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading
 from quartermaster.evaluation import judgements_of
 from router.contract import EncoderManifest
-from router.fingerprint import file_sha256
+from router.fingerprint import file_sha256, fingerprint
 from router.tools.field_text import FieldDocuments
 
 
@@ -51,7 +49,6 @@ class ExpandedCatalog:
     documents: Sequence[FieldDocuments]
     training_set: TrainingSet | None
     calibration: ReusedCalibration | None
-    tuned_encoder: TunedEncoder | None = None
 
 
 @dataclass(frozen=True)
@@ -111,16 +108,19 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     judgements = judgements_of(settings.folder) if settings.tuning.judged else None
     # Beside the tools' own hashes: an API that moved is no other tool, but a call must find it. Left out where there is
     # none, so that the hash of a catalog without APIs is as in earlier versions.
-    called = {"operations": Streamed(lambda: _operations(catalog))} if any(_operations(catalog)) else {}
+    operations = [(record.tool_id, record.operation.to_json()) for record in catalog.records if record.operation]
     engine = settings.vectors.engine  # with candidates of another, other tools may be missed
     inputs = {
-        **called,
+        **({"operations": operations} if operations else {}),
         **({"engine": engine} if engine != "faiss" else {}),
         "versions": VERSIONS,
-        "tools": Streamed(lambda: ([tool_id, catalog.hashes[tool_id]] for tool_id in sorted(catalog.hashes))),
-        "expansions": Streamed(lambda: _expansions(enrichment), is_object=True),
+        "tools": sorted(catalog.hashes.items()),
+        "expansions": {
+            tool_id: [written.generator, written.model, written.expansion.to_json()]
+            for tool_id, written in enrichment.written.items()
+        },
         "languages": settings.enrichment.languages,
-        "verdicts": Streamed(lambda: map(asdict, enrichment.verdicts)),
+        "verdicts": [asdict(verdict) for verdict in enrichment.verdicts],
         "siblings": dict(enrichment.siblings),
         "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
         "tuning": settings.tuning.content(),
@@ -135,19 +135,7 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     stale = sorted(enrichment.stale)
     # So does what is held back; without any the hash is as in earlier versions.
     held = {"quarantined": [one.content_hash for one in state.quarantined]} if state.quarantined else {}
-    trained = {"trained encoder": expanded.tuned_encoder.content()} if expanded.tuned_encoder else {}
-    content_hash = streamed_fingerprint({**inputs, "adapter": adapter, "stale": stale, **held, **trained})
+    content_hash = fingerprint({**inputs, "adapter": adapter, "stale": stale, **held})
     if expanded.calibration is not None:
         content_hash = expanded.calibration.named_in(content_hash)
-    return content_hash, streamed_fingerprint(inputs)
-
-
-def _operations(catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield how each tool of an API is called."""
-    return ((record.tool_id, record.operation.to_json()) for record in catalog.records if record.operation)
-
-
-def _expansions(enrichment: Enrichment) -> Iterator[tuple[str, list[object]]]:
-    for tool_id in sorted(enrichment.written):
-        written = enrichment.written[tool_id]
-        yield tool_id, [written.generator, written.model, written.expansion.to_json()]
+    return content_hash, fingerprint(inputs)

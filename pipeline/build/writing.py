@@ -1,16 +1,14 @@
 """The stages that write a snapshot, which does not serve yet."""
 
-from dataclasses import replace
 from functools import partial
 
 from pipeline import vectors
 from pipeline.build.context import BuildContext
-from pipeline.build.encoder_tuning import train_or_reuse
 from pipeline.build.identifying import regression
 from pipeline.build.learning import tune
 from pipeline.build.report import run_counts
 from pipeline.build.state import BuildState, ExpandedCatalog, SnapshotIdentity, SnapshotOutcome
-from pipeline.learning import LearnedEncoder, Tuning
+from pipeline.learning import LearnedAdapter
 from pipeline.publish import SnapshotContents, WritingContext, write_snapshot
 from pipeline.publish.snapshot_learning import CalibrationSource
 from pipeline.store import disk_size
@@ -21,7 +19,6 @@ from router.tools.prerequisites import Prerequisite, find_prerequisites
 
 def write(context: BuildContext, state: BuildState, identity: SnapshotIdentity) -> SnapshotOutcome:
     """Embed, learn and write the snapshot; it does not serve yet."""
-    state, learned = with_tuned_encoder(context, state)
     expanded, encoder = state.expanded, state.encoder
     embedding = encoder.embedding if encoder else None
     collected = (
@@ -29,7 +26,7 @@ def write(context: BuildContext, state: BuildState, identity: SnapshotIdentity) 
         if encoder
         else None
     )
-    tuning = tune(
+    adapter = tune(
         expanded.training_set,
         state.read.catalog,
         expanded.documents,
@@ -38,21 +35,12 @@ def write(context: BuildContext, state: BuildState, identity: SnapshotIdentity) 
         context.execution,
         context.clock,
     )
-    contents = _contents(context, state, identity, collected, tuning.with_encoder(learned), _edges(context, state))
+    contents = _contents(context, state, identity, collected, adapter, _edges(context, state))
     put_counts(context, state, identity)  # once more: the texts that were embedded since
     where = WritingContext(context.store, context.ledger, context.run, context.execution, context.clock, context.signer)
     folder, checked = write_snapshot(contents, where, partial(regression, context))
     held = (*identity.held, *checked.held)
     return SnapshotOutcome(folder, "held" if held else "published", held, written_bytes=disk_size(folder).own)
-
-
-def with_tuned_encoder(context: BuildContext, state: BuildState) -> tuple[BuildState, LearnedEncoder | None]:
-    """Return the state with the snapshot's encoder, and what fine-tuning learned; None where no encoder is tuned."""
-    tuned = state.expanded.tuned_encoder
-    if tuned is None:
-        return state, None
-    encoder, learned = train_or_reuse(context, tuned)
-    return replace(state, encoder=encoder), learned
 
 
 def put_counts(context: BuildContext, state: BuildState, identity: SnapshotIdentity | None = None) -> None:
@@ -65,7 +53,7 @@ def _contents(
     state: BuildState,
     identity: SnapshotIdentity,
     collected: CatalogVectors | None,
-    tuning: Tuning,
+    adapter: LearnedAdapter,
     prerequisites: tuple[Prerequisite, ...] | None,
 ) -> SnapshotContents:
     settings, read, expanded = context.settings, state.read, state.expanded
@@ -79,7 +67,7 @@ def _contents(
         enrichment=expanded.enrichment,
         documents=expanded.documents,
         vectors=collected,
-        tuning=tuning,
+        adapter=adapter,
         content_hash=identity.content_hash,
         inputs_hash=identity.inputs_hash,
         held=identity.held,

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
-from pipeline.learning.no_answer_calibration.whole_lists import dense_scores
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, dense_scores
 from router.contract import Signal
 from router.record import ToolRecord
 from router.retrieval.implicit_needs import ImplicitNeedTools
@@ -18,7 +17,7 @@ from router.snapshot.snapshot import Snapshot
 from router.tools.implicit_needs import PHRASES, ImplicitNeed, fits_schema
 from router.tools.trust import sanitize
 
-# Standard scores. See docs/decisions/0096-implicit-needs.md.
+# z-scores. See docs/decisions/0096-implicit-needs.md.
 _LEAST = 4.5
 _OF_BEST = 0.75  # of the best tool's score
 
@@ -34,19 +33,19 @@ def find_need_tools(snapshot: Snapshot) -> ImplicitNeedTools:
     if statistics is None or snapshot.encoder is None:
         return ImplicitNeedTools.in_words(records)
     ranker = BatchRanker(snapshot)
-    meeting = {need: _meeting(need, records, _standard_scores(need, ranker, statistics)) for need in ImplicitNeed}
+    meeting = {need: _meeting(need, records, _z_scores(need, ranker, statistics)) for need in ImplicitNeed}
     return ImplicitNeedTools.of(meeting, records)
 
 
-def _standard_scores(need: ImplicitNeed, ranker: BatchRanker, statistics: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the mean standard score of a need's phrases on each tool, shape (tools,)."""
+def _z_scores(need: ImplicitNeed, ranker: BatchRanker, statistics: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the mean z-score of a need's phrases on each tool, shape (tools,)."""
     vectors = ranker.query_vectors(PHRASES[need])
     assert vectors is not None, "a snapshot with an encoder has vectors"
     view = ranker.snapshot.recipe.dense_view
     total = np.sum([scores.sum(axis=1) for _, scores in dense_scores(ranker.vectors, vectors, view)], axis=0)
     mean, deviation = statistics
-    standard: NDArray[np.float64] = (total / len(vectors) - mean) / deviation
-    return standard
+    scores: NDArray[np.float64] = (total / len(vectors) - mean) / deviation
+    return scores
 
 
 def _meeting(need: ImplicitNeed, records: Sequence[ToolRecord], scores: NDArray[np.float64]) -> dict[int, float]:

@@ -14,7 +14,7 @@ from pipeline.errors import RecordRejected, SnapshotInvalid
 from pipeline.execution import Execution
 from pipeline.indexing.lexical import write_lexical
 from pipeline.inspection import write as write_inspection
-from pipeline.learning import TUNING_VERSION, PastRequests, Tuning
+from pipeline.learning import TUNING_VERSION, LearnedAdapter, PastRequests
 from pipeline.ledger import Ledger
 from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION
 from pipeline.phrase_checks.record import SCREEN_VERSION
@@ -80,7 +80,7 @@ class SnapshotContents:
     enrichment: Enrichment
     documents: Sequence[FieldDocuments]
     vectors: CatalogVectors | None
-    tuning: Tuning
+    adapter: LearnedAdapter
     content_hash: str
     inputs_hash: str
     held: tuple[str, ...]
@@ -135,7 +135,7 @@ def write_snapshot(
         token_counter = execution.run("write", write_served_files, folder, served)
         if vectors and (note := slow_search_note(folder, vectors)):
             progress.note(note)
-        contents.tuning.save(folder)
+        contents.adapter.save(folder)
         created_at, sequence = datetime.now(UTC), decisions.next_sequence(context.store)
         manifest = _manifest(contents, folder, created_at, lengths, token_counter, sequence)
         manifest.write(folder)
@@ -248,7 +248,7 @@ def _manifest(
         stale_expansions=len(contents.enrichment.stale),
         agreement=vectors.export.agreement if vectors else None,
         languages=contents.languages,
-        tuning=contents.tuning.evidence,
+        tuning={"adapter": contents.adapter.evidence} if contents.adapter.evidence else {},
         field_lengths={str(signal): round(length, 3) for signal, length in lengths.items()},
         sequence=sequence,
         inputs_hash=contents.inputs_hash,

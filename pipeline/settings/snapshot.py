@@ -49,15 +49,11 @@ class VectorSettings(Section):
 class TuningSettings(Section):
     """What a build learns from the catalog itself, and from its use."""
 
-    encoder: Literal["pretrained", "finetune"] = "pretrained"
-    """`finetune` trains the encoder itself on the catalog's written phrases, its judged requests where `judged` is
-    true, and past requests. It takes torch, and minutes for 1,000 tools. The tuned encoder serves only where it finds
-    more of the held-out requests' tools, beyond chance, and tells everyday requests no worse. See docs/training.md."""
     adapter: bool = True
     """Learn the query adapter from the written phrases."""
     max_stale_share: Share = 0.05
-    """Reuse the serving adapter, and the serving tuned encoder, while at most this share of the phrases and requests
-    that it learned from has changed; 0 learns at every build."""
+    """Reuse the serving adapter while at most this share of the phrases that it learned from has changed; 0 learns at
+    every build."""
     calibrate: bool = True
     """Estimate the probability that some tool fits."""
     judged: bool = False
@@ -78,8 +74,8 @@ class TuningSettings(Section):
     """Fit the recipe's weights to the past requests as well."""
 
     def content(self) -> dict[str, Any]:
-        """Return what a snapshot's content depends on, JSON-ready. It is as in versions that trained no encoder."""
-        left_out = {"feedback_days", "feedback_max_bytes"} | ({"encoder"} if self.encoder == "pretrained" else set())
+        """Return what a snapshot's content depends on, JSON-ready."""
+        left_out = {"feedback_days", "feedback_max_bytes"}
         if self.feedback is None:
             left_out.add("feedback")
         return self.model_dump(mode="json", exclude=left_out)
@@ -87,6 +83,16 @@ class TuningSettings(Section):
     def untaught(self) -> "TuningSettings":
         """Return the same settings without learning from judged or past requests."""
         return self.model_copy(update={"judged": False, "usage": None, "feedback": None, "fit_weights": False})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _trains_no_encoder(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "encoder" in values:
+            raise ValueError(
+                "builds no longer train an encoder: remove `encoder`, train one with `quartermaster train`, and name "
+                "its folder in vectors.encoder. See docs/training.md"
+            )
+        return values
 
     @model_validator(mode="after")
     def _fits_to_something(self) -> "TuningSettings":

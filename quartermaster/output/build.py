@@ -178,13 +178,6 @@ def _estimate_error(report: BuildReport) -> str:
 def _learned(report: BuildReport) -> str:
     """Return what the build learned, or why it did not."""
     parts = []
-    encoder = report.tuning.get("encoder", {})
-    if encoder.get("skipped"):
-        parts.append(f"the encoder as it was: {encoder['skipped']}")
-    elif encoder:
-        parts.append(
-            f"fine-tuned encoder (MRR of held-out requests {encoder['mrr_before']:.3f} to {encoder['mrr_after']:.3f})"
-        )
     adapter = report.tuning.get("adapter", {})
     if adapter.get("skipped"):
         parts.append(f"no query adapter: {adapter['skipped']}")

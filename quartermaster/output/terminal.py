@@ -41,7 +41,7 @@ _STAGE_TITLES = {
     "prerequisites": "Finding which tools must run first",
     "tune": "Learning from phrases",
     "prepare": "Looking for near tools",
-    "finetune": "Training the encoder",
+    "train": "Training the encoder",
     "weigh": "Measuring the trained encoder",
     "learn": "Learning from past requests",
     "calibrate": "Calibrating on everyday requests",

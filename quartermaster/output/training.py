@@ -5,23 +5,23 @@ from typing import TYPE_CHECKING, Any
 from quartermaster.output.terminal import key_value_table, out, plain_text, rows_table
 
 if TYPE_CHECKING:
-    from pipeline.learning.encoder.one_encoder import Recorded
+    from quartermaster.training import TrainingReport
 
 
-def show_gain(recorded: "Recorded") -> None:
+def show_gain(report: "TrainingReport") -> None:
     """Print what was learned from, and the gain of each catalog."""
-    data = recorded.data
+    data = report.data
     facts = [
-        ("base", f"{recorded.base['name']} ({recorded.base['revision']})"),
+        ("base", f"{report.base['name']} ({report.base['revision']})"),
         ("learned from", f"{data['pairs']:,} requests of {len(data['catalogs'])} catalogs, {data['tools']:,} tools"),
         ("held back", f"{data['held_out']:,} requests of {data['held_back_providers']:,} providers"),
-        ("steps", f"{recorded.steps:,}"),
-        ("everyday requests mistaken", " → ".join(f"{share:.3f}" for share in recorded.gain.mistaken)),
+        ("steps", f"{report.steps:,}"),
+        ("everyday requests mistaken", " → ".join(f"{share:.3f}" for share in report.gain["mistaken"])),
     ]
     out.print(key_value_table(facts))
     out.print()
     header = ("catalog", "requests", "MRR before", "MRR after", "difference", "p")
-    out.print(rows_table(header, [_cells(row) for row in recorded.gain.rows]))
+    out.print(rows_table(header, [_cells(row) for row in report.gain["rows"]]))
     out.print()
     out.print(plain_text("MRR: mean reciprocal rank of the requests' tools by vector; 95 % intervals", "dim"))
 

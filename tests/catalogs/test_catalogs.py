@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.learning.encoder.several_catalogs import read_requests
 from pipeline.records import catalog_records
 from pipeline.settings import load
 from pipeline.sources import read
 from quartermaster.evaluation.judgements import Judgement, read_judgements
+from quartermaster.training import read_requests
 from router.tools.definitions.normalization import tool_id_of
 from tests.support.places import ROOT
 

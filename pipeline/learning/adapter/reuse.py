@@ -7,7 +7,6 @@ passed on from snapshot to snapshot.
 
 import hashlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import SnapshotInvalid
+from pipeline.learning.adapter.learned import LEARNED_FROM, Keys, LearnedAdapter
 from pipeline.learning.adapter.training import FEWEST_PHRASES
 from pipeline.records import Catalog
 from router.contract import ADAPTER, EncoderManifest, Manifest
 from router.fingerprint import file_sha256
 from router.tools.field_text import FieldDocuments
-
-LEARNED_FROM = "adapter_phrases.npy"  # keys of the phrases, see `phrase_keys`
-
-Keys = NDArray[np.uint64]
-
-
-@dataclass(frozen=True)
-class ReusedAdapter:
-    """An adapter, float32 (dim, dim), or None where none was worth it; the keys of its phrases; its evidence."""
-
-    adapter: NDArray[np.float32] | None
-    keys: Keys
-    evidence: dict[str, Any]
 
 
 def phrase_keys(catalog: Catalog, documents: Sequence[FieldDocuments], original: Collection[str]) -> Keys:
@@ -54,7 +41,7 @@ def changed_share(previous: Keys, current: Keys) -> float:
 
 def reuse_adapter(
     serving: Path | None, keys: Keys, encoder: EncoderManifest, version: int, most: float
-) -> ReusedAdapter | None:
+) -> LearnedAdapter | None:
     """Return the adapter of the snapshot that serves, if at most the share `most` of its phrases has changed since.
 
     Returns None, so that one is learned, where nothing serves, a file differs from the manifest, the encoder or the
@@ -80,9 +67,8 @@ def reuse_adapter(
     if share > most:
         return None
     origin = evidence.get("taken_over", {}).get("from", manifest.snapshot)
-    return ReusedAdapter(
-        adapter, learned_from, {**evidence, "taken_over": {"from": origin, "changed": round(share, 4)}}
-    )
+    taken_over = {"from": origin, "changed": round(share, 4)}
+    return LearnedAdapter(adapter, {**evidence, "taken_over": taken_over}, learned_from)
 
 
 def _is_same_encoder(one: EncoderManifest | None, other: EncoderManifest) -> bool:

@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.no_answer_calibration import logistic
-from pipeline.learning.no_answer_calibration.background import background
-from pipeline.learning.no_answer_calibration.background_scores import score_background
+from pipeline.learning.no_answer_calibration.background import background, score_background
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases
 from pipeline.learning.no_answer_calibration.prior import PRIORS, CueScale, Prior, choose_priors, cue_table
@@ -40,6 +38,9 @@ ABSENT_SHARE = 0.2
 # How strongly the prior's slope and offset hold. Phrases are no requests: they may change them only a little.
 _RIDGE = {JUDGEMENTS: 1e-3, PHRASES: 0.1}
 _FOLDS = 5
+# Of Newton's method.
+_STEPS = 50
+_STILL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def calibrate(
     calibrations = []
     for prior in choose_priors(priors, scores):
         scale = CueScale.of(cue_table(scores, queries, prior.cues))
-        if not scale.deviation.all():
+        if not scale.std.all():
             continue
         source, sides = GENERIC, (list[RankedQuery](), list[RankedQuery]())
         if len(answerable) >= MIN_ANSWERABLE:
@@ -130,11 +131,11 @@ def _calibration(prior: Prior, scale: CueScale, data: _CalibrationData, share: f
     slope, offset = _recalibrated(data) if len(data.answerable) else (1.0, 0.0)
     if slope <= 0 or (len(data.answerable) and data.answerable.mean() <= data.against.mean()):
         return None
-    weights = {cue: slope * weight / d for (cue, weight), d in zip(prior.weights.items(), scale.deviation, strict=True)}
-    centre = math.fsum(weight * c for weight, c in zip(weights.values(), scale.centre, strict=True))
+    weights = {cue: slope * weight / d for (cue, weight), d in zip(prior.weights.items(), scale.std, strict=True)}
+    mean = math.fsum(weight * m for weight, m in zip(weights.values(), scale.mean, strict=True))
     return Calibration(
         weights={cue: float(weight) for cue, weight in weights.items()},
-        intercept=float(slope * prior.intercept - centre + offset),
+        intercept=float(slope * prior.intercept - mean + offset),
         # A little lower, because a sum in another order differs in its last bits.
         threshold=0.5 + 0.5 * math.tanh((slope * threshold + offset) / 2) - 1e-9,
         max_refused_share=share,
@@ -166,7 +167,30 @@ def _recalibrated(data: _CalibrationData) -> tuple[float, float]:
         [np.full(len(scores), (len(scores) + 1 if fits else 1) / (len(scores) + 2)) for scores, _, fits in sides]
     )
     scores = np.concatenate([scores for scores, _, _ in sides])
-    return logistic.recalibrate(scores, targets, weights, _RIDGE[data.source])
+    return recalibrate(scores, targets, weights, _RIDGE[data.source])
+
+
+def recalibrate(
+    scores: NDArray[np.float64], fitting: NDArray[np.float64], weights: NDArray[np.float64], ridge: float
+) -> tuple[float, float]:
+    """Return the slope and the offset that turn scores, which are log odds elsewhere, into log odds here.
+
+    Platt, Advances in Large Margin Classifiers 1999, shrunk towards slope 1 and offset 0: `ridge` is the penalty on
+    half the squared distance from them. `fitting` (scores,) is 1 where a tool fits, 0
+    where none does, or between; `weights` (scores,) sum to 1.
+    """
+    design = np.column_stack([scores, np.ones(len(scores))])
+    change = np.zeros(2)
+    for _ in range(_STEPS):
+        expected = 0.5 + 0.5 * np.tanh((scores + design @ change) / 2)
+        gradient = design.T @ (weights * (expected - fitting)) + ridge * change
+        curvature = (design.T * (weights * expected * (1 - expected))) @ design + ridge * np.eye(2)
+        step = np.linalg.solve(curvature, gradient)
+        step *= min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))  # far from the solution a full step overshoots
+        change = change - step
+        if np.abs(step).max() < _STILL:
+            break
+    return 1 + float(change[0]), float(change[1])
 
 
 def _evidence(data: _CalibrationData, threshold: float, share: float) -> Mapping[str, float]:

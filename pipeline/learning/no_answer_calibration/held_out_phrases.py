@@ -7,8 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.lexicon import LexiconGenerator
-from pipeline.learning.encoder.pairs import is_held_out
-from pipeline.learning.encoder.reuse import is_tuned
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from router.contract import Expanded, Signal
 from router.retrieval.no_answer_calibration import MEAN_COSINE, NEAREST
@@ -36,8 +34,6 @@ def rank_held_out_phrases(ranker: BatchRanker) -> tuple[list[RankedQuery], list[
     eligible = counts[owners] > 1
     if snapshot.expanded is not None:
         eligible &= snapshot.expanded[owners] == Expanded.YES
-    if is_tuned(snapshot.manifest.tuning):  # it scores the phrases higher that it was trained on
-        eligible &= is_held_out(positions)
     places = np.flatnonzero(eligible)
     if not len(places):
         return [], []

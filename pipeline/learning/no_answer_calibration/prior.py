@@ -46,13 +46,13 @@ class Prior:
 
 @dataclass(frozen=True)
 class CueScale:
-    """The scale of the background queries' cues in a catalog: their `centre` and `deviation`, each (cues,).
+    """The scale of the background queries' cues in a catalog: their `mean` and `std`, each (cues,).
 
     Both are of the queries where `kept` (requests,) is true: those that the catalog most likely has no tool for.
     """
 
-    centre: NDArray[np.float64]
-    deviation: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
     kept: NDArray[np.bool_]
 
     @classmethod
@@ -64,8 +64,8 @@ class CueScale:
         return cls(background[kept].mean(axis=0), background[kept].std(axis=0), kept)
 
     def standardise(self, table: Table) -> Table:
-        """Return cues in deviations of the background queries."""
-        return (table - self.centre) / self.deviation
+        """Return the z-scores of cues among the background queries."""
+        return (table - self.mean) / self.std
 
 
 def cue_table(background: BackgroundScores, queries: Sequence[RankedQuery], cues: Sequence[str]) -> Table:

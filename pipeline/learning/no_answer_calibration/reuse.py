@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 
 from pipeline.errors import SnapshotInvalid
 from pipeline.learning.adapter.reuse import is_intact
-from pipeline.learning.no_answer_calibration.background import background
-from pipeline.learning.no_answer_calibration.background_scores import ScoreMoments, lexical_statistics
-from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, stored_vectors
+from pipeline.learning.no_answer_calibration.background import ScoreMoments, background, lexical_statistics
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, dense_scores, stored_vectors
 from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration
-from pipeline.learning.no_answer_calibration.whole_lists import dense_scores
 from router import contract
 from router.contract import EncoderManifest, Manifest, Signal
 from router.fingerprint import fingerprint

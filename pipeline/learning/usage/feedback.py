@@ -1,22 +1,68 @@
 """What the answers of a feedback log say of each request and tool: how often it succeeded, how often it was examined.
 
     relevance(request, tool) = successes / (examined + DOUBT)
+    examined(rank) = rank ** -bias
 
 An answer counts as examined by the rank that the tool had in it, so that a call at the fifth rank says more than one
 at the first, and a tool that was offered and not called says a little against itself. A tool that was never offered
 says nothing. Failed calls say nothing. One caller cannot decide alone: see `_bounded`.
+
+A tool may be called more often at the first rank because it is the first, and not because it fits. The two are told
+apart by tools that were offered for the same words at different ranks, as after a build: of those calls only the ranks
+are compared, so that how well the tool fits cancels out (intervention harvesting, with the likelihood of a conditional
+logit). With no such pair the bias is the one that is assumed: between none and 1 / rank.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
+
+import numpy as np
 
 from pipeline.feedback import Answer
 from pipeline.feedback.storage import normal_words
-from pipeline.learning.usage.examination import Examination, estimate_examination
 from pipeline.learning.usage.log import MAX_USES, Evidence, PastRequest
 from router.feedback import Outcome
+
+_ASSUMED = 1.0
+_DEVIATION = 0.25  # of the prior
+_CANDIDATES = np.linspace(0, 2, 41)
+_SUCCESS = (Outcome.CALLED, Outcome.SUCCEEDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """`bias` is 0 where every rank is looked at alike; `pairs` of words and tool at different ranks have told it."""
+
+    bias: float = _ASSUMED
+    pairs: int = 0
+
+    def at(self, rank: int) -> float:
+        """Return how likely a tool at a rank, from 1 on, is looked at."""
+        return float(rank**-self.bias)
+
+
+def estimate_examination(answers: Iterable[Answer]) -> Examination:
+    """Return the bias that explains best at which of its ranks a tool was called for the same words."""
+    shown = sorted(
+        (normal_words(answer.request), tool, rank, answer.outcomes.get(tool) in _SUCCESS)
+        for answer in answers
+        if answer.request is not None
+        for rank, tool in enumerate(answer.tools, 1)
+    )
+    likelihood, pairs = -((_CANDIDATES - _ASSUMED) ** 2) / (2 * _DEVIATION**2), 0
+    for _, group in groupby(shown, key=lambda one: one[:2]):
+        rows = list(group)
+        ranks, called = np.log([row[2] for row in rows]), np.array([row[3] for row in rows])
+        if called.any() and ranks.min() < ranks.max():
+            pairs += 1
+            at_ranks = -_CANDIDATES[:, None] * ranks
+            all_ranks = np.log(np.exp(at_ranks).sum(axis=1))
+            likelihood = likelihood + at_ranks[:, called].sum(axis=1) - called.sum() * all_ranks
+    return Examination(float(_CANDIDATES[int(np.argmax(likelihood))]), pairs)
+
 
 # A call whose end nobody reported is half a success.
 _SUCCESSES = {Outcome.SUCCEEDED: 1.0, Outcome.CALLED: 0.5}

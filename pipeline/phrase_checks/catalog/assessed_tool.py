@@ -15,8 +15,8 @@ class AssessedTool:
     """A tool: its record as the one text that is embedded for it, and the phrases written for it.
 
     Tools of equal `content` are the same tool, offered by several servers: their phrases may fit each other. `own` are
-    the terms of its name and first sentence: a phrase that has no other terms belongs to the tool in any case. `unread`
-    is True where the description is not English: the record's vector then says little of English phrases.
+    the terms of its name and first sentence: a phrase that has no other terms belongs to the tool in any case.
+    `non_english` is true where the description is not English: the record's vector then says little of English phrases.
     """
 
     tool_id: str
@@ -25,7 +25,7 @@ class AssessedTool:
     user_phrases: tuple[str, ...] = ()
     when_to_use: str = ""
     own: frozenset[str] = frozenset()
-    unread: bool = False
+    non_english: bool = False
 
     @classmethod
     def of(cls, record: ToolRecord, expansion: Expansion | None) -> "AssessedTool":
@@ -35,8 +35,8 @@ class AssessedTool:
         if expansion is None:
             return cls(record.tool_id, text, content)
         own = identifying_terms(sanitize(record)[0])
-        unread = bool(foreign_script(record.description))
-        return cls(record.tool_id, text, content, expansion.user_phrases, expansion.when_to_use, own, unread)
+        non_english = bool(foreign_script(record.description))
+        return cls(record.tool_id, text, content, expansion.user_phrases, expansion.when_to_use, own, non_english)
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ class AssessedTool:
 
         It has only terms of the record's own name and first sentence, or the record is in another language.
         """
-        return tuple(self.unread or uses_only_terms(phrase, self.own) for phrase in self.phrases)
+        return tuple(self.non_english or uses_only_terms(phrase, self.own) for phrase in self.phrases)
 
     def fields(self, phrase: str) -> list[str]:
         """Return the fields of the expansion that have a phrase: one, or both."""

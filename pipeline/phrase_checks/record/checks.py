@@ -54,23 +54,19 @@ def script(context: RecordContext, checked: CheckedText) -> Finding | None:
 
 def other_tool(context: RecordContext, checked: CheckedText) -> Finding | None:
     """Find the identifier of another tool of the catalog."""
-    return None if checked.uses_only_terms else _finding("tool", context.names.other_tool(checked.text, context.record))
+    return _foreign("tool", context.names.other_tool(checked.text, context.record), checked)
 
 
 def other_provider(context: RecordContext, checked: CheckedText) -> Finding | None:
     """Find the name of a provider that the record does not name."""
-    return (
-        None
-        if checked.uses_only_terms
-        else _finding("provider", context.names.other_provider(checked.text, context.providers))
-    )
+    return _foreign("provider", context.names.other_provider(checked.text, context.providers), checked)
 
 
 def unsupported_operation(context: RecordContext, checked: CheckedText) -> Finding | None:
     """Find phrases that ask to delete, cancel, pay or send, where the record speaks of no such thing."""
-    if checked.uses_only_terms or checked.field not in ("user_phrases", "when_to_use"):
+    if checked.field not in ("user_phrases", "when_to_use"):
         return None
-    return _finding("operation", operations.unsupported(checked.text, context.operations))
+    return _foreign("operation", operations.unsupported(checked.text, context.operations), checked)
 
 
 def steered(context: RecordContext, checked: CheckedText) -> Finding | None:
@@ -101,6 +97,11 @@ CHECKS: tuple[Check, ...] = (
 def first_finding(context: RecordContext, checked: CheckedText) -> Finding | None:
     """Return the finding of the first check that has one; None where the text may be kept."""
     return next((finding for check in CHECKS if (finding := check(context, checked))), None)
+
+
+def _foreign(check: str, detail: str, checked: CheckedText) -> Finding | None:
+    """Return the finding in a text that says more than what the record's own words say."""
+    return Finding(check, detail) if detail and not checked.uses_only_terms else None
 
 
 def _finding(check: str, detail: str) -> Finding | None:

@@ -43,14 +43,19 @@ class RecordContext:
 
     def text(self, field: str, text: str, allowed_scripts: frozenset[str]) -> "CheckedText":
         """Return a text of a field, ready to be checked."""
-        return CheckedText(field, text, allowed_scripts, uses_only_terms(text, self.identifying_terms))
+        return CheckedText(field, text, allowed_scripts, self.identifying_terms)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedText:
-    """A text of an expansion's field. `uses_only_terms` is true where it says only what the record's own words say."""
+    """A text of an expansion's field, and the `identifying_terms` of the tool's record."""
 
     field: str
     text: str
     allowed_scripts: frozenset[str]
-    uses_only_terms: bool
+    identifying_terms: frozenset[str]
+
+    @property
+    def uses_only_terms(self) -> bool:
+        """Whether the text says only what the record's own words say. Few texts must know: it takes a while."""
+        return uses_only_terms(self.text, self.identifying_terms)

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from router.record import ToolRecord
 from router.tools.provider_labels import label_words
@@ -39,19 +38,6 @@ class Names:
                 self._vendors.setdefault(name, set()).add(_vendor(provider))
         self._starts = frozenset(name[0] for name in self._vendors)
         self._lower, self._upper = self._usage(records)
-
-    def state(self) -> dict[str, Any]:
-        """Return all that verdicts depend on, JSON-ready: the tools, and by name its vendors and how it is written.
-
-        How it is written is a pair: always with a capital, and at least as often with a capital as without.
-        """
-        return {
-            "tools": sorted(self._tools),
-            "vendors": {
-                " ".join(name): [sorted(vendors), self._is_always(name), self._is_often(name)]
-                for name, vendors in sorted(self._vendors.items())
-            },
-        }
 
     def other_tool(self, text: str, record: ToolRecord) -> str:
         """Return the first identifier of another tool in a text; else an empty text.
@@ -136,35 +122,6 @@ class Names:
                 if name in self._vendors:
                     begin = matches[first].start()
                     yield name, text[begin : matches[last].end()], text[:begin]
-
-
-class NameChanges:
-    """The differences between two states of `Names`, which decide what must be checked again."""
-
-    def __init__(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-        self._tools = set(before["tools"]) ^ set(now["tools"])
-        old, new = before["vendors"], now["vendors"]
-        names = {name for name in (*old, *new) if old.get(name) != new.get(name)}
-        self._words = {name.split(" ", 1)[0] for name in names}
-        self._vendors = {vendor for name in names for of in (old, new) if name in of for vendor in of[name][0]}
-
-    def concerns(self, record: ToolRecord, texts: Sequence[str]) -> bool:
-        """Return whether verdicts on texts written for a record may differ now. True more often than necessary."""
-        if self._tools and any(
-            identifier.casefold() in self._tools for text in texts for identifier in _IDENTIFIER.findall(text)
-        ):
-            return True
-        if not self._words:
-            return False
-        if record.provider and _vendor(record.provider) in self._vendors:
-            return True
-        parts = [record.name, record.provider or "", record.description, *record.categories, *record.examples]
-        for parameter in record.parameters:
-            parts += (parameter.path, parameter.description, *parameter.enum)
-        whole = "\n".join((*parts, *texts))
-        return any(
-            not self._words.isdisjoint(_WORD.findall(text.casefold())) for text in (whole, _HUMPS.sub(" ", whole))
-        )
 
 
 def _vendor(provider: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.phrase_checks.record.checks import first_finding
@@ -15,7 +14,8 @@ from router.tools.trust import sanitize
 from router.tools.trust.characters import scripts_of_languages
 from router.tools.trust.steering_text import Finding
 
-_LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
+# The fields of an expansion that are lists of English texts.
+LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
 
 
 class Screen:
@@ -35,16 +35,6 @@ class Screen:
             suspicious.extend(_dropped(record, out.field, out.text, Finding(out.check, out.detail)) for out in left_out)
         self.suspicious: tuple[TextVerdict, ...] = tuple(suspicious)
         self._names = Names(clean_records)
-
-    @property
-    def scripts(self) -> list[str]:
-        """The scripts that any text may be written in."""
-        return sorted(self._scripts)
-
-    @property
-    def names(self) -> dict[str, Any]:
-        """The names that verdicts depend on, JSON-ready, as `NameChanges` compares them."""
-        return self._names.state()
 
     def __call__(self, record: ToolRecord, expansion: Expansion) -> tuple[Expansion, tuple[TextVerdict, ...]]:
         """Return the expansion without the texts that a check drops, and a verdict for each of these."""
@@ -69,7 +59,7 @@ class Screen:
             for language, phrases in expansion.translations.items()
         }
         when = keep("when_to_use", [expansion.when_to_use] if expansion.when_to_use else [], allowed)
-        lists = {field: keep(field, getattr(expansion, field), allowed) for field in _LISTS}
+        lists = {field: keep(field, getattr(expansion, field), allowed) for field in LISTS}
         screened = replace(
             expansion,
             when_to_use="".join(when),

@@ -10,9 +10,8 @@ import typer
 from quartermaster.cli.commands.arguments import WORKSPACE, FiguresFile, Workspace
 
 if TYPE_CHECKING:
-    from pipeline.learning.encoder.plan import TrainingPlan
-    from pipeline.learning.encoder.several_catalogs import SeveralCatalogs
     from pipeline.progress import Progress
+    from quartermaster.training import LabelledRequests, TrainingPlan
 
 
 def train(
@@ -48,13 +47,12 @@ def train(
 
     Exit codes: 0 written; 1 not written, because nothing was gained.
     """
-    from pipeline.learning.encoder.one_encoder import Recorded, train_one
-    from pipeline.learning.encoder.plan import TrainingPlan
     from pipeline.settings import VectorSettings
     from pipeline.vectors import resolve_encoder
     from quartermaster.cli.commands.benches import check_writable, write_figures
     from quartermaster.output.terminal import ProgressBars, err, plain_text
     from quartermaster.output.training import show_gain
+    from quartermaster.training import TrainingPlan, train_encoder
     from router.errors import SettingsInvalid
 
     check_writable("--json", json_file)
@@ -63,17 +61,17 @@ def train(
     if base == "none":
         raise SettingsInvalid("--base none is no encoder: name one to train")
     rate = (1e-3 if rank else 2e-5) if rate is None else rate
-    plan = TrainingPlan(rank, rate, epochs=epochs, most_steps=steps, checks=12, patience=3, share=share, seed=seed)
+    plan = TrainingPlan(rank, rate, epochs=epochs, most_steps=steps, share=share, seed=seed)
     with ProgressBars() as bars:
         found = _read(catalogs, requests or [], judged, seed, workspace, bars)
         model = resolve_encoder(VectorSettings(encoder=base), bars)
         assert model is not None  # only "none" is no encoder
         trained_from = _shown_path(Path(base)) if Path(base).is_dir() else model.name
         command = _command(catalogs, requests or [], judged, trained_from, plan, out)
-        recorded: Recorded = train_one(model, found, plan, out.absolute(), bars, command)
-    if not write_figures(recorded.to_json(), json_file):
-        show_gain(recorded)
-    if not recorded.is_gain:
+        report = train_encoder(model, found, plan, out.absolute(), bars, command)
+    if not write_figures(report.to_json(), json_file):
+        show_gain(report)
+    if not report.is_gain:
         err.print(plain_text(f"{out} was not written: what held-back requests gained may be chance"))
         raise typer.Exit(1)
 
@@ -98,10 +96,10 @@ def _shown_path(path: Path) -> str:
 
 def _read(
     catalogs: list[Path], files: list[Path], judged: bool, seed: int, workspace: Path, bars: "Progress"
-) -> "SeveralCatalogs":
+) -> "LabelledRequests":
     """Return the pairs of catalogs and files, and note what could not be used."""
-    from pipeline.learning.encoder.several_catalogs import pairs_of_catalogs, read_requests
     from quartermaster.evaluation import judgements_of
+    from quartermaster.training import pairs_of_catalogs, read_requests
 
     snapshots = [(_snapshot(folder, workspace, bars), judgements_of(folder) if judged else None) for folder in catalogs]
     requests: list[tuple[str, Sequence[str]]] = []

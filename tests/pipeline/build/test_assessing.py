@@ -6,7 +6,7 @@ from pipeline.build.assessing import Assessed, leave_out
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.context import ScreenedExpansion
 from pipeline.enrichment.verdict import Consequence, TextVerdict
-from pipeline.phrase_checks.support import Remark
+from pipeline.phrase_checks.record_steering import Remark
 from tests.support.factories import make_expansion
 
 

@@ -19,18 +19,16 @@ def _aged(path: Path) -> Path:
     return path
 
 
-def test_caches_of_catalogs_without_a_snapshot_are_removed_and_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cached_checks_that_nothing_uses_are_removed_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "user"))
     workspace = tmp_path / "workspace"
     (workspace / "snapshots" / "shop").mkdir(parents=True)
-    kept = [_aged(workspace / "screened" / "shop.json"), _aged(workspace / "compared" / "shop.npz")]
-    gone = [_aged(workspace / "screened" / "old.json"), _aged(workspace / "compared" / ".old.npz")]
-    (workspace / "screened" / "new.json").write_text("{}")  # of a catalog whose snapshots are elsewhere
+    kept = [_aged(workspace / "compared" / "shop.npz"), workspace / "compared" / "new.npz"]
+    gone = [_aged(workspace / "screened" / "shop.json"), _aged(workspace / "compared" / ".old.npz")]
+    kept[1].write_text("")  # of a catalog whose snapshots are elsewhere
     notes = Notes()
     remove_unused_caches(workspace, notes)
-    assert all(path.exists() for path in (*kept, workspace / "screened" / "new.json"))
+    assert all(path.exists() for path in kept)
     assert not any(path.exists() for path in gone)
-    told = "cached checks of catalogs without a snapshot were removed: compared/.old.npz, screened/old.json"
+    told = "cached checks that nothing used for 30 days were removed: compared/.old.npz, screened/shop.json"
     assert notes.said == [told]

@@ -18,12 +18,11 @@ from pipeline.settings import load
 from router import Manifest, Router
 from router.contract import CATALOG_DB
 from tests.support.factories import TOOLS, expansion_row
-from tests.support.quick import QUICK
 
 pytestmark = pytest.mark.nightly  # a process of its own; flows run stages as tasks in the gate
 
 # Reading waits for servers, enriching for rate limits and a budget; the others hold the ledger, the store or progress.
-IN_DRIVER = {"read", "resolve", "export", "enrich", "contrast", "finetune", "inspect", "learn", "verify", "publish"}
+IN_DRIVER = {"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"}
 ELSEWHERE = {
     "normalize",
     "screen",
@@ -121,7 +120,7 @@ def test_stages_in_another_process_build_the_same_snapshot(
     direct = build(settings, workspace=tmp_path / "direct")
     elsewhere = build(settings, workspace=tmp_path / "elsewhere", execution=execution)
     assert execution.ran["elsewhere"] == ELSEWHERE
-    assert execution.ran["here"] == IN_DRIVER - {"contrast", "finetune", "learn"}  # nothing of these is wanted
+    assert execution.ran["here"] == IN_DRIVER - {"contrast", "learn"}  # nothing of these is wanted
     assert DRIVER_STAGES == IN_DRIVER
     old, new = Router.open(direct.snapshot), Router.open(elsewhere.snapshot)
     assert old.manifest.content_hash == new.manifest.content_hash
@@ -135,18 +134,3 @@ def told(report: BuildReport) -> dict[str, Any]:
     """A report without names and times."""
     timed = ("snapshot", "seconds", "cpu_seconds", "peak_mb")
     return {name: value for name, value in report.to_json().items() if name not in timed}
-
-
-def test_known_answers_are_screened_elsewhere_where_the_memory_of_the_screen_is_lost(
-    catalog: Path, encoder_folder: Path, tmp_path: Path, pool: ProcessPoolExecutor
-) -> None:
-    settings = load(catalog, QUICK, environment={})
-    first = build(settings, workspace=tmp_path / "ws")
-    (memory,) = (tmp_path / "ws" / "screened").iterdir()
-    kept = memory.read_text(encoding="utf-8")
-    memory.unlink()
-    execution = OtherProcess(pool)
-    second = build(settings, workspace=tmp_path / "ws", execution=execution)
-    assert (second.outcome, second.snapshot) == ("unchanged", first.snapshot)
-    assert memory.read_text(encoding="utf-8") == kept
-    assert execution.ran["elsewhere"] == {"normalize", "screen", "project"}

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from pipeline.build import build
-from pipeline.learning.encoder.one_encoder import Recorded
 from pipeline.settings import load
 from quartermaster.cli.main import app
+from quartermaster.training import TrainingReport
 from router.contract import Manifest
 from router.errors import SettingsInvalid
 
@@ -56,7 +56,7 @@ def test_a_trained_encoder_serves_another_catalog(
     letters: Path, encoder_folder: Path, catalog_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A random model of two layers is no good student.
-    monkeypatch.setattr(Recorded, "is_gain", property(lambda recorded: True))
+    monkeypatch.setattr(TrainingReport, "is_gain", property(lambda report: True))
     result = train(letters, tmp_path / "ours", encoder_folder, "--steps", "4", "--json", str(tmp_path / "card.json"))
     assert result.exit_code == 0, result.output
     figures = json.loads((tmp_path / "card.json").read_text("utf-8"))

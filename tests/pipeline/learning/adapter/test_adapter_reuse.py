@@ -11,8 +11,9 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.learning import TUNING_VERSION
-from pipeline.learning.adapter.reuse import LEARNED_FROM, ReusedAdapter, changed_share, phrase_keys, reuse_adapter
+from pipeline.learning import TUNING_VERSION, LearnedAdapter
+from pipeline.learning.adapter.learned import LEARNED_FROM
+from pipeline.learning.adapter.reuse import changed_share, phrase_keys, reuse_adapter
 from pipeline.records import Catalog, record_hash
 from pipeline.settings import load
 from router import Router
@@ -68,7 +69,7 @@ def serving(snapshot: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def reused(serving: Path | None, first: int = 0, most: float = 0.05, **other: Any) -> ReusedAdapter | None:
+def reused(serving: Path | None, first: int = 0, most: float = 0.05, **other: Any) -> LearnedAdapter | None:
     """What is taken over where the keys before `first` are gone, for this encoder and tuning but for `other`."""
     encoder = replace(ENCODER, **{name: value for name, value in other.items() if name != "version"})
     return reuse_adapter(serving, KEYS[first:], encoder, other.get("version", TUNING_VERSION), most)
@@ -77,7 +78,7 @@ def reused(serving: Path | None, first: int = 0, most: float = 0.05, **other: An
 def test_an_adapter_is_taken_over_with_where_it_is_first_from_and_how_much_has_changed(serving: Path) -> None:
     taken = reused(serving, 10)
     assert taken is not None and taken.adapter is not None
-    assert np.array_equal(taken.adapter, MAP) and np.array_equal(taken.keys, KEYS)
+    assert np.array_equal(taken.adapter, MAP) and np.array_equal(taken.keys, KEYS)  # type: ignore[arg-type]
     assert taken.evidence == {"steps": 70, "taken_over": {"from": serving.name, "changed": 0.01}}
     replace(Manifest.read(serving), snapshot="later", tuning={"adapter": taken.evidence}).write(serving)
     second = reused(serving, 30)

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from pipeline.learning.no_answer_calibration import held_out_phrases
-from pipeline.learning.no_answer_calibration.background import background
-from pipeline.learning.no_answer_calibration.background_scores import score_background
+from pipeline.learning.no_answer_calibration.background import background, score_background
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
-from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration, calibrate
+from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration, calibrate, recalibrate
 from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases
 from quartermaster.evaluation import Judgement
 from router import Signal
@@ -167,3 +166,19 @@ def test_the_errand_vector_leads_from_talk_to_errands(opened: Snapshot) -> None:
     cohort, (first, last) = score_background(BatchRanker(opened), (talk, errand))
     assert first.vector is not None and last.vector is not None
     assert cohort.task_direction == pytest.approx(last.vector - first.vector)
+
+
+def test_a_slope_and_an_offset_are_found_and_a_strong_prior_keeps_its_own() -> None:
+    scores, weights = np.linspace(-4, 4, 81), np.full(81, 1 / 81)
+    # Scores that are log odds already stay as they are.
+    assert recalibrate(scores, 1 / (1 + np.exp(-scores)), weights, 1e-3) == pytest.approx((1, 0), abs=1e-6)
+    targets = 1 / (1 + np.exp(-(2 * scores - 1)))
+    assert recalibrate(scores, targets, weights, 1e-9) == pytest.approx((2, -1), abs=1e-4)
+    assert recalibrate(scores, targets, weights, 1e6) == pytest.approx((1, 0), abs=1e-4)
+    assert 1 < recalibrate(scores, targets, weights, 0.1)[0] < 2
+
+
+def test_sides_that_never_meet_have_a_finite_slope() -> None:
+    scores = np.array([-2.0, -1.0, 1.0, 2.0])
+    slope, offset = recalibrate(scores, np.array([0.0, 0.0, 1.0, 1.0]), np.full(4, 0.25), 0.1)
+    assert 1 < slope < 10 and offset == pytest.approx(0, abs=1e-6)

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.learning.no_answer_calibration.background import background
-from pipeline.learning.no_answer_calibration.background_scores import score_background
+from pipeline.learning.no_answer_calibration.background import background, score_background
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
 from pipeline.learning.no_answer_calibration.reuse import ReusedCalibration, reuse_calibration, update_calibration
 from router.contract import BACKGROUND_SCORES, VECTORS, EncoderManifest, Manifest, Signal

@@ -28,7 +28,7 @@ def test_what_fits_a_catalog_best_is_no_background() -> None:
     scale = CueScale.of(table)
     # 85 % of 20 are kept: 0 to 16.
     assert scale.kept.tolist() == [True] * 17 + [False] * 3
-    assert scale.centre == pytest.approx([8.0])
+    assert scale.mean == pytest.approx([8.0])
     kept = scale.standardise(table[scale.kept])
     assert (kept.mean(), kept.std()) == pytest.approx((0, 1))
 

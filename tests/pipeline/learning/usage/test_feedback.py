@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pipeline.feedback import Answer
-from pipeline.learning.usage.examination import Examination, estimate_examination
-from pipeline.learning.usage.feedback import FeedbackLessons, feedback_lessons
+from pipeline.learning.usage.feedback import Examination, FeedbackLessons, estimate_examination, feedback_lessons
 from pipeline.learning.usage.log import DOUBT, Evidence
 from pipeline.learning.usage.relevance import relevances
 from router import Outcome
