@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from pipeline.build.stages import screen_answers
 from pipeline.enrichment import Generator
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.generator import GeneratedExpansion
-from pipeline.enrichment.questions import questions_about
+from pipeline.enrichment.generator import GeneratedExpansion, questions_about
 from pipeline.execution import Execution, parts
 from pipeline.ledger import Ledger
 from pipeline.phrase_checks.record import Screen
@@ -38,7 +37,7 @@ def _known_answers(
     """Yield for each record the first answer in the order of the chain that can be had without asking a model."""
     remaining = list(catalog.records)
     for generator in chain:
-        questions = questions_about(catalog, generator, ((record, ()) for record in remaining))
+        questions = questions_about(catalog, generator, remaining)
         stored = ledger.expansions([question.key for question in questions])
         answers = {q.record.tool_id: Expansion.from_json(stored[q.key]) for q in questions if stored.get(q.key)}
         if isinstance(generator, FileGenerator):

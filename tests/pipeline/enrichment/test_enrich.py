@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from pipeline.enrichment import Enrichment, Expansion
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.generator import GeneratedExpansion, Outcome, Question, TokenUsage
+from pipeline.enrichment.generator import NEVER, GeneratedExpansion, Outcome, Question, TokenUsage
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.enrichment.prompt import PROMPT_VERSION
@@ -24,9 +25,7 @@ from tests.pipeline.enrichment.model_server import (
     but,
     completion,
     error,
-    row,
     spent,
-    tool_of,
 )
 
 _BROKEN = Reply(completion("broken"))
@@ -104,13 +103,10 @@ class _Interrupted:
 
     name, model, accepts_siblings, unclaimed = "interrupted", "none", False, TokenUsage()
 
-    def key(self, record: ToolRecord) -> dict[str, Any]:
-        return {}
+    def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question:
+        return Question(record.tool_id, record)
 
-    def prompt(self, question: Question) -> None:
-        pass
-
-    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
+    def generate(self, questions: Sequence[Question], stop: Event = NEVER) -> Iterator[Sequence[Outcome]]:
         for record in (question.record for question in questions[:2]):
             yield [GeneratedExpansion(record.tool_id, Expansion("", (f"do {record.name}",)))]
         raise KeyboardInterrupt
@@ -150,16 +146,3 @@ def test_a_model_without_price_leaves_the_cost_unknown_and_odd_texts_come_back_a
     assert first.usage == TokenUsage(1_000, 400, 200, None)
     assert ledger_rows(tmp_path, "SELECT prompt_tokens, cost_usd FROM expansions") == [(1_000, None)]
     assert second.reused == 1 and second.written == first.written
-
-
-@pytest.mark.parametrize(("phrases", "kept"), [(2, 5), (3, 3)])
-def test_a_second_answer_with_less_than_half_of_the_phrases_does_not_replace_the_first(
-    tmp_path: Path, phrases: int, kept: int
-) -> None:
-    def fewer(body: dict[str, Any], _: int) -> Reply:
-        count = phrases if "siblings" in json.loads(body["messages"][1]["content"]) else 5
-        return Reply(completion(json.dumps({**row("a"), "user_phrases": [f"phrase {n}" for n in range(count)]})))
-
-    with ModelServer(lambda body, n: fewer(body, n) if tool_of(body)["name"] == "a" else answer(body)) as server:
-        result = run(tmp_path, catalog("a", "b"), DirectGenerator(server.settings()), siblings={"a": ["b"]})
-    assert len(result.written["a"].expansion.user_phrases) == kept

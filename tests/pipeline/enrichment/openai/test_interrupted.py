@@ -6,8 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from types import FrameType
@@ -16,7 +14,6 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipeline.enrichment.generator import Outcome, Question
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
@@ -138,30 +135,6 @@ def test_a_ledger_that_can_no_longer_be_written_ends_the_asking_and_counts_what_
     assert asked <= 4 * (stored + 2)
 
 
-class _GivesOnce(DirectGenerator):
-    """Gives all outcomes in one group, and after an interruption none again, as a batch does."""
-
-    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
-        """Yield one group."""
-        yield [outcome for group in super().generate(questions) for outcome in group]
-
-
-def test_a_group_that_no_generator_gives_again_is_kept_after_an_interruption_before_its_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    submit, interruptions = ThreadPoolExecutor.submit, [KeyboardInterrupt()]
-
-    def interrupted(executor: ThreadPoolExecutor, *arguments: Any) -> Any:
-        if executor._thread_name_prefix == "ledger" and interruptions:
-            raise interruptions.pop()
-        return submit(executor, *arguments)
-
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
-    with ModelServer(answer) as server, pytest.raises(KeyboardInterrupt):
-        run(tmp_path, catalog("a", "b", "c"), _GivesOnce(server.settings()))
-    assert _kept(tmp_path) == ["a", "b", "c"]
-
-
 def test_whoever_takes_no_more_outcomes_is_asked_for_no_more() -> None:
     with _slow(0.02) as server:
         generator = DirectGenerator(server.settings(concurrency=4))
@@ -171,20 +144,22 @@ def test_whoever_takes_no_more_outcomes_is_asked_for_no_more() -> None:
     assert len(server.requests) < 20
 
 
-_STEPS = [pytest.param(step, marks=[] if step % 40 == 1 else pytest.mark.nightly) for step in range(1, 240, 8)]
+_STEPS = [pytest.param(step, marks=[] if step < 4 else pytest.mark.nightly) for step in range(1, 12)]
 
 
 @pytest.mark.parametrize("step", _STEPS)
-def test_an_interruption_at_any_step_of_the_build_loses_no_answer(tmp_path: Path, step: int) -> None:
-    """Raise where Python itself does so: after a call or a jump, in the modules that hand outcomes over."""
-    places = ("enrichment/commit.py", "direct/session.py", "direct/generator.py")
+def test_an_interruption_at_any_step_of_the_wait_loses_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Raise where Python itself does so: after a call or a jump, in the module that waits for the answers."""
+    monkeypatch.setattr("pipeline.enrichment.ask._TICK_S", 0.01)
     calls_and_jumps = {dis.opmap[name] for name in ("CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD")}
     steps = 0
     previous: dict[FrameType, int] = {}  # the instruction that the frame ran last
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal steps
-        if not frame.f_code.co_filename.endswith(places):
+        if not frame.f_code.co_filename.endswith("enrichment/ask.py"):
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":
