@@ -8,7 +8,7 @@ import json
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Event
 
 from openai.types import Batch as ServerBatch
@@ -20,10 +20,10 @@ from pipeline.enrichment.budget import Budget, Reservation
 from pipeline.enrichment.generator import NEVER, UNASKED, GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.enrichment.openai.answers import OutputMode, Unreadable, read_answer
 from pipeline.enrichment.openai.batch_calls import END_STATUSES, BatchCalls, BatchResult
-from pipeline.enrichment.openai.breaker import MAX_UNUSABLE, UNUSABLE, Breaker
-from pipeline.enrichment.openai.chat import Completion, connection
+from pipeline.enrichment.openai.breaker import MAX_UNUSABLE, UNUSABLE
+from pipeline.enrichment.openai.chat import Completion
 from pipeline.enrichment.openai.faults import ABORTING, TRANSIENT, Fault
-from pipeline.enrichment.openai.requests import RequestBuilder
+from pipeline.enrichment.openai.requests import ModelGenerator
 from pipeline.enrichment.prompt import echo
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Batch, BatchRequest, Ledger, LedgerEntry
@@ -38,16 +38,11 @@ _UNUSABLE_CODES = ("model_not_found", "invalid_api_key", "mismatched_model")
 _QUEUE_FULL = "token_limit_exceeded"
 
 
-class BatchGenerator:
+class BatchGenerator(ModelGenerator):
     """Asks a chat model about all tools at once. Questions that stay unanswered while the build waits are postponed.
 
-    Budget, waiting time and what was learned of the server last as long as the generator, across all stages of a build:
-    `output_mode` is the first mode in the fallback order that the server has not refused, `reservations` holds the
-    reserved money of open questions by key.
+    `reservations` holds the reserved money of open questions by key, `waited_s` how long the build has waited.
     """
-
-    name = "openai"
-    accepts_siblings = True
 
     def __init__(
         self,
@@ -56,26 +51,12 @@ class BatchGenerator:
         budget: Budget | None = None,
         note: Callable[[str], None] | None = None,
     ) -> None:
-        """Send nothing yet. Raises SettingsInvalid on a key that cannot be sent.
-
-        `note` is called with the state of a batch whenever it changes.
-        """
-        connection(settings)
-        self.model = settings.model
-        self.settings = settings
+        """Send nothing yet. `note` is called with the state of a batch whenever it changes."""
+        super().__init__(settings, budget)
         self.ledger = ledger
-        self.requests = RequestBuilder(settings)
-        self.unclaimed = TokenUsage()
-        self.budget = budget or Budget(settings.max_cost_usd, settings.max_tools)
-        self.reservations: dict[str, Reservation] = {}
         self.note = note or (lambda _: None)
+        self.reservations: dict[str, Reservation] = {}
         self.waited_s = 0.0
-        self.breaker = Breaker(settings.model)
-        self.output_mode = OutputMode.JSON_SCHEMA
-
-    def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question:
-        """Return the same question as for direct requests: an answer does not depend on the way it was asked for."""
-        return self.requests.question(self.name, record, siblings)
 
     def generate(self, questions: Sequence[Question], stop: Event = NEVER) -> Iterator[Sequence[Outcome]]:
         """Yield outcomes in groups, batch by batch. A question that an earlier batch holds is not asked again.
@@ -93,15 +74,6 @@ class BatchGenerator:
             calls.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Submitted:
-    """A batch that the server has under `batch_id`, and its requests by key."""
-
-    batch: Batch
-    batch_id: str
-    requests: dict[str, BatchRequest]
-
-
 class _Session:
     """One run over some questions: submits those that no batch holds, and collects the answers to all of them."""
 
@@ -113,18 +85,18 @@ class _Session:
         self._calls = calls
         self._stop = stop
         self._open = {question.key: question for question in questions}
-        self._batches: list[_Submitted] = []
+        self._batches: dict[Batch, dict[str, BatchRequest]] = {}  # that the server has, their requests by key
         self._to_submit: defaultdict[OutputMode, list[Question]] = defaultdict(list)
         self._submitted_again: set[str] = set()
         self._queued_out: defaultdict[OutputMode, list[Question]] = defaultdict(list)  # the server's queue was full
         self._queue_message = ""
         self._noted: dict[str, str] = {}
-        self._failed_looks: Counter[str] = Counter()
+        self._failed_looks: Counter[Batch] = Counter()
 
     def groups(self) -> Iterator[Sequence[Outcome]]:
         """Yield outcomes, some groups empty, until every question has one."""
         self._take_over()
-        submitted = {key for batch in self._batches for key in batch.requests}
+        submitted = {key for requests in self._batches.values() for key in requests}
         new = [question for key, question in self._open.items() if key not in submitted]
         self._to_submit[self._generator.output_mode] += new
         limits = self._settings.batch
@@ -134,18 +106,18 @@ class _Session:
                 yield self._submit(questions, output_mode)
             for batch in list(self._batches):
                 try:
-                    server_batch = self._calls.look(batch.batch_id, batch.batch.token, batch.batch.file_id)
+                    server_batch = self._calls.look(batch)
                 except Unavailable:
-                    self._failed_looks[batch.batch_id] += 1
-                    if self._failed_looks[batch.batch_id] > self._settings.max_retries:
+                    self._failed_looks[batch] += 1
+                    if self._failed_looks[batch] > self._settings.max_retries:
                         raise
                     continue
-                del self._failed_looks[batch.batch_id]
+                del self._failed_looks[batch]
                 if server_batch is not None and server_batch.status not in END_STATUSES:
                     self._note_progress(server_batch)
                     continue
-                self._batches.remove(batch)
                 yield from self._end(batch, server_batch)
+                del self._batches[batch]
                 if self._stop.is_set():
                     return
             if self._to_submit:
@@ -157,9 +129,9 @@ class _Session:
             self._generator.waited_s += pause_s
         yield self._postpone()
 
-    def _is_awaited(self, batch: _Submitted) -> bool:
+    def _is_awaited(self, batch: Batch) -> bool:
         """Return whether the end of a batch is worth waiting for."""
-        return bool(self._queued_out) or any(key in self._open for key in batch.requests)
+        return bool(self._queued_out) or any(key in self._open for key in self._batches[batch])
 
     def _take_over(self) -> None:
         """Take over the open batches of earlier builds, and of earlier stages of this one."""
@@ -170,15 +142,15 @@ class _Session:
                 continue
             if batch.batch_id is None:
                 self._ledger.mark_created(batch.token, batch_id)
-            requests = {request.key: request for request in self._ledger.batch_requests(batch.token)}
-            self._batches.append(_Submitted(batch, batch_id, requests))
+            requests = self._ledger.batch_requests(batch.token)
+            self._batches[replace(batch, batch_id=batch_id)] = {request.key: request for request in requests}
 
     def _find_unconfirmed(self, batch: Batch) -> str | None:
         """Return the id of a batch that was created by a build that crashed before it recorded the id."""
         if batch.file_id is None or batch.asked_at is None:
             return None
         while True:
-            batch_id = self._calls.find(batch.token, batch.file_id)
+            batch_id = self._calls.find(batch)
             # The server may still be creating it, for as long as the build would have waited for its answer.
             remaining_s = self._settings.timeout_s - (utc_now() - batch.asked_at).total_seconds()
             if batch_id is not None or not 0 < remaining_s <= self._settings.timeout_s:
@@ -261,18 +233,17 @@ class _Session:
         """Create a batch of some requests. The ledger knows of it first."""
         batch = Batch(uuid.uuid4().hex, int(output_mode), prompt.PROMPT_VERSION, utc_now())
         self._ledger.put_batch(self._calls.server, self._settings.model, batch, requests)
-        file_id = self._calls.upload(batch.token, b"".join(lines))
-        self._ledger.mark_uploaded(batch.token, file_id)
+        batch = replace(batch, file_id=self._calls.upload(batch.token, b"".join(lines)))
+        self._ledger.mark_uploaded(batch.token, str(batch.file_id))
         try:
-            batch_id = self._calls.create(batch.token, file_id)
+            batch = replace(batch, batch_id=self._calls.create(batch))
         except Unavailable:
             raise  # the server may have created it all the same
         except RunAborted:
             self._ledger.mark_settled(batch.token, "not sent")
             raise
-        self._ledger.mark_created(batch.token, batch_id)
-        by_key = {request.key: request for request in requests}
-        self._batches.append(_Submitted(replace(batch, file_id=file_id), batch_id, by_key))
+        self._ledger.mark_created(batch.token, str(batch.batch_id))
+        self._batches[batch] = {request.key: request for request in requests}
 
     def _note_progress(self, batch: ServerBatch) -> None:
         counts = batch.request_counts
@@ -283,7 +254,7 @@ class _Session:
             self._generator.note(message)
         self._noted[batch.id] = message
 
-    def _end(self, batch: _Submitted, server_batch: ServerBatch | None) -> Iterator[Sequence[Outcome]]:
+    def _end(self, batch: Batch, server_batch: ServerBatch | None) -> Iterator[Sequence[Outcome]]:
         """Yield the outcomes of a batch that has ended, or that the server has lost (None).
 
         The ledger marks it as settled once they are stored: after a kill before that, the next build reads the same
@@ -305,21 +276,21 @@ class _Session:
             self._queued_out.clear()
         if self._stop.is_set():
             return  # perhaps because the outcomes could not be stored
-        self._ledger.mark_settled(batch.batch.token, server_batch.status if server_batch is not None else "lost")
+        self._ledger.mark_settled(batch.token, server_batch.status if server_batch is not None else "lost")
         if abort_message:
             raise self._calls.unusable(abort_message)
 
-    def _results(self, batch: _Submitted, server_batch: ServerBatch) -> tuple[list[Outcome], str]:
+    def _results(self, batch: Batch, server_batch: ServerBatch) -> tuple[list[Outcome], str]:
         """Return outcomes; and the server's message where every request would fail, else an empty text.
 
         Answers that no question asks for any more are stored here.
         """
         # Those that a build stored, and was killed before it settled the batch.
-        recorded = self._ledger.recorded_keys(batch.batch.token)
+        recorded = self._ledger.recorded_keys(batch.token)
         results: dict[str, BatchResult] = {}
         strays = 0
         for line in self._calls.results(server_batch):
-            if line is None or line[0] not in batch.requests or line[0] in results:
+            if line is None or line[0] not in self._batches[batch] or line[0] in results:
                 strays += 1
             else:
                 results[line[0]] = line[1]
@@ -333,7 +304,7 @@ class _Session:
             question = self._open.get(key)
             if question is None:
                 if not isinstance(result, Fault) and key not in recorded:
-                    unclaimed.append(self._unclaimed_entry(batch, batch.requests[key], result))
+                    unclaimed.append(self._unclaimed_entry(batch, key, result))
             elif not isinstance(result, Fault):
                 outcome = self._read(result, question)
                 if key in recorded:
@@ -354,7 +325,7 @@ class _Session:
             self._ledger.put_entries(self._ledger.latest_run(), unclaimed)
         return outcomes, abort_message
 
-    def _failed(self, batch: _Submitted, server_batch: ServerBatch) -> tuple[list[Outcome], str]:
+    def _failed(self, batch: Batch, server_batch: ServerBatch) -> tuple[list[Outcome], str]:
         """Return the outcomes of a batch that was never begun and costs nothing.
 
         The server's queue was full, lines were invalid, or every batch would fail: then return the server's message.
@@ -366,7 +337,7 @@ class _Session:
             messages = [str(server_batch.errors or "no reason is given")[:_LONGEST_MESSAGE]]
         summary = "; ".join(dict.fromkeys(messages))
         if any(error.code == _QUEUE_FULL for error in errors):
-            self._queued_out[OutputMode(batch.batch.output_mode)] += self._open_questions(batch)
+            self._queued_out[OutputMode(batch.output_mode)] += self._open_questions(batch)
             self._queue_message = summary
             return [], ""
         invalid_lines = {error.line: str(error.message)[:_LONGEST_MESSAGE] for error in errors if error.line}
@@ -374,21 +345,21 @@ class _Session:
             return [], f"batch {batch.batch_id} failed: {summary}"
         outcomes: list[Outcome] = []
         for question in self._open_questions(batch):
-            message = invalid_lines.get(batch.requests[question.key].line)
+            message = invalid_lines.get(self._batches[batch][question.key].line)
             fault = Fault("server", f"its batch failed: {summary}") if message is None else Fault("refused", message)
             outcomes += self._resubmit_or_fail(batch, [question], fault)
         return outcomes, ""
 
-    def _open_questions(self, batch: _Submitted) -> list[Question]:
+    def _open_questions(self, batch: Batch) -> list[Question]:
         """Return the questions in a batch that have no outcome yet."""
-        return [self._open[key] for key in batch.requests if key in self._open]
+        return [self._open[key] for key in self._batches[batch] if key in self._open]
 
-    def _resubmit_or_fail(self, batch: _Submitted, questions: Sequence[Question], fault: Fault) -> list[Outcome]:
+    def _resubmit_or_fail(self, batch: Batch, questions: Sequence[Question], fault: Fault) -> list[Outcome]:
         """Note which of these questions to submit again; return the failures of the others.
 
         A refused response format is met by the next output mode, a transient fault by one more batch.
         """
-        output_mode = OutputMode(batch.batch.output_mode)
+        output_mode = OutputMode(batch.output_mode)
         failures: list[Outcome] = []
         for question in questions:
             if fault.kind == "format" and output_mode.has_fallback:
@@ -416,7 +387,7 @@ class _Session:
         """Return a failure for each open question. Money for those in a batch stays reserved: it may be spent."""
         outcomes: list[Outcome] = []
         for batch in self._batches:
-            since = f"{batch.batch.created_at:%Y-%m-%d %H:%M} UTC"
+            since = f"{batch.created_at:%Y-%m-%d %H:%M} UTC"
             message = f"in batch {batch.batch_id} since {since}: a later build collects it"
             for question in self._open_questions(batch):
                 outcomes.append(GenerationFailure(question.record.tool_id, "waiting", message))
@@ -432,10 +403,9 @@ class _Session:
             self._requests.learn(question, result)
         return read_answer(result, question, self._requests.usage(result, batch=True))
 
-    def _unclaimed_entry(
-        self, batch: _Submitted, request: BatchRequest, result: Completion | Unreadable
-    ) -> LedgerEntry:
+    def _unclaimed_entry(self, batch: Batch, key: str, result: Completion | Unreadable) -> LedgerEntry:
         """Return an answer that no question asks for any more as the ledger stores it: it was paid for."""
+        request = self._batches[batch][key]
         # The record may be gone: reading the answer takes no more than its name.
         outcome = self._read(result, Question(request.key, ToolRecord(request.tool_id, None, request.name, "")))
         self._generator.unclaimed += outcome.usage
@@ -445,5 +415,5 @@ class _Session:
             record_hash=request.record_hash,
             generator=self._generator.name,
             model=self._settings.model,
-            prompt_version=batch.batch.prompt_version,
+            prompt_version=batch.prompt_version,
         )

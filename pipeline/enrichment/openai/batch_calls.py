@@ -7,6 +7,7 @@ would be paid for twice, and between two looks at a batch a build waits anyway.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from threading import Event
 from typing import Any
 
@@ -18,6 +19,7 @@ from pipeline.enrichment.openai.answers import Unreadable
 from pipeline.enrichment.openai.chat import Completion, address, connection, read_completion, unusable
 from pipeline.enrichment.openai.faults import TRANSIENT, Fault, fault_kind, fault_of
 from pipeline.errors import RunAborted, Unavailable
+from pipeline.ledger import Batch
 from pipeline.settings import EnrichmentSettings
 
 END_STATUSES = ("completed", "failed", "expired", "cancelled")
@@ -57,43 +59,41 @@ class BatchCalls:
         with self._explained():
             return _id(self._client.files.create(file=(f"{_TOKEN_FIELD}-{token}.jsonl", data), purpose="batch"))
 
-    def create(self, token: str, file_id: str) -> str:
-        """Create a batch of a file's requests and return its id.
+    def create(self, batch: Batch) -> str:
+        """Create a batch of an uploaded file's requests and return its id.
 
         Another attempt first looks for a batch whose id got lost on the way: it would be paid for twice.
         """
         for attempt in range(self._settings.max_retries + 1):
             try:
                 with self._explained():
-                    return self._create(token, file_id)
+                    return self._create(batch)
             except Unavailable:
                 if attempt == self._settings.max_retries:
                     raise
             self.sleep(min(self._settings.retry_delay_s * 2**attempt, 30.0))
-            if (batch_id := self.find(token, file_id)) is not None:
+            if (batch_id := self.find(batch)) is not None:
                 return batch_id
         raise AssertionError("unreachable")
 
-    def find(self, token: str, file_id: str | None) -> str | None:
+    def find(self, batch: Batch) -> str | None:
         """Return the id of the batch with this token or file; None where the server has none."""
         with self._explained():
-            for number, batch in enumerate(self._client.batches.list(limit=100)):
+            for listed in islice(self._client.batches.list(limit=100), _MAX_LISTED):
                 # Not every compatible server keeps metadata.
-                metadata = batch.metadata if isinstance(batch.metadata, dict) else {}
-                if metadata.get(_TOKEN_FIELD) == token or (file_id and batch.input_file_id == file_id):
-                    return _id(batch)
-                if number >= _MAX_LISTED:
-                    break
+                metadata = listed.metadata if isinstance(listed.metadata, dict) else {}
+                if metadata.get(_TOKEN_FIELD) == batch.token or listed.input_file_id == batch.file_id:
+                    return _id(listed)
         return None
 
-    def look(self, batch_id: str, token: str, file_id: str | None) -> ServerBatch | None:
+    def look(self, batch: Batch) -> ServerBatch | None:
         """Return a batch as it stands now; None where the server has lost it."""
         with self._explained():
             try:
-                return _batch(self._once.batches.retrieve(batch_id))
+                return _batch(self._once.batches.retrieve(str(batch.batch_id)))
             except openai.NotFoundError:
                 pass  # a key of another project, or a wrong address, gives the same answer: the list of batches tells
-        listed_id = self.find(token, file_id)
+        listed_id = self.find(batch)
         if listed_id is None:
             return None
         with self._explained():
@@ -120,14 +120,14 @@ class BatchCalls:
         if self._stop.wait(seconds):
             raise Unavailable("the build was stopped: batches that were submitted stay at the server")
 
-    def _create(self, token: str, file_id: str) -> str:
+    def _create(self, batch: Batch) -> str:
         try:
             return _id(
                 self._once.batches.create(
-                    input_file_id=file_id,
+                    input_file_id=str(batch.file_id),
                     endpoint="/v1/chat/completions",
                     completion_window="24h",
-                    metadata={_TOKEN_FIELD: token},
+                    metadata={_TOKEN_FIELD: batch.token},
                 )
             )
         except openai.BadRequestError as error:

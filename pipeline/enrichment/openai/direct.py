@@ -14,14 +14,12 @@ import openai
 from pipeline.enrichment.budget import Budget, Reservation
 from pipeline.enrichment.generator import NEVER, UNASKED, GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.enrichment.openai.answers import UNREADABLE, OutputMode, read_answer
-from pipeline.enrichment.openai.breaker import Breaker
 from pipeline.enrichment.openai.chat import Completion, address, complete, connection, unusable
 from pipeline.enrichment.openai.faults import ABORTING, TRANSIENT, Fault
 from pipeline.enrichment.openai.pace import InFlight, Pace
-from pipeline.enrichment.openai.requests import OUTPUT_TOKENS, RequestBuilder
+from pipeline.enrichment.openai.requests import OUTPUT_TOKENS, ModelGenerator
 from pipeline.errors import Unavailable
 from pipeline.settings import EnrichmentSettings
-from router.record import ToolRecord
 
 _logger = logging.getLogger(__name__)
 
@@ -33,41 +31,25 @@ _MAX_REFUSALS = 12  # pauses in a row, or 429s of one request
 _MAX_UNANSWERED = 25  # requests in a row without an answer, retries spent: the server is down
 _LONGEST_BACKOFF_S = 30.0
 _LONGEST_RETRY_AFTER_S = 120.0  # a server that asks for more patience will not answer within this build
+_GATHER_S = 0.2  # in which outcomes are gathered, to be stored together
 _TICK_S = 0.2  # how often a wait looks whether to stop
 
 
-class DirectGenerator:
+class DirectGenerator(ModelGenerator):
     """Asks a chat model about each tool, with as many requests in flight as its limits allow.
 
-    Limits, budget and what was learned of the server last as long as the generator, across all stages of a build.
+    `answered` tells whether the server ever gave an answer.
     """
-
-    name = "openai"
-    accepts_siblings = True
-    unclaimed = TokenUsage()
 
     def __init__(
         self, settings: EnrichmentSettings, budget: Budget | None = None, awaited: Collection[str] = ()
     ) -> None:
-        """Send nothing yet. Raises SettingsInvalid on a key that cannot be sent.
-
-        `awaited` are the keys of questions in batches that are still to be collected: they are not paid for twice.
-        """
-        connection(settings)
-        self.model = settings.model
-        self.requests = RequestBuilder(settings)
+        """Send nothing yet. `awaited` are the keys of questions in open batches: they are not paid for twice."""
+        super().__init__(settings, budget)
+        self.pace = Pace(settings.requests_per_minute, settings.tokens_per_minute)
+        self.in_flight = InFlight()
+        self.answered = False
         self._awaited = awaited
-        self._server = _Server(
-            settings,
-            self.requests,
-            budget or Budget(settings.max_cost_usd, settings.max_tools),
-            Pace(settings.requests_per_minute, settings.tokens_per_minute),
-            Breaker(settings.model),
-        )
-
-    def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question:
-        """Return the question about a record, under the key of all that the model is shown."""
-        return self.requests.question(self.name, record, siblings)
 
     def generate(self, questions: Sequence[Question], stop: Event = NEVER) -> Iterator[Sequence[Outcome]]:
         """Yield outcomes as they come, so that none waits unstored behind a slow one.
@@ -83,30 +65,12 @@ class DirectGenerator:
         if not new:
             return
         with asyncio.Runner() as runner:
-            session = _Session(self._server, new, stop)
+            session = _Session(self, new, stop)
             runner.run(session.start())
             while group := runner.run(session.next_group()):
                 yield group
             if session.aborted:
                 raise session.aborted
-
-
-@dataclass
-class _Server:
-    """A server with its limits, and what a build has learned of it.
-
-    `answered` tells whether it ever gave an answer. `output_mode` is the first mode in the fallback order that it has
-    not refused.
-    """
-
-    settings: EnrichmentSettings
-    requests: RequestBuilder
-    budget: Budget
-    pace: Pace
-    breaker: Breaker
-    in_flight: InFlight = field(default_factory=InFlight)
-    answered: bool = False
-    output_mode: OutputMode = OutputMode.JSON_SCHEMA
 
 
 @dataclass
@@ -123,30 +87,38 @@ class _Asking:
 class _Session:
     """One run over some questions. `aborted` is the error that ended it, if any."""
 
-    def __init__(self, server: _Server, questions: Sequence[Question], stop: Event) -> None:
+    def __init__(self, generator: DirectGenerator, questions: Sequence[Question], stop: Event) -> None:
         self.aborted: BaseException | None = None
-        self._server = server
-        self._settings, self._requests, self._pace = server.settings, server.requests, server.pace
+        self._generator = generator
+        self._settings, self._requests, self._pace = generator.settings, generator.requests, generator.pace
         self._remaining = deque(questions)
         self._stop = stop
-        self._client = openai.AsyncOpenAI(**connection(server.settings), max_retries=0)  # `_completion` retries
+        self._client = openai.AsyncOpenAI(**connection(generator.settings), max_retries=0)  # `_completion` retries
         self._tasks: set[asyncio.Task[None]] = set()
         self._outcomes: list[Outcome] = []
         self._news, self._finished = asyncio.Event(), False  # news: outcomes, or the end
-        self._freed = asyncio.Event()  # a request is no longer in flight
+        self._full = asyncio.Event()  # no further request may be in flight
+        self._freed = asyncio.Event()  # one more may be, or there is money again
         self._unanswered_in_a_row = 0
         self._jitter = random.Random(0)  # noqa: S311 - spreads retries
         # Kind and message of the failures of all remaining questions.
-        self._ended = (UNASKED, server.breaker.reason) if server.breaker.reason else None
+        self._ended = (UNASKED, generator.breaker.reason) if generator.breaker.reason else None
 
     async def start(self) -> None:
         """Begin to ask, whenever the event loop runs."""
         self._feeding = asyncio.create_task(self._ask_all())
 
     async def next_group(self) -> list[Outcome]:
-        """Wait for outcomes and return all that are there; an empty list at the end."""
+        """Wait for outcomes and return all that are there; an empty list at the end.
+
+        Nothing is sent while the caller stores them, so others are waited for as long as there is room for more.
+        """
         await self._news.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GATHER_S):
+                await self._full.wait()
         group, self._outcomes = self._outcomes, []
+        self._freed.set()
         if not self._finished:
             self._news.clear()
         return group
@@ -156,17 +128,15 @@ class _Session:
         self._news.set()
 
     def _is_over(self) -> bool:
+        """Tell whether nothing more is to be asked, and requests that wait for another attempt are given up."""
         return self._stop.is_set() or self.aborted is not None or self._ended is not None
-
-    def _gives_up(self) -> bool:
-        """Tell whether requests that wait for another attempt are to be given up."""
-        return self._stop.is_set() or self.aborted is not None or (self._ended or ("",))[0] == UNASKED
 
     async def _ask_all(self) -> None:
         try:
             async with self._client:
                 while self._remaining and not self._is_over():
                     await self._send_next()
+                self._full.set()
                 while self._tasks:
                     await asyncio.gather(*self._tasks)
         except BaseException as error:  # noqa: BLE001 - raised again by the generator
@@ -176,14 +146,16 @@ class _Session:
                 self._outcomes += [GenerationFailure(q.record.tool_id, *self._ended) for q in self._remaining]
             self._finished = True
             self._news.set()
+            self._full.set()
 
     async def _send_next(self) -> None:
         """Send the next question, or wait until there is room, money and leave for it."""
-        question, budget = self._remaining[0], self._server.budget
-        fits = len(self._tasks) < self._max_in_flight()
+        question, budget = self._remaining[0], self._generator.budget
+        fits = len(self._tasks) + len(self._outcomes) < self._max_in_flight()
         reservation = budget.reserve(self._requests.highest_cost(question)) if fits else None
         if reservation is None:
-            if not self._tasks:
+            self._full.set()
+            if fits and not self._tasks:
                 self._ended = ("budget", budget.reason())
             else:
                 self._freed.clear()
@@ -197,6 +169,7 @@ class _Session:
             reservation.settle(0.0)
             return
         self._remaining.popleft()
+        self._full.clear()
         task = asyncio.create_task(self._answer(_Asking(question, reservation, tokens, sent_at)))
         self._tasks.add(task)
         task.add_done_callback(self._free)
@@ -206,15 +179,15 @@ class _Session:
         self._freed.set()
 
     def _max_in_flight(self) -> int:
-        server = self._server
-        if server.budget.max_cost_usd is not None and not server.answered:
+        generator = self._generator
+        if generator.budget.max_cost_usd is not None and not generator.answered:
             return 1  # the first answer tells what answers cost
         if self._settings.concurrency is not None:
             return self._settings.concurrency
         # A rate bounds the requests in flight by itself.
         known = self._pace.requests_per_second(asyncio.get_running_loop().time()) is not None
-        limit = _MAX_IN_FLIGHT if known else server.in_flight.limit
-        return limit if server.breaker.proven else min(limit, _MAX_UNPROVEN_IN_FLIGHT)
+        limit = _MAX_IN_FLIGHT if known else generator.in_flight.limit
+        return limit if generator.breaker.proven else min(limit, _MAX_UNPROVEN_IN_FLIGHT)
 
     async def _answer(self, asking: _Asking) -> None:
         """Put the outcome of a question, or note why the session is over."""
@@ -228,7 +201,7 @@ class _Session:
             self.aborted = self.aborted or error
         else:
             self._note_outcome(outcome)
-            if self.aborted is None or self._server.answered:
+            if self.aborted is None or self._generator.answered:
                 self._put(outcome)
         finally:
             usage = asking.usage
@@ -243,7 +216,7 @@ class _Session:
         tool_id = question.record.tool_id
         outcome: Outcome | None = None
         while True:
-            mode = self._server.output_mode if outcome is None else self._server.output_mode.fallback
+            mode = self._generator.output_mode if outcome is None else self._generator.output_mode.fallback
             try:
                 completion = await self._completion(asking, mode)
             except ValueError as error:  # a 200 that holds no completion
@@ -251,7 +224,7 @@ class _Session:
             except Fault as fault:
                 if fault.kind in ABORTING:
                     raise
-                if outcome is not None and self._gives_up():  # what is known of the first answer stays
+                if outcome is not None and self._is_over():  # what is known of the first answer stays
                     return replace(outcome, usage=asking.usage)
                 return GenerationFailure(tool_id, fault.failure_kind, fault.message, asking.usage)
             else:
@@ -276,8 +249,8 @@ class _Session:
         while True:
             sent_at, asking.sent_at = asking.sent_at, None
             if sent_at is None:
-                sent_at = await self._pace.admit(asking.tokens, self._gives_up)
-                if self._gives_up():
+                sent_at = await self._pace.admit(asking.tokens, self._is_over)
+                if self._is_over():
                     raise latest
             try:
                 return await self._send(asking, mode, sent_at)
@@ -288,7 +261,7 @@ class _Session:
             asking.usage += TokenUsage(unconfirmed_usd=lost_usd)
             if latest.kind == "format" and mode.has_fallback:
                 mode = mode.fallback
-                self._server.output_mode = max(self._server.output_mode, mode)
+                self._generator.output_mode = max(self._generator.output_mode, mode)
             elif latest.kind == "rate":
                 refusals += 1
                 self._pace.refused(sent_at, latest.retry_after_s)
@@ -302,11 +275,11 @@ class _Session:
             else:
                 await self._back_off(faults, latest)
                 faults += 1
-            if self._gives_up():
+            if self._is_over():
                 raise latest
 
     async def _send(self, asking: _Asking, mode: OutputMode, sent_at: float) -> Completion:
-        clock, in_flight = asyncio.get_running_loop().time, self._server.in_flight
+        clock, in_flight = asyncio.get_running_loop().time, self._generator.in_flight
         in_flight.sent(clock())
         body = self._requests.body(asking.question, mode)
         completion = await complete(self._client, body, self._settings.timeout_s)
@@ -334,25 +307,25 @@ class _Session:
         _log_retry(fault, "retry", delay_s)
         clock = asyncio.get_running_loop().time
         until = clock() + delay_s
-        while (remaining := until - clock()) > 0 and not self._gives_up():
+        while (remaining := until - clock()) > 0 and not self._is_over():
             await asyncio.sleep(min(remaining, _TICK_S))
 
     def _note_outcome(self, outcome: Outcome) -> None:
         """End the session where the server's limit is used up, it answers nobody, or its answers are of no use."""
-        server = self._server
-        server.breaker.note([outcome])
-        if server.breaker.reason:
-            self._ended = (UNASKED, server.breaker.reason)
+        generator = self._generator
+        generator.breaker.note([outcome])
+        if generator.breaker.reason:
+            self._ended = (UNASKED, generator.breaker.reason)
         kind, message = (outcome.kind, outcome.message) if isinstance(outcome, GenerationFailure) else ("", "")
         if kind == "rate":
             self._ended = (UNASKED, f"not asked: the server's limit is used up: {message}")
         if kind not in ("connection", "timeout", "server"):
-            server.answered = True
+            generator.answered = True
             self._unanswered_in_a_row = 0
             return
-        server.in_flight.stop()
+        generator.in_flight.stop()
         self._unanswered_in_a_row += 1
-        if kind == "connection" and not server.answered:
+        if kind == "connection" and not generator.answered:
             self.aborted = self.aborted or Unavailable(
                 f"no answer from {address(self._client)}: {message}. "
                 "Check enrichment.base_url, or build with --generator lexicon"
@@ -363,7 +336,7 @@ class _Session:
 
     def _note_fault(self, fault: Fault, asking: _Asking) -> None:
         """End the session: every other request would meet the same fault."""
-        if fault.kind == "quota" and self._server.answered:
+        if fault.kind == "quota" and self._generator.answered:
             self._ended = (UNASKED, f"not asked: {fault.message}")
             tool_id = asking.question.record.tool_id
             self._put(GenerationFailure(tool_id, "quota", fault.message, asking.usage))

@@ -1,11 +1,13 @@
-"""The bodies of chat requests, sent directly or in a batch, and the estimates of their tokens and cost."""
+"""Questions to a chat model, asked directly or in a batch: their requests, and the bounds of their cost."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from pipeline.enrichment.budget import Budget
 from pipeline.enrichment.generator import Prompt, Question, TokenUsage, answer_key
 from pipeline.enrichment.openai.answers import OutputMode, schema
-from pipeline.enrichment.openai.chat import Completion
+from pipeline.enrichment.openai.breaker import Breaker
+from pipeline.enrichment.openai.chat import Completion, connection
 from pipeline.enrichment.prompt import INSTRUCTIONS, PLAIN_TEXT, message
 from pipeline.settings import EnrichmentSettings
 from pipeline.tokens import TokenCounter
@@ -106,3 +108,28 @@ class RequestBuilder:
             return TokenUsage(cost_usd=None)
         counts = completion.prompt_tokens, completion.cached_tokens, completion.completion_tokens
         return TokenUsage(*counts, self.cost(*counts, batch=batch))
+
+
+class ModelGenerator:
+    """What the two ways to ask a chat model share. All of it lasts as long as the generator, across a build's stages.
+
+    `output_mode` is the first mode in the fallback order that the server has not refused.
+    """
+
+    name = "openai"
+    accepts_siblings = True
+
+    def __init__(self, settings: EnrichmentSettings, budget: Budget | None = None) -> None:
+        """Send nothing yet. Raises SettingsInvalid on a key that cannot be sent."""
+        connection(settings)
+        self.model = settings.model
+        self.settings = settings
+        self.unclaimed = TokenUsage()
+        self.requests = RequestBuilder(settings)
+        self.budget = budget or Budget(settings.max_cost_usd, settings.max_tools)
+        self.breaker = Breaker(settings.model)
+        self.output_mode = OutputMode.JSON_SCHEMA
+
+    def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question:
+        """Return the question about a record, under the key of all that the model is shown, in whatever way."""
+        return self.requests.question(self.name, record, siblings)
