@@ -37,7 +37,7 @@ def tools(count: int) -> list[dict[str, Any]]:
 def _ask(count: int, url: str, alone: bool = False, **settings: Any) -> dict[str, Any]:
     """Enrich so many tools; return the time and memory of this process. With `alone`, no answer is stored."""
     from pipeline.enrichment import Enrichment, EnrichmentContext, enrich
-    from pipeline.enrichment.generator import Question
+    from pipeline.enrichment.generator import questions_about
     from pipeline.enrichment.openai import DirectGenerator
     from pipeline.ledger import Ledger
     from pipeline.progress import SilentProgress
@@ -58,7 +58,7 @@ def _ask(count: int, url: str, alone: bool = False, **settings: Any) -> dict[str
         enrich(context, [generator], batch=catalog.records[:1], into=result)  # all that is imported late is there
         before, cpu, begun = _rss(), time.process_time(), time.monotonic()
         if alone:
-            for _ in generator.generate([Question(record.tool_id, record) for record in catalog.records[1:]]):
+            for _ in generator.generate(questions_about(catalog, generator, catalog.records[1:])):
                 pass
         else:
             enrich(context, [generator], batch=catalog.records[1:], into=result)
@@ -111,10 +111,6 @@ def main(tools: int = 2_000, rpm: int = 6_000) -> None:
         *(
             (f"the generator alone, {n:,} tools", n, ["--latency", 0.0, 0.1], {"concurrency": 64, "alone": True})
             for n in (tools, 10 * tools)
-        ),
-        *(
-            (f"packed, {n} a request", tools // 4, ["--rpm", rpm], {"requests_per_minute": rpm, "tools_per_request": n})
-            for n in (1, 4, 8)
         ),
     ]
     for label, count, server, settings in cases:

@@ -96,10 +96,9 @@ class LimitedServer:
     async def _reply(self, body: dict[str, Any]) -> tuple[int, dict[str, str], dict[str, Any]]:
         now = time.monotonic()
         system, user = (message["content"] for message in body["messages"])
-        message = json.loads(user)
-        tools = message.get("tools") or [message["tool"]]
+        tool = json.loads(user)["tool"]
         prompt = (len(system) + len(user)) // _CHARS_A_TOKEN + 16
-        completed = sum(self._random.randint(120, 320) for _ in tools)
+        completed = self._random.randint(120, 320)
         needs = {"requests": 1.0, "tokens": float(prompt + completed)}
         wait = max((limit.wait(now, needs[kind]) for kind, limit in self._limits.items()), default=0.0)
         if wait > 0:
@@ -124,8 +123,7 @@ class LimitedServer:
         self.prompt_tokens += prompt
         self.cached_tokens += cached
         self.completion_tokens += completed
-        rows = [_row(tool) for tool in tools]
-        content = json.dumps({"answers": rows} if "tools" in message else rows[0])
+        content = json.dumps(_row(tool))
         choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
         usage = {"prompt_tokens": prompt, "completion_tokens": completed, "total_tokens": prompt + completed}
         return (

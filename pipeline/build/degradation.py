@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pipeline.build.state import CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.context import STALE_BY
-from pipeline.enrichment.recorded import RecordedAnswers
+from pipeline.enrichment.ledger_only import LedgerOnly
 from pipeline.sentences import counted, named
 
 _LONGEST = 600  # characters of a server's words
@@ -32,7 +32,7 @@ def _unasked(read: CatalogRead, enrichment: Enrichment) -> Iterator[str]:
     if enrichment.unavailable:
         yield f"the model could not be asked: {' '.join(enrichment.unavailable.split())}"
     for generator in read.chain:
-        if isinstance(generator, RecordedAnswers):
+        if isinstance(generator, LedgerOnly):
             yield f"the model was {generator.reason}: its earlier answers serve"
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from pipeline import enrichment
 from pipeline.build.assessing import Assessor, leave_out
 from pipeline.enrichment.generator import UNASKED
+from pipeline.enrichment.ledger_only import ledger_only
 from pipeline.enrichment.lexicon import LexiconGenerator
-from pipeline.enrichment.recorded import only_recorded
 from pipeline.errors import RunAborted
 from pipeline.execution import Execution, parts
 from pipeline.settings import AssessmentSettings, EnrichmentSettings
@@ -69,7 +69,7 @@ class Enriching:
             raise aborted
 
     def _without_model(self, error: RunAborted) -> Sequence[enrichment.Generator]:
-        return only_recorded(self.chain, UNASKED, f"not asked: {error}")
+        return ledger_only(self.chain, UNASKED, f"not asked: {error}")
 
     @staticmethod
     def _left_over(records: Sequence[ToolRecord], written: enrichment.Enrichment) -> int:
@@ -103,7 +103,7 @@ class Enriching:
     def _contrast(self, written: enrichment.Enrichment, colliding: dict[str, tuple[str, ...]], *, ask: bool) -> None:
         """Give tools, by id, the answers beside their siblings: asked for, or only those that the ledger has."""
         self.context.progress.start("contrast", len(colliding))
-        chain = self.chain if ask else only_recorded(self.chain, UNASKED, "some first answers are still to come")
+        chain = self.chain if ask else ledger_only(self.chain, UNASKED, "some first answers are still to come")
         for label, part in parts(list(colliding.items()), self._stage_size):
             try:
                 work = partial(enrichment.contrast, self.context, chain, dict(part), into=written)

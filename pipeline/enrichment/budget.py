@@ -18,21 +18,9 @@ class Budget:
         self._tools_asked = 0
         self._lock = threading.Lock()
 
-    def reserve(self, cost_usd: float, tools: int = 1) -> "Reservation | None":
-        """Reserve the highest cost of a request about so many tools; None where it does not fit."""
-        return Reservation(self, cost_usd) if self._add(cost_usd, tools) else None
-
-    @property
-    def tools_left(self) -> int | None:
-        """The number of tools that may still be asked about; None without a limit."""
-        with self._lock:
-            return None if self.max_tools is None else max(0, self.max_tools - self._tools_asked)
-
-    @property
-    def has_open_reservations(self) -> bool:
-        """Whether money is reserved, part of which may become free again."""
-        with self._lock:
-            return self._reserved_usd > 1e-12
+    def reserve(self, cost_usd: float) -> "Reservation | None":
+        """Reserve the highest cost of a question about one more tool; None where it does not fit."""
+        return Reservation(self, cost_usd) if self._add(cost_usd, 1) else None
 
     def reason(self) -> str:
         """Return a sentence that says why a request was not sent."""

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.generator import NO_KEY, Generator
+from pipeline.enrichment.ledger_only import LedgerOnly
 from pipeline.enrichment.lexicon import LexiconGenerator
-from pipeline.enrichment.recorded import RecordedAnswers
 from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings, EnrichmentSettings
 
@@ -27,7 +27,7 @@ def generators(settings: CatalogSettings, ledger: Ledger, note: Callable[[str], 
     chosen = enrichment.generator
     if chosen == "auto" and not enrichment.reaches_model and ledger.answers.has_model_answers(settings.name):
         # What a model wrote serves on: a key that is missing from one night's environment takes nothing back.
-        chain.append(RecordedAnswers(_model(enrichment, ledger, note), NO_KEY, f"not asked: {NO_KEY_SET}"))
+        chain.append(LedgerOnly(_model(enrichment, ledger, note), NO_KEY, f"not asked: {NO_KEY_SET}"))
         chosen = enrichment.fallback
     elif chosen == "auto":
         chosen = "openai" if enrichment.reaches_model else "lexicon"

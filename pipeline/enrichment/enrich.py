@@ -3,12 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pipeline.enrichment.commit import answer_and_commit
+from pipeline.enrichment.ask import ask_and_check
 from pipeline.enrichment.context import Enrichment, EnrichmentContext
 from pipeline.enrichment.earlier import serve_earlier, serve_earlier_contrast
-from pipeline.enrichment.generator import Generator
-from pipeline.enrichment.questions import questions_about
-from pipeline.enrichment.recorded import RecordedAnswers
+from pipeline.enrichment.generator import Generator, questions_about
+from pipeline.enrichment.ledger_only import LedgerOnly
 from router.record import ToolRecord
 
 
@@ -25,9 +24,8 @@ def enrich(
     ids = {record.tool_id for record in batch}
     into.failures[:] = [failure for failure in into.failures if failure.tool_id not in ids]
     for generator in generators:
-        asked = [(record, ()) for record in batch if record.tool_id not in into.written]
-        questions = questions_about(context.catalog, generator, asked)
-        answer_and_commit(context, generator, questions, into)
+        without = (record for record in batch if record.tool_id not in into.written)
+        ask_and_check(context, generator, questions_about(context.catalog, generator, without), into)
         if generator.accepts_siblings:
             serve_earlier(context, generator, batch, into)
 
@@ -51,20 +49,19 @@ def contrast(
     for generator in generators:
         if not generator.accepts_siblings:
             continue
-        asked = [
-            (records[tool_id], [records[sibling] for sibling in sibling_ids])
+        questions = [
+            generator.question(records[tool_id], context.catalog.hashes[tool_id], [records[s] for s in sibling_ids])
             for tool_id, sibling_ids in siblings.items()
             if (screened := into.written.get(tool_id)) is not None
             and screened.generator == generator.name
             and screened.stale is None
         ]
-        questions = questions_about(context.catalog, generator, asked)
         try:
-            answer_and_commit(context, generator, questions, into)
+            ask_and_check(context, generator, [question for question in questions if question is not None], into)
         finally:
             into.sibling_failures += into.failures[first_failure:]
             del into.failures[first_failure:]
-        if isinstance(generator, RecordedAnswers):
+        if isinstance(generator, LedgerOnly):
             unanswered = {failure.tool_id for failure in into.sibling_failures}
             serve_earlier_contrast(context, generator, [records[tool_id] for tool_id in unanswered], into)
 

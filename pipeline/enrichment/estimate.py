@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pipeline.enrichment.generator import Generator, Question
-from pipeline.enrichment.questions import questions_about
-from pipeline.enrichment.recorded import RecordedAnswers
+from pipeline.enrichment.generator import Generator, Question, questions_about
+from pipeline.enrichment.ledger_only import LedgerOnly
 from pipeline.ledger import Ledger
 from pipeline.records import Catalog
 from pipeline.settings import EnrichmentSettings
@@ -65,21 +64,17 @@ def estimate(
     if not questions:
         return Estimate(known=known, awaited=awaited)
     # The import takes a second: only where a model is asked.
-    from pipeline.enrichment.openai.requests import RequestBuilder
+    from pipeline.enrichment.openai.requests import OUTPUT_TOKENS, RequestBuilder
 
     requests = RequestBuilder(settings)
     history = ledger.answers.average_usage(settings.model)
-    if history is not None:
-        requests.assume_output(history.completion_tokens)
-    pack_size = settings.tools_per_request if settings.mode == "direct" else 1
-    packs = [questions[first : first + pack_size] for first in range(0, len(questions), pack_size)]
-    prompt = sum(requests.prompt_tokens(pack) for pack in packs)
+    prompt = sum(requests.prompt_tokens(question) for question in questions)
     contrasted = round(_CONTRASTED_SHARE * len(questions)) if settings.contrast and assessed else 0
     if settings.max_tools is not None:
         contrasted = min(contrasted, settings.max_tools - len(questions))
-    prompt += contrasted * (prompt // len(packs) + _SIBLING_TOKENS)
+    prompt += contrasted * (prompt // len(questions) + _SIBLING_TOKENS)
     count = len(questions) + contrasted
-    completion = requests.output_tokens(count)
+    completion = round(count * (history.completion_tokens if history else OUTPUT_TOKENS))
     cached = round(prompt * history.cached_share) if history else 0
     return Estimate(
         known=known,
@@ -89,7 +84,7 @@ def estimate(
         prompt_tokens=prompt,
         completion_tokens=completion,
         cost_usd=requests.cost(prompt, cached, completion, batch=settings.mode == "batch"),
-        seconds=_seconds(settings, len(packs) + contrasted, prompt + completion),
+        seconds=_seconds(settings, count, prompt + completion),
         counted_by=requests.counter.name,
     )
 
@@ -106,11 +101,11 @@ def _unknown(catalog: Catalog, generators: Sequence[Generator], ledger: Ledger) 
     known = 0
     remaining: Sequence[ToolRecord] = catalog.records
     for generator in generators:
-        questions = questions_about(catalog, generator, ((record, ()) for record in remaining))
+        questions = questions_about(catalog, generator, remaining)
         answers = ledger.answers.expansions([question.key for question in questions])
         known += sum(question.key in answers for question in questions)
         if generator.accepts_siblings:
-            if isinstance(generator, RecordedAnswers):
+            if isinstance(generator, LedgerOnly):
                 return known, []  # it is not asked
             # Tools that a model cannot tell apart are one question.
             return known, list({q.key: q for q in questions if q.key not in answers}.values())

@@ -2,9 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
 
-from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, Question, TokenUsage
+from pipeline.enrichment.generator import (
+    NEVER,
+    GeneratedExpansion,
+    GenerationFailure,
+    Outcome,
+    Question,
+    TokenUsage,
+    record_key,
+)
 from pipeline.errors import RecordRejected
 from pipeline.sources.formats.document import read_lines
 from router.expansion import Expansion
@@ -48,15 +57,14 @@ class FileGenerator:
             if tool_id not in tool_ids
         ]
 
-    def key(self, record: ToolRecord) -> dict[str, Any] | None:
-        """Return the hash of the tool's line, so that an edited line is a new answer; None where there is no line."""
+    def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question | None:
+        """Return a question whose key holds the hash of the tool's line, so that an edited line is a new answer."""
         row = self._rows.get(record.tool_id)
-        return None if row is None else {"line": fingerprint(row)}
+        if row is None:
+            return None
+        return Question(record_key(self.name, self.model, record_hash, {"line": fingerprint(row)}), record)
 
-    def prompt(self, question: Question) -> None:
-        """Return None: no model is asked."""
-
-    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
+    def generate(self, questions: Sequence[Question], stop: Event = NEVER) -> Iterator[Sequence[Outcome]]:
         """Yield the expansions of these records."""
         yield [self._outcome(question.record.tool_id) for question in questions]
 

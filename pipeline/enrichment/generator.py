@@ -1,11 +1,17 @@
 """The protocol of the generators of expansions: questions in, answers and failures out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from threading import Event
+from typing import Any, ClassVar, Protocol
 
+from pipeline.enrichment import prompt
+from pipeline.records import Catalog
 from router.expansion import Expansion
+from router.fingerprint import fingerprint
 from router.record import ToolRecord
+
+NEVER = Event()  # is not set: nobody stops the generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +41,6 @@ class TokenUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A record to write an expansion for.
-
-    `key` is that of the answer in the ledger: see `pipeline.enrichment.questions`. `siblings` are records to tell this
-    one apart from.
-    """
-
-    key: str
-    record: ToolRecord
-    siblings: tuple[ToolRecord, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Prompt:
     """What a model is asked about one tool: the system message, the user's message, and the sampling parameters."""
 
@@ -56,10 +49,26 @@ class Prompt:
     parameters: Mapping[str, Any]
 
 
+NO_MODEL = Prompt("", "", {})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A record to write an expansion for.
+
+    `key` is that of the answer in the ledger. `prompt` is what a model is asked, NO_MODEL where none is.
+    """
+
+    key: str
+    record: ToolRecord
+    prompt: Prompt = NO_MODEL
+
+
 @dataclass(frozen=True, slots=True)
 class GeneratedExpansion:
     """A generator's answer for one tool. `completion` is the text that a model wrote, for the ledger alone."""
 
+    asked: ClassVar[bool] = True
     tool_id: str
     expansion: Expansion
     usage: TokenUsage = field(default_factory=TokenUsage)
@@ -113,22 +122,39 @@ class Generator(Protocol):
     accepts_siblings: bool
     unclaimed: TokenUsage
 
-    def key(self, record: ToolRecord) -> dict[str, Any] | None:
-        """Return what an answer depends on beside the record, its siblings, the prompt and the model.
+    def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question | None:
+        """Return the question about a record, beside its siblings.
 
         None means that the generator has nothing to say about the tool: the next generator is asked.
         """
         ...
 
-    def prompt(self, question: Question) -> Prompt | None:
-        """Return what a model is asked; None where no model is asked."""
-        ...
-
-    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
+    def generate(self, questions: Sequence[Question], stop: Event = NEVER) -> Iterator[Sequence[Outcome]]:
         """Yield one outcome for each question, in any order, in groups.
 
-        The caller commits each group before it requests the next, so that a kill loses only what is in flight. An
-        interruption that the caller throws in may bring the last group once more. Raises RunAborted where no answer
-        can be had.
+        The caller commits each group before it requests the next, so that a kill loses only what is in flight. Once
+        `stop` is set, nothing more is asked, and the groups end with what is in flight. Raises RunAborted where no
+        answer can be had.
         """
         ...
+
+
+def answer_key(name: str, model: str, asked: Prompt) -> str:
+    """Return the key of a model's answer: the hash of all that the model is shown, and of its name.
+
+    The prompt's version stands for the texts around the question, which say how to form the answer. See
+    docs/decisions/0062-answers-keyed-by-the-question.md.
+    """
+    shown = [fingerprint(asked.instructions), asked.message, dict(asked.parameters)]
+    return fingerprint([prompt.PROMPT_VERSION, name, model, *shown])
+
+
+def record_key(name: str, model: str, record_hash: str, extra: Mapping[str, Any]) -> str:
+    """Return the key of an answer that depends on the whole record: a file's, the lexicon's."""
+    return fingerprint([record_hash, prompt.PROMPT_VERSION, name, model, extra])
+
+
+def questions_about(catalog: Catalog, generator: Generator, records: Iterable[ToolRecord]) -> list[Question]:
+    """Return a generator's questions about some records of a catalog, without siblings."""
+    questions = (generator.question(record, catalog.hashes[record.tool_id]) for record in records)
+    return [question for question in questions if question is not None]

@@ -1,9 +1,9 @@
 """Expansions from the lexicon, for tools without an expansion by a model or from a file."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from threading import Event
 
-from pipeline.enrichment.generator import GeneratedExpansion, Outcome, Question, TokenUsage
+from pipeline.enrichment.generator import NEVER, GeneratedExpansion, Outcome, Question, TokenUsage, record_key
 from router.record import ToolRecord
 from router.tools import lexicon
 from router.tools.trust import sanitize
@@ -19,14 +19,11 @@ class LexiconGenerator:
     def __init__(self) -> None:
         self.model = f"lexicon-{lexicon.lexicon_version()}"
 
-    def key(self, record: ToolRecord) -> dict[str, Any]:
-        """Return no further dependency: the model's name holds the lexicon's hash."""
-        return {}
+    def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question:
+        """Return a question about a record; the model's name in its key holds the lexicon's hash."""
+        return Question(record_key(self.name, self.model, record_hash, {}), record)
 
-    def prompt(self, question: Question) -> None:
-        """Return None: no model is asked."""
-
-    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
+    def generate(self, questions: Sequence[Question], stop: Event = NEVER) -> Iterator[Sequence[Outcome]]:
         """Yield an answer for every record."""
         yield [
             GeneratedExpansion(question.record.tool_id, lexicon.expand(sanitize(question.record)[0]))

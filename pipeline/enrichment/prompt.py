@@ -93,39 +93,27 @@ NOTES = {
     ),
 }
 
-PACKED = (
-    '\n\nThe message holds a list under "tools". Answer {"answers": [...]} with one object for each, in their order.'
-)
 PLAIN_TEXT = "\n\nAnswer with one JSON object that has exactly the keys described above, and nothing else."
 
 
-def single_question(record: ToolRecord, siblings: Sequence[ToolRecord] = (), languages: Sequence[str] = ()) -> str:
+def message(record: ToolRecord, siblings: Sequence[ToolRecord] = (), languages: Sequence[str] = ()) -> str:
     """Return the user message about one tool: a JSON object whose long texts are cut, so that its size is bounded.
 
     `siblings` are tools to tell apart from it, `languages` codes beside English.
     """
-    message: dict[str, Any] = {"tool": _tool(record)}
+    parts: dict[str, Any] = {"tool": _tool(record)}
     if siblings:
-        message["siblings"] = [_sibling(sibling) for sibling in siblings]
-    return canonical_json(_completed(message, [record], languages))
-
-
-def packed_question(records: Sequence[ToolRecord], languages: Sequence[str] = ()) -> str:
-    """Return the user message about several tools."""
-    return canonical_json(_completed({"tools": [_tool(record) for record in records]}, records, languages))
+        parts["siblings"] = [_sibling(sibling) for sibling in siblings]
+    if languages:
+        parts["languages"] = list(languages)
+    if record.kind in NOTES:
+        parts["note"] = NOTES[record.kind]
+    return canonical_json(parts)
 
 
 def echo(record: ToolRecord) -> str:
     """Return the name by which an answer refers to the tool."""
     return strip_hidden(record.name[:_MAX_SHORT])
-
-
-def _completed(message: dict[str, Any], records: Sequence[ToolRecord], languages: Sequence[str]) -> dict[str, Any]:
-    """Return a message with what is said beside its objects: the languages, and what is no tool."""
-    if languages:
-        message = {**message, "languages": list(languages)}
-    notes = [note for kind, note in NOTES.items() if any(record.kind is kind for record in records)]
-    return {**message, "note": " ".join(notes)} if notes else message
 
 
 def _tool(record: ToolRecord) -> dict[str, Any]:

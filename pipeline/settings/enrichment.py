@@ -62,8 +62,6 @@ class EnrichmentSettings(Section):
     """The account's limit. Without it, the limits in the server's headers are followed."""
     concurrency: int | None = Field(None, ge=1, le=512)
     """Requests at once. Without it, as many as the limits need; without limits, 8 to 128, as long as that pays."""
-    tools_per_request: int = Field(1, ge=1, le=16)
-    """Tools that one question asks about."""
     timeout_s: float = Field(60.0, gt=0)
     """Seconds until a request counts as failed."""
     max_retries: int = Field(3, ge=0, le=20)

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from enum import IntEnum
 from typing import Any, NoReturn
 
@@ -12,6 +11,8 @@ from pipeline.enrichment.openai.chat import Completion
 from pipeline.enrichment.prompt import echo
 from router.expansion import Expansion
 
+# Kinds of failure of an answer that was paid for and says nothing, or nothing about its tool.
+UNREADABLE = frozenset({"shape", "empty", "mismatch"})
 _LIST_FIELDS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
 _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
 _MAX_STARTS = 200  # braces of an answer that are tried as the beginning of its object
@@ -39,25 +40,24 @@ class OutputMode(IntEnum):
 
 
 class Unreadable(ValueError):
-    """An answer that cannot be used. `kind` is "shape", "empty" or "mismatch"."""
+    """An answer that cannot be used. `kind` is one of UNREADABLE."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
 
 
-def schema(languages: Sequence[str], packed: bool) -> dict[str, Any]:
+def schema(languages: Sequence[str]) -> dict[str, Any]:
     """Return the JSON Schema of an answer in OpenAI's strict form: every key required, no others allowed.
 
-    `languages` are codes beside English; `packed` tells that one answer holds several tools.
+    `languages` are codes beside English.
     """
     text = {"type": "string"}
     texts = {"type": "array", "items": text}
     fields: dict[str, Any] = {"tool": text, "when_to_use": text, **dict.fromkeys(_LIST_FIELDS, texts)}
     if languages:
         fields["translations"] = _object(dict.fromkeys(languages, texts))
-    answer = _object(fields)
-    return _object({"answers": {"type": "array", "items": answer}}) if packed else answer
+    return _object(fields)
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -69,13 +69,13 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_answers(
-    completion: Completion, questions: Sequence[Question]
-) -> Mapping[str, Expansion | Unreadable | GenerationFailure]:
-    """Return the answer to each question of a completion, by key.
+def read_answer(completion: Completion, question: Question, usage: TokenUsage) -> Outcome:
+    """Return the outcome of a question whose completion consumed `usage`.
 
-    A refusal or a truncated completion is a failure of all questions. Unreadable answers may be asked for again.
+    A failure of one of the kinds in UNREADABLE may pass if the question is asked again.
     """
+    tool_id = question.record.tool_id
+    text = completion.content if isinstance(completion.content, str) else ""
     if completion.refusal or completion.finish_reason == "content_filter":
         kind, message = "refusal", completion.refusal or "the server's content filter withheld the answer"
     elif completion.finish_reason == "length":
@@ -84,57 +84,28 @@ def read_answers(
             "the answer was cut at the model's length limit: raise it in enrichment.parameters (max_completion_tokens)"
         )
     else:
-        return _read(completion.content, questions)
-    return {question.key: GenerationFailure(question.record.tool_id, kind, message) for question in questions}
+        try:
+            return GeneratedExpansion(tool_id, _expansion(_parse(completion.content), question), usage, text)
+        except Unreadable as error:
+            kind, message = error.kind, str(error)
+    return GenerationFailure(tool_id, kind, message, usage, text)
 
 
-def outcome_of(
-    question: Question,
-    answer: Expansion | Unreadable | GenerationFailure,
-    usage: TokenUsage,
-    completion: Completion | None = None,
-) -> Outcome:
-    """Return the outcome of a question whose answer was read, with its usage and the text of its completion."""
-    tool_id = question.record.tool_id
-    text = completion.content if completion and isinstance(completion.content, str) else ""
-    if isinstance(answer, Expansion):
-        return GeneratedExpansion(tool_id, answer, usage, text)
-    if isinstance(answer, Unreadable):
-        return GenerationFailure(tool_id, answer.kind, str(answer), usage, text)
-    return replace(answer, usage=usage, completion=text)
-
-
-def _read(text: object, questions: Sequence[Question]) -> dict[str, Expansion | Unreadable]:
-    """Return each question's expansion by key, or why there is none. A single answer may stand outside a list."""
-    try:
-        row = _parse(text)
-    except Unreadable as error:
-        return {question.key: error for question in questions}
-    if len(questions) == 1:
-        rows = row.get("answers") if isinstance(row.get("answers"), list) else [row]
-        return {questions[0].key: _expansion(rows[0] if rows else None, questions[0])}
-    rows = row.get("answers")
-    by_name = {
-        row["tool"]: row
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict) and isinstance(row.get("tool"), str)
-    }
-    return {question.key: _expansion(by_name.get(echo(question.record)), question) for question in questions}
-
-
-def _expansion(row: object, question: Question) -> Expansion | Unreadable:
+def _expansion(said: Mapping[str, Any], question: Question) -> Expansion:
+    answers = said.get("answers")  # some models wrap their answer in a list
+    row = said if not isinstance(answers, list) else answers[0] if answers else None
     if not isinstance(row, dict):
-        return Unreadable("shape", "the answer holds no object for this tool")
+        raise Unreadable("shape", "the answer holds no object for this tool")
     name = row.get("tool")
     # Servers without structured output may leave the name out; another name means another tool.
     if name is not None and (not isinstance(name, str) or _letters(name) != _letters(echo(question.record))):
-        return Unreadable("mismatch", f"the answer is about {str(name)[:80]!r}, not {echo(question.record)!r}")
+        raise Unreadable("mismatch", f"the answer is about {str(name)[:80]!r}, not {echo(question.record)!r}")
     if not row.get("user_phrases"):
-        return Unreadable("empty", "user_phrases holds no phrase")
+        raise Unreadable("empty", "user_phrases holds no phrase")
     try:
         return Expansion.from_json(row)
     except ValueError as error:
-        return Unreadable("shape", str(error))
+        raise Unreadable("shape", str(error)) from error
 
 
 def _letters(name: str) -> str:

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 
 from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome
+from pipeline.enrichment.openai.answers import UNREADABLE
 
 # A model that fails on half of its tools gets so many in a row once in 6,000 builds of 10,000 tools; one that fails on
 # 30 %, never. See docs/decisions/0064-pace-learned-from-refusals.md.
 MAX_UNUSABLE = 25
 # Failures of tools whose answers were computed and paid for.
-UNUSABLE = frozenset({"shape", "empty", "mismatch", "refusal", "truncated"})
+UNUSABLE = UNREADABLE | {"refusal", "truncated"}
 _LONGEST_MESSAGE = 200
 
 

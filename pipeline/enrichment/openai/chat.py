@@ -31,16 +31,13 @@ class Completion:
 
 
 def connection(settings: EnrichmentSettings) -> dict[str, Any]:
-    """Return the arguments of OpenAI's clients. They retry nothing themselves: the limiter must see each refusal.
-
-    Raises SettingsInvalid on a key that cannot be sent.
-    """
+    """Return the arguments of OpenAI's clients. Raises SettingsInvalid on a key that cannot be sent."""
     # Local servers need no key, yet the client refuses to start without one.
     key = (settings.api_key.get_secret_value().strip() if settings.api_key else "") or "local"
     if not (key.isascii() and key.isprintable()):
         # The HTTP client would refuse the header too, and put the key into its message.
         raise SettingsInvalid("enrichment.api_key (OPENAI_API_KEY) holds a character that an HTTP header cannot carry")
-    return {"api_key": key, "base_url": settings.base_url, "timeout": settings.timeout_s, "max_retries": 0}
+    return {"api_key": key, "base_url": settings.base_url, "timeout": settings.timeout_s}
 
 
 def address(client: openai.OpenAI | openai.AsyncOpenAI) -> str:

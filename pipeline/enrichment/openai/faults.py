@@ -7,8 +7,6 @@ from email.utils import parsedate_to_datetime
 
 import openai
 
-from pipeline.enrichment.openai.rate_headers import duration
-
 # Kinds of fault that may pass.
 TRANSIENT = frozenset({"timeout", "connection", "rate", "server", "expired"})
 # Kinds of fault that every other request would meet too.
@@ -23,26 +21,20 @@ class Fault(Exception):
 
     `kind` is one of TRANSIENT ("expired": its batch ended first) or of ABORTING, "refused" (this request is wrong) or
     "format" (the server does not support its response format). `retry_after_s` is the wait that the server dictates, if
-    any. `billed` tells whether the server may have computed an answer; `lost_usd` is what that and the attempts before
-    may have cost. `headers` are those of the server's response.
+    any. `billed` tells whether the server may have computed an answer.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        message: str,
-        retry_after_s: float | None = None,
-        billed: bool = False,
-        lost_usd: float = 0.0,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, kind: str, message: str, retry_after_s: float | None = None, *, billed: bool = False) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.retry_after_s = retry_after_s
         self.billed = billed
-        self.lost_usd = lost_usd
-        self.headers = headers or {}
+
+    @property
+    def failure_kind(self) -> str:
+        """The kind of the failure of a question that this fault ends."""
+        return {"expired": "timeout", "format": "refused"}.get(self.kind, self.kind)
 
 
 def fault_of(error: openai.APIError, timeout_s: float) -> Fault:
@@ -54,8 +46,8 @@ def fault_of(error: openai.APIError, timeout_s: float) -> Fault:
         return Fault("connection", str(error.__cause__ or error), billed=True)
     if not isinstance(error, openai.APIStatusError):
         return Fault("server", message)
-    headers = error.response.headers
-    return Fault(fault_kind(error.status_code, error.code, message), message, retry_after(headers), headers=headers)
+    kind = fault_kind(error.status_code, error.code, message)
+    return Fault(kind, message, retry_after(error.response.headers))
 
 
 def fault_kind(status: int, code: object, message: str) -> str:
@@ -71,14 +63,22 @@ def fault_kind(status: int, code: object, message: str) -> str:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that a server asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date."""
-    milliseconds = duration(headers.get("retry-after-ms"))
+    milliseconds, text = amount(headers.get("retry-after-ms")), headers.get("retry-after")
     if milliseconds is not None:
         return milliseconds / 1_000
-    text = headers.get("retry-after")
-    seconds = duration(text)
+    seconds = amount(text)
     if seconds is not None or not text:
         return seconds
     try:
         return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
+
+
+def amount(text: str | None) -> float | None:
+    """Return a header's number that is finite and not negative; None for anything else."""
+    try:
+        value = float(text) if text else None
+    except ValueError:
+        return None
+    return value if value is not None and 0 <= value < float("inf") else None

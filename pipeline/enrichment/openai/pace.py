@@ -1,144 +1,174 @@
-"""The rate that a server was seen to let pass, learned from its refusals (429). Rates are requests per second."""
+"""Pacing under a server's limits: from the settings, from its headers, and from what it refuses (429)."""
 
-from bisect import bisect_left
+import asyncio
 from collections import deque
+from collections.abc import Callable, Mapping
+
+from pipeline.enrichment.openai.faults import amount
 
 # See docs/decisions/0064-pace-learned-from-refusals.md.
-_WINDOW_S = 60.0  # limits are per minute: what passed before says nothing about them
-_CUT_SHARE = 0.95  # of the measured rate, right after a refusal
-_KEPT_SHARE = 0.97  # of the measured rate, from _RETURN_S later
-_RETURN_S = 20.0
-_GROWTH_S = 40.0  # in which the rate then grows by the highest rate so far: slowly at first, as in TCP CUBIC
-_DEEPEST_CUT = 0.8  # by a cycle that is too short to measure much
-_SHORTEST_CYCLE_S = 4.0
-_SHORT_PAUSE_S = 1.5
+_LIMIT_SHARE = 0.98  # of a known limit that is used: a server's clock is not ours
+_CATCH_UP_S = 0.1  # of allowance that may be caught up on after a stall
+_CATCH_UP_AFTER_REFUSAL_S = 0.01
+# After a refusal: a share of the rate that passed in the latest seconds, and a growth in which the rate doubles.
 _RECENT_S = 10.0
-_STILL_GROWING = 1.07  # the rate was higher at the end of that time than in its mean
-_FLOOR = 1 / 60
-_SHORTEST_PAUSE_S = 0.5  # whatever the server asks for: its window is to have room for more than one request
-_DEFAULT_PAUSE_S = 0.75  # without its word, or where that was too short
-_BACKOFF = 3.0
-_LONGEST_BACKOFF_S = 20.0
-_SLACK_S = 0.25  # two requests take unequal times to arrive
+_STILL_GROWING = 1.05  # the rate was higher at the end of that time than in its mean
+_DEEPEST_CUT = 0.8  # by one refusal: a short time measures little
+_KEPT_SHARE = 0.97
+_KEPT_S = 15.0
+_DOUBLING_S = 40.0  # from then on, slowly at first, as in TCP CUBIC
+_FIRST_PAUSE_S = 0.75  # without the server's word, or where that was too short; doubled with each further pause
+_LONGEST_BACKOFF_S = 10.0
 _LONGEST_PAUSE_S = 120.0  # whatever the server asks for
-_SHORTEST_PROBE_S = 0.25
+_SHORTEST_PROBE_S = 0.2
 _LONGEST_PROBE_S = 5.0
-_IDLE_S = 5.0  # a rate that nobody uses for so long does not grow
+_TICK_S = 0.2  # how often a wait looks whether the request is still wanted
+_FIRST_IN_FLIGHT = 8
+_MOST_IN_FLIGHT = 128
+_GAIN = 1.25  # in answers per second that a doubling of the requests in flight must bring
 
 
 class Pace:
-    """Measures a server's rate by cycles, and decides when to pause.
+    """Says when a request may be sent, and learns from what becomes of it. All moments are the event loop's.
 
-    A cycle has two parts: requests pass until one is refused; then all requests pause until one passes again. What
-    passed in a cycle, divided by the cycle's duration, is the server's rate, whatever kind of window it counts in.
-    Each cycle ends in one cut, to a little less than that. The rate then grows, slowly at first.
+    Requests are spaced evenly, which satisfies sliding windows, fixed windows and token buckets alike: each limit is a
+    schedule (GCRA) that a request advances by its share of a minute. A limit of the settings is an upper bound; one in
+    the server's headers lowers it, or stands in its place. A refusal pauses all requests, for as long as the server
+    asks, and cuts the rate; then the rate grows again.
 
-    `paused_until` is the moment before which nothing may be sent. `refusals_in_a_row` counts the pauses since a request
-    passed.
+    `refusals` counts the pauses since a request passed.
     """
 
-    def __init__(self, now: float) -> None:
-        self.paused_until = 0.0
-        self.refusals_in_a_row = 0
-        self._measured: float | None = None
-        self._grows_from = now
-        self._highest = 0.0
-        self._cycle_from = now
-        self._passed: deque[float] = deque()  # moments at which requests were sent, less those that were refused
+    def __init__(self, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> None:
+        self.refusals = 0
+        self._limits = {"requests": requests_per_minute, "tokens": tokens_per_minute}
+        self._told: dict[str, float] = {}  # by the server's headers
+        self._next = {"requests": 0.0, "tokens": 0.0}
+        self._paused_until = 0.0
         self._refused_at = float("-inf")  # the refusal that began the latest pause
-        self._passes_at = float("inf")  # the moment from which the server lets pass again, by its own word
-        self._blocked_at = now  # the refusal that ended the passing of requests in this cycle
-        self._rate_at_refusal: float | None = None
-        self._probe_s = _SHORTEST_PROBE_S
-        self._probe_at: float | None = None
+        self._probe_s = _SHORTEST_PROBE_S  # in which the fate of the first request after a pause is known
+        self._probing = False
+        self._rate: float | None = None  # requests per second, learned
+        self._grows_from = 0.0
+        self._sent: deque[float] = deque()  # the requests of the latest seconds since a pause, less those refused
 
-    def rate(self, now: float) -> float | None:
-        """Return the rate that may be used now; None before the first cut."""
-        if self._measured is None:
-            return None
-        age_s = max(0.0, now - self._grows_from)
-        returning = (_KEPT_SHARE - _CUT_SHARE) * max(0.0, 1 - age_s / _RETURN_S) ** 3
-        growing = self._highest * (max(0.0, age_s - _RETURN_S) / _GROWTH_S) ** 3
-        return max(_FLOOR, self._measured * (_KEPT_SHARE - returning) + growing)
+    def requests_per_second(self, now: float) -> float | None:
+        """Return the rate that may be used now; None where none is known."""
+        limit = self._limit("requests")
+        if self._rate is None:
+            return limit
+        age = (now - self._grows_from - _KEPT_S) / _DOUBLING_S
+        learned = self._rate * (_KEPT_SHARE + min(max(age, 0.0), 1.0) ** 3)
+        return learned if limit is None else min(limit, learned)
 
-    def forget(self) -> None:
-        """Forget the measured rate: the server's own word on its limit has changed."""
-        self._measured = None
+    async def admit(self, tokens: int, cancelled: Callable[[], bool] = lambda: False) -> float:
+        """Wait until a request of so many tokens may be sent, or is cancelled; return that moment."""
+        clock = asyncio.get_running_loop().time
+        while not cancelled() and (wait_s := max(self._paused_until, *self._next.values()) - clock()) > 0:
+            await asyncio.sleep(min(wait_s, _TICK_S))
+        now = clock()
+        if cancelled():
+            return now
+        self._note_sent(now)
+        catch_up_s = _CATCH_UP_S if self._rate is None else _CATCH_UP_AFTER_REFUSAL_S
+        for kind, cost, rate in (
+            ("requests", 1, self.requests_per_second(now)),
+            ("tokens", tokens, self._limit("tokens")),
+        ):
+            if rate:
+                self._next[kind] = max(self._next[kind], now - catch_up_s) + cost / rate
+        return now
+
+    def answered(self, headers: Mapping[str, str], estimated: int, used: int) -> None:
+        """Take over the limits in the headers, and the tokens `used` in place of those that were admitted."""
+        for kind, need in (("requests", 1), ("tokens", estimated)):
+            limit = amount(headers.get(f"x-ratelimit-limit-{kind}"))
+            if limit is not None and limit >= need:  # else it is no limit: nothing could be asked at all
+                self._told[kind] = limit
+        if rate := self._limit("tokens"):
+            self._next["tokens"] += (used - estimated) / rate
+
+    def refused(self, sent_at: float, retry_after_s: float | None) -> None:
+        """Pause after a 429 to a request that was sent at `sent_at`; all in flight with it cause one pause."""
+        now = asyncio.get_running_loop().time()
+        if sent_at in self._sent:
+            self._sent.remove(sent_at)
+        pause_s = retry_after_s or 0.0
+        if sent_at >= self._refused_at:
+            if not self.refusals:
+                self._cut(now)
+            if retry_after_s is None or self.refusals:
+                pause_s = max(pause_s, min(_FIRST_PAUSE_S * 2.0 ** min(self.refusals, 10), _LONGEST_BACKOFF_S))
+            self.refusals += 1
+            self._refused_at, self._probing = now, False
+            self._probe_s = min(max(4 * (now - sent_at), _SHORTEST_PROBE_S), _LONGEST_PROBE_S)
+        self._paused_until = max(self._paused_until, now + min(pause_s, _LONGEST_PAUSE_S))
+
+    def _note_sent(self, now: float) -> None:
+        """Count a request. The first one after a pause goes ahead of the others, which wait for its fate."""
+        if self.refusals and not self._probing:
+            self._probing, self._paused_until = True, now + self._probe_s
+        elif self.refusals:
+            self.refusals, self._probing = 0, False
+            self._grows_from = now
+            self._sent.clear()
+        self._sent.append(now)
+        while self._sent[0] < now - _RECENT_S:
+            self._sent.popleft()
+        if self._rate is not None and now - self._grows_from > _KEPT_S + _DOUBLING_S:
+            # A rate that nobody uses does not grow.
+            self._rate = max(self._rate, 2 * min(self._rate, self._recent(now)))
+            self._grows_from = now
+
+    def _recent(self, now: float) -> float:
+        """Return the rate at which requests passed lately."""
+        return len(self._sent) / max(now - self._sent[0], 1.0) if self._sent else 0.0
+
+    def _cut(self, now: float) -> None:
+        """Take the rate at which requests passed lately for the server's, if that is lower."""
+        recent, rate = self._recent(now), self.requests_per_second(now)
+        if recent:
+            self._rate = recent if rate is None else max(min(_STILL_GROWING * recent, rate), _DEEPEST_CUT * rate)
+
+    def _limit(self, kind: str) -> float | None:
+        """Return the requests or tokens per second that settings and headers allow; None without a limit."""
+        limits = [limit for limit in (self._limits[kind], self._told.get(kind)) if limit is not None]
+        return min(limits) * _LIMIT_SHARE / 60 if limits else None
+
+
+class InFlight:
+    """How many requests may be in flight where no rate is known: doubled as long as more answers per second come of it.
+
+    A hosted model answers more requests at once in the same time. A local one queues what it cannot do: there a
+    doubling brings nothing, is taken back, and is the last.
+    """
+
+    def __init__(self) -> None:
+        self.limit = _FIRST_IN_FLIGHT
+        self._grows = True
+        self._answers = 0
+        self._round_from: float | None = None
+        self._throughput = 0.0
 
     def sent(self, now: float) -> None:
-        """Count a request that is sent now. The first one after a pause is a probe: others wait for its fate."""
-        if not self._passed and not self.refusals_in_a_row:
-            self._cycle_from = self._grows_from = now
-        idle_s = now - self._passed[-1] if self._passed and not self.refusals_in_a_row else 0.0
-        if idle_s > _IDLE_S + 1 / (self.rate(now) or 1.0):
-            self._grows_from += idle_s
-        if self.refusals_in_a_row and self._probe_at is None:
-            self._probe_at = now
-            self.paused_until = max(self.paused_until, now + self._probe_s)
-        elif self._probe_at is not None:
-            self._end_cycle(self._probe_at)
-        self._passed.append(now)
-        while self._passed[0] < now - 4 * _WINDOW_S:
-            self._passed.popleft()
+        """Note the first request, at which the first round begins."""
+        if self._round_from is None:
+            self._round_from = now
 
-    def refused(self, now: float, sent_at: float, retry_after_s: float | None, rate: float | None) -> None:
-        """Pause after a 429 to a request that was sent at `sent_at`. `rate` is the rate that was in use.
-
-        Requests in flight together cause one pause. Where the server's wait was too short, each further one doubles.
-        """
-        place = bisect_left(self._passed, sent_at)
-        if place < len(self._passed) and self._passed[place] == sent_at:
-            del self._passed[place]
-        if sent_at >= self._refused_at:
-            if not self.refusals_in_a_row:
-                self._rate_at_refusal, self._blocked_at = rate, now
-            self.refusals_in_a_row += 1
-            self._refused_at, self._probe_at = now, None
-            self._probe_s = min(max(4 * (now - sent_at), _SHORTEST_PROBE_S), _LONGEST_PROBE_S)
-            retry_after_s = self._pause_s(now, retry_after_s)
-        if retry_after_s is not None:
-            self.paused_until = max(self.paused_until, now + min(retry_after_s, _LONGEST_PAUSE_S))
-
-    def _pause_s(self, now: float, retry_after_s: float | None) -> float:
-        """Return how long to pause after the latest refusal, and note when the server says that requests pass again."""
-        if retry_after_s is not None and self.refusals_in_a_row == 1:
-            self._passes_at = now + retry_after_s
-            return max(retry_after_s, _SHORTEST_PAUSE_S)
-        self._passes_at = float("inf")
-        pause_s = min(_DEFAULT_PAUSE_S * _BACKOFF ** min(self.refusals_in_a_row - 1, 10), _LONGEST_BACKOFF_S)
-        # In a window of a minute, what was sent first makes room first.
-        minute_s = self._cycle_from + _WINDOW_S + _SLACK_S - now
-        pause_s = minute_s if 0 < minute_s < 2 * pause_s else pause_s
-        return max(pause_s, retry_after_s or 0.0)
-
-    def _end_cycle(self, probe_at: float) -> None:
-        """Cut the rate to what passed in the cycle that ended with a probe."""
-        now = min(probe_at, self._passes_at)
-        since = max(self._cycle_from, self._blocked_at - _WINDOW_S)
-        duration_s, sending_s = (max(moment - since, _SHORTEST_PROBE_S) for moment in (now, self._blocked_at))
-        passed = self._passed_from(since, now)
-        if not passed and self._rate_at_refusal is None:
-            # Refused from the first request on, as where others have used the limit up: nothing was measured.
-            self._cycle_from = self._grows_from = probe_at
-            self.refusals_in_a_row, self._probe_at = 0, None
+    def answered(self, now: float) -> None:
+        """Count an answer; at the end of a round, double the number or take the last doubling back."""
+        self._answers += 1
+        if not self._grows or self._round_from is None or self._answers < self.limit:
             return
-        used = passed / sending_s if self._rate_at_refusal is None else self._rate_at_refusal
-        mean = min(passed / duration_s, used)
-        grows_from = probe_at
-        if duration_s < _SHORTEST_CYCLE_S or not passed:
-            measured = max(mean, _DEEPEST_CUT * used)
-            grows_from -= _RETURN_S  # at once: little is known
-        elif now - self._blocked_at <= _SHORT_PAUSE_S:
-            # The server counts in seconds, or the rate was hardly too high: what passed just before was its rate.
-            recent_s = min(_RECENT_S, sending_s)
-            recent = self._passed_from(self._blocked_at - recent_s, self._blocked_at) / recent_s
-            measured = min(_STILL_GROWING * recent, used)
+        throughput = self._answers / max(now - self._round_from, 1e-3)
+        if throughput >= _GAIN * self._throughput:
+            self._throughput = throughput
+            self.limit = min(2 * self.limit, _MOST_IN_FLIGHT)
         else:
-            measured = mean
-        self._highest = max(self._highest, self._rate_at_refusal or measured)
-        self._measured, self._cycle_from, self._grows_from = measured, probe_at, grows_from
-        self.refusals_in_a_row, self._probe_at = 0, None
+            self.stop()
+        self._answers, self._round_from = 0, now
 
-    def _passed_from(self, since: float, until: float) -> int:
-        """Return how many requests passed from one moment on, and before another."""
-        return bisect_left(self._passed, until) - bisect_left(self._passed, since)
+    def stop(self) -> None:
+        """Grow no more: the last doubling is taken back."""
+        if self._grows:
+            self._grows, self.limit = False, max(self.limit // 2, _FIRST_IN_FLIGHT)

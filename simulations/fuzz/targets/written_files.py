@@ -1,7 +1,7 @@
 """Files that people and programs write beside a catalog: expansions, judged requests, logs of past requests."""
 
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.generator import GeneratedExpansion, Question
+from pipeline.enrichment.generator import GeneratedExpansion
 from pipeline.learning.usage.log import read_usage
 from quartermaster.evaluation.judgements import read_judgements
 from router.expansion import Expansion
@@ -19,7 +19,7 @@ def _expansions(resources: Resources) -> Run:
 
     def run(data: bytes) -> None:
         generator = FileGenerator(write(data))
-        asked = [Question("", record) for record in _RECORDS if generator.key(record)]
+        asked = [question for record in _RECORDS if (question := generator.question(record, ""))]
         for outcomes in generator.generate(asked):
             assert len(outcomes) == len(asked), "a tool's expansion vanished untold"
             for outcome in outcomes:

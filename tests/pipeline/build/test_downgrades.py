@@ -12,7 +12,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.enrichment import prompt
-from pipeline.enrichment.openai.direct import session
+from pipeline.enrichment.openai import direct
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.execution import DirectExecution
 from pipeline.settings import load
@@ -64,7 +64,7 @@ class Office:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run of questions look often whether it is over."""
-    monkeypatch.setattr(session, "_TICK_S", 0.02)
+    monkeypatch.setattr(direct, "_TICK_S", 0.02)
 
 
 @pytest.fixture(scope="module")

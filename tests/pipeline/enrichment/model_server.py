@@ -6,7 +6,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, cast
 
@@ -63,14 +63,8 @@ Script = Callable[[dict[str, Any], int], Reply]
 
 
 def tool_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tool of a request's user message; the first, where there are several."""
-    return tools_of(body)[0]
-
-
-def tools_of(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the tools of a request's user message."""
-    message = json.loads(body["messages"][1]["content"])
-    return [message["tool"]] if "tool" in message else list(message["tools"])
+    """Return the tool of a request's user message."""
+    return dict(json.loads(body["messages"][1]["content"])["tool"])
 
 
 def row(name: str) -> dict[str, Any]:
@@ -118,9 +112,7 @@ def error(
 
 def answer(body: Mapping[str, Any], _: int = 0) -> Reply:
     """Return a good answer: the script of a server that always answers well."""
-    names = [tool["name"] for tool in tools_of(body)]
-    packed = "tools" in json.loads(body["messages"][1]["content"])
-    return Reply(completion(json.dumps({"answers": [row(name) for name in names]} if packed else row(names[0]))))
+    return Reply(completion(json.dumps(row(tool_of(body)["name"]))))
 
 
 def but(name: str, reply: Reply) -> Script:
@@ -135,8 +127,14 @@ def spent(prompt_tokens: int, cached_tokens: int, completion_tokens: int, cost_u
 
 def replies(generator: Generator, records: Sequence[ToolRecord]) -> Iterator[Outcome]:
     """Yield the outcomes of one question for each record."""
-    for group in generator.generate([Question(record.tool_id, record) for record in records]):
+    for group in generator.generate(questions(generator, records)):
         yield from group
+
+
+def questions(generator: Generator, records: Sequence[ToolRecord]) -> list[Question]:
+    """Return a question about each record, under the tool's id."""
+    asked = [(record, generator.question(record, "")) for record in records]
+    return [replace(question, key=record.tool_id) for record, question in asked if question]
 
 
 class Loopback:

@@ -1,25 +1,22 @@
-"""A server with limits on a simulated clock: the real session, client and limiter ask 800 tools in a second."""
+"""A server with limits on a simulated clock: the real generator asks 800 tools in a second."""
 
 import asyncio
 import json
 import selectors
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
+from threading import Event
 from typing import Any
 from unittest import mock
 
 from pydantic import SecretStr
 
-from pipeline.enrichment.budget import Budget
-from pipeline.enrichment.generator import GenerationFailure, Outcome, Question
-from pipeline.enrichment.openai.breaker import Breaker
+from pipeline.enrichment.generator import GenerationFailure, Outcome
+from pipeline.enrichment.openai import DirectGenerator, direct
 from pipeline.enrichment.openai.chat import Completion
-from pipeline.enrichment.openai.direct import client, session
-from pipeline.enrichment.openai.direct.client import DirectContext, ServerState
 from pipeline.enrichment.openai.faults import Fault, retry_after
-from pipeline.enrichment.openai.limiter import Limiter
-from pipeline.enrichment.openai.requests import RequestBuilder
 from pipeline.settings import EnrichmentSettings
 from tests.pipeline.enrichment.limits import Limit
 from tests.support.factories import make_record
@@ -70,11 +67,17 @@ class SimulatedServer:
     accepted: list[tuple[float, float]] = field(default_factory=list)  # moment and tokens
     refused: list[float] = field(default_factory=list)
     most_in_flight: int = 0
+    stop: Event = field(default_factory=Event)
+    stop_after_s: float = 3_600.0
     _in_flight: int = 0
+    _disturbing: asyncio.Task[None] | None = None
 
     async def complete(self, _: object, body: Mapping[str, Any], __: float) -> Completion:
         """Answer a request as `chat.complete` does, or refuse it."""
         loop = asyncio.get_running_loop()
+        if self._disturbing is None:
+            self._disturbing = asyncio.create_task(self.disturb())
+            loop.call_later(self.stop_after_s, self.stop.set)
         await asyncio.sleep(self.random.uniform(0.02, 0.06))
         prompt, completed = 1_000, self.random.randint(*self.output_tokens)
         needs = {"requests": 1.0, "tokens": float(prompt + completed)}
@@ -84,7 +87,7 @@ class SimulatedServer:
             self.refused.append(now)
             told = self.wait_told(wait)
             headers = self.headers(self.limits, now) | ({} if told is None else {"retry-after": told})
-            raise Fault("rate", "Rate limit reached", retry_after(headers), headers=headers)
+            raise Fault("rate", "Rate limit reached", retry_after(headers))
         for kind, limit in self.limits.items():
             limit.take(now, needs[kind])
         self.accepted.append((now, needs["tokens"]))
@@ -108,42 +111,17 @@ class SimulatedServer:
             await asyncio.sleep(60 / self.neighbour_per_minute)
 
 
-class _Committed:
-    """Takes outcomes in the place of the build's thread."""
-
-    def __init__(self, session_: session.DirectSession) -> None:
-        self._session = session_
-        self.outcomes: list[Outcome] = []
-
-    def put(self, outcome: Outcome) -> None:
-        self.outcomes.append(outcome)
-        self._session.committed([outcome])
-
-
 def ask(server: SimulatedServer, tools: int = 800, seconds: float = 3_600, **settings: Any) -> list[Outcome]:
     """Ask the server about so many tools, for so many simulated seconds at most, and return the outcomes."""
-    loop = SimulatedLoop()
-    enrichment = EnrichmentSettings(base_url="http://simulated/v1", api_key=SecretStr("k"), **settings)
-    limiter = Limiter(enrichment.requests_per_minute, enrichment.tokens_per_minute, loop.time)
-    budget, state = Budget(enrichment.max_cost_usd), ServerState(Breaker(enrichment.model))
-    context = DirectContext(enrichment, RequestBuilder(enrichment), limiter, budget, state)
-    asked = session.DirectSession(context, [Question(f"k{n}", make_record(f"tool_{n}")) for n in range(tools)])
-    committed = _Committed(asked)
-
-    async def run() -> None:
-        disturbing = asyncio.create_task(server.disturb())
-        loop.call_later(seconds, asked.stop)
-        await asked._ask_all()
-        disturbing.cancel()
-
+    generator = DirectGenerator(EnrichmentSettings(base_url="http://simulated/v1", api_key=SecretStr("k"), **settings))
+    questions = [generator.question(make_record(f"tool_{n}"), "") for n in range(tools)]
+    server.stop_after_s = seconds
     with (
-        mock.patch.object(client, "complete", server.complete),
-        mock.patch.object(asked, "_put", committed.put),
-        mock.patch.object(session, "connection", lambda _: {"api_key": "k", "http_client": _http_client()}),
+        mock.patch.object(direct, "complete", server.complete),
+        mock.patch.object(direct, "connection", lambda _: {"api_key": "k", "http_client": _http_client()}),
+        mock.patch.object(asyncio, "Runner", partial(asyncio.Runner, loop_factory=SimulatedLoop)),
     ):
-        loop.run_until_complete(run())
-    loop.close()
-    return committed.outcomes
+        return [outcome for group in generator.generate(questions, server.stop) for outcome in group]
 
 
 def _http_client() -> Any:

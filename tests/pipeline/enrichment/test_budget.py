@@ -21,7 +21,6 @@ from tests.pipeline.enrichment.model_server import (
     answer,
     completion,
     replies,
-    tools_of,
 )
 from tests.support.factories import make_record
 
@@ -40,23 +39,19 @@ def test_money_is_set_aside_until_it_is_settled() -> None:
     budget = Budget(max_cost_usd=1.0)
     reservation = budget.reserve(0.6)
     assert reservation and not budget.reserve(0.6)
-    assert budget.has_open_reservations
     reservation.settle(0.25)
-    assert not budget.has_open_reservations
     second = budget.reserve(0.25)
     assert second and second.extend(0.25) and not second.extend(0.75)
     second.settle(None)  # of unknown cost: all that was set aside
     assert budget.reserve(0.25) and not budget.reserve(0.01)
-    assert all(Budget().reserve(1e9, tools=1_000) for _ in range(10)) and Budget().tools_left is None
+    assert all(Budget().reserve(1e9) for _ in range(10))
 
 
 def test_tools_are_counted_when_they_are_asked_about_and_a_second_question_is_no_other_tool() -> None:
-    budget = Budget(max_tools=5)
-    reservation = budget.reserve(0.0, tools=4)
-    assert reservation and budget.tools_left == 1
-    assert not budget.reserve(0.0, tools=2)
-    assert reservation.extend(0.0) and budget.tools_left == 1
-    assert budget.reserve(0.0, tools=1) and budget.tools_left == 0
+    budget = Budget(max_tools=2)
+    reservation = budget.reserve(0.0)
+    assert reservation and reservation.extend(0.0)
+    assert budget.reserve(0.0) and not budget.reserve(0.0)
 
 
 def test_threads_together_never_set_aside_more_than_there_is() -> None:
@@ -115,21 +110,12 @@ def test_a_server_that_does_not_count_is_reckoned_with_what_was_set_aside() -> N
 
 
 @pytest.mark.parametrize(
-    ("limit", "packed", "requests", "answers"),
-    [
-        ({"max_tools": 10}, 1, 10, 10),
-        ({"max_tools": 10}, 4, 3, 10),
-        ({"max_tools": 0}, 1, 0, 0),
-        ({"max_cost_usd": 0.0}, 1, 0, 0),
-    ],
+    ("limit", "answers"), [({"max_tools": 10}, 10), ({"max_tools": 0}, 0), ({"max_cost_usd": 0.0}, 0)]
 )
-def test_as_many_tools_are_asked_about_as_may_be(
-    limit: dict[str, Any], packed: int, requests: int, answers: int
-) -> None:
-    server, _, kinds = _asked(**limit, tools_per_request=packed, concurrency=4)
+def test_as_many_tools_are_asked_about_as_may_be(limit: dict[str, Any], answers: int) -> None:
+    server, _, kinds = _asked(**limit, concurrency=4)
     assert (kinds["answer"], kinds["budget"]) == (answers, 40 - answers)
-    assert len(server.requests) == requests
-    assert sum(len(tools_of(request.body)) for request in server.requests) == answers
+    assert len(server.requests) == answers
 
 
 def test_what_the_budget_leaves_out_is_postponed_and_no_failure_in_the_ledger(tmp_path: Path) -> None:

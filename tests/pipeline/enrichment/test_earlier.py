@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment import Generator, prompt
+from pipeline.enrichment.ledger_only import ledger_only
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.openai import DirectGenerator
-from pipeline.enrichment.recorded import only_recorded
 from pipeline.enrichment.verdict import TextVerdict
 from pipeline.records import Catalog, catalog_records
 from router.expansion import Expansion
@@ -54,7 +54,7 @@ def test_no_question_is_paid_for_twice_and_no_tool_loses_its_words(
             settings = server.settings(model=chance.choice(["m1", "m2"]), max_tools=chance.choice([None, 1, 2]))
             chain: list[Generator] = [DirectGenerator(settings), LexiconGenerator()]
             if chance.random() < 0.3:
-                chain = only_recorded(chain, "unasked", "it is down")
+                chain = ledger_only(chain, "unasked", "it is down")
             result = run(tmp_path, _catalog(versions), *chain)
             by_model = {tool_id for tool_id, w in result.written.items() if w.generator == "openai"}
             assert written <= by_model
@@ -66,7 +66,7 @@ def test_no_question_is_paid_for_twice_and_no_tool_loses_its_words(
 
 
 def _down(server: ModelServer, **settings: Any) -> list[Generator]:
-    return only_recorded([DirectGenerator(server.settings(**settings))], "unasked", "it is down")
+    return ledger_only([DirectGenerator(server.settings(**settings))], "unasked", "it is down")
 
 
 def test_the_newest_answer_that_passes_the_checks_serves_in_its_own_catalog(tmp_path: Path) -> None:

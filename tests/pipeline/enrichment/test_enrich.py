@@ -1,7 +1,7 @@
 """A catalog through its generators, with a real ledger and a real server."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +9,11 @@ import pytest
 
 from pipeline.enrichment import Enrichment, Expansion
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.generator import GeneratedExpansion, Outcome, Question, TokenUsage
+from pipeline.enrichment.generator import TokenUsage
 from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.errors import RunAborted
-from router.record import ToolRecord
 from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import (
     COST,
@@ -24,9 +23,7 @@ from tests.pipeline.enrichment.model_server import (
     but,
     completion,
     error,
-    row,
     spent,
-    tool_of,
 )
 
 _BROKEN = Reply(completion("broken"))
@@ -68,26 +65,6 @@ def test_a_second_run_asks_only_what_failed_and_a_third_nothing(tmp_path: Path) 
     assert list(moved.written) == ["office/a"]  # an id is no part of the question
 
 
-def test_another_model_or_sampling_asks_again(tmp_path: Path) -> None:
-    asked_with: list[dict[str, Any]] = [{}, {"model": "other"}, {"parameters": {"temperature": 1}}, {}]
-    with ModelServer() as server:
-        results = [run(tmp_path, catalog("a"), DirectGenerator(server.settings(**fields))) for fields in asked_with]
-    assert server.asked == ["a"] * 3
-    keys = [result.written["a"].key for result in results]
-    assert len(set(keys)) == 3 and keys[0] == keys[-1]
-
-
-def test_an_edited_line_of_the_file_is_a_new_answer(
-    tmp_path: Path, write_lines: Callable[[str, list[Any]], Path]
-) -> None:
-    phrases = []
-    for phrase in ("before", "before", "after"):
-        path = write_lines("e.jsonl", [{"id": "a", "user_phrases": [phrase]}])
-        result = run(tmp_path, catalog("a"), FileGenerator(path))
-        phrases.append((result.written["a"].expansion.user_phrases, result.reused))
-    assert phrases == [(("before",), 0), (("before",), 1), (("after",), 0)]
-
-
 def test_an_aborted_run_keeps_the_answers_given_before(tmp_path: Path) -> None:
     with ModelServer(lambda body, n: answer(body) if n <= 2 else _NO_KEY) as server:
         with pytest.raises(RunAborted, match="Incorrect API key"):
@@ -97,29 +74,6 @@ def test_an_aborted_run_keeps_the_answers_given_before(tmp_path: Path) -> None:
         result = run(tmp_path, catalog(*"abcd"), DirectGenerator(server.settings()), LexiconGenerator())
     assert server.asked[asked_before:] == ["c", "d"]
     assert (result.reused, result.asked) == (2, {"openai": 2})
-
-
-class _Interrupted:
-    """Answers two records, and is interrupted at the third."""
-
-    name, model, accepts_siblings, unclaimed = "interrupted", "none", False, TokenUsage()
-
-    def key(self, record: ToolRecord) -> dict[str, Any]:
-        return {}
-
-    def prompt(self, question: Question) -> None:
-        pass
-
-    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
-        for record in (question.record for question in questions[:2]):
-            yield [GeneratedExpansion(record.tool_id, Expansion("", (f"do {record.name}",)))]
-        raise KeyboardInterrupt
-
-
-def test_an_interrupted_run_keeps_what_was_answered_before(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, catalog(*"abc"), _Interrupted())
-    assert ledger_rows(tmp_path, "SELECT tool_id FROM expansions ORDER BY ALL") == [("a",), ("b",)]
 
 
 def test_answers_failures_and_their_costs_are_in_the_ledger(tmp_path: Path) -> None:
@@ -150,16 +104,3 @@ def test_a_model_without_price_leaves_the_cost_unknown_and_odd_texts_come_back_a
     assert first.usage == TokenUsage(1_000, 400, 200, None)
     assert ledger_rows(tmp_path, "SELECT prompt_tokens, cost_usd FROM expansions") == [(1_000, None)]
     assert second.reused == 1 and second.written == first.written
-
-
-@pytest.mark.parametrize(("phrases", "kept"), [(2, 5), (3, 3)])
-def test_a_second_answer_with_less_than_half_of_the_phrases_does_not_replace_the_first(
-    tmp_path: Path, phrases: int, kept: int
-) -> None:
-    def fewer(body: dict[str, Any], _: int) -> Reply:
-        count = phrases if "siblings" in json.loads(body["messages"][1]["content"]) else 5
-        return Reply(completion(json.dumps({**row("a"), "user_phrases": [f"phrase {n}" for n in range(count)]})))
-
-    with ModelServer(lambda body, n: fewer(body, n) if tool_of(body)["name"] == "a" else answer(body)) as server:
-        result = run(tmp_path, catalog("a", "b"), DirectGenerator(server.settings()), siblings={"a": ["b"]})
-    assert len(result.written["a"].expansion.user_phrases) == kept

@@ -10,6 +10,7 @@ from pipeline.enrichment import Expansion, GenerationFailure
 from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.generator import GeneratedExpansion, TokenUsage
 from pipeline.errors import RunAborted
+from router.record import ToolRecord
 from tests.pipeline.enrichment.model_server import replies
 from tests.support.factories import make_record
 
@@ -21,6 +22,12 @@ def _line(tool_id: str = "stripe/list_charges", *phrases: str) -> dict[str, Any]
     return {"id": tool_id, "when_to_use": "Use it.", "user_phrases": list(phrases or ("pull payments",))}
 
 
+def _key(generator: FileGenerator, record: ToolRecord) -> str:
+    question = generator.question(record, "hash")
+    assert question is not None
+    return question.key
+
+
 def test_a_line_is_replayed_for_its_tool_at_no_cost_and_a_tool_without_one_is_left(write_lines: Write) -> None:
     wrong = {"id": "stripe/get", "user_phrases": "pull payments"}
     generator = FileGenerator(write_lines("e.jsonl", [_line(), _line("stripe/create_refund", "undo it"), wrong]))
@@ -29,7 +36,7 @@ def test_a_line_is_replayed_for_its_tool_at_no_cost_and_a_tool_without_one_is_le
         GenerationFailure("stripe/get", "shape", "user_phrases is not a list of texts"),
         GeneratedExpansion("stripe/list_charges", Expansion("Use it.", ("pull payments",)), TokenUsage(0, 0, 0, 0.0)),
     ]
-    assert generator.rejected == [] and generator.key(make_record("cancel")) is None
+    assert generator.rejected == [] and generator.question(make_record("cancel"), "") is None
 
 
 @pytest.mark.parametrize(
@@ -66,8 +73,8 @@ def test_an_edited_line_has_another_key_and_its_neighbour_and_a_reordered_one_ha
         FileGenerator(write_lines("e.jsonl", [line, _line("stripe/create_refund")]))
         for line in (_line(), _line("stripe/list_charges", "edit"), dict(reversed(_line().items())))
     )
-    assert before.key(_LIST) == reordered.key(_LIST) != edited.key(_LIST)
-    assert before.key(_REFUND) == edited.key(_REFUND)
+    assert _key(before, _LIST) == _key(reordered, _LIST) != _key(edited, _LIST)
+    assert _key(before, _REFUND) == _key(edited, _REFUND)
 
 
 @pytest.mark.parametrize(("content", "reason"), [(None, r"e\.jsonl does not exist"), (b'"caf\xe9"', "not UTF-8")])

@@ -52,13 +52,3 @@ def test_each_phrase_has_the_part_of_the_answer_that_it_stands_in(shop: Shop) ->
         "SELECT DISTINCT question, completion, kind FROM phrase_sources JOIN ledger.answers USING (expansion_key)"
     )
     assert asked(shop, no_model) == [(None, None, None)]
-
-
-@pytest.mark.nightly
-def test_tools_of_one_request_share_its_answer_and_have_questions_of_their_own(shop: Shop) -> None:
-    with ModelServer() as server:
-        shop.build(tool("pay/list"), tool("pay/refund"), server=server, enrichment={"tools_per_request": 2})
-    said = "SELECT question, parameters ->> 'tools_per_request', completion FROM ledger.answers ORDER BY tool_id"
-    (first, second) = asked(shop, said)
-    assert [json.loads(question)["tool"]["name"] for question, *_ in (first, second)] == ["list", "refund"]
-    assert first[1:] == second[1:] and first[1] == "2"

@@ -87,10 +87,8 @@ def test_what_libraries_warn_of_is_a_record_and_the_loggers_are_left_as_they_wer
 
 
 def test_retries_and_pauses_of_the_model_are_logged_and_no_secret_is(
-    run: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., Done],
 ) -> None:
-    monkeypatch.setattr("pipeline.enrichment.openai.pace._SHORTEST_PAUSE_S", 0.01)
-
     def moody(body: dict[str, Any], number: int) -> Reply:
         if number == 1:
             return error(429, "too fast, sk-s3cret-key", headers={"retry-after-ms": "20"})
@@ -108,7 +106,7 @@ def test_retries_and_pauses_of_the_model_are_logged_and_no_secret_is(
             QUARTERMASTER_ENRICHMENT__RETRY_DELAY_S="0.01",
         )
     assert done.returncode == 0, done.stderr
-    asked_again = [r for r in records(done) if r["logger"] == "pipeline.enrichment.openai.direct.client"]
+    asked_again = [r for r in records(done) if r["logger"] == "pipeline.enrichment.openai.direct"]
     assert [r["event"] for r in asked_again] == ["rate_limited", "retry"]
     assert asked_again[0]["wait_s"] == 0.02 and asked_again[0]["run"] == 1
     assert "s3cret" not in done.stdout + done.stderr

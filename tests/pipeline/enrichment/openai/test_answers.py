@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.enrichment import Expansion
 from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Question, TokenUsage
 from pipeline.enrichment.openai import DirectGenerator
-from pipeline.enrichment.openai.answers import Unreadable, read_answers
+from pipeline.enrichment.openai.answers import read_answer
 from pipeline.enrichment.openai.chat import Completion
 from tests.pipeline.enrichment.model_server import (
     COST,
@@ -31,7 +30,7 @@ _GOOD = json.dumps(row("create_refund"), indent=2)
 
 def _read(content: object) -> Any:
     question = Question("key", make_record("create_refund"))
-    return read_answers(Completion(content, None, "stop", 1_000, 400, 200, {}), [question])["key"]
+    return read_answer(Completion(content, None, "stop", 1_000, 400, 200, {}), question, TokenUsage())
 
 
 @pytest.mark.parametrize(
@@ -51,8 +50,8 @@ def _read(content: object) -> Any:
 )
 def test_json_is_read_bare_fenced_and_inside_prose(content: str) -> None:
     said = _read(content)
-    assert isinstance(said, Expansion)
-    assert said.user_phrases[0].casefold() == "please do create_refund"
+    assert isinstance(said, GeneratedExpansion)
+    assert said.expansion.user_phrases[0].casefold() == "please do create_refund"
 
 
 @pytest.mark.parametrize(
@@ -85,8 +84,8 @@ def test_json_is_read_bare_fenced_and_inside_prose(content: str) -> None:
 )
 def test_an_answer_that_cannot_be_used_says_why(content: object, kind: str, message: str) -> None:
     said = _read(content)
-    assert isinstance(said, Unreadable) and said.kind == kind
-    assert message in str(said)
+    assert isinstance(said, GenerationFailure) and said.kind == kind
+    assert message in said.message
 
 
 def test_the_second_question_is_in_the_next_output_mode_and_the_next_tool_is_not() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, Question
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
 from pipeline.enrichment.openai.answers import OutputMode
 from pipeline.errors import RunAborted, Unavailable
@@ -84,12 +84,13 @@ def test_all_questions_go_in_one_file_and_each_is_answered_once_by_its_custom_id
 
 def test_a_line_asks_what_a_question_by_itself_would_ask_and_without_questions_nobody_is_asked(ledger: Ledger) -> None:
     with BatchServer() as server:
-        settings = server.settings(parameters={"temperature": 0, "top_k": 20}, tools_per_request=4)
+        settings = server.settings(parameters={"temperature": 0, "top_k": 20})
         assert list(replies(BatchGenerator(settings, ledger), [])) == [] == server.calls
         list(replies(BatchGenerator(settings, ledger), _RECORDS[:1]))
     direct = DirectGenerator(settings)
-    assert server.lines()[0]["body"] == direct.requests.body([Question("", _RECORDS[0])], OutputMode.JSON_SCHEMA)
-    assert BatchGenerator(settings, ledger).key(_RECORDS[0]) == direct.key(_RECORDS[0])
+    question = direct.question(_RECORDS[0], "")
+    assert server.lines()[0]["body"] == direct.requests.body(question, OutputMode.JSON_SCHEMA)
+    assert BatchGenerator(settings, ledger).question(_RECORDS[0], "") == question
 
 
 def test_an_answer_costs_the_share_of_the_price_that_the_table_says(ledger: Ledger) -> None:
@@ -128,7 +129,8 @@ def test_what_the_budget_has_no_room_for_is_not_put_into_a_file(
 
 def test_money_is_set_aside_once_for_a_question_and_answers_give_it_back(ledger: Ledger) -> None:
     with BatchServer(_first(1, "tool_2", _BUSY)) as server:
-        bound = DirectGenerator(server.settings()).requests.highest_cost([Question("", _RECORDS[0])], batch=True)
+        direct = DirectGenerator(server.settings())
+        bound = direct.requests.highest_cost(direct.question(_RECORDS[0], ""), batch=True)
         assert bound > COST  # about $0.001 set aside, $0.00028 spent
         # Tool 2 is handed in twice: that is neither a fifth tool nor a fifth sum.
         generator = BatchGenerator(server.settings(max_tools=6, max_cost_usd=4.5 * bound), ledger)

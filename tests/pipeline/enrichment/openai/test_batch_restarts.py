@@ -77,7 +77,7 @@ def test_a_build_that_ended_before_its_batch_was_made_hands_it_in_anew(
 
     with BatchServer() as server:
         with monkeypatch.context() as patch, pytest.raises(_Killed):
-            patch.setattr(f"pipeline.enrichment.openai.batch.client.BatchClient.{step}", killed)
+            patch.setattr(f"pipeline.enrichment.openai.batch_calls.BatchCalls.{step}", killed)
             _answers(tmp_path, server)
         # The server might be at it for as long as the build would have waited: after that it is asked anew.
         with duckdb.connect(str(tmp_path / LEDGER_FILE)) as connection:
@@ -137,12 +137,12 @@ def test_a_batch_that_the_server_has_lost_is_asked_for_anew_unless_it_is_in_the_
 def test_an_interruption_is_heard_at_once_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interruption: type[BaseException]
 ) -> None:
-    def interrupted(_: float) -> None:
+    def interrupted(*_: object) -> None:
         raise interruption
 
     with BatchServer() as server:
         with monkeypatch.context() as patch, pytest.raises(interruption):
-            patch.setattr("pipeline.enrichment.openai.batch.generator.sleep", interrupted)
+            patch.setattr("pipeline.enrichment.openai.batch_calls.BatchCalls.sleep", interrupted)
             _answers(tmp_path, server)
         assert _answers(tmp_path, server) == _NAMES
     assert len(server.batches) == 1
@@ -154,21 +154,20 @@ def _enriched(workspace: Path, server: BatchServer, records: list[Any], **settin
         return enriched(ledger, catalog, BatchGenerator(server.settings(**settings), ledger))
 
 
-def test_a_build_killed_between_two_groups_reads_the_same_results_again(
+def test_a_build_killed_between_two_batches_reads_the_results_of_the_second_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.enrichment.openai.batch.collector._GROUP_SIZE", 1)
     put = Answers.put_entries
 
     def put_two(self: Answers, run: int, entries: Any) -> None:
-        if entries and len(self.expansions([line["custom_id"] for line in server.lines()])) == 2:
+        if entries and len(self.expansions([line["custom_id"] for line in server.lines(0) + server.lines(1)])) == 2:
             raise _Killed
         put(self, run, entries)
 
     with BatchServer() as server:
         with monkeypatch.context() as patch, pytest.raises(_Killed):
             patch.setattr(Answers, "put_entries", put_two)
-            _enriched(tmp_path, server, _RECORDS)
+            _enriched(tmp_path, server, _RECORDS, batch={"max_requests": 2})
         into = _enriched(tmp_path, server, _RECORDS)
     assert sorted(into.written) == [record.tool_id for record in _RECORDS]
     assert (into.reused, into.asked["openai"]) == (2, 2)

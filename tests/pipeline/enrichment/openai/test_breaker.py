@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.enrichment.generator import UNASKED, GeneratedExpansion, GenerationFailure, Question
+from pipeline.enrichment.generator import UNASKED, GeneratedExpansion, GenerationFailure
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
 from pipeline.enrichment.openai.breaker import MAX_UNUSABLE
 from pipeline.ledger import LedgerEntry
@@ -55,8 +55,7 @@ def test_a_later_stage_of_the_build_is_not_asked_either() -> None:
         generator = DirectGenerator(server.settings())
         list(replies(generator, _RECORDS[:60]))
         paid = len(server.requests)
-        second = [Question(f"again {record.tool_id}", record, (_RECORDS[0],)) for record in _RECORDS[60:]]
-        outcomes = [outcome for group in generator.generate(second) for outcome in group]
+        outcomes = list(replies(generator, _RECORDS[60:]))
     assert len(server.requests) == paid
     assert len(_unasked(outcomes)) == 60
 

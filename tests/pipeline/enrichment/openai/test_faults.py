@@ -59,10 +59,10 @@ _CASES = [
     Case("hung up before the answer", Reply("", drop=True), "connection", 3),
     Case("reset before the answer", Reply("", reset_after=-1), "connection", 3),
     Case("reset in the middle of the body", Reply(completion(_ROW), reset_after=200), "connection", 3),
-    Case("429, retry-after in seconds", _busy(429, {"retry-after": "0.02"}), "rate", 9, says="busy"),
+    Case("429, retry-after in seconds", _busy(429, {"retry-after": "0.02"}), "rate", 12, says="busy"),
     Case("429, retry-after in ms", _busy(429, {"retry-after-ms": "20"}), "rate", None),
     Case("429, retry-after as a date", _busy(429, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}), "rate", None),
-    Case("429 without retry-after", _busy(429), "rate", 9),
+    Case("429 without retry-after", _busy(429), "rate", 12),
     Case("429, come back tomorrow", _busy(429, {"retry-after": "86400"}), "rate", 1, once=None),
     Case("500", _busy(500), "server", 3, says="busy"),
     Case("503 with retry-after", _busy(503, {"retry-after": "0.05"}), "server", 3),
@@ -118,7 +118,7 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait a hundredth of a second after each refusal, where a build waits up to 20 seconds."""
     from pipeline.enrichment.openai import pace
 
-    for name in ("_SHORTEST_PAUSE_S", "_DEFAULT_PAUSE_S", "_LONGEST_BACKOFF_S", "_SHORTEST_PROBE_S", "_SLACK_S"):
+    for name in ("_FIRST_PAUSE_S", "_LONGEST_BACKOFF_S", "_SHORTEST_PROBE_S"):
         monkeypatch.setattr(pace, name, 0.01)
 
 

@@ -62,7 +62,7 @@ _NIGHT = [
 @pytest.mark.parametrize(
     ("configured", "allowed", "wait", "kind"), [*_GATE, *(_nightly(*row) for row in _NIGHT if row not in _GATE)]
 )
-def test_nine_tenths_of_the_servers_rate_are_used_and_a_hundredth_is_refused_after_a_minute(
+def test_nine_tenths_of_the_servers_rate_are_used_and_a_fiftieth_is_refused_after_a_minute(
     configured: float | None, allowed: float, wait: str, kind: str
 ) -> None:
     server = _server(kind, allowed, wait_told=_WAITS[wait])
@@ -70,7 +70,7 @@ def test_nine_tenths_of_the_servers_rate_are_used_and_a_hundredth_is_refused_aft
     assert not failures(outcomes) and len(outcomes) == _TOOLS
     # The limit of a second that nobody tells is found from above, at a pause for each cut: that takes ten seconds.
     assert share(server, allowed) >= (0.87 if kind == "sliding second" and configured is None else 0.9)
-    assert refused_after(server, 60) <= 0.01 * _TOOLS
+    assert refused_after(server, 60) <= 0.02 * _TOOLS
 
 
 @pytest.mark.parametrize("kind", ["sliding minute", *map(_nightly, ("fixed minute", "bucket of a second"))])
@@ -86,7 +86,7 @@ def test_limits_of_tokens_are_found_as_those_of_requests_are(kind: str) -> None:
     server = _server(kind, 360_000, "tokens", wait_told=_WAITS["no Retry-After"])
     ask(server, _TOOLS, tokens_per_minute=720_000)
     assert share(server, 360_000, "tokens") >= 0.9
-    assert refused_after(server, 60) <= 0.01 * _TOOLS
+    assert refused_after(server, 60) <= 0.02 * _TOOLS
 
 
 @pytest.mark.parametrize(("configured", "allowed"), [_nightly(None, 600), (600, 300)])
@@ -102,7 +102,7 @@ def test_headers_that_promise_too_much_cost_no_more_than_none(factor: float) -> 
     server = _server("sliding minute", 300, headers=partial(_openai_headers, factor=factor))
     ask(server, _TOOLS)
     assert share(server, 300) >= 0.9
-    assert refused_after(server, 60) <= 0.01 * _TOOLS
+    assert refused_after(server, 60) <= 0.02 * _TOOLS
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_limit_that_changes_is_found_within_a_minute(factor: float, told: bool
     fields: dict[str, Any] = {"headers": _openai_headers} if told else {}
     server = _server("sliding minute", 300, events={90.0: change}, **fields)
     ask(server, 1_600 if factor > 1 else 900, requests_per_minute=1_200)
-    assert share(server, 300 * factor, after_s=90 + 60) >= 0.9
+    assert share(server, 300 * factor, after_s=90 + 30) >= 0.9
 
 
 def test_a_neighbour_that_takes_half_leaves_the_other_half() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, Question, TokenUsage
+from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, TokenUsage
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.settings import Price
@@ -81,13 +81,13 @@ def test_a_key_is_sent_without_its_line_end_and_no_key_as_local(key: str | None,
 def test_the_parameters_are_in_the_key_and_a_secret_among_them_is_stored_as_a_hash() -> None:
     with ModelServer() as server:
         one, two, other = (
-            DirectGenerator(server.settings(**fields)).key(_RECORDS[0])
+            DirectGenerator(server.settings(**fields)).question(_RECORDS[0], "").key
             for fields in ({"concurrency": 1}, {"concurrency": 9}, {"parameters": {"temperature": 1}})
         )
         settings = server.settings(parameters={"temperature": 0.5, "api_key": "sk-of-a-proxy"})
-        prompt = DirectGenerator(settings).prompt(Question("key", _RECORDS[0]))
+        prompt = DirectGenerator(settings).question(_RECORDS[0], "").prompt
     assert one == two != other
-    assert prompt is not None and prompt.parameters["temperature"] == 0.5
+    assert prompt.parameters["temperature"] == 0.5
     assert prompt.parameters["api_key"].startswith("sha256:") and "proxy" not in str(prompt.parameters)
 
 

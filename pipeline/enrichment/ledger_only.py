@@ -1,13 +1,13 @@
 """A model that cannot be asked: its answers in the ledger serve, and every other question fails."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from threading import Event
 
-from pipeline.enrichment.generator import GenerationFailure, Generator, Outcome, Prompt, Question, TokenUsage
+from pipeline.enrichment.generator import NEVER, GenerationFailure, Generator, Outcome, Question, TokenUsage
 from router.record import ToolRecord
 
 
-class RecordedAnswers:
+class LedgerOnly:
     """Stands in for a generator that cannot be asked. Its questions, and so their keys, are the generator's."""
 
     accepts_siblings = True
@@ -21,21 +21,15 @@ class RecordedAnswers:
         self._kind = kind
         self._generator = generator
 
-    def key(self, record: ToolRecord) -> dict[str, Any] | None:
-        """Return the generator's own key."""
-        return self._generator.key(record)
-
-    def prompt(self, question: Question) -> Prompt | None:
+    def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question | None:
         """Return what the generator would ask."""
-        return self._generator.prompt(question)
+        return self._generator.question(record, record_hash, siblings)
 
-    def generate(self, questions: Sequence[Question]) -> Iterator[Sequence[Outcome]]:
+    def generate(self, questions: Sequence[Question], stop: Event = NEVER) -> Iterator[Sequence[Outcome]]:
         """Yield a failure for each question: the ledger has no answer to it."""
         yield [GenerationFailure(question.record.tool_id, self._kind, self.reason) for question in questions]
 
 
-def only_recorded(chain: Sequence[Generator], kind: str, reason: str) -> list[Generator]:
+def ledger_only(chain: Sequence[Generator], kind: str, reason: str) -> list[Generator]:
     """Return the generators with the ledger's answers in place of each model."""
-    return [
-        RecordedAnswers(generator, kind, reason) if generator.accepts_siblings else generator for generator in chain
-    ]
+    return [LedgerOnly(generator, kind, reason) if generator.accepts_siblings else generator for generator in chain]

@@ -1,0 +1,206 @@
+"""Questions to one generator: known answers from the ledger, new ones stored as they come, and all of them checked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import copy_context
+from dataclasses import replace
+from functools import partial
+from threading import Event, Thread
+
+import duckdb
+
+from pipeline.enrichment import prompt
+from pipeline.enrichment.context import Enrichment, EnrichmentContext, ScreenedExpansion
+from pipeline.enrichment.generator import (
+    GeneratedExpansion,
+    GenerationFailure,
+    Generator,
+    Outcome,
+    Question,
+    TokenUsage,
+)
+from pipeline.errors import QuartermasterError, RunAborted
+from pipeline.ledger import LedgerEntry, LedgerQuestion, explained
+from router.expansion import Expansion
+
+_TICK_S = 0.2  # a wait in C hears no interruption of another thread
+
+
+def ask_and_check(
+    context: EnrichmentContext, generator: Generator, questions: Sequence[Question], into: Enrichment
+) -> None:
+    """Answer questions from the ledger, ask the generator the others, check the answers and add them to `into`.
+
+    Each group of outcomes is stored as it comes. An interruption is raised again once the outcomes in flight are
+    stored. Raises RunAborted as the generator does.
+    """
+    known = context.ledger.answers.expansions([question.key for question in questions])
+    # Tools that a model cannot tell apart are one question: the first of them is asked about.
+    unknown: dict[str, list[Question]] = {}
+    for question in questions:
+        if answer := known.get(question.key):
+            into.reused += 1
+            _check(context, into, question, generator, Expansion.from_json(answer))
+        else:
+            unknown.setdefault(question.key, []).append(question)
+    if unknown:
+        stop = Event()
+        _out_of_reach(partial(_ask, context, generator, list(unknown.values()), into, stop), stop)
+
+
+def _out_of_reach(work: Callable[[], None], stop: Event) -> None:
+    """Work in a thread that no interruption reaches; an interruption sets `stop`, and is raised when the work ends.
+
+    Ctrl-C and a task's time-out come between any two steps: what is in flight is paid for, and would be lost.
+    """
+    errors: list[BaseException] = []
+    done = Event()  # Thread.join is no use: an interruption in it makes it forget the thread
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - raised again in the build's thread
+            errors.append(error)
+        finally:
+            done.set()
+
+    thread = Thread(target=copy_context().run, args=(run,), name="enrichment", daemon=True)
+    try:
+        thread.start()
+        while not done.wait(_TICK_S):
+            pass
+    except BaseException:
+        stop.set()
+        if thread.ident is not None:
+            done.wait()
+        raise
+    if errors:
+        raise errors[0]
+
+
+def _ask(
+    context: EnrichmentContext,
+    generator: Generator,
+    unknown: Sequence[Sequence[Question]],
+    into: Enrichment,
+    stop: Event,
+) -> None:
+    """Ask each first question, store the outcomes, and add them to `into` for all questions that are the same."""
+    by_tool = {alike[0].record.tool_id: alike for alike in unknown}
+    asked = [alike[0] for alike in unknown]
+    # Before they are asked: another build may collect the answers of a batch.
+    context.ledger.answers.put_questions(
+        context.run,
+        [
+            LedgerQuestion(q.key, prompt.PROMPT_VERSION, q.prompt.instructions, q.prompt.message, q.prompt.parameters)
+            for q in asked
+            if q.prompt.message
+        ],
+    )
+    groups = generator.generate(asked, stop)
+    unstored: Sequence[Outcome] = ()
+    try:
+        for unstored in groups:
+            _store(context, generator, by_tool, unstored)
+            stored, unstored = unstored, ()
+            for outcome in stored:
+                _add(context, into, by_tool[outcome.tool_id], generator, outcome)
+    except duckdb.Error as unwritable:  # nothing more is asked: it could not be stored either
+        stop.set()
+        lost = list(unstored)
+        with suppress(RunAborted, duckdb.Error):
+            for group in groups:
+                lost += group
+        raise _lost(lost, explained(unwritable, context.ledger.path)) from unwritable
+
+
+def _store(
+    context: EnrichmentContext,
+    generator: Generator,
+    by_tool: Mapping[str, Sequence[Question]],
+    outcomes: Sequence[Outcome],
+) -> None:
+    entries = [
+        ledger_entry(
+            outcome,
+            key=by_tool[outcome.tool_id][0].key,
+            record_hash=context.catalog.hashes[outcome.tool_id],
+            generator=generator.name,
+            model=generator.model,
+            prompt_version=prompt.PROMPT_VERSION,
+        )
+        for outcome in outcomes
+        if outcome.asked
+    ]
+    if entries:
+        context.ledger.answers.put_entries(context.run, entries)
+
+
+def ledger_entry(
+    outcome: Outcome, *, key: str, record_hash: str, generator: str, model: str, prompt_version: int
+) -> LedgerEntry:
+    """Return an outcome as the ledger stores it."""
+    failure = outcome if isinstance(outcome, GenerationFailure) else None
+    return LedgerEntry(
+        expansion_key=key,
+        record_hash=record_hash,
+        tool_id=outcome.tool_id,
+        generator=generator,
+        model=model,
+        prompt_version=prompt_version,
+        prompt_tokens=outcome.usage.prompt_tokens,
+        cached_tokens=outcome.usage.cached_tokens,
+        completion_tokens=outcome.usage.completion_tokens,
+        cost_usd=outcome.usage.cost_usd,
+        completion=outcome.completion,
+        expansion=None if isinstance(outcome, GenerationFailure) else outcome.expansion.to_json(),
+        kind=failure.kind if failure else "",
+        message=failure.message if failure else "",
+    )
+
+
+def _add(
+    context: EnrichmentContext, into: Enrichment, alike: Sequence[Question], generator: Generator, outcome: Outcome
+) -> None:
+    """Add an outcome to `into`, for each of the questions that it answers."""
+    into.usage = into.usage + outcome.usage
+    into.asked[generator.name] += outcome.asked
+    for question in alike:
+        if isinstance(outcome, GeneratedExpansion):
+            _check(context, into, question, generator, outcome.expansion)
+        elif question is alike[0]:
+            into.failures.append(outcome)
+        else:
+            into.failures.append(replace(outcome, tool_id=question.record.tool_id, usage=TokenUsage()))
+
+
+def _lost(outcomes: Sequence[Outcome], reason: QuartermasterError) -> RunAborted:
+    """Return the error of answers that were paid for and could not be stored."""
+    costs = [outcome.usage.cost_usd for outcome in outcomes if outcome.asked]
+    spent = "at an unknown price" if None in costs else f"for {sum(cost or 0 for cost in costs):.6f} US dollars"
+    return RunAborted(
+        f"{reason}. Of the model's answers, {len(costs):,} could not be stored and are asked again ({spent}); "
+        "no further tool was asked about"
+    )
+
+
+def _check(
+    context: EnrichmentContext, into: Enrichment, question: Question, generator: Generator, answer: Expansion
+) -> None:
+    """Screen an answer and add it to `into`, unless it has less than half as many phrases as the tool's first one."""
+    record = question.record
+    screened, verdicts = context.screen(record, answer)
+    if not screened.user_phrases:
+        into.refused[record.tool_id] = verdicts
+        checks = ", ".join(sorted({verdict.check for verdict in verdicts}))
+        into.failures.append(
+            GenerationFailure(record.tool_id, "rejected", f"no phrase of the answer passed the checks: {checks}")
+        )
+        return
+    context.progress.advance()
+    previous = into.written.get(record.tool_id)
+    if previous is not None and 2 * len(screened.user_phrases) < len(previous.expansion.user_phrases):
+        return
+    into.written[record.tool_id] = ScreenedExpansion(
+        screened, generator.name, generator.model, question.key, answer, verdicts
+    )
