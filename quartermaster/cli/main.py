@@ -30,7 +30,7 @@ from quartermaster.cli.commands.serve import serve
 from quartermaster.cli.commands.snapshots import snapshots
 from quartermaster.cli.commands.tokens import tokens
 from quartermaster.cli.commands.train import train
-from quartermaster.cli.failure import BROKEN_PIPE, tell
+from quartermaster.cli.failure import BROKEN_PIPE, ServerLost, tell
 from router.distribution import version
 
 app = typer.Typer(
@@ -103,6 +103,8 @@ def _run(arguments: list[str]) -> int:
         return _flushed(end.exit_code, arguments)
     except BrokenPipeError as error:
         return BROKEN_PIPE if _is_unread() else tell(error, arguments)
+    except ServerLost as error:
+        os._exit(tell(error, arguments))
     except BaseException as error:  # noqa: BLE001 - Rust's panics are no Exception, and each error has an exit code
         return tell(error, arguments)
     return 0
