@@ -91,7 +91,7 @@ def test_each_batch_is_a_task_the_screen_sees_every_stage_and_what_was_built_is_
     wanted = "read normalize estimate enrich index write calibrate verify inspect publish".split()
     assert [stage for stage in stages if stage in wanted] == wanted
     left = artifacts_of(run)
-    assert "| outcome | **published** |" in left["build-my-catalog-v2"]
+    assert "| state | **published** |" in left["build-my-catalog-v2"]
     assert state.result().snapshot.resolve().as_uri() in left["snapshot-my-catalog-v2"]
     assert last_run().name.startswith("evaluate ") and "evaluation-my-catalog-v2" in artifacts_of(last_run().id)
 

@@ -1,6 +1,5 @@
 """build: a snapshot now."""
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -80,7 +79,7 @@ def build(
     from quartermaster.output.build import show_report
     from quartermaster.output.plan import show_plan
     from quartermaster.output.sources import show_unread
-    from quartermaster.output.terminal import ProgressBars, err, out, plain_text
+    from quartermaster.output.terminal import ProgressBars, err, print_json, tell
 
     mode = "batch" if batch else None
     skip = skip_unreadable or None
@@ -98,7 +97,7 @@ def build(
         with ProgressBars() as bars:
             planned = plan_build(settings, workspace=workspace, progress=bars)
         if as_json:
-            print(json.dumps(planned.to_json(), ensure_ascii=False))
+            print_json(planned.to_json())
         else:
             show_plan(planned)
         return
@@ -131,10 +130,10 @@ def build(
                 report = build_snapshot(settings, workspace=workspace, force=force, progress=progress)
         shown.close()
         if as_json:
-            print(json.dumps(report.to_json(), ensure_ascii=False))
+            print_json(report.to_json())
         else:
             show_report(report, reasons=log_format is LogFormat.TEXT)
-            out.print(plain_text(str(report.snapshot), "bold"), soft_wrap=True)
+            tell(str(report.snapshot), "bold")
     if report.exit_code:
         raise typer.Exit(report.exit_code)
 
