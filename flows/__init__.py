@@ -1,1 +1,1 @@
-"""Orchestration and the command line: the only package that imports both pipeline and router. No domain logic."""
+"""Builds as Prefect flows: the flow, its tasks and states, its artifacts, its deployment and schedule."""

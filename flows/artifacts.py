@@ -11,14 +11,14 @@ from typing import Any
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
 from pipeline.build.report import BuildReport
+from pipeline.records import NOTICES
 from pipeline.sources.coverage import by_source
 from quartermaster.evaluation import METRICS
-from quartermaster.output.evaluation import evaluation_line
+from quartermaster.output.build import report_rows
 from quartermaster.output.formatting import MISSING, decimal, dollars, interval_text
 from quartermaster.output.sources import COLUMNS, coverage_cells
 
 _MAX_ROWS = 100
-_TOLD = ("merged", "renamed", "thin", "unread")  # kinds of notices
 
 
 def slug(name: str) -> str:
@@ -110,33 +110,17 @@ def _sources(report: BuildReport) -> str:
 
 
 def _summary(report: BuildReport) -> str:
-    usage = report.usage
-    cost, estimate = (dollars(cost) for cost in (usage.cost_usd, report.estimate.cost_usd))
     dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
-    asked = ", ".join(f"{count:,} by {name}" for name, count in report.asked.items()) or "none"
-    written = ", ".join(f"{count:,} by {name}" for name, count in report.generators.items()) or "none"
     rows = [
-        ("outcome", f"**{report.outcome}**"),
+        ("state", f"**{report.outcome}**"),
         ("sources", _sources(report)),
-        ("records read", f"{report.counts['read']:,}"),
         ("rejected", f"{report.counts['rejected']:,}"),
-        ("tools", f"{report.counts['tools']:,}"),
-        ("changes", str(report.difference)),
-        (", ".join(_TOLD), ", ".join(f"{report.counts[kind]:,}" for kind in _TOLD)),
-        ("expansions", written),
-        *([("stale expansions", f"{len(report.stale_expansions):,}")] if report.stale_expansions else []),
-        ("questions asked", asked),
-        ("reused from the ledger", f"{report.reused:,}"),
+        (", ".join(NOTICES), ", ".join(f"{report.counts[kind]:,}" for kind in NOTICES)),
+        *report_rows(report),
+        ("cost, estimate", ", ".join(dollars(cost) for cost in (report.usage.cost_usd, report.estimate.cost_usd))),
         ("failed", f"{sum(not failure.postponed for failure in report.failures):,}"),
         ("left to a later build", f"{sum(failure.postponed for failure in report.failures):,}"),
-        ("tokens in, out", f"{usage.prompt_tokens:,}, {usage.completion_tokens:,}"),
-        ("cost, estimate", f"{cost}, {estimate}"),
         ("texts left out", ", ".join(f"{check} {count:,}" for check, count in dropped.most_common()) or "none"),
-        ("encoder", report.snapshot_encoder.described if report.snapshot_encoder else "none"),
-        *([("encoder before", report.encoder_before.described)] if report.encoder_before else []),
-        ("texts embedded", f"{report.embedded:,}"),
-        ("prerequisites", str(report.prerequisites or "off")),
-        *([("judged", evaluation_line(report.evaluation))] if report.evaluation else []),
         ("seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in report.seconds.items())),
         ("snapshot", f"`{report.snapshot}`"),
     ]

@@ -1,42 +1,30 @@
 """The nightly build as a Prefect flow: each stage of `pipeline.build` runs as a task."""
 
+import logging
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from prefect.logging import get_run_logger
-from prefect.settings import PREFECT_API_URL
 from prefect.states import Completed, Failed
 
 from flows.artifacts import show_build
-from flows.engine.dead_runs import close_crashed_run, close_dead_runs, forget_this_run, open_this_run
-from flows.engine.open_runs import OpenRun
-from flows.engine.progress import FlowProgress
-from flows.engine.reporting import SERVER_ERRORS, ServerReports, describe, give_up_server
-from flows.engine.result import current_result
-from flows.engine.run_logs import logs_on_server
-from flows.engine.stage import release_frames
-from flows.engine.tasks import TaskExecution
 from flows.evaluate import evaluate_catalog
+from flows.runtime import current_progress, logs_on_server
+from flows.tasks import TaskExecution
 from pipeline.build import build, failures_announced
 from pipeline.build.report import BuildReport
 from pipeline.errors import QuartermasterError
-from pipeline.settings import CatalogSettings, load, overrides, with_provider, without_commands
+from pipeline.settings import load, overrides, with_provider, without_commands
 from pipeline.sources.transport.approval import require_approved
 from quartermaster.evaluation import judgements_of
 
+_logger = logging.getLogger(__name__)
 
-@flow(
-    name="build-catalog",
-    flow_run_name="build {path}",
-    persist_result=False,
-    retries=0,  # the stages are tried again; a build that was held would be held again
-    on_completion=[forget_this_run],
-    on_failure=[forget_this_run],
-    on_cancellation=[forget_this_run],
-    on_crashed=[close_crashed_run],
-)
+
+# The stages are tried again; a build that was held would be held again.
+@flow(name="build-catalog", flow_run_name="build {path}", persist_result=False, retries=0)
 def build_catalog(
     path: str,
     workspace: str = ".quartermaster",
@@ -59,20 +47,14 @@ def build_catalog(
     held back, as Degraded if the build went without something, as Unmeasured if the snapshot serves but its evaluation
     failed, and as Failed, with the reason, if the build stopped: then the previous snapshot still serves.
     """
-    result = current_result()
-    server = ServerReports()
+    progress = current_progress()
     with logs_on_server():
-        close_dead_runs(Path(workspace))
-        run: OpenRun | None = None
         try:
-            run = open_this_run(Path(workspace))
             with failures_announced(Path(path)):
                 settings = load(Path(path), overrides(generator, encoder, max_cost, max_tools, mode, skip_unreadable))
                 settings = with_provider(settings, provider)
                 settings = without_commands(settings) if no_commands else settings
                 require_approved(settings, allow=allow_commands)
-                server.wait_s = settings.flow.server_wait_s
-                progress = FlowProgress(settings.name, server)
                 with TaskExecution.started(settings.flow, progress, Path(workspace)) as execution:
                     report = build(
                         settings,
@@ -82,58 +64,33 @@ def build_catalog(
                         execution=execution,
                         wait_s=settings.flow.wait_s,
                     )
-        except QuartermasterError as error:
-            release_frames(error)
-            result.error = error
-            return _end(run, server, Failed(message=str(error), data=error))
         except BaseException as error:
-            release_frames(error)
-            result.error = error
-            if not isinstance(error, Exception) and not PREFECT_API_URL.value():
-                give_up_server()  # Ctrl-C has ended the server of this run, too
+            _release_frames(error)
+            if isinstance(error, QuartermasterError):
+                return Failed(message=str(error), data=error)
             raise
-        result.report = report
-        run.end(_final_state(report, None))  # what follows may be killed: the build is done
-        unmeasured = _tell(settings, report, progress, Path(path) if evaluate else None)
-        return _end(run, server, _final_state(report, unmeasured))
+        show_build(settings.name, report)
+        unmeasured = None
+        # A single file has no judgements of its own. An unchanged snapshot was measured before.
+        if evaluate and report.outcome == "published" and Path(path).is_dir() and judgements_of(settings.folder):
+            measured: Any = evaluate_catalog(path, str(report.snapshot), name=settings.name, return_state=True)
+            if not measured.is_completed():
+                unmeasured = str(measured.message or measured.name)
+                message = f"the snapshot serves, but it could not be measured: {unmeasured}"
+                _logger.warning("%s", message)
+                progress.note(message)
+        return _final_state(report, unmeasured)
 
 
-def _tell(settings: CatalogSettings, report: BuildReport, progress: FlowProgress, judged: Path | None) -> str | None:
-    """Leave the artifacts, and measure a new snapshot. Returns why it could not be measured."""
-    get_run_logger().info("%s: %s", report.outcome, report.snapshot)
-    progress.server.wait()
-    if progress.server.possible:
-        with progress.server.attempt("the build's figures"):
-            show_build(settings.name, report)
-    # A single file has no judgements of its own. An unchanged snapshot was measured before.
-    if judged is None or report.outcome != "published" or not judged.is_dir() or not judgements_of(settings.folder):
-        return None
-    reason: str | None = "the Prefect server does not answer"
-    if progress.server.possible:
-        reason = _measure(str(judged), str(report.snapshot), settings.name)
-    if reason:
-        message = f"the snapshot serves, but it could not be measured: {reason}"
-        get_run_logger().warning("%s", message)
-        progress.note(message)
-    return reason
+def _release_frames(error: BaseException) -> None:
+    """Let go of what the frames of an error hold, such as a ledger's connection.
 
-
-def _measure(folder: str, snapshot: str, name: str) -> str | None:
-    """Run the evaluation as a flow of its own. Returns why it failed."""
-    try:
-        state: Any = evaluate_catalog(folder, snapshot, name=name, return_state=True)
-    except SERVER_ERRORS as error:
-        return f"the Prefect server did not answer ({describe(error)})"
-    return None if state.is_completed() else str(state.message or state.name)
-
-
-def _end(run: OpenRun | None, server: ServerReports, state: State[Any]) -> State[Any]:
-    """Return the state that the engine is to report, and let it end without a server that is gone."""
-    if run:
-        run.end(state)
-    if not server.wait():
-        give_up_server()
-    return state
+    Prefect keeps the error until the process ends, and DuckDB then reports each open object on the terminal.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        clear_frames(link.__traceback__)
+        link = link.__cause__ or link.__context__
 
 
 def _final_state(report: BuildReport, unmeasured: str | None) -> State[Any]:

@@ -3,23 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from prefect import flow, task
-from prefect.cache_policies import NO_CACHE
+from prefect import flow
 from prefect.states import Failed
 
 from flows.artifacts import show_evaluation
-from flows.engine.progress import FlowProgress
+from flows.runtime import current_progress
 from pipeline.errors import QuartermasterError, SettingsInvalid
-from quartermaster.evaluation import Judgement, judgements_of, measure, read_judgements
+from quartermaster.evaluation import judgements_of, measure, read_judgements
 from router import Router
-
-
-@task(name="evaluate", task_run_name="evaluate {bench}", cache_policy=NO_CACHE, persist_result=False)
-def measure_snapshot(snapshot: str, judgements: list[Judgement], bench: str, recipe: str | None) -> dict[str, Any]:
-    """Route every judged request and return the metrics. `bench` names the run."""
-    progress = FlowProgress(bench)
-    progress.start("evaluate", len(judgements))
-    return measure(Router.open(snapshot), judgements, bench=bench, recipe=recipe, advance=progress.advance)
 
 
 @flow(name="evaluate-catalog", flow_run_name="evaluate {bench}", persist_result=False)
@@ -36,7 +27,9 @@ def evaluate_catalog(bench: str, snapshot: str, recipe: str | None = None, name:
             raise SettingsInvalid(f"{folder} holds neither queries.jsonl nor judgements.jsonl")
         judgements = read_judgements(file)
         name = name or folder.resolve().name
-        result = measure_snapshot(snapshot, judgements, name, recipe)
+        progress = current_progress()
+        progress.start("evaluate", len(judgements))
+        result = measure(Router.open(snapshot), judgements, bench=name, recipe=recipe, advance=progress.advance)
     except QuartermasterError as error:
         return Failed(message=str(error), data=error)
     show_evaluation(name, result)

@@ -1,26 +1,15 @@
 """The nightly schedule: serves the build as a deployment, on the configured Prefect server or a new one."""
 
 import asyncio
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from flows.engine.runtime import check_server, configure_prefect
-from pipeline.errors import RunAborted, SettingsInvalid
+from flows.runtime import configure_prefect, server
+from pipeline.errors import SettingsInvalid
 from pipeline.settings import CatalogSettings
-
-_PREFECT_PORT = 4200
-_START_TIMEOUT_S = 180.0  # a first start also creates the database
 
 
 def next_runs(cron: str, timezone: str, count: int = 3, start: datetime | None = None) -> list[str]:
@@ -60,16 +49,13 @@ def serve_nightly(
     """
     configure_prefect(at_terminal=False)
     from prefect.schedules import Cron
-    from prefect.settings import PREFECT_API_URL, temporary_settings
     from prefect.types.entrypoint import EntrypointType
 
     from flows.build_catalog import build_catalog
-    from flows.engine.dead_runs import close_dead_runs
 
     # Prefect's handler of SIGTERM leaves one behind, harmlessly.
     warnings.filterwarnings("ignore", "coroutine 'Runner.astop' was never awaited", RuntimeWarning)
-    with server(check_server()) as url, temporary_settings({PREFECT_API_URL: url}):
-        close_dead_runs(workspace)
+    with server() as url:
         ready(url.removesuffix("/api"))
         build_catalog.serve(
             name=settings.name,
@@ -81,61 +67,3 @@ def serve_nightly(
             print_starting_message=False,
             entrypoint_type=EntrypointType.MODULE_PATH,
         )
-
-
-@contextmanager
-def server(configured: str | None) -> Iterator[str]:
-    """Yield the API's address of the configured server, or of a new one on loopback that ends with this block."""
-    if configured:
-        yield configured
-        return
-    port = _free_port()
-    address = f"http://127.0.0.1:{port}"
-    environment = {**os.environ, "PREFECT_SERVER_UI_API_URL": f"{address}/api"}
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-    process = subprocess.Popen(  # noqa: S603 - our own arguments, no shell
-        command,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        # Otherwise Ctrl-C would also end the server, to which the runs still report their end.
-        start_new_session=True,
-    )
-    try:
-        _wait_until_healthy(process, f"{address}/api/health")
-        yield f"{address}/api"
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _free_port() -> int:
-    """Return Prefect's usual port if it is free, so that people find the pages; else any free one."""
-    for port in (_PREFECT_PORT, 0):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
-    raise RunAborted("no free port for a Prefect server on this machine")
-
-
-def _wait_until_healthy(process: "subprocess.Popen[bytes]", health: str) -> None:
-    deadline = time.monotonic() + _START_TIMEOUT_S
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise RunAborted(
-                f"the Prefect server ended with exit code {process.returncode}: run `prefect server start` to see why"
-            )
-        try:
-            with urllib.request.urlopen(health, timeout=5) as response:  # noqa: S310 - our own server on loopback
-                if response.status == 200:
-                    return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.2)
-    raise RunAborted(f"the Prefect server did not answer within {_START_TIMEOUT_S:g} s at {health}")

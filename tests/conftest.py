@@ -82,10 +82,8 @@ GROUPS = {
         "tests/flows/test_build_catalog.py",
         "tests/flows/test_schedule.py",
         "tests/flows/test_lost_server.py",
-        "tests/flows/engine/test_dead_runs.py",
-        "tests/flows/engine/test_run_logs.py",
-        "tests/flows/engine/test_tasks.py",
-        "tests/flows/engine/test_workers.py",
+        "tests/flows/test_run_logs.py",
+        "tests/flows/test_tasks.py",
         "tests/flows/test_calling.py",
     ),
 }

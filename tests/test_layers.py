@@ -37,7 +37,7 @@ refusals distribution validation variables user_cache
         pipeline: __init__ errors current_run progress execution sentences tokens
         pipeline: failure scratch feedback encoders store
         pipeline: settings
-        pipeline: sources
+        pipeline: sources workers
         pipeline: records
         pipeline: ledger
         pipeline: enrichment vectors
@@ -47,9 +47,8 @@ refusals distribution validation variables user_cache
         quartermaster: training
         quartermaster: output
         flows: __init__
-        flows: artifacts
-        flows: engine
-        flows: evaluate
+        flows: artifacts runtime
+        flows: evaluate tasks
         flows: build_catalog
         flows: schedule
         quartermaster: cli

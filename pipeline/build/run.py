@@ -8,9 +8,9 @@ from pathlib import Path
 
 import duckdb
 
-from pipeline.build.announced import AnnouncedBuild
 from pipeline.build.context import BuildContext
 from pipeline.build.driver import run_stages
+from pipeline.build.notifier import BuildNotifier
 from pipeline.build.publishing import signer_of
 from pipeline.build.report import BuildReport
 from pipeline.build.stores import begin, store_of
@@ -66,7 +66,7 @@ def build(
     clock = StageClock(progress or SilentProgress())
     store = store or store_of(settings, workspace, area, clock)
     execution = execution or DirectExecution()
-    with AnnouncedBuild(settings, workspace, store, area) as announced:
+    with BuildNotifier(settings, workspace, store, area) as notifier:
         try:
             signer = signer_of(settings)  # before anything is paid for
             with (
@@ -79,7 +79,7 @@ def build(
                 ledger.spill_into(scratch.path / "spilled")
                 run = ledger.start_run(settings.name, area)
                 context = BuildContext(settings, workspace, store, ledger, run, execution, clock, scratch, area, signer)
-                return _run(context, announced, force)
+                return _run(context, notifier, force)
         except (StoreUnavailable, StoreChanged) as error:
             raise RunAborted(str(error)) from error
         except OSError as error:
@@ -90,10 +90,10 @@ def build(
             raise _aborted(error, workspace / LEDGER_FILE) from error
 
 
-def _run(context: BuildContext, announced: AnnouncedBuild, force: bool) -> BuildReport:
+def _run(context: BuildContext, notifier: BuildNotifier, force: bool) -> BuildReport:
     """Run the stages of a build whose run is open in the ledger, and close the run however they end."""
     ledger, run, clock, settings = context.ledger, context.run, context.clock, context.settings
-    announced.began(ledger, run)
+    notifier.began(ledger, run)
     try:
         ledger.back_up(settings.ledger, run, clock.note)  # after a build that was killed
         report = run_stages(context, force)
@@ -104,10 +104,10 @@ def _run(context: BuildContext, announced: AnnouncedBuild, force: bool) -> Build
         raise
     finally:
         clock.stop()
-        announced.seconds = clock.seconds
+        notifier.seconds = clock.seconds
         close_encoders()
     report = _closed(context, report)
-    announced.ended(report)
+    notifier.ended(report)
     return report
 
 

@@ -1,7 +1,7 @@
-"""What others hear of a build: its log, a file of metrics, and a hook.
+"""What others hear of a build: `announce` logs it, writes metrics, and calls the hook.
 
-`run` holds the figures of one run, `secrets` what none of them may show. `announce` tells them: `log` to the log,
-`textfile` as the metrics of `figures`, `hook` (with `payload`) to whoever the settings name.
+`run` holds the figures of one run, `secrets` what nobody may be told of it; `payload` is what `hook` sends, `textfile`
+the metrics.
 """
 
 from pipeline.monitoring.announce import announce

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.monitoring import hook
-from pipeline.monitoring.figures import figures
 from pipeline.monitoring.payload import payload
 from pipeline.monitoring.run import MonitoredRun
 from pipeline.monitoring.textfile import write_textfile
@@ -22,7 +21,7 @@ def announce(run: MonitoredRun, notify: NotifySettings, metrics: MetricsSettings
     _log(run)
     if (place := metrics.textfile) is not None:
         target = place if place.is_absolute() else folder / place
-        _try("the metrics could not be written", lambda: write_textfile(target, run.catalog, figures(run)), run)
+        _try("the metrics could not be written", lambda: write_textfile(target, run), run)
     events = tuple(event for event in run.events if event in notify.events)
     if not events:
         return

@@ -27,8 +27,6 @@ class FlowSettings(Section):
     """Seconds that a task may take."""
     wait_s: float = Field(3600.0, ge=0)
     """Seconds to wait for another build of the workspace: two catalogs may be due at the same hour."""
-    server_wait_s: float = Field(60.0, ge=0)
-    """Seconds that a finished build waits for a Prefect server that is restarting, before it ends without it."""
     runner: Literal["none", "threads", "dask"] = "none"
     """What runs the stages that are functions of data: `none` runs one task at a time in the build's own process,
     `threads` several, `dask` in worker processes on this machine or on a cluster."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 
+from pipeline.errors import RunAborted
 from pipeline.failure import Failure, attached
 from quartermaster.output.logs import FORMAT_VARIABLE, LogFormat, log_failure
 from router.distribution import PACKAGES, install_command
@@ -22,6 +23,10 @@ BROKEN_PIPE = 141  # 128 + SIGPIPE: whoever read the output has ended
 USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 # Their --json names a file, and "-" is standard output.
 _JSON_FILE_COMMANDS = ("evaluate", "compare")
+
+
+class ServerLost(RunAborted):
+    """Prefect's server does not answer. At its end the process would try for minutes to send what it still has."""
 
 
 def failure_of(error: BaseException, arguments: Sequence[str]) -> Failure:

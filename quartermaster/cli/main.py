@@ -12,25 +12,21 @@ from typing import Annotated
 
 import typer
 
+from quartermaster.cli.commands.buckets import pull, push
 from quartermaster.cli.commands.build import build
 from quartermaster.cli.commands.call import call
 from quartermaster.cli.commands.compare import compare
 from quartermaster.cli.commands.evaluate import evaluate
-from quartermaster.cli.commands.feedback import feedback
-from quartermaster.cli.commands.inspect import inspect
-from quartermaster.cli.commands.keys import keys
+from quartermaster.cli.commands.inspect import feedback, inspect
+from quartermaster.cli.commands.keys import keys, tokens
 from quartermaster.cli.commands.ledger import ledger
 from quartermaster.cli.commands.login import login
-from quartermaster.cli.commands.pull import pull
-from quartermaster.cli.commands.push import push
-from quartermaster.cli.commands.quarantine import quarantine
 from quartermaster.cli.commands.route import explain, search
 from quartermaster.cli.commands.schedule import schedule
 from quartermaster.cli.commands.serve import serve
-from quartermaster.cli.commands.snapshots import snapshots
-from quartermaster.cli.commands.tokens import tokens
+from quartermaster.cli.commands.snapshots import quarantine, snapshots
 from quartermaster.cli.commands.train import train
-from quartermaster.cli.failure import BROKEN_PIPE, tell
+from quartermaster.cli.failure import BROKEN_PIPE, ServerLost, tell
 from router.distribution import version
 
 app = typer.Typer(
@@ -103,6 +99,8 @@ def _run(arguments: list[str]) -> int:
         return _flushed(end.exit_code, arguments)
     except BrokenPipeError as error:
         return BROKEN_PIPE if _is_unread() else tell(error, arguments)
+    except ServerLost as error:
+        os._exit(tell(error, arguments))
     except BaseException as error:  # noqa: BLE001 - Rust's panics are no Exception, and each error has an exit code
         return tell(error, arguments)
     return 0

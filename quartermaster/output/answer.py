@@ -3,7 +3,7 @@
 from rich.table import Table
 from rich.text import Text
 
-from quartermaster.output.terminal import out, plain_text
+from quartermaster.output.terminal import out, plain_text, tell
 from router import Diagnosis, RoutedTool, RoutedTools, Router, Signal
 from router.answer.verdict import advice, score_text, verdict, why_assumed
 from router.contract import DOCUMENT_SIGNALS
@@ -18,21 +18,21 @@ def show_verdict(routed: RoutedTools) -> None:
     if routed.none_fits:
         out.print(f"{routed.doubt} What came closest:")
     for number, step in enumerate(routed.steps, 1):
-        out.print(plain_text(f"step {number}: {step}", "dim"), soft_wrap=True)
+        tell(f"step {number}: {step}", "dim")
     for need, text in routed.implicit_needs.items():
-        out.print(plain_text(f"implied, {need}: {text}", "dim"), soft_wrap=True)
+        tell(f"implied, {need}: {text}", "dim")
 
 
 def show_notes(routed: RoutedTools) -> None:
     """Print the tools of every answer, those that were left out and why, the notes and the tokens."""
     if routed.always:
-        out.print(plain_text(f"in every answer: {', '.join(tool.tool_id for tool in routed.always)}"), soft_wrap=True)
+        tell(f"in every answer: {', '.join(tool.tool_id for tool in routed.always)}")
     for dropped in routed.dropped[:_MAX_DROPPED]:
-        out.print(plain_text(f"left out ({dropped.by}): {dropped.tool_id}: {dropped.reason}", "dim"), soft_wrap=True)
+        tell(f"left out ({dropped.by}): {dropped.tool_id}: {dropped.reason}", "dim")
     if len(routed.dropped) > _MAX_DROPPED:
         out.print(f"and {len(routed.dropped) - _MAX_DROPPED} more were left out", style="dim")
     for note in routed.notes:
-        out.print(plain_text(note, "dim"), soft_wrap=True)
+        tell(note, "dim")
     if routed.tokens is not None:
         out.print(f"{routed.tokens:,} tokens", style="dim")
 
@@ -51,9 +51,9 @@ def show_explanation(routed: RoutedTools) -> None:
 def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
     """Print why a request finds a tool or does not, its rank in every list, and what each contributes to its score."""
     tool, rank, depth = diagnosis.tool, diagnosis.rank, diagnosis.depth
-    out.print(plain_text(f"{verdict(diagnosis)} {advice(diagnosis)}".strip()), soft_wrap=True)
+    tell(f"{verdict(diagnosis)} {advice(diagnosis)}".strip())
     place = f"rank {rank} of {len(router)}" if rank else f"not in the first {depth} of any list"
-    out.print(plain_text(f"{tool.tool_id}: {place}"), soft_wrap=True)
+    tell(f"{tool.tool_id}: {place}")
     for signal in Signal:
         if signal not in DOCUMENT_SIGNALS and signal not in router.manifest.signals:
             continue
@@ -69,12 +69,12 @@ def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
             out.print(f"  {signal:<12} rank {list_rank:>6}  contributes {score_text(contribution or 0)}")
     if tool.step:
         step = f"  step         contributes {score_text(tool.gain - tool.raised)}: {tool.step}"
-        out.print(plain_text(step), soft_wrap=True)
+        tell(step)
     if tool.raised:
         needed = f"  needed       contributes {score_text(tool.raised)}: {'; '.join(_needed_by(tool))}"
-        out.print(plain_text(needed), soft_wrap=True)
+        tell(needed)
     if tool.phrase:
-        out.print(plain_text(f"  nearest phrase: {tool.phrase}"), soft_wrap=True)
+        tell(f"  nearest phrase: {tool.phrase}")
 
 
 def results_table(routed: RoutedTools) -> Table:

@@ -11,7 +11,7 @@ from pipeline.settings import DEFAULT_WORKSPACE
 from quartermaster.output.evaluation import evaluation_line
 from quartermaster.output.formatting import dollars, megabytes
 from quartermaster.output.sources import show_coverage, show_missing
-from quartermaster.output.terminal import err, out, plain_text, rows_table
+from quartermaster.output.terminal import err, out, rows_table, say
 
 _MAX_EXAMPLES = 5
 _CALIBRATIONS = {
@@ -26,8 +26,20 @@ def show_report(report: BuildReport, *, reasons: bool = True) -> None:
 
     Without `reasons` what the build went without and what held it is left out: a log in JSON has it.
     """
-    seconds = sum(report.seconds.values())
-    rows = [
+    out.print(rows_table(("", ""), report_rows(report)))
+    show_missing(report.missing)
+    _show_changes(report)
+    _show_problems(report)
+    show_coverage(report.coverage)
+    _show_quarantined(report)
+    if reasons:
+        _show_reasons(report)
+    _show_way_out(report)
+
+
+def report_rows(report: BuildReport) -> list[tuple[str, str]]:
+    """Return the figures of a build by name, as every summary for people has them."""
+    return [
         ("tools", f"{report.counts['tools']:,} of {report.counts['read']:,} records read"),
         ("changes", str(report.difference)),
         ("expansions", _expansions(report)),
@@ -39,17 +51,8 @@ def show_report(report: BuildReport, *, reasons: bool = True) -> None:
         *([("learned", _learned(report))] if report.tuning else []),
         *([("judged", evaluation_line(report.evaluation))] if report.evaluation else []),
         *([("disk", _disk(report))] if report.written_bytes else []),
-        ("outcome", f"{report.outcome}, {seconds:.1f} s ({_slowest_stages(report)})"),
+        ("outcome", f"{report.outcome}, {sum(report.seconds.values()):.1f} s ({_slowest_stages(report)})"),
     ]
-    out.print(rows_table(("", ""), rows))
-    show_missing(report.missing)
-    _show_changes(report)
-    _show_problems(report)
-    show_coverage(report.coverage)
-    _show_quarantined(report)
-    if reasons:
-        _show_reasons(report)
-    _show_way_out(report)
 
 
 def _show_changes(report: BuildReport) -> None:
@@ -59,7 +62,7 @@ def _show_changes(report: BuildReport) -> None:
         if tools and report.difference.snapshot:  # in the first build all tools are new
             more = f" and {len(tools) - _MAX_EXAMPLES:,} more: --json" if len(tools) > _MAX_EXAMPLES else ""
             style = "yellow" if kind == "removed" else ""
-            err.print(plain_text(f"{kind}: {', '.join(tools[:_MAX_EXAMPLES])}{more}", style), soft_wrap=True)
+            say(f"{kind}: {', '.join(tools[:_MAX_EXAMPLES])}{more}", style)
 
 
 def _show_problems(report: BuildReport) -> None:
@@ -114,30 +117,24 @@ def _show_quarantined(report: BuildReport) -> None:
     workspace = report.snapshot.parent.parent.parent
     place = "" if workspace == DEFAULT_WORKSPACE else f" --workspace {shlex.quote(str(workspace))}"
     command = f"quartermaster quarantine {shlex.quote(report.snapshot.parent.name)}{place}"
-    err.print(f"To see what they would take, and to release them: {command}", soft_wrap=True, markup=False)
+    say(f"To see what they would take, and to release them: {command}")
 
 
 def _show_reasons(report: BuildReport) -> None:
     for reason in report.degraded:
-        err.print(plain_text(f"degraded: {reason}", "yellow"), soft_wrap=True)
+        say(f"degraded: {reason}", "yellow")
     for reason in report.held:
-        err.print(plain_text(f"gate: {reason}", "bold red"), soft_wrap=True)
+        say(f"gate: {reason}", "bold red")
 
 
 def _show_way_out(report: BuildReport) -> None:
     if report.outcome == "held":
-        err.print(
-            f"The snapshot is stored but does not serve. To serve it all the same: {use_command(report.snapshot)}",
-            soft_wrap=True,
-            markup=False,
-        )
+        say(f"The snapshot is stored but does not serve. To serve it all the same: {use_command(report.snapshot)}")
         if report.evaluation and "serving" in report.evaluation:
             serving = report.snapshot.parent / report.evaluation["serving"]["snapshot"]
-            err.print(
+            say(
                 "To see which requests got worse (--bench is the catalog's folder): quartermaster evaluate --bench … "
-                f"--snapshot {shlex.quote(str(report.snapshot))} --against {shlex.quote(str(serving))}",
-                soft_wrap=True,
-                markup=False,
+                f"--snapshot {shlex.quote(str(report.snapshot))} --against {shlex.quote(str(serving))}"
             )
 
 
@@ -211,6 +208,6 @@ def _list(title: str, lines: list[str]) -> None:
     err.print(f"{title}: {len(lines):,}", style="yellow", soft_wrap=True)
     for line in lines[:_MAX_EXAMPLES]:
         # On one line each, so that a server's words are not taken for ours.
-        err.print(plain_text(f"  {' '.join(line.split())[:300]}"), soft_wrap=True)
+        say(f"  {' '.join(line.split())[:300]}")
     if len(lines) > _MAX_EXAMPLES:
         err.print(f"  and {len(lines) - _MAX_EXAMPLES:,} more: --json", style="dim")

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from quartermaster.evaluation import HEADLINE_METRICS, NDCG, Cause, K
 from quartermaster.output.formatting import decimal, shorten
-from quartermaster.output.terminal import out, plain_text, print_heading
+from quartermaster.output.terminal import out, plain_text, print_heading, tell
 
 _MAX_REQUEST = 300  # characters
 
@@ -78,7 +78,7 @@ def _show_rest(causes: Mapping[str, Any]) -> None:
 def _show_cause(cause: Cause, row: Mapping[str, Any]) -> None:
     out.print()
     out.print(plain_text(cause.label, "bold cyan") + plain_text(f": {row['meaning']}"), soft_wrap=True)
-    out.print(plain_text(f"  {row['way_out']}"), soft_wrap=True)
+    tell(f"  {row['way_out']}")
     for example in row["examples"]:
         out.print(
             plain_text(f"  {example['id']}  ", "dim") + plain_text(shorten(example["request"], _MAX_REQUEST)),
@@ -90,4 +90,4 @@ def _show_cause(cause: Cause, row: Mapping[str, Any]) -> None:
             soft_wrap=True,
         )
         instead = ", ".join(example["instead"]) or "nothing wrong, only right tools"
-        out.print(plain_text(f"    instead: {instead}", "dim"), soft_wrap=True)
+        tell(f"    instead: {instead}", "dim")

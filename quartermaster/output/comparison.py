@@ -7,7 +7,7 @@ from rich.table import Table
 
 from quartermaster.evaluation import METRICS
 from quartermaster.output.formatting import metric_text
-from quartermaster.output.terminal import out, plain_text
+from quartermaster.output.terminal import out, plain_text, tell
 
 _SIGNIFICANT = 0.05
 
@@ -27,7 +27,7 @@ def show_comparison(result: Mapping[str, Any]) -> None:
         out.print()
     first = result["benches"][0]["rows"][0]["recipe"]
     legend = f"▲ better, ▼ worse than {first} by more than chance: p < .05, paired randomisation test, Holm"
-    out.print(plain_text(legend, "dim"), soft_wrap=True)
+    tell(legend, "dim")
 
 
 def comparison_table(rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -10,7 +10,7 @@ from quartermaster.evaluation import HEADLINE_METRICS, METRICS, NDCG, K
 from quartermaster.output.causes import causes_line, show_causes
 from quartermaster.output.differences import ablation_table, show_against
 from quartermaster.output.formatting import decimal, interval_text, metric_text, shorten
-from quartermaster.output.terminal import err, out, plain_text, print_heading
+from quartermaster.output.terminal import out, plain_text, print_heading, say, tell
 from router import Signal
 
 _MAX_NAMED = 3  # tools that a warning names
@@ -109,7 +109,7 @@ def show_worst(worst: Sequence[Mapping[str, Any]]) -> None:
         if row["required_left_out"]:
             out.print(f"       and {row['required_left_out']} more", style="dim")
         returned = ", ".join(tool["tool_id"] for tool in row["returned"]) or "nothing"
-        out.print(plain_text(f"  returned first: {returned}", "dim"), soft_wrap=True)
+        tell(f"  returned first: {returned}", "dim")
 
 
 def evaluation_line(evaluation: Mapping[str, Any]) -> str:
@@ -137,7 +137,4 @@ def _show_notes(result: Mapping[str, Any]) -> None:
     out.print(f"route: p50 {latency['p50']} ms, p95 {latency['p95']} ms", style="dim")
     if unknown := result["unknown"]:
         named = ", ".join(unknown[:_MAX_NAMED]) + (", …" if len(unknown) > _MAX_NAMED else "")
-        err.print(
-            plain_text(f"{len(unknown):,} tools that the judgements name are not in the snapshot: {named}", "yellow"),
-            soft_wrap=True,
-        )
+        say(f"{len(unknown):,} tools that the judgements name are not in the snapshot: {named}", "yellow")

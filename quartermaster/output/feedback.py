@@ -1,10 +1,9 @@
 """A feedback log in numbers, on a terminal or as JSON."""
 
-import json
 from pathlib import Path
 
 from pipeline.feedback import FeedbackSummary, forget_request, join_answers, read_events, summarize
-from quartermaster.output.terminal import err, out, plain_text, rows_table
+from quartermaster.output.terminal import out, print_json, rows_table, say, tell
 from router.errors import SettingsInvalid
 
 
@@ -12,10 +11,10 @@ def forget_text(folder: Path, request: str) -> None:
     """Erase the text of a request from a log, and tell how many answers had it. Raises SettingsInvalid, RunAborted."""
     _require(folder)
     count = forget_request(folder, request)
-    err.print(plain_text(f"erased from {count:,} answers"), soft_wrap=True)
+    say(f"erased from {count:,} answers")
     if writing := read_events(folder).writing:
         note = f"{writing} files of running routers are left as they are: run this again once they are closed"
-        err.print(plain_text(note), soft_wrap=True)
+        say(note)
 
 
 def show_feedback(folder: Path, *, as_json: bool) -> None:
@@ -24,9 +23,9 @@ def show_feedback(folder: Path, *, as_json: bool) -> None:
     events = read_events(folder)
     summary = summarize(events, join_answers(events))
     if as_json:
-        print(json.dumps(summary.to_json(), ensure_ascii=False))
+        print_json(summary.to_json())
         return
-    out.print(plain_text(_sentence(summary)), soft_wrap=True)
+    tell(_sentence(summary))
     if summary.ranks:
         rows = [
             (str(one.rank), f"{one.offered:,}", f"{one.called:,}", _share(one.called, one.offered))

@@ -1,6 +1,5 @@
 """The contents of a snapshot on a terminal: an overview, one tool, a table, the result of SQL, the changes."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from pipeline.inspection.reading import DEFAULT_LIMIT, Inspection
 from pipeline.inspection.results import ResultRows, TableInfo
 from quartermaster.output.formatting import cell_text
 from quartermaster.output.rows import layout
-from quartermaster.output.terminal import key_value_table, out, plain_text, print_heading
+from quartermaster.output.terminal import key_value_table, out, plain_text, print_heading, print_json
 from quartermaster.output.tool_page import show_tool
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
@@ -166,7 +165,7 @@ def _show_rows(rows: ResultRows, next_command: str, *, short: bool = False, empt
 
 
 def _print_json(value: object) -> None:
-    print(json.dumps(value, ensure_ascii=False))
+    print_json(value)
 
 
 def _first_sentence(comment: str) -> str:

@@ -1,6 +1,5 @@
 """The ledger on a terminal, or as JSON: what it holds, and what its commands did."""
 
-import json
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +11,7 @@ from pipeline.inspection.results import ResultRows
 from pipeline.ledger.commands import Backup, Checked, Compacted, ReadableLedger, Restored, open_to_read
 from quartermaster.output.formatting import cell_text
 from quartermaster.output.rows import layout
-from quartermaster.output.terminal import err, key_value_table, out, plain_text, print_heading
+from quartermaster.output.terminal import key_value_table, out, plain_text, print_heading, print_json, say, tell
 from router.errors import SettingsInvalid
 
 _MB = 1e6
@@ -44,10 +43,10 @@ def show_ledger(workspace: Path, sql: str | None, limit: int, *, as_json: bool) 
             sections = {"": _rows(connection, sql, limit)}
     if as_json:
         found = {title.lower().replace(" ", "_") or "rows": _objects(rows) for title, rows in sections.items()}
-        print(json.dumps({**_about(readable), **found}, ensure_ascii=False))
+        print_json({**_about(readable), **found})
         return
     if readable.note:
-        err.print(plain_text(readable.note, "dim"), soft_wrap=True)
+        say(readable.note, "dim")
     if sql is None:
         size = f"{readable.file.stat().st_size / _MB:,.1f} MB"
         out.print(key_value_table([("ledger", str(readable.file)), ("size", size)]))
@@ -63,35 +62,35 @@ def show_ledger(workspace: Path, sql: str | None, limit: int, *, as_json: bool) 
 def show_backup(made: Backup, *, as_json: bool) -> None:
     """Print what was copied, and the backup's path last."""
     if as_json:
-        print(json.dumps({**asdict(made), "made_at": made.made_at.isoformat()}, default=str))
+        print_json({**asdict(made), "made_at": made.made_at.isoformat()})
         return
     when = f" as it was at {made.made_at:%Y-%m-%d %H:%M:%S} UTC: a build runs" if "backups" in made.source.parts else ""
-    err.print(plain_text(f"copied {made.source}{when}; {made.size / _MB:,.1f} MB, opened and whole"), soft_wrap=True)
-    out.print(plain_text(str(made.file), "bold"), soft_wrap=True)
+    say(f"copied {made.source}{when}; {made.size / _MB:,.1f} MB, opened and whole")
+    tell(str(made.file), "bold")
 
 
 def show_restored(restored: Restored, *, as_json: bool) -> None:
     """Print what the ledger was restored from, and where the file before it is."""
     if as_json:
-        print(json.dumps(asdict(restored), default=str))
+        print_json(asdict(restored))
         return
     made_at = datetime.fromtimestamp(restored.source.stat().st_mtime, UTC)
     line = f"{restored.ledger} was restored from {restored.source} of {made_at:%Y-%m-%d %H:%M:%S} UTC"
-    err.print(plain_text(line), soft_wrap=True)
+    say(line)
     if restored.replaced:
-        err.print(plain_text(f"the file before it is {restored.replaced}"), soft_wrap=True)
+        say(f"the file before it is {restored.replaced}")
 
 
 def show_checked(checked: Checked, *, as_json: bool) -> bool:
     """Print the findings about a ledger; return whether nothing is wrong."""
     if as_json:
-        print(json.dumps(asdict(checked), default=str, ensure_ascii=False))
+        print_json(asdict(checked))
         return not checked.problems
     version = "unknown" if checked.version is None else str(checked.version)
     rows = ", ".join(f"{table} {count:,}" for table, count in checked.rows.items() if count)
     out.print(key_value_table([("ledger", str(checked.file)), ("version", version), ("rows", rows or "none")]))
     for problem in checked.problems:
-        out.print(plain_text(problem), soft_wrap=True)
+        tell(problem)
     if not checked.problems:
         out.print(plain_text(checked.note or "nothing is wrong"))
     return not checked.problems
@@ -100,7 +99,7 @@ def show_checked(checked: Checked, *, as_json: bool) -> bool:
 def show_compacted(done: Compacted, *, as_json: bool) -> None:
     """Print the size before and after."""
     if as_json:
-        print(json.dumps(asdict(done), default=str))
+        print_json(asdict(done))
         return
     dropped = f", without {done.vectors:,} vectors" if done.vectors else ""
     out.print(plain_text(f"{done.ledger}: {done.before / _MB:,.1f} MB → {done.after / _MB:,.1f} MB{dropped}"))

@@ -1,17 +1,70 @@
 """The log of the command line, configured in this one place: plain lines or JSON on standard error.
 
-Library code only asks for a logger by its module's name. Nothing is configured while modules are imported.
+Library code only asks for a logger by its module's name. Nothing is configured while modules are imported. Neither
+form shows a secret of the build that runs.
 """
 
+import json
 import logging
 import sys
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any
 
-from quartermaster.output.log_lines import JsonLines, PlainLines
-from quartermaster.output.terminal import err
+from pipeline.current_run import current_run
+from quartermaster.output.terminal import err, plain_text, say
 from router.distribution import PACKAGES
+
+# What a record of ours may hold beside its message.
+_FIELDS = ("event", "stage", "outcome", "snapshot", "seconds", "wait_s", "counts", "exit_code")
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as one JSON object in one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the object: time, level, logger, message, the run, and what else the record holds."""
+        run = current_run()
+        fields: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": _message(record),
+            "catalog": run.catalog if run else None,
+            "run": run.run if run else None,
+        }
+        fields |= {name: value for name in _FIELDS if (value := getattr(record, name, None)) is not None}
+        if record.exc_info:
+            fields["traceback"] = _redacted(self.formatException(record.exc_info))
+        return json.dumps(fields, ensure_ascii=False, default=str)
+
+
+class PlainLines(logging.Formatter):
+    """Writes a record as one line of text, with the time in front where the line goes to a file."""
+
+    def __init__(self, *, timed: bool) -> None:
+        super().__init__()
+        self._timed = timed
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line. A message may quote a catalog or a server: it is data, and stays in its line."""
+        line = plain_text(" ".join(_message(record).split())).plain
+        if not self._timed:
+            return line
+        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
+        return f"{moment} {record.levelname} {line}"
+
+
+def _message(record: logging.LogRecord) -> str:
+    return _redacted(record.getMessage())
+
+
+def _redacted(text: str) -> str:
+    run = current_run()
+    return run.redact(text) if run else text
+
 
 FORMAT_VARIABLE, LEVEL_VARIABLE = "QUARTERMASTER_LOG_FORMAT", "QUARTERMASTER_LOG_LEVEL"
 # Progress bars show these on a terminal.
@@ -47,7 +100,7 @@ class _Lines(logging.Handler):
             except (OSError, ValueError):
                 return
         else:
-            err.print(line, soft_wrap=True, markup=False)
+            say(line)
 
 
 class _NoRepeats(logging.Filter):

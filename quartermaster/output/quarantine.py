@@ -1,13 +1,12 @@
 """The tools that builds hold back alone, on a terminal or as JSON."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.ledger import Ledger, QuarantinedTool
 from pipeline.ledger.commands import open_to_read
 from pipeline.ledger.quarantine import HELD, RELEASED, quarantined_tools
-from quartermaster.output.terminal import err, out, plain_text, rows_table
+from quartermaster.output.terminal import out, print_json, rows_table, say, tell
 from router.errors import SettingsInvalid
 
 _AREA = "snapshots"
@@ -28,9 +27,9 @@ def decide_quarantine(
         ledger.quarantine.release(catalog, _AREA, release)
         ledger.quarantine.hold(catalog, _AREA, hold)
     if release:
-        err.print(plain_text(f"released, for the next build: {', '.join(release)}"), soft_wrap=True)
+        say(f"released, for the next build: {', '.join(release)}")
     if hold:
-        err.print(plain_text(f"held again, from the next build on: {', '.join(hold)}"), soft_wrap=True)
+        say(f"held again, from the next build on: {', '.join(hold)}")
 
 
 def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
@@ -39,12 +38,12 @@ def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
     with readable.connection as connection:
         stored = quarantined_tools(connection, catalog, _AREA)
     if as_json:
-        print(json.dumps({"catalog": catalog, "tools": [_to_json(one) for one in stored]}, ensure_ascii=False))
+        print_json({"catalog": catalog, "tools": [_to_json(one) for one in stored]})
         return
     if readable.note:
-        err.print(plain_text(readable.note, "dim"), soft_wrap=True)
+        say(readable.note, "dim")
     if not stored:
-        out.print(plain_text(f"{catalog}: no tool is held back alone"), soft_wrap=True)
+        tell(f"{catalog}: no tool is held back alone")
         return
     rows = [
         (one.tool_id, one.state, one.kind, f"{one.since:%Y-%m-%d}", f"{one.requests:,} of {one.probes:,}", one.distance)
@@ -55,7 +54,7 @@ def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
     for one in stored:
         for request, served in one.examples:
             line = f"{one.tool_id}: {request[:_LONGEST]!r}, which {', '.join(served) or 'no tool'} had"
-            out.print(plain_text(line), soft_wrap=True)
+            tell(line)
 
 
 def _to_json(one: QuarantinedTool) -> dict[str, object]:

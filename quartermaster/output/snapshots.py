@@ -1,6 +1,5 @@
 """Snapshots on a terminal: list and verify them, change the one that serves."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ from quartermaster.output.catalog_stores import (
     require_serving,
     sizes,
 )
-from quartermaster.output.terminal import err, out, plain_text, rows_table
+from quartermaster.output.terminal import err, out, print_json, rows_table, say, tell
 from router.contract import Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.snapshot.listed_files import told, unlisted_files
@@ -77,7 +76,7 @@ def decide(workspace: Path, catalog: str, decision: Decision) -> None:
     else:
         decisions.release(store, str(decision.release))
         message = f"{catalog}: builds may publish the content of {decision.release} again"
-    err.print(plain_text(message), soft_wrap=True)
+    say(message)
 
 
 def _signing(decision: Decision) -> Signing:
@@ -110,7 +109,7 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
             require_serving(store)
         except SnapshotInvalid as error:
             intact = False
-            err.print(plain_text(str(error)), soft_wrap=True)
+            say(str(error))
         state, snapshots = store.state(), store.snapshots()
         size_of = sizes(store, [stored.name for stored in snapshots])
         for stored in snapshots:
@@ -126,13 +125,13 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
                 (store.catalog, f"a copy of {address}: quartermaster snapshots {address} shows what is there")
             )
     if as_json:
-        print(json.dumps(entries, ensure_ascii=False))
+        print_json(entries)
     else:
         table = rows_table(("", "catalog", "snapshot", "tools", "MB (shared)", "encoder", "expansions by"), rows)
         table.columns[2].no_wrap = True  # the name is copied into commands
         out.print(table)
         for name, remark in remarks:
-            out.print(plain_text(f"{name}: {remark}"), soft_wrap=True)
+            tell(f"{name}: {remark}")
     if verify and intact:
         err.print(f"{len(rows)} verified: every file has the checksum of its manifest, and every snapshot opens")
     return intact

@@ -7,7 +7,7 @@ from pipeline.sources import Gap
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import empties
 from pipeline.sources.last_reading import StaleSource
-from quartermaster.output.terminal import err, out, plain_text, rows_table
+from quartermaster.output.terminal import err, out, rows_table, say
 
 COLUMNS = ("source", "records", "tools", "described", "parameters", "rejected", "not read")
 _MAX_SOURCES = 12
@@ -37,7 +37,7 @@ def show_coverage(coverage: Sequence[Coverage]) -> None:
     for source, problem in problems[:_MAX_SOURCES]:
         style = "bold red" if sources[source].lost_parameters or sources[source].advice else "yellow"
         # On one line each, so that a source's words are not taken for ours.
-        err.print(plain_text(f"{source}: {' '.join(problem.split())[:_MAX_PROBLEM]}", style), soft_wrap=True)
+        say(f"{source}: {' '.join(problem.split())[:_MAX_PROBLEM]}", style)
     if len(problems) > _MAX_SOURCES:
         err.print(f"and {len(problems) - _MAX_SOURCES:,} more (FROM unread_sources)", style="dim", soft_wrap=True)
 
@@ -60,20 +60,18 @@ def show_stale(stale: Sequence[StaleSource]) -> None:
     """Print every source that could not be read and keeps its last known records, with the reason."""
     for source in stale:
         reason = source.reason[:_MAX_PROBLEM]
-        err.print(plain_text(f"stale: {source} keeps its last known records: {reason}", "yellow"), soft_wrap=True)
+        say(f"stale: {source} keeps its last known records: {reason}", "yellow")
 
 
 def show_missing(missing: MissingTools) -> None:
     """Print every skipped source, with the serving tools that the new snapshot lacks, and some of the empty ones."""
     for gap in missing.skipped:
-        err.print(
-            plain_text(f"skipped: {' '.join(gap.reason.split())[:600]}{_lost_tools(gap)}", "yellow"), soft_wrap=True
-        )
+        say(f"skipped: {' '.join(gap.reason.split())[:600]}{_lost_tools(gap)}", "yellow")
     if sentence := empties(missing.gaps, missing.sources):
-        err.print(plain_text(sentence, "yellow"), soft_wrap=True)
+        say(sentence, "yellow")
     for gap in missing.empty:
         if gap.serving:
-            err.print(plain_text(f"empty: {gap.source}{_lost_tools(gap)}", "yellow"), soft_wrap=True)
+            say(f"empty: {gap.source}{_lost_tools(gap)}", "yellow")
 
 
 def show_unread(names: Sequence[str]) -> None:
@@ -81,7 +79,7 @@ def show_unread(names: Sequence[str]) -> None:
     if names:
         more = f" and {len(names) - _MAX_FILES:,} more" if len(names) > _MAX_FILES else ""
         shown = ", ".join(names[:_MAX_FILES])
-        err.print(plain_text(f"not read: {shown}{more}; a catalog.toml can name them", "yellow"), soft_wrap=True)
+        say(f"not read: {shown}{more}; a catalog.toml can name them", "yellow")
 
 
 def _total(name: str, coverage: Sequence[Coverage]) -> tuple[str, ...]:

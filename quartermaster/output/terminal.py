@@ -1,5 +1,6 @@
 """Output on a terminal: tables on standard output, progress and notes on standard error."""
 
+import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -73,6 +74,21 @@ _CONTROL_CHARACTERS |= {ord("\n"): "\n", ord("\t"): " "}
 def plain_text(text: str, style: str = "") -> Text:
     """Return text of a catalog, a server or an error as data: neither markup nor a command to the terminal."""
     return Text(text.translate(_CONTROL_CHARACTERS), style=style)
+
+
+def say(text: str, style: str = "") -> None:
+    """Print text on standard error, as data: what a command did, or warns of."""
+    err.print(plain_text(text, style), soft_wrap=True)
+
+
+def tell(text: str, style: str = "") -> None:
+    """Print text on standard output, as data: what was asked for."""
+    out.print(plain_text(text, style), soft_wrap=True)
+
+
+def print_json(value: object) -> None:
+    """Print a value for programs, on one line."""
+    print(json.dumps(value, ensure_ascii=False, default=str))
 
 
 class ProgressBars(AbstractContextManager["ProgressBars"]):

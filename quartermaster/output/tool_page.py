@@ -9,7 +9,7 @@ from rich.text import Text
 from pipeline.inspection.results import ResultRows, ToolInspection
 from quartermaster.output.formatting import cell_text, shorten
 from quartermaster.output.rows import layout
-from quartermaster.output.terminal import key_value_table, out, plain_text, print_heading
+from quartermaster.output.terminal import key_value_table, out, plain_text, print_heading, tell
 from router.record import Kind
 
 _MAX_DOCUMENT, _MAX_INSTRUCTIONS = 400, 2_000  # characters
@@ -19,7 +19,7 @@ _MAX_PARAMETERS, _MAX_EVENTS, _MAX_DEPENDENTS = 20, 12, 10
 def show_tool(page: ToolInspection) -> None:
     """Print the page, section by section; its JSON has the parts that are left out here."""
     record = page.record
-    out.print(plain_text(record.tool_id, "bold cyan"), soft_wrap=True)
+    tell(record.tool_id, "bold cyan")
     facts = [
         ("provider", record.provider or "–"),
         ("kind", "" if record.kind is Kind.TOOL else str(record.kind)),

@@ -16,8 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.engine.runtime import configure_prefect
-from flows.schedule import server
+from flows.runtime import configure_prefect, server
 from router import Manifest
 from simulations.cluster.catalog import write_catalog
 from simulations.cluster.faults import STAGES, Fault, struck
@@ -116,7 +115,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chosen = random.Random(arguments.seed)
     configure_prefect(at_terminal=True)
-    with tempfile.TemporaryDirectory(prefix="cluster-") as folder, server(None) as url:
+    with tempfile.TemporaryDirectory(prefix="cluster-") as folder, server() as url:
         os.environ["PREFECT_API_URL"] = url
         root = Path(folder)
         catalog, encoder = write_catalog(root / "offices"), save(root / "encoder")

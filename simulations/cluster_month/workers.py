@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from flows.engine.runtime import configure_prefect
-from flows.schedule import server
+from flows.runtime import configure_prefect, server
 from simulations.cluster.faults import Fault, struck
 from simulations.cluster.processes import cluster
 
@@ -44,7 +43,7 @@ def running_workers(folder: Path) -> Iterator[Workers]:
     faults.mkdir(parents=True)
     with patch.dict(os.environ, {"PREFECT_HOME": str(folder / "prefect")}):
         configure_prefect(at_terminal=True)
-        with server(None) as url, cluster(faults) as running:
+        with server() as url, cluster(faults) as running:
             variables = {
                 "PREFECT_API_URL": url,
                 "PREFECT_HOME": str(folder / "prefect"),

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from flows.engine.runtime import configure_prefect
+from flows.runtime import configure_prefect
 from tests.support.waiting import until
 
 # As the CLI starts it; without the CLI, which would take 2 s of CPU to import.
@@ -30,8 +30,7 @@ _IDLE = "CANCELLATION_CLEANUP EVENT_LOGGER FOREMAN LATE_RUNS PAUSE_EXPIRATIONS R
 
 
 _RUNNING = pytest.StashKey[ExitStack]()
-_HERE = Path(__file__).parent
-_ROOMS = (_HERE, _HERE / "engine")
+_ROOM = Path(__file__).parent
 
 
 def _is_healthy(url: str) -> bool:
@@ -54,7 +53,7 @@ def prefect_server(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory,
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, None, None]:
     """End the server after the last test of these rooms, which run first: idle it would take CPU until the run ends."""
     yield
-    if _RUNNING in item.config.stash and (nextitem is None or nextitem.path.parent not in _ROOMS):
+    if _RUNNING in item.config.stash and (nextitem is None or nextitem.path.parent != _ROOM):
         item.config.stash[_RUNNING].close()
 
 

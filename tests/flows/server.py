@@ -1,12 +1,8 @@
-"""The Prefect server of the tests: what it knows of a run, and how a build loses it."""
+"""The Prefect server of the tests: what it knows of a run."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
-import pytest
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
     ArtifactFilter,
@@ -18,16 +14,7 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import FlowRun, Log, State, TaskRun
 from prefect.client.schemas.sorting import FlowRunSort
-from prefect.settings import (
-    PREFECT_API_REQUEST_TIMEOUT,
-    PREFECT_API_URL,
-    PREFECT_CLIENT_MAX_RETRIES,
-    temporary_settings,
-)
 
-from flows.engine.progress import FlowProgress
-from flows.engine.reporting import drop_events
-from tests.support.proxy import Proxy, proxied
 from tests.support.waiting import until
 
 
@@ -81,33 +68,3 @@ def artifacts_of(run: UUID) -> dict[str | None, Any]:
     wanted = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[run]))
     with ask() as client:
         return {artifact.key: artifact.data for artifact in client.read_artifacts(artifact_filter=wanted, sort=None)}
-
-
-@contextmanager
-def behind_a_door(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    """Put a door before the server at an address. Prefect and a build wait for it as shortly as they can."""
-    monkeypatch.setenv("QUARTERMASTER_FLOW__SERVER_WAIT_S", "0")
-    port = urlsplit(server).port
-    assert port
-    # By default Prefect tries again for a minute, also when this process ends.
-    quick = {PREFECT_API_REQUEST_TIMEOUT: 1.0, PREFECT_CLIENT_MAX_RETRIES: 1}
-    with (
-        proxied(port) as proxy,
-        temporary_settings({PREFECT_API_URL: f"http://127.0.0.1:{proxy.port}/api", **quick}),
-    ):
-        yield proxy
-        proxy.switch("open")
-        drop_events()
-
-
-def at_stage(stage: str, happen: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have something happen once, when a build comes to a stage."""
-    started = FlowProgress.start
-    waiting = [happen]
-
-    def start(self: FlowProgress, name: str, total: int | None = None) -> None:
-        if name == stage and waiting:
-            waiting.pop()()
-        started(self, name, total)
-
-    monkeypatch.setattr(FlowProgress, "start", start)

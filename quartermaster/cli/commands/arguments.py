@@ -150,10 +150,10 @@ def source_of(snapshot: str | None, workspace: Path, catalog: str | None) -> Pat
     if latest is None:
         raise _empty_workspace(workspace)
     if len(names) > 1:
-        from quartermaster.output.terminal import err, plain_text
+        from quartermaster.output.terminal import say
 
         message = f'Using the catalog "{latest}", built last; --catalog NAME or {CATALOG_VARIABLE} chooses another'
-        err.print(plain_text(message, "dim"), soft_wrap=True)
+        say(message, "dim")
     return SnapshotStore(workspace, latest).folder
 
 

@@ -1,9 +1,6 @@
 """build: a snapshot now."""
 
-import json
-import sys
 from contextlib import ExitStack
-from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -12,6 +9,7 @@ import typer
 from pipeline.progress import Progress
 from quartermaster.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace
 from quartermaster.cli.commands.permission import AllowCommands, NoCommands, permit_commands, show_commands
+from quartermaster.cli.failure import ServerLost
 from quartermaster.output.logs import (
     FORMAT_VARIABLE,
     LEVEL_VARIABLE,
@@ -81,7 +79,7 @@ def build(
     from quartermaster.output.build import show_report
     from quartermaster.output.plan import show_plan
     from quartermaster.output.sources import show_unread
-    from quartermaster.output.terminal import ProgressBars, err, out, plain_text
+    from quartermaster.output.terminal import ProgressBars, err, print_json, tell
 
     mode = "batch" if batch else None
     skip = skip_unreadable or None
@@ -99,7 +97,7 @@ def build(
         with ProgressBars() as bars:
             planned = plan_build(settings, workspace=workspace, progress=bars)
         if as_json:
-            print(json.dumps(planned.to_json(), ensure_ascii=False))
+            print_json(planned.to_json())
         else:
             show_plan(planned)
         return
@@ -132,10 +130,10 @@ def build(
                 report = build_snapshot(settings, workspace=workspace, force=force, progress=progress)
         shown.close()
         if as_json:
-            print(json.dumps(report.to_json(), ensure_ascii=False))
+            print_json(report.to_json())
         else:
             show_report(report, reasons=log_format is LogFormat.TEXT)
-            out.print(plain_text(str(report.snapshot), "bold"), soft_wrap=True)
+            tell(str(report.snapshot), "bold")
     if report.exit_code:
         raise typer.Exit(report.exit_code)
 
@@ -146,39 +144,23 @@ def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) ->
     `parameters` are the flow's others. Raises the errors of the build.
     """
     bars.start("engine", None)
-    from flows.engine.runtime import check_server, configure_prefect
+    from flows.runtime import configure_prefect, server, shown_on
 
     configure_prefect(at_terminal=True)
-    check_server()
-    from flows.build_catalog import build_catalog
-    from flows.engine.dead_runs import release_runs
-    from flows.engine.progress import shown_on
-    from flows.engine.reporting import SERVER_ERRORS, describe, drop_events, end_now
-    from flows.engine.result import kept_result
-    from flows.engine.stage import release_frames
-    from pipeline.errors import RunAborted
+    import httpx
+    from prefect.exceptions import PrefectException
 
-    with shown_on(bars), kept_result() as result:
-        try:
-            # In a context of its own: a flow that lost its server changes Prefect's settings for its rest.
-            copy_context().run(build_catalog, str(path), str(workspace), **parameters, return_state=True)
-        except KeyboardInterrupt as error:
-            result.error = error
-        except Exception as error:
-            # The engine's own: those of the build are in the result.
-            if result.report is None and result.error is None:
-                if not isinstance(error, (*SERVER_ERRORS, RuntimeError)):  # Prefect's word for a server out of reach
-                    raise
-                raise RunAborted(f"the Prefect server stopped before the build began ({describe(error)})") from error
-            bars.note(f"the Prefect server could not be told how the build ended ({describe(error)})")
-            drop_events()
-            release_frames(error)
-            release_runs()
-    if isinstance(result.error, KeyboardInterrupt):
-        print("interrupted", file=sys.stderr)
-        end_now(130)  # the ledger is closed; Prefect's threads would wait for a server that Ctrl-C has ended, too
-    if result.error is not None:
-        raise result.error
-    if result.report is None:
-        raise RunAborted("Prefect ended the flow run before the build began")
-    return result.report
+    from flows.build_catalog import build_catalog
+
+    try:
+        with server(), shown_on(bars):
+            state: Any = build_catalog(str(path), str(workspace), **parameters, return_state=True)
+        outcome: BuildReport | BaseException = state.result(raise_on_failure=False)
+    except (httpx.HTTPError, PrefectException) as error:
+        raise ServerLost(
+            f"the Prefect server was lost ({type(error).__name__}: {error}): start it and build again. What was paid "
+            "for is in the ledger, and what was published serves"
+        ) from error
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome

@@ -1,5 +1,6 @@
-"""inspect: the contents of a snapshot."""
+"""inspect and feedback: what a snapshot holds, and what became of what was offered."""
 
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -47,3 +48,23 @@ def inspect(
     folder = local_folder(source_of(snapshot, workspace, catalog), cache_dir)
     with Inspection.open(folder) as inspection:
         show_inspection(inspection, tool=tool, table=table, against=against, sql=sql, limit=limit, as_json=as_json)
+
+
+def feedback(
+    folder: Annotated[Path, typer.Argument(help="The folder of a feedback log.")],
+    forget: Annotated[
+        Optional[str], typer.Option(metavar="TEXT", help="Erase the text of this request from the log first.")
+    ] = None,
+    as_json: JsonOutput = False,
+) -> None:
+    """Show what was offered and what became of it: by rank, by outcome, and the tools that nobody calls.
+
+    \b
+    quartermaster feedback feedback/
+    quartermaster feedback feedback/ --forget "refund the order of Lindholm"
+    """
+    from quartermaster.output.feedback import forget_text, show_feedback
+
+    if forget is not None:
+        forget_text(folder, forget)
+    show_feedback(folder, as_json=as_json)

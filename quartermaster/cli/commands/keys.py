@@ -1,4 +1,4 @@
-"""keys: makes and shows the keys that sign snapshots, and verifies a signed snapshot."""
+"""keys and tokens: who may sign snapshots, and who may ask a server."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,14 +55,14 @@ def list_keys(
     sources: Annotated[list[str], typer.Argument(metavar="KEYS…", help="Public keys, and files of keys.")],
 ) -> None:
     """List trusted keys with their ids, and say which ones count no more."""
-    from quartermaster.output.terminal import out, plain_text
+    from quartermaster.output.terminal import tell
     from router.signing import trusted_keys
 
     now = datetime.now(UTC)
     for key in trusted_keys.TrustedKeys(sources).read():
         state = key.problem(now) or "trusted"
         line = f"{key.public.key_id}  {key.public.text}  {state}" + (f"  {key.name}" if key.name else "")
-        out.print(plain_text(line), soft_wrap=True)  # the key is copied
+        tell(line)  # the key is copied
 
 
 @keys.command()
@@ -94,3 +94,35 @@ def verify(
     name = open_signed(folder, trust).manifest.snapshot
     by = ", ".join(signing_keys(folder)) or "its pointer"
     out.print(plain_text(f"{name} of {trust.catalog} is signed ({by}), and every file is as its manifest says"))
+
+
+tokens = typer.Typer(
+    help="""Make tokens for the callers of a server, for its file of profiles.
+
+    \b
+    quartermaster tokens new alice --profile support >> profiles.toml""",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@tokens.callback()
+def _tokens() -> None:
+    pass
+
+
+@tokens.command()
+def new(
+    name: Annotated[str, typer.Argument(help="What logs call it.")] = "NAME",
+    profile: Annotated[str, typer.Option(help="The profile that it gets.")] = "PROFILE",
+) -> None:
+    """Print a new random token to standard error, this once, and its lines for the file to standard output."""
+    import json
+
+    from quartermaster.serving.tokens import new_token, token_digest
+
+    token = new_token()
+    typer.echo(f"The token, which is stored nowhere: {token}", err=True)
+    typer.echo(
+        f"[tokens.{json.dumps(name)}]\nprofile = {json.dumps(profile)}\nsha256 = {json.dumps(token_digest(token))}"
+    )

@@ -25,7 +25,7 @@ def login(
     from pipeline.settings import load
     from pipeline.sources.naming import location
     from pipeline.sources.transport.login import log_in
-    from quartermaster.output.terminal import err, plain_text
+    from quartermaster.output.terminal import err, say
 
     catalog = load(path)
     numbered = list(enumerate(catalog.source, 1))
@@ -40,12 +40,12 @@ def login(
 
     def show(address: str) -> None:
         err.print("Log in at this address:", markup=False)
-        err.print(plain_text(address), soft_wrap=True)
+        say(address)
         if browser:
             webbrowser.open(address)
 
     for settings in sources:
-        err.print(plain_text(f"Logging in to {location(settings)}"), soft_wrap=True)
+        say(f"Logging in to {location(settings)}")
         file, tools = log_in(settings, catalog.folder, show=show, port=port)
         count = f"{tools:,} {'tool' if tools == 1 else 'tools'}"
-        err.print(plain_text(f"{count}; the token is stored in {file}"), soft_wrap=True)
+        say(f"{count}; the token is stored in {file}")

@@ -39,11 +39,11 @@ def permit_commands(settings: "CatalogSettings", *, allow: bool, may_ask: bool =
 def show_commands(settings: "CatalogSettings") -> "tuple[CatalogCommand, ...]":
     """Print the commands of a catalog on standard error, and return those that were not allowed before."""
     from pipeline.sources.transport.approval import commands_of, not_approved
-    from quartermaster.output.terminal import err, plain_text
+    from quartermaster.output.terminal import say
 
     commands = commands_of(settings)
     new = not_approved(commands)
     for command in commands:
         state, style = ("new command", "yellow") if command in new else ("command", "dim")
-        err.print(plain_text(f"{state}: {command}", style), soft_wrap=True)
+        say(f"{state}: {command}", style)
     return new

@@ -34,7 +34,7 @@ def schedule(
     """
     from flows.schedule import next_runs, serve_nightly
     from pipeline.settings import load, overrides, with_provider, without_commands
-    from quartermaster.output.terminal import ProgressBars, err
+    from quartermaster.output.terminal import ProgressBars, say
 
     mode = "batch" if batch else None
     skip = skip_unreadable or None
@@ -46,8 +46,8 @@ def schedule(
 
     def ready(server: str) -> None:
         bars.stop()
-        err.print(f"Building {settings.name} at {cron!r}: next {', then '.join(times)}", markup=False, soft_wrap=True)
-        err.print(f"Runs, logs and artifacts: {server}   Stop: Ctrl-C", markup=False, soft_wrap=True)
+        say(f"Building {settings.name} at {cron!r}: next {', then '.join(times)}")
+        say(f"Runs, logs and artifacts: {server}   Stop: Ctrl-C")
 
     with bars:
         bars.start("engine", None)

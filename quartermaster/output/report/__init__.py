@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from quartermaster.evaluation import HEADLINE_METRICS, METRICS, SUCCESS_AT_1, Cause
-from quartermaster.output.encoder_comparison import encoder_rows
+from quartermaster.output.differences import encoder_rows
 from quartermaster.output.formatting import decimal, interval_text
 from quartermaster.output.report.plots import plots
 from quartermaster.output.report.verdict import verdict

@@ -1,15 +1,13 @@
-"""The file of metrics, read by the parsers of both text formats."""
+"""The file of metrics, read by Prometheus's parser."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
-from prometheus_client.parser import text_string_to_metric_families as read_prometheus
+from prometheus_client.parser import text_string_to_metric_families
 
 from pipeline.monitoring import MonitoredRun, announce
-from pipeline.monitoring.figures import figures
 from pipeline.monitoring.textfile import write_textfile
 from pipeline.settings import MetricsSettings, NotifySettings
 
@@ -18,19 +16,15 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
 def samples(text: str) -> Samples:
-    """The samples of a file: as OpenMetrics and as Prometheus's older format, which must agree."""
-    openmetrics, prometheus = (
-        {(s.name, tuple(sorted(s.labels.items()))): s.value for family in read(text) for s in family.samples}
-        for read in (read_openmetrics, read_prometheus)
-    )
-    assert openmetrics == prometheus
-    return openmetrics
+    """The samples of a file."""
+    families = text_string_to_metric_families(text)
+    return {(s.name, tuple(sorted(s.labels.items()))): s.value for family in families for s in family.samples}
 
 
-def test_the_file_holds_the_figures_of_the_run_in_both_formats(make_run: Make, tmp_path: Path) -> None:
+def test_the_file_holds_the_figures_of_the_run(make_run: Make, tmp_path: Path) -> None:
     moment = datetime(2026, 11, 22, 2, tzinfo=UTC)
     run = make_run("held", held=("a gate",), succeeded_at=moment, ledger_bytes=4096)
-    text = write_textfile(tmp_path / "office.prom", "office", figures(run)).read_text(encoding="utf-8")
+    text = write_textfile(tmp_path / "office.prom", run).read_text(encoding="utf-8")
     found = samples(text)
 
     def value(name: str, **labels: str) -> float:
@@ -48,16 +42,15 @@ def test_the_file_holds_the_figures_of_the_run_in_both_formats(make_run: Make, t
 
 def test_labels_of_any_catalog_are_quoted(make_run: Make, tmp_path: Path) -> None:
     run = make_run(asked={'a "quoted"\nname\\': 1})
-    text = write_textfile(tmp_path / "x.prom", "office", figures(run)).read_text(encoding="utf-8")
+    text = write_textfile(tmp_path / "x.prom", run).read_text(encoding="utf-8")
     assert ("generator", 'a "quoted"\nname\\') in {label for _, labels in samples(text) for label in labels}
 
 
 def test_the_file_is_replaced_whole_and_readable_by_the_collector(make_run: Make, tmp_path: Path) -> None:
     for outcome in ("published", "held"):
-        file = write_textfile(tmp_path, "my.office", figures(make_run(outcome)))
-    assert [found.name for found in tmp_path.iterdir()] == ["quartermaster_my_office.prom"]
+        file = write_textfile(tmp_path, make_run(outcome))
+    assert [found.name for found in tmp_path.iterdir()] == ["quartermaster_office.prom"]
     assert file.stat().st_mode & 0o777 == 0o644
-    assert file.read_text(encoding="utf-8").endswith("# EOF\n")
 
 
 def test_a_file_that_cannot_be_written_is_told_and_stops_nothing(

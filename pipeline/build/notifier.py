@@ -1,4 +1,4 @@
-"""A build that is announced when it ends, however it ends: the end of the `with` block gathers what is told."""
+"""Notifies of a build when it ends, however it ends: the end of the `with` block gathers what is told."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,7 +22,7 @@ _SERVING_AREA = "snapshots"
 _GOOD = ("published", "unchanged")
 
 
-class AnnouncedBuild:
+class BuildNotifier:
     """One build. Its block is the current run of log records; experiments in another area are not announced."""
 
     def __init__(self, settings: CatalogSettings, workspace: Path, store: WritableStore, area: str) -> None:

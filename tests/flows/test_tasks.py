@@ -1,17 +1,14 @@
-"""Stages as tasks: what is tried again, what is not, what a time-out says, and batches on several threads."""
+"""Stages as tasks: what is tried again, what is not, and what a time-out says."""
 
-import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from prefect import flow
 
-from flows.engine.tasks import TaskExecution
+from flows.tasks import TaskExecution
 from pipeline.errors import RunAborted, Unavailable
-from pipeline.progress import SilentProgress
 from pipeline.settings import FlowSettings
 from tests.support.notes import Notes
 
@@ -69,30 +66,3 @@ def test_a_stage_past_its_time_is_one_sentence_with_the_setting() -> None:
 
     with pytest.raises(RunAborted, match=r"the stage 'read notes' did not finish within 0.5 s: raise flow.timeout_s$"):
         run(endless, "notes", timeout_s=0.5)
-
-
-def test_batches_run_on_several_threads_with_what_they_share_and_after_an_error_no_other_begins(tmp_path: Path) -> None:
-    together = threading.Barrier(2, timeout=30)
-    begun: list[int] = []
-
-    def double(batch: int, factor: int) -> int:
-        together.wait()  # two at once
-        return batch * factor
-
-    def refuses(batch: int, _: int) -> int:
-        begun.append(batch)
-        if batch == 0:
-            raise RunAborted("the batch is wrong")
-        return batch
-
-    @flow(persist_result=False)
-    def two_stages() -> None:
-        settings = FlowSettings(runner="threads", workers=2)
-        with TaskExecution.started(settings, SilentProgress(), tmp_path) as execution:
-            done = execution.map("count", double, ((str(number), number) for number in range(4)), 10)
-            assert sorted(done) == [(number, number * 10) for number in range(4)]
-            with pytest.raises(RunAborted, match=r"^the batch is wrong$"):
-                list(execution.map("count", refuses, ((str(number), number) for number in range(50)), 10))
-
-    two_stages()
-    assert len(begun) < 20  # some, until it is heard of

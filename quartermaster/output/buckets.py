@@ -1,19 +1,65 @@
-"""Pulls a snapshot out of a bucket for a person: progress, what was fetched, and where it lies."""
+"""Pushes a snapshot into a bucket, and pulls one out of it, for a person: progress, and what became of it."""
 
-import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+from pipeline.store import SnapshotStore, catalogs
+from pipeline.store.bucket.pushing import push
+from pipeline.store.bucket.store import BucketStore
 from pipeline.store.whole import open_whole
-from quartermaster.output.terminal import err, out, plain_text
+from quartermaster.output.terminal import ProgressBars, err, print_json, say, tell
+from router.contract import Manifest
 from router.errors import SnapshotInvalid
+from router.snapshot.store.bucket.cache import origin_of
 from router.snapshot.store.bucket.pulling import Pulled
 from router.snapshot.store.bucket.reader import BucketReader
+from router.snapshot.store.bucket.url import checked_url
 from router.snapshot.trust import Trust, open_trusted
+from router.store import current_folder, open_store
+
+
+def push_and_tell(workspace: Path, source: str, to: str, *, resend: bool, as_json: bool) -> bool:
+    """Push a snapshot and say how that ended; return whether it serves. Raises as `push` does."""
+    url = checked_url(to)
+    folder = _folder_of(workspace, source)
+    name = Manifest.read(folder).snapshot
+    with ProgressBars() as bars, _cache_of(folder, url) as cache:
+        reasons = push(BucketStore(url, cache, progress=bars), folder, again=resend)
+    if as_json:
+        print_json({"snapshot": name, "url": url, "serves": not reasons, "reasons": reasons})
+    elif reasons:
+        say(f"{url} has {name}, which does not serve: {'; '.join(reasons)}")
+    else:
+        say(f"{url} now serves {name}")
+    return not reasons
+
+
+def _folder_of(workspace: Path, source: str) -> Path:
+    """Return the folder of the snapshot to push. Raises SnapshotInvalid where there is none."""
+    names = catalogs(workspace)
+    if source in names:
+        return current_folder(open_store(SnapshotStore(workspace, source).folder))
+    if Path(source).is_dir():
+        return current_folder(open_store(Path(source)))
+    known = ", ".join(names) or "none"
+    raise SnapshotInvalid(f"{source!r} is no folder, and no catalog of the workspace {workspace}, which has {known}")
+
+
+@contextmanager
+def _cache_of(folder: Path, url: str) -> Iterator[Path]:
+    """Give the catalog's folder where it is the cache of that bucket: it then says what the bucket says."""
+    if origin_of(folder.parent) == url:
+        yield folder.parent
+        return
+    with TemporaryDirectory(prefix="quartermaster-push-") as temporary:
+        yield Path(temporary) / "snapshots" / folder.parent.name
 
 
 class DownloadBar:
@@ -60,14 +106,14 @@ def pull_and_tell(
     store.close()
     serves = pin is None
     if as_json:
-        print(json.dumps(_facts(name, folder / name, pulled, serves)))
+        print_json(_facts(name, folder / name, pulled, serves))
         return serves
     fetched = f"{pulled.fetched} files, {pulled.bytes:,} bytes" if pulled else "nothing new"
     reused = f"; {pulled.reused} files were here" if pulled else ""
-    out.print(plain_text(f"fetched {name} of {store.label}: {fetched}{reused}"), soft_wrap=True)
+    tell(f"fetched {name} of {store.label}: {fetched}{reused}")
     if pin is not None:
-        err.print(plain_text(f"{pin} is pinned here and goes on serving"), soft_wrap=True)
-    out.print(plain_text(str(folder / name)), soft_wrap=True)
+        say(f"{pin} is pinned here and goes on serving")
+    tell(str(folder / name))
     return serves
 
 
