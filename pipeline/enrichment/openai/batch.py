@@ -27,7 +27,7 @@ from pipeline.enrichment.openai.requests import ModelGenerator
 from pipeline.enrichment.prompt import echo
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Batch, BatchRequest, Ledger, LedgerEntry
-from pipeline.ledger.connection import utc_now
+from pipeline.ledger.database import utc_now
 from pipeline.records import record_hash
 from pipeline.settings import EnrichmentSettings
 from router.record import ToolRecord

@@ -211,7 +211,7 @@ def test_a_run_of_a_version_before_and_what_was_lost_of_a_restored_ledger_are_to
     folder: Path, server: Receiver
 ) -> None:
     with Ledger.open(folder.parent / "ws") as ledger:
-        ledger._connection.execute("UPDATE runs SET counts = NULL, area = NULL, outcome = 'failed'")
+        ledger._database.connection.execute("UPDATE runs SET counts = NULL, area = NULL, outcome = 'failed'")
     run(folder)
     assert [posted.json()["event"] for posted in server.posted] == ["recovered"]
     (folder.parent / "ws" / "ledger.duckdb").unlink()
