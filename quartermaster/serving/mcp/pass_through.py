@@ -1,18 +1,29 @@
-"""The resources and prompts of the upstreams, listed and read through this server, within the caller's profile."""
+"""The resources and prompts of the upstreams, listed and read through this server, within the caller's profile.
+
+Their names and URIs are made unique by their server, and mapped back exactly:
+
+    >>> unique_uri("git", "file:///a b/{path}")
+    'quartermaster:git/file:///a b/{path}'
+    >>> split_uri("quartermaster:git/file:///a b/{path}")
+    ('git', 'file:///a b/{path}')
+
+The server's own URI follows unchanged: a client expands a template in place.
+"""
 
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote, unquote
 
 import anyio
 import mcp_types as types
-from mcp import MCPError
 
+from quartermaster.serving.mcp.calling_client import CallingClient
 from quartermaster.serving.mcp.connection import Connection
-from quartermaster.serving.mcp.server_names import split_name, split_uri, unique_name, unique_uri
-from quartermaster.serving.mcp.session import ListName
+from quartermaster.serving.mcp.session import KEYS, ListName
 from quartermaster.serving.mcp.upstream import UpstreamFailed
 from quartermaster.serving.profiles import Caller
+from router.errors import RequestInvalid
 from router.provider_formats import VendorText
 from router.router import Router
 from router.selection import Selection
@@ -20,7 +31,7 @@ from router.selection.admission import refusal_reason
 from router.tools.trust import trusted_text, visible_value
 
 _logger = logging.getLogger("quartermaster.serving")
-_PAGE = 200  # items of an answer
+_SCHEME = "quartermaster:"
 _TEXTS = ("title", "description")
 
 
@@ -32,41 +43,8 @@ class PassThrough:
         self._selection = selection
         self._connections = connections
 
-    async def page(self, caller: Caller, what: ListName, cursor: str | None) -> tuple[list[dict[str, Any]], str | None]:
-        """Return some items of all servers, and the next cursor. A server that fails is left out, with a warning.
-
-        Raises MCPError for a cursor that is none.
-        """
-        if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-            raise MCPError(types.INVALID_PARAMS, "the cursor is none of this server's: begin without one")
-        start, rows = int(cursor or 0), await self._all(caller, what)
-        following = start + _PAGE
-        return rows[start:following], str(following) if following < len(rows) else None
-
-    async def read(self, caller: Caller, uri: str) -> types.ReadResourceResult:
-        """Return what a resource holds, without hidden characters. Raises MCPError, UpstreamFailed."""
-        server, own = await self._place(caller, split_uri(uri), f"resource {uri[:200]!r}")
-        answer = await self._connections[server].read_resource(own)
-        contents = [self._shown(part, uri=unique_uri(server, part.uri)) for part in answer.contents]
-        return types.ReadResourceResult(contents=contents)
-
-    async def prompt(self, caller: Caller, name: str, arguments: Mapping[str, str] | None) -> types.GetPromptResult:
-        """Return a prompt, without hidden characters. Raises MCPError, UpstreamFailed."""
-        server, own = await self._place(caller, split_name(name), f"prompt {name[:200]!r}")
-        answer = await self._connections[server].get_prompt(own, arguments)
-        messages = [
-            self._shown(message, content=with_unique_uris(server, message.content)) for message in answer.messages
-        ]
-        description = None if answer.description is None else self._text(answer.description)
-        return types.GetPromptResult(messages=messages, description=description)
-
-    async def _place(self, caller: Caller, place: tuple[str, str] | None, what: str) -> tuple[str, str]:
-        """Return the server and the own name of a thing. One outside of the profile is unknown."""
-        if place is None or not await self._within(caller, place[0]):
-            raise MCPError(types.INVALID_PARAMS, f"there is no {what} here: the lists give their names")
-        return place
-
-    async def _all(self, caller: Caller, what: ListName) -> list[dict[str, Any]]:
+    async def listed(self, caller: Caller, what: ListName) -> list[dict[str, Any]]:
+        """Return the items of all servers. A server that fails is left out, with a warning."""
         found: dict[str, list[dict[str, Any]]] = {}
 
         async def read(server: str, connection: Connection) -> None:
@@ -82,18 +60,44 @@ class PassThrough:
                 tasks.start_soon(read, server, connection)
         return [row for server in self._connections for row in found.get(server, ())]
 
+    async def read(self, caller: Caller, uri: str, client: CallingClient) -> types.ReadResourceResult:
+        """Return what a resource holds, without hidden characters. Raises RequestInvalid, UpstreamFailed."""
+        server, own = await self._place(caller, split_uri(uri), f"resource {uri[:200]!r}")
+        answer = await self._connections[server].read_resource(own, client)
+        contents = [self._shown(part, uri=unique_uri(server, part.uri)) for part in answer.contents]
+        return types.ReadResourceResult(contents=contents)
+
+    async def prompt(
+        self, caller: Caller, name: str, arguments: Mapping[str, str] | None, client: CallingClient
+    ) -> types.GetPromptResult:
+        """Return a prompt, without hidden characters. Raises RequestInvalid, UpstreamFailed."""
+        server, own = await self._place(caller, split_name(name), f"prompt {name[:200]!r}")
+        answer = await self._connections[server].get_prompt(own, arguments, client)
+        messages = [
+            self._shown(message, content=with_unique_uris(server, message.content)) for message in answer.messages
+        ]
+        description = answer.description
+        if description is not None and self._router.vendor_text is VendorText.TRUSTED:
+            description = trusted_text(description)
+        return types.GetPromptResult(messages=messages, description=description)
+
+    async def _place(self, caller: Caller, place: tuple[str, str] | None, what: str) -> tuple[str, str]:
+        """Return the server and the own name of a thing. One outside of the profile is unknown."""
+        if place is None or not await self._within(caller, place[0]):
+            raise RequestInvalid(f"there is no {what} here: the lists give their names")
+        return place
+
     def _row(self, server: str, own: Mapping[str, Any], what: ListName) -> dict[str, Any] | None:
         """Return an item as clients see it; None where its name hides characters: it could not be told of exactly."""
-        key = {"resources": "uri", "resource templates": "uriTemplate", "prompts": "name"}[what]
+        key = KEYS[what]
         row: dict[str, Any] = {name: value for name, value in own.items() if name not in ("_meta", "icons")}
         if visible_value(row[key]) != row[key]:
             _logger.warning("one of the %s of %r is left out: its name hides characters", what, server)
             return None
         if self._router.vendor_text is VendorText.TRUSTED:
             row = visible_value(row)
-            row |= {name: trusted_text(row[name]) for name in _TEXTS if name in row}
-            for argument in row.get("arguments", ()):
-                argument |= {name: trusted_text(argument[name]) for name in _TEXTS if name in argument}
+            for texts in (row, *row.get("arguments", ())):
+                texts |= {name: trusted_text(texts[name]) for name in _TEXTS if name in texts}
         row[key] = unique_name(server, own[key]) if what == "prompts" else unique_uri(server, own[key])
         return row
 
@@ -117,9 +121,6 @@ class PassThrough:
             caller.router.record(record.tool_id) is not None and refusal_reason(self._selection, record) is None
             for record in records
         )
-
-    def _text(self, text: str) -> str:
-        return trusted_text(text) if self._router.vendor_text is VendorText.TRUSTED else text
 
     def _shown(self, part: Any, **changed: Any) -> Any:
         """Return a part of an answer as clients see it: with unique URIs, without the server's metadata."""
@@ -150,3 +151,24 @@ def with_unique_uris(server: str, block: Any) -> Any:
         resource = block.resource.model_copy(update={"uri": unique_uri(server, block.resource.uri)})
         return block.model_copy(update={"resource": resource})
     return block
+
+
+def unique_name(server: str, name: str) -> str:
+    """Return the name of a server's prompt, such as "git/review"."""
+    return f"{quote(server, safe='')}/{name}"
+
+
+def split_name(name: str) -> tuple[str, str] | None:
+    """Return the server and its own name of a prompt; None where it names no server."""
+    server, slash, own = name.partition("/")
+    return (unquote(server), own) if slash and server else None
+
+
+def unique_uri(server: str, uri: str) -> str:
+    """Return the URI of a server's resource, or of a template."""
+    return f"{_SCHEME}{unique_name(server, uri)}"
+
+
+def split_uri(uri: str) -> tuple[str, str] | None:
+    """Return the server and its own URI of a resource; None where it is no URI of `unique_uri`."""
+    return split_name(uri.removeprefix(_SCHEME)) if uri.startswith(_SCHEME) else None

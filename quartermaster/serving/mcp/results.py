@@ -56,9 +56,9 @@ def upstream_result(result: types.CallToolResult, vendor_text: VendorText) -> ty
     return types.CallToolResult(content=content, structured_content=structured, is_error=result.is_error)
 
 
-def text_result(text: str) -> types.CallToolResult:
+def text_result(text: str, *, is_error: bool = False) -> types.CallToolResult:
     """Return a text, such as a skill's instructions."""
-    return types.CallToolResult(content=[_text(text)])
+    return types.CallToolResult(content=[_text(text)], is_error=is_error)
 
 
 def prompt_result(prompt: types.GetPromptResult) -> types.CallToolResult:
@@ -76,7 +76,7 @@ def prompt_result(prompt: types.GetPromptResult) -> types.CallToolResult:
 def error_result(message: str) -> types.CallToolResult:
     """Return an error that a model can act on, distinct from an answer without tools."""
     text = message if len(message) <= _MAX_ERROR else f"{message[:_MAX_ERROR]}…"
-    return types.CallToolResult(content=[_text(text)], is_error=True)
+    return text_result(text, is_error=True)
 
 
 def _notes(routed: RoutedTools, k: int) -> Iterator[str]:

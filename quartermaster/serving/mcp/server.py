@@ -5,28 +5,23 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import mcp_types as types
-from anyio import create_task_group
 from anyio.to_thread import run_sync
+from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from quartermaster.calling import ApiCalls
-from quartermaster.serving.mcp.api_server import ApiServer
-from quartermaster.serving.mcp.calling_client import CALLING_CLIENT, CallingClient
+from quartermaster.serving.mcp.calling_client import CallingClient
 from quartermaster.serving.mcp.connection import RUN_TIME_ORIGIN
 from quartermaster.serving.mcp.definitions import CALL_TOOL, DEFINITIONS, INSTRUCTIONS
-from quartermaster.serving.mcp.list_changes import List, ListChanges
 from quartermaster.serving.mcp.pass_through import PassThrough
 from quartermaster.serving.mcp.results import error_result
-from quartermaster.serving.mcp.session import Definition
-from quartermaster.serving.mcp.suspended_calls import Result, SuspendedCalls
+from quartermaster.serving.mcp.session import Definition, ListName
 from quartermaster.serving.mcp.tools import Tools
 from quartermaster.serving.mcp.upstream import Upstream
-from quartermaster.serving.mcp.upstream_lists import UpstreamLists
 from quartermaster.serving.mcp.upstreams import connected
 from quartermaster.serving.profiles import CALLER, Caller, Callers
 from router.distribution import version
@@ -38,6 +33,7 @@ from router.tools.definitions import record_of
 from router.tools.definitions.normalization import compose_tool_id
 
 _Context = ServerRequestContext[Any]
+_Answer = TypeVar("_Answer")
 
 _logger = logging.getLogger("quartermaster.serving")
 _NAMES = frozenset(tool.name for tool in DEFINITIONS)
@@ -45,10 +41,9 @@ _NAMES = frozenset(tool.name for tool in DEFINITIONS)
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a running server answers with: its tools, the calls that wait for an answer, the upstreams' lists."""
+    """What a running server answers with: its tools, and the upstreams' resources and prompts."""
 
     tools: Tools
-    suspended: SuspendedCalls
     lists: PassThrough
 
 
@@ -77,37 +72,16 @@ def server(
 
     With `resources` and `prompts`, those of the upstreams are listed and read through this server.
     """
-    lists: tuple[List, ...] = ("tools", *(("resources",) if resources else ()), *(("prompts",) if prompts else ()))
-    changes = ListChanges(lists)
-
-    async def on_change(what: str) -> None:
-        changes.tell("prompts" if what == "prompts" else "resources")
+    allowed = selection or Selection()
 
     @asynccontextmanager
     async def lifespan(_: Server[Served]) -> AsyncIterator[Served]:
         may_claim = partial(_may_claim, router, upstreams)
-        async with (
-            connected(
-                upstreams,
-                partial(_serve_listed, router),
-                at_once=connect,
-                may_claim=may_claim,
-                on_change=on_change,
-                unique_uris=resources,
-            ) as servers,
-            create_task_group() as tasks,
-        ):
-            tasks.start_soon(changes.run)
-            if callers is not None:
-                tasks.start_soon(changes.watch, callers)
-            allowed = selection or Selection()
-            apis = [ApiServer(calls)] if calls else []
+        serve = partial(serve_listed, router)
+        async with connected(upstreams, serve, at_once=connect, may_claim=may_claim, unique_uris=resources) as servers:
             yield Served(
-                Tools(router, servers, allowed, servers=apis),
-                SuspendedCalls(tasks),
-                PassThrough(router, allowed, servers.connections),
+                Tools(router, servers, allowed, calls=calls), PassThrough(router, allowed, servers.connections)
             )
-            tasks.cancel_scope.cancel()
 
     def caller_of(context: _Context) -> Caller:
         if callers is None:
@@ -120,27 +94,49 @@ def server(
         return caller
 
     async def list_tools(context: _Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        changes.note(context)
         may_call = caller_of(context).may_call
         return types.ListToolsResult(tools=[tool for tool in DEFINITIONS if may_call or tool.name != CALL_TOOL])
 
-    async def call_tool(
-        context: _Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    async def call_tool(context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             caller = caller_of(context)
-            tools = context.lifespan_context.tools.of(caller, _dialogue_of(context, caller))
-            run = partial(_recorded, tools, caller, params)
-            if params.name == CALL_TOOL:
-                return await _answer(context, caller, params, run)  # type: ignore[return-value]
-            return await run()
-        except RequestInvalid as error:  # the client answers a question that is not open
-            return error_result(f"the call failed: {error}")
+            tools = context.lifespan_context.tools.of(caller, _dialogue_of(context, caller), CallingClient(context))
+            result: types.CallToolResult = await tools.call(params.name, params.arguments)
+            name = params.name if params.name in _NAMES else "unknown tool"
+            await caller.record(name, "failed" if result.is_error else "ok")
         except QuartermasterError as error:  # the profile is gone, or the call cannot be recorded
             _logger.error("%s", error)
             return error_result(f"the call failed: {error}")
+        return result
 
-    through = UpstreamLists(caller_of, lambda context: context.lifespan_context.lists, _answer, changes.note)
+    async def listed(context: _Context, what: ListName) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = await context.lifespan_context.lists.listed(_known(caller_of, context), what)
+        return rows
+
+    async def list_resources(context: _Context, _: Any) -> types.ListResourcesResult:
+        rows = await listed(context, "resources")
+        return types.ListResourcesResult.model_validate({"resources": rows}, by_name=False)
+
+    async def list_templates(context: _Context, _: Any) -> types.ListResourceTemplatesResult:
+        rows = await listed(context, "resource templates")
+        return types.ListResourceTemplatesResult.model_validate({"resourceTemplates": rows}, by_name=False)
+
+    async def list_prompts(context: _Context, _: Any) -> types.ListPromptsResult:
+        rows = await listed(context, "prompts")
+        return types.ListPromptsResult.model_validate({"prompts": rows}, by_name=False)
+
+    async def read_resource(context: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        lists: PassThrough = context.lifespan_context.lists
+        caller = _known(caller_of, context)
+        return await _audited(context, caller, lambda client: lists.read(caller, params.uri, client))
+
+    async def get_prompt(context: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        lists: PassThrough = context.lifespan_context.lists
+        caller = _known(caller_of, context)
+        return await _audited(
+            context, caller, lambda client: lists.prompt(caller, params.name, params.arguments, client)
+        )
+
     return Server(
         "quartermaster",
         version=version(),
@@ -149,35 +145,33 @@ def server(
         lifespan=lifespan,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_subscriptions_listen=changes.listen,
-        on_list_resources=through.resources if resources else None,
-        on_list_resource_templates=through.templates if resources else None,
-        on_read_resource=through.read if resources else None,
-        on_list_prompts=through.prompts if prompts else None,
-        on_get_prompt=through.prompt if prompts else None,
+        on_list_resources=list_resources if resources else None,
+        on_list_resource_templates=list_templates if resources else None,
+        on_read_resource=read_resource if resources else None,
+        on_list_prompts=list_prompts if prompts else None,
+        on_get_prompt=get_prompt if prompts else None,
     )
 
 
-async def _recorded(tools: Tools, caller: Caller, params: types.CallToolRequestParams) -> types.CallToolResult:
-    result = await tools.call(params.name, params.arguments)
-    name = params.name if params.name in _NAMES else "unknown tool"
-    await caller.record(name, "failed" if result.is_error else "ok")
-    return result
-
-
-async def _answer(
-    context: _Context, caller: Caller, params: Any, run: Callable[[], Awaitable[Result]]
-) -> Result | types.InputRequiredResult:
-    """Return the result of a call during which its client may be told of progress and asked."""
-    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        owner = (caller.profile.name if caller.profile else None, caller.token)
-        suspended: SuspendedCalls = context.lifespan_context.suspended
-        return await suspended.answer(context, owner, params, run, _dialogue_of(context, caller))
-    token = CALLING_CLIENT.set(CallingClient(context, owner=_dialogue_of(context, caller)))
+def _known(caller_of: Callable[[_Context], Caller], context: _Context) -> Caller:
+    """Return who asks. Raises MCPError where its profile is gone."""
     try:
-        return await run()
-    finally:
-        CALLING_CLIENT.reset(token)
+        return caller_of(context)
+    except QuartermasterError as error:
+        raise MCPError(types.INVALID_REQUEST, str(error)) from error
+
+
+async def _audited(context: _Context, caller: Caller, read: Callable[[CallingClient], Awaitable[_Answer]]) -> _Answer:
+    """Return what a caller reads, and tell the audit log of it before and after. Raises MCPError."""
+    try:
+        await caller.record(context.method, "started")  # nothing is read that nobody could tell of
+        answer = await read(CallingClient(context))
+        await caller.record(context.method, "ok")
+    except RequestInvalid as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from error
+    except QuartermasterError as error:
+        raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+    return answer
 
 
 def _dialogue_of(context: _Context, caller: Caller) -> str | None:
@@ -206,7 +200,7 @@ def _id_prefix(provider: str) -> str:
     return normalize_name(compose_tool_id(provider.strip(), ""))
 
 
-async def _serve_listed(router: Router, source: str, definitions: Sequence[Definition]) -> None:
+async def serve_listed(router: Router, source: str, definitions: Sequence[Definition]) -> None:
     """Serve the tools that a server lists in place of its earlier ones. Invalid ones are left out with a warning."""
 
     def replace() -> None:

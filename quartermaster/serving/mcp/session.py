@@ -1,182 +1,240 @@
-"""An open session with an upstream: its transport, its lists, the calls under way and its end."""
+"""An open session with an upstream: its lists within their bounds, and the calls under way."""
 
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anyio
 import mcp_types as types
+import msgspec
 from mcp import Client, MCPError
 from mcp.client.session import ClientRequestContext
-from mcp.client.subscriptions import SubscriptionLost
-from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ToolsListChanged
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel
 
-from quartermaster.serving.mcp.calling_client import InputAnswer
-from quartermaster.serving.mcp.calls_under_way import CallsUnderWay
-from quartermaster.serving.mcp.pages import Definition, read_pages
-from quartermaster.serving.mcp.transports import http_transport, sse_transport, stdio_transport
-from quartermaster.serving.mcp.upstream import Upstream
+from quartermaster.serving.mcp.calling_client import CallingClient, InputAnswer, InputRequest, refused
+from quartermaster.serving.mcp.transports import http_transport, stdio_transport
+from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
+from router.tools.trust import visible_value
 
-__all__ = ["Definition", "ListName", "Session", "open_session"]
-
-ListName = Literal["resources", "resource templates", "prompts"]
+Definition = Mapping[str, Any]
+ListName = Literal["tools", "resources", "resource templates", "prompts"]
 
 _logger = logging.getLogger("quartermaster.serving")
-_RETRY_LISTEN_S = 5.0
-_LIST_KEPT_S = 60.0  # of servers that do not say when a list changes
-_KEYS: Mapping[ListName, str] = {"resources": "uri", "resource templates": "uriTemplate", "prompts": "name"}
+KEYS: Mapping[ListName, str] = {
+    "tools": "name",
+    "resources": "uri",
+    "resource templates": "uriTemplate",
+    "prompts": "name",
+}
+# What one call may send. A server that sends more is not believed to work, so the rest is dropped or refused.
+_MAX_QUESTIONS = 20
+_PROGRESS_INTERVAL_S = 0.05
+_MAX_MESSAGE = 300  # characters of a progress message
+_NO_HANDSHAKE = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
+_LONGEST = 20  # times `timeout_s`, for a call whose progress restarts its clock
 
 
-class _RepeatableEvent:
-    """An event that resets when awaited; several sets before a wait count as one."""
-
-    def __init__(self) -> None:
-        self._event = anyio.Event()
-
-    def set(self) -> None:
-        self._event.set()
-
-    async def wait(self) -> None:
-        await self._event.wait()
-        self._event = anyio.Event()
-
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Session:
     """A session with an upstream.
 
     `complete` says whether `tools` are all of the server's. `ended` is set when the server has ended, or to end it;
-    `closed` once the session is cleaned up; `stale` when the server's tools have changed since they were read, and
-    `others_stale` when its resources or prompts have.
+    `closed` once the session is cleaned up; `stale` when the server's tools have changed since they were read.
     """
 
-    client: Client
     upstream: Upstream
+    client: Client
     ended: anyio.Event
-    stale: _RepeatableEvent
-    others_stale: _RepeatableEvent
-    calls: CallsUnderWay
+    stale: anyio.Event = field(default_factory=anyio.Event)
     closed: anyio.Event = field(default_factory=anyio.Event)
     tools: Mapping[str, Definition] = field(default_factory=dict)
     complete: bool = True
-    changed: set[str] = field(default_factory=set)
-    _lists: dict[ListName, tuple[float, Mapping[str, Definition]]] = field(default_factory=dict)
+    _scopes: set[anyio.CancelScope] = field(default_factory=set)
+    _asked_client: CallingClient | None = None
+    _questions: int = 0
+    _asking: anyio.Lock = field(default_factory=anyio.Lock)
 
     @property
     def name(self) -> str:
         """Return the server's own name, which a build uses as the provider of its tools unless it has a label."""
         return self.client.server_info.name if self.client.server_info else "mcp"
 
-    @property
-    def is_modern(self) -> bool:
-        """Return whether the server speaks the 2026 protocol."""
-        return self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
-
     async def read_tools(self) -> None:
-        """Read the pages of the server's tools. Raises as `read_pages` does."""
-
-        async def page(cursor: str | None) -> tuple[Sequence[BaseModel], str | None]:
-            answer = await self.client.list_tools(cursor=cursor, cache_mode="bypass")
-            return answer.tools, answer.next_cursor
-
-        self.tools, self.complete = await read_pages(self.upstream, "tools", "name", page)
+        """Read the server's tools. Raises as `listed` does."""
+        self.tools, self.complete = await self._read("tools")
 
     async def listed(self, what: ListName) -> Mapping[str, Definition]:
-        """Return the server's resources, templates or prompts, read anew after a change and after a minute.
+        """Return the items of a list by their name or URI, up to `max_tools` of them.
 
-        Raises as `read_pages` does.
+        Raises MCPError, and UpstreamFailed for a list that takes too many pages, bytes or seconds.
         """
         offered = self.client.server_capabilities
         if (offered.prompts if what == "prompts" else offered.resources) is None:
             return {}
-        read_at, known = self._lists.get(what, (0.0, None))
-        if known is None or anyio.current_time() - read_at > _LIST_KEPT_S:
-            read_at = anyio.current_time()
-            known, _ = await read_pages(self.upstream, what, _KEYS[what], lambda cursor: self._page(what, cursor))
-            self._lists[what] = (read_at, known)
-        return known
+        return (await self._read(what))[0]
 
-    async def _page(self, what: ListName, cursor: str | None) -> tuple[Sequence[BaseModel], str | None]:
-        if what == "prompts":
-            prompts = await self.client.list_prompts(cursor=cursor, cache_mode="bypass")
-            return prompts.prompts, prompts.next_cursor
-        if what == "resources":
-            resources = await self.client.list_resources(cursor=cursor, cache_mode="bypass")
-            return resources.resources, resources.next_cursor
-        templates = await self.client.list_resource_templates(cursor=cursor, cache_mode="bypass")
-        return templates.resource_templates, templates.next_cursor
+    async def _read(self, what: ListName) -> tuple[dict[str, Definition], bool]:
+        limits = self.upstream
+        try:
+            with anyio.fail_after(limits.timeout_s):
+                items, complete = await self._read_pages(what)
+        except TimeoutError:
+            raise UpstreamFailed(f"its list of {what} takes more than {limits.timeout_s:g} s (timeout_s)") from None
+        if not complete:
+            _logger.warning(
+                "the MCP server %r lists more than %s %s (max_tools): the first %s serve, the others are left out",
+                limits.name,
+                f"{limits.max_tools:,}",
+                what,
+                f"{len(items):,}",
+            )
+        return items, complete
 
-    def note_change(self, message: object) -> None:
-        """Take note of a notification, or an event of a subscription, that a list of the server's changed."""
-        if isinstance(message, types.ToolListChangedNotification | ToolsListChanged):
-            self.stale.set()
-        elif isinstance(message, types.PromptListChangedNotification | PromptsListChanged):
-            self._forget("prompts")
-        elif isinstance(message, types.ResourceListChangedNotification | ResourcesListChanged):
-            self._forget("resources", "resource templates")
+    async def _read_pages(self, what: ListName) -> tuple[dict[str, Definition], bool]:
+        """Return the items of a list, and whether they are all."""
+        limits, items, size = self.upstream, dict[str, Definition](), 0
+        name = what.replace(" ", "_")
+        read = getattr(self.client, f"list_{name}")
+        cursors: set[str | None] = set()
+        cursor: str | None = None
+        while cursor not in cursors and len(cursors) < limits.max_pages:
+            cursors.add(cursor)
+            page = await read(cursor=cursor, cache_mode="bypass")
+            for row in getattr(page, name):
+                definition = row.model_dump(by_alias=True, exclude_none=True, mode="json")
+                key = definition[KEYS[what]]
+                if len(items) >= limits.max_tools and key not in items:
+                    return items, False
+                items[key] = definition
+                size += len(msgspec.json.encode(definition))
+                if size > limits.max_list_bytes:
+                    raise UpstreamFailed(f"its {what} have more than {limits.max_list_bytes:,} bytes (max_list_bytes)")
+            cursor = page.next_cursor
+            if cursor is None:
+                return items, True
+        pages = f"{len(cursors):,} pages with {len(items):,} {what} so far (max_pages is {limits.max_pages:,})"
+        raise UpstreamFailed(f"the server's list of {what} has no end: {pages}")
 
-    def _forget(self, *lists: ListName) -> None:
-        for what in lists:
-            self._lists.pop(what, None)
-        self.changed.add(lists[0])
-        self.others_stale.set()
+    @contextmanager
+    def call(self, client: CallingClient | None) -> Iterator["CallUnderWay"]:
+        """Bound a call. Raises MCPError (REQUEST_TIMEOUT) where it takes longer than its clock allows."""
+        if not self._scopes:
+            self._questions = 0
+        self._asked_client = client or self._asked_client
+        under_way = CallUnderWay(self, client)
+        self._scopes.add(under_way.scope)
+        try:
+            with under_way.scope:
+                yield under_way
+        finally:
+            self._scopes.discard(under_way.scope)
+        if under_way.scope.cancelled_caught:
+            raise MCPError(types.REQUEST_TIMEOUT, "the call took too long")
 
-    async def listen(self) -> None:
-        """Subscribe to changes under the 2026 protocol; older servers notify without a subscription."""
-        offered = self.client.server_capabilities
-        tools = bool(offered.tools and offered.tools.list_changed)
-        prompts = bool(offered.prompts and offered.prompts.list_changed)
-        resources = bool(offered.resources and offered.resources.list_changed)
-        if not self.is_modern or not (tools or prompts or resources):
-            return
-        while True:
+    async def ask(self, request: InputRequest) -> InputAnswer:
+        """Return the client's answer to a question of the server, or why there is none.
+
+        Questions come one after the other. The time that the client takes counts for no call of this server.
+        """
+        client = self._asked_client
+        if client is None or not self._scopes:
+            return refused("nobody can be asked: no call is under way")
+        if self._questions >= _MAX_QUESTIONS:
+            return refused(f"one call may ask {_MAX_QUESTIONS} questions, and has done so")
+        self._questions += 1
+        async with self._asking:
+            for scope in self._scopes:
+                scope.deadline = float("inf")
             try:
-                async with self.client.listen(
-                    tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
-                ) as events:
-                    self.stale.set()  # changes before the subscription are not notified
-                    async for event in events:
-                        self.note_change(event)
-            except (MCPError, SubscriptionLost, TimeoutError) as error:
-                _logger.info("changes of its lists cannot be received for now: %s", error)
-            await anyio.sleep(_RETRY_LISTEN_S)
+                return await client.ask(request, self.upstream.name)
+            finally:
+                for scope in self._scopes:
+                    scope.deadline = anyio.current_time() + self.upstream.timeout_s
+
+    @property
+    def is_asking(self) -> bool:
+        """Return whether the client is asked something now."""
+        return self._asking.locked()
+
+
+class CallUnderWay:
+    """A call at an upstream. Its clock stops while the client is asked, and starts anew with each progress."""
+
+    def __init__(self, session: Session, client: CallingClient | None) -> None:
+        now = anyio.current_time()
+        self._session, self._client = session, client
+        self._timeout_s = session.upstream.timeout_s
+        self.scope = anyio.CancelScope(deadline=now + self._timeout_s)
+        self._latest = now + _LONGEST * self._timeout_s
+        self._last_progress, self._last_time = -1.0, 0.0
+        self._sending = False
+
+    async def on_progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """Pass progress on, at most twenty times a second, and never faster than the client reads it."""
+        now = anyio.current_time()
+        if not self._session.is_asking:
+            self.scope.deadline = min(now + self._timeout_s, self._latest)
+        too_soon = now - self._last_time < _PROGRESS_INTERVAL_S and not (total is not None and progress >= total)
+        # It must grow; a client may take anything else for an error.
+        if self._client is None or self._sending or too_soon or progress <= self._last_progress:
+            return
+        self._last_progress, self._last_time = progress, now
+        self._sending = True
+        try:
+            shown = None if message is None else str(visible_value(message))[:_MAX_MESSAGE]
+            await self._client.report_progress(progress, total, shown)
+        finally:
+            self._sending = False
 
 
 @asynccontextmanager
 async def open_session(upstream: Upstream) -> AsyncIterator[Session]:
-    """Yield a session with its tools read. A command's process ends with it, including its child processes."""
-    ended, calls = anyio.Event(), CallsUnderWay(upstream.name, upstream.timeout_s)
+    """Yield a session with its tools read. A command's process ends with it, including its child processes.
+
+    It is one of the 2025 protocol where the server has that: by that of 2026, a server cannot ask during a call.
+    """
+    ended = anyio.Event()
     sessions: list[Session] = []  # none until the client is made, which needs these functions
 
-    async def on_message(message: types.ServerNotification | Exception) -> None:
-        for session in sessions:
-            session.note_change(message)
+    async def on_message(message: object) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            for session in sessions:
+                session.stale.set()
 
-    async def on_elicitation(context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
-        return await calls.ask(types.ElicitRequest(params=params))
+    async def on_elicitation(_: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
+        return await sessions[0].ask(types.ElicitRequest(params=params))
 
-    async def on_sampling(context: ClientRequestContext, params: types.CreateMessageRequestParams) -> InputAnswer:
-        return await calls.ask(types.CreateMessageRequest(params=params))
+    async def on_sampling(_: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
+        return await sessions[0].ask(types.CreateMessageRequest(params=params))
 
-    transport: Any
-    if upstream.url is None:
-        transport = stdio_transport(upstream, ended)
-    else:
-        transport = sse_transport(upstream) if upstream.sse else http_transport(upstream)
-    client = Client(
-        transport,
-        read_timeout_seconds=upstream.timeout_s,
-        message_handler=on_message,
-        logging_callback=calls.on_log,
-        elicitation_callback=on_elicitation if upstream.may_ask else None,
-        sampling_callback=on_sampling if upstream.may_ask else None,  # type: ignore[arg-type]
-    )
-    async with client:
-        session = Session(client, upstream, ended, _RepeatableEvent(), _RepeatableEvent(), calls)
+    def client(mode: str) -> Client:
+        return Client(
+            stdio_transport(upstream, ended) if upstream.url is None else http_transport(upstream),
+            mode=mode,
+            read_timeout_seconds=upstream.timeout_s,
+            message_handler=on_message,
+            elicitation_callback=on_elicitation if upstream.may_ask else None,
+            sampling_callback=on_sampling if upstream.may_ask else None,
+        )
+
+    async with AsyncExitStack() as stack:
+        try:
+            connected = await stack.enter_async_context(client("legacy"))
+        except Exception as error:  # exception groups of the transport
+            cause = cause_of(error)
+            if not isinstance(cause, MCPError) or cause.code not in _NO_HANDSHAKE:
+                raise
+            ended = anyio.Event()
+            connected = await stack.enter_async_context(client("auto"))
+        session = Session(upstream, connected, ended)
         sessions.append(session)
         await session.read_tools()
         yield session
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """Return the first exception inside nested exception groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

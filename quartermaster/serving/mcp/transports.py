@@ -1,7 +1,4 @@
-"""The ways to an upstream, with a bound on each message.
-
-They are the standard input and output of a process, streamable HTTP, and HTTP+SSE, which the protocol deprecates.
-"""
+"""The ways to an upstream, with a bound on each message: a process's standard input and output, or streamable HTTP."""
 
 import os
 import sys
@@ -15,7 +12,6 @@ import httpx2
 import mcp_types as types
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client.sse import sse_client
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.os.posix.utilities import terminate_posix_process_tree
@@ -28,7 +24,6 @@ Received = SessionMessage | Exception
 # A stream of notifications may be silent for long; the client bounds the time of a call.
 _MAX_SILENCE_S = 300.0
 _END_S = 2.0  # until a process is told to end, and again until it is ended
-_EVENT_STREAM = "text/event-stream"
 
 
 @asynccontextmanager
@@ -119,49 +114,24 @@ async def _end(process: Process) -> None:
 async def http_transport(upstream: Upstream) -> AsyncIterator[tuple[Any, Any]]:
     """Yield the streams of messages from and to an upstream's address. A message that is too long is an error."""
 
-    async with (
-        _http_client(upstream) as client,
-        streamable_http_client(
-            str(upstream.url), http_client=client, max_sse_event_size=upstream.max_message_bytes
-        ) as streams,
-    ):
-        yield streams
-
-
-@asynccontextmanager
-async def sse_transport(upstream: Upstream) -> AsyncIterator[tuple[Any, Any]]:
-    """Yield the streams of messages from and to an upstream that has the HTTP+SSE transport of 2024 alone.
-
-    Its messages all come on one stream of events, each of which is bounded.
-    """
-
-    def client(
-        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
-    ) -> httpx2.AsyncClient:
-        return _http_client(upstream, _BoundedEvents)
-
-    async with sse_client(str(upstream.url), httpx_client_factory=client) as streams:
-        yield streams
-
-
-def _http_client(upstream: Upstream, events: "type[_BoundedEvents] | None" = None) -> httpx2.AsyncClient:
-    """Return a client with an upstream's headers and bounds. Without `events`, the SDK bounds those itself."""
-
     async def bound(response: httpx2.Response) -> None:
-        kind = response.headers.get("content-type", "").lower()
-        if not kind.startswith(_EVENT_STREAM):
+        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):  # the SDK bounds these
             response.stream = _BoundedStream(response, upstream.max_message_bytes)
-        elif events is not None:
-            response.stream = events(response, upstream.max_message_bytes)
 
     timeout = httpx2.Timeout(upstream.timeout_s, read=max(_MAX_SILENCE_S, 2 * upstream.timeout_s))
-    return httpx2.AsyncClient(
+    client = httpx2.AsyncClient(
         # Compressed, a message may become a thousand times as long as what is counted.
         headers={"Accept-Encoding": "identity", **upstream.headers},
         auth=upstream.auth,
         timeout=timeout,
         event_hooks={"response": [bound]},
     )
+    largest_event = upstream.max_message_bytes
+    async with (
+        client,
+        streamable_http_client(str(upstream.url), http_client=client, max_sse_event_size=largest_event) as streams,
+    ):
+        yield streams
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
@@ -178,29 +148,12 @@ class _BoundedStream(httpx2.AsyncByteStream):
             raise httpx2.StreamError("it sent a compressed message, which nobody asked for")
         size = 0
         async for part in self._stream:
-            size = self._size_with(size, part)
+            size += len(part)
             if size > self._max_bytes:
                 raise httpx2.StreamError(
                     f"it sent a message of more than {self._max_bytes:,} bytes (max_message_bytes)"
                 )
             yield part
 
-    def _size_with(self, size: int, part: bytes) -> int:
-        """Return the size of the message so far, with another part of the body."""
-        return size + len(part)
-
     async def aclose(self) -> None:
         await self._stream.aclose()
-
-
-class _BoundedEvents(_BoundedStream):
-    """A stream of events, of which none may be too long. An empty line ends one."""
-
-    _tail = b""  # of the part before: an empty line may lie on both sides of a boundary
-
-    def _size_with(self, size: int, part: bytes) -> int:
-        read = (self._tail + part).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        self._tail = part[len(part.rstrip(b"\r\n")) :][-3:]
-        first, *others = read.split(b"\n\n")
-        sizes = [size + len(first), *map(len, others)]
-        return max(sizes) if max(sizes) > self._max_bytes else sizes[-1]

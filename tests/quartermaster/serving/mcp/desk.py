@@ -18,8 +18,6 @@ from quartermaster.serving.mcp.calling_client import CallingClient, InputAnswer,
 from quartermaster.serving.mcp.session import Session
 from tests.quartermaster.serving.mcp.conftest import HERE, plain, text_of
 
-MODES = ["auto", "legacy"]  # the protocol of 2026, and that of 2025
-
 
 def asking(timeout_s: float = 20.0, **settings: Any) -> Upstream:
     """The server of 2025 that asks too much."""
@@ -27,21 +25,18 @@ def asking(timeout_s: float = 20.0, **settings: Any) -> Upstream:
 
 
 def clerk(timeout_s: float = 20.0, protocol: str = "stdio", **settings: Any) -> Upstream:
-    """The real server over stdio, of 2026 unless the protocol is `2025`."""
+    """The real server over stdio, of both protocols unless it knows `only 2026`."""
     command = (sys.executable, str(HERE / "clerk.py"), protocol)
     return Upstream("clerk", command=command, provider="clerk", timeout_s=timeout_s, **settings)
 
 
 @dataclass
 class Desk:
-    """What a client was told and asked, and its calls. `name` is its answer to a form."""
+    """What a client was told and asked, and its calls."""
 
-    name: str = "Ada"
     progress: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     questions: list[Any] = field(default_factory=list)
     sampled: list[Any] = field(default_factory=list)
-    messages: list[str] = field(default_factory=list)
-    logs: list[types.LoggingMessageNotificationParams] = field(default_factory=list)
     _client: Client | None = None
 
     @property
@@ -53,7 +48,7 @@ class Desk:
         self.questions.append(params)
         assert isinstance(params, types.ElicitRequestFormParams)
         properties = params.requested_schema["properties"]
-        content: dict[str, Any] = {"yes": True} if "yes" in properties else {"name": self.name}
+        content: dict[str, Any] = {"yes": True} if "yes" in properties else {"name": "Ada"}
         return types.ElicitResult(action="accept", content=content)
 
     async def sample(self, _: Any, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
@@ -61,12 +56,6 @@ class Desk:
         return types.CreateMessageResult(
             role="assistant", content=types.TextContent(type="text", text="four"), model="m"
         )
-
-    async def heard(self, message: object) -> None:
-        self.messages.append(type(message).__name__)
-
-    async def logged(self, params: types.LoggingMessageNotificationParams) -> None:
-        self.logs.append(params)
 
     async def call(self, tool_id: str, **arguments: Any) -> types.CallToolResult:
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
@@ -91,14 +80,12 @@ class Desk:
 
 @asynccontextmanager
 async def at_desk(
-    target: Server[Any] | Any, mode: str = "auto", *, answers: bool = True, name: str = "Ada", **settings: Any
+    target: Server[Any] | Any, mode: str = "legacy", *, answers: bool = True, **settings: Any
 ) -> AsyncIterator[Desk]:
-    """A connected client. Without `answers`, it can be asked nothing."""
-    desk = Desk(name)
+    """A connected client, by the 2025 protocol as over stdio. Without `answers`, it can be asked nothing."""
+    desk = Desk()
     able: dict[str, Any] = {"elicitation_callback": desk.elicited, "sampling_callback": desk.sample} if answers else {}
-    async with Client(
-        target, mode=mode, message_handler=desk.heard, logging_callback=desk.logged, **able, **settings
-    ) as client:
+    async with Client(target, mode=mode, **able, **settings) as client:
         desk._client = client
         yield desk
 
@@ -113,21 +100,18 @@ async def until(true: Callable[[], Any], pause: float = 0.01) -> None:
 
 def run_out(session: Session | None) -> None:
     """Let the time of the calls under way in a session be over. Its server has all the time that it needs to start."""
-    assert session is not None and session.calls._calls
-    for call in session.calls._calls:
-        call.scope.deadline = 0.0
+    assert session is not None and session._scopes
+    for scope in session._scopes:
+        scope.deadline = 0.0
 
 
 class Noted(CallingClient):
-    """A calling client that notes what it is asked, and confirms if its name is "a"."""
+    """A calling client that notes what it is asked, and declines."""
 
-    def __init__(self, name: str) -> None:
-        self.name = self.owner = name
+    def __init__(self) -> None:
         self.asked: list[str] = []
-        self.context = None
 
-    async def ask(self, request: InputRequest) -> InputAnswer:
+    async def ask(self, request: InputRequest, server: str) -> InputAnswer:
         assert isinstance(request, types.ElicitRequest)
         self.asked.append(request.params.message)
-        await anyio.sleep(0.05)  # so that both are asked before either answers
-        return types.ElicitResult(action="accept", content={"yes": self.name == "a"})
+        return types.ElicitResult(action="decline")

@@ -95,21 +95,21 @@ async def plain_program(process: MemoryProcess, arguments: tuple[str, ...], envi
 
 
 def sdk_program(make: Callable[[], MCPServer]) -> Program:
-    """A program that runs a server of the SDK; with the argument `2025`, it knows nothing of the protocol of 2026."""
+    """A program that runs a server of the SDK; with the argument `only 2026`, it knows no protocol before that."""
 
     async def run(process: MemoryProcess, arguments: tuple[str, ...], environment: Mapping[str, str]) -> None:
         server: Any = make()._lowlevel_server
-        reading = _only_2025(process) if arguments[-1] == "2025" else process.lines()
+        reading = _only_2026(process) if arguments[-1] == "only 2026" else process.lines()
         async with stdio_server(stdin=reading, stdout=process) as streams:  # type: ignore[arg-type]
             await server.run(*streams, server.create_initialization_options())
 
     return run
 
 
-async def _only_2025(process: MemoryProcess) -> AsyncIterator[str]:
+async def _only_2026(process: MemoryProcess) -> AsyncIterator[str]:
     async for line in process.lines():
         message = json.loads(line)
-        if message.get("method") == "server/discover":
+        if message.get("method") == "initialize":
             error = {"code": -32601, "message": "no such method"}
             await process.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}) + "\n")
         else:

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mcp import MCPError
 
 from quartermaster.serving.mcp import server
+from quartermaster.serving.mcp.pass_through import split_name, split_uri, unique_name, unique_uri
 from quartermaster.serving.profiles import Callers
 from router import Router
 from tests.quartermaster.serving.mcp.desk import asking, at_desk, clerk
@@ -77,14 +80,20 @@ async def test_endless_and_huge_lists_are_left_out_and_so_are_hidden_names(
     assert ("one of the prompts of 'asking' is left out: its name hides characters" if names else huge) in caplog.text
 
 
-async def test_long_lists_come_in_pages(desk_router: Router) -> None:
-    async with at_desk(server(desk_router, [asking(max_tools=450)], resources=True)) as desk:
-        sizes: list[int] = []
-        cursor = None
-        while not sizes or cursor is not None:
-            page = await desk.client.list_resources(cursor=cursor)
-            sizes.append(len(page.resources))
-            cursor = page.next_cursor
-        with pytest.raises(MCPError, match="the cursor is none of this server's"):
-            await desk.client.list_resources(cursor="x")
-    assert sizes == [200, 200, 50]
+def test_a_uri_keeps_its_own_form_after_the_name_of_its_server() -> None:
+    assert unique_uri("git", "file:///a%20b/{path}") == "quartermaster:git/file:///a%20b/{path}"
+    assert unique_name("my/server", "a/b") == "my%2Fserver/a/b"
+
+
+@given(st.text(min_size=1), st.text())
+def test_what_is_made_unique_is_mapped_back_exactly(server: str, own: str) -> None:
+    try:
+        server.encode()
+    except UnicodeEncodeError:
+        return  # half a character is no name
+    assert split_uri(unique_uri(server, own)) == (server, own)
+    assert split_name(unique_name(server, own)) == (server, own)
+
+
+def test_what_names_no_server_is_not_mapped() -> None:
+    assert [split_uri(uri) for uri in ("file:///etc/passwd", "quartermaster:git", "quartermaster:/x")] == [None] * 3

@@ -9,16 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import httpx2
 import pytest
+from msgspec import structs
 
 from quartermaster.serving.mcp import Upstream, UpstreamFailed, connected
-from quartermaster.serving.mcp.server import _may_claim, _serve_listed
-from quartermaster.serving.mcp.transports import _BoundedEvents
+from quartermaster.serving.mcp.server import _may_claim, serve_listed
 from quartermaster.serving.mcp.upstreams import Upstreams
 from router import Router
 from router.record import Origin
-from tests.quartermaster.serving.mcp import plain_sse
 from tests.quartermaster.serving.mcp.conftest import TOOLS, plain, record, router_of, running, text_of, weather
 from tests.quartermaster.serving.mcp.desk import run_out, until
 from tests.quartermaster.serving.mcp.plain_http import serving
@@ -98,7 +96,7 @@ async def test_a_server_that_hangs_holds_no_other_and_is_started_anew(
     async with calls(weather_router, weather(), plain(timeout_s=60)) as call:
         await call("plain/echo")
         hanging = asyncio.create_task(refused(call, "plain/hang"))
-        await until(lambda: call.session.calls._calls)
+        await until(lambda: call.session._scopes)
         assert await call("weather/sea-level", harbour="Oslo") == "Oslo: 3 m"
         assert not hanging.done()
         run_out(call.session)
@@ -142,38 +140,6 @@ async def test_a_message_that_is_too_long_ends_its_server_and_no_other(weather_r
         told = await refused(call, "plain/echo")
         assert "sent a message of more than 1,000,000 bytes (max_message_bytes)" in told
         assert "no longer offers" in await refused(call, "bank/refund")  # it answers
-
-
-@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n"])
-async def test_over_sse_many_short_events_pass_and_one_long_event_fails(end: bytes) -> None:
-    class Parts(httpx2.AsyncByteStream):
-        def __init__(self, *parts: bytes) -> None:
-            self.parts = parts
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            for part in self.parts:
-                yield part
-
-    async def read(*parts: bytes) -> int:
-        response = httpx2.Response(200, stream=Parts(*parts))
-        return sum([len(part) async for part in _BoundedEvents(response, 100)])
-
-    event = b"data: " + b"x" * 50 + end
-    assert await read(*[event] * 50) == 50 * len(event)
-    with pytest.raises(httpx2.StreamError, match="more than 100 bytes"):
-        await read(event, *[b"y" * 60] * 2)
-
-
-async def test_a_server_of_2025_that_has_sse_alone_is_called_within_its_bound(weather_router: Router) -> None:
-    with plain_sse.serving() as server:
-        async with calls(weather_router, plain(command=(), url=server.url, sse=True)) as call:
-            assert json.loads(await call("plain/echo", text="für"))["arguments"] == {"text": "für"}
-        assert server.called[-4:] == ["initialize", "notifications/initialized", "tools/list", "tools/call"]
-    with plain_sse.serving() as server:
-        bounded = plain(command=(), url=server.url, sse=True, max_message_bytes=300)
-        async with calls(weather_router, bounded) as call:
-            told = await refused(call, "plain/echo")
-    assert "the MCP server 'plain' cannot be reached: Connection closed" in told
 
 
 async def test_an_answer_over_http_is_bounded_and_never_compressed(weather_router: Router) -> None:
@@ -238,23 +204,21 @@ async def test_a_tool_that_a_server_added_without_a_word_is_called(weather_route
         assert "here" in await call("plain/unsaid", text="here")
 
 
-@pytest.mark.parametrize(("server", "added"), [(plain(), "late"), (weather(), "eclipse")], ids=["2025", "2026"])
 async def test_a_server_whose_tools_change_is_listed_anew(
-    weather_router: Router, monkeypatch: pytest.MonkeyPatch, server: Upstream, added: str
+    weather_router: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before 2026 a server says so unasked; since then to who listens."""
-    monkeypatch.setattr("quartermaster.serving.mcp.change_reports._BETWEEN_LISTS_S", 0.05)
+    monkeypatch.setattr("quartermaster.serving.mcp.connection._BETWEEN_LISTS_S", 0.05)
     told: list[tuple[str, list[str]]] = []
 
     async def heard(label: str, tools: Any) -> None:
         told.append((label, [tool["name"] for tool in tools]))
 
-    async with calls(weather_router, server, on_tools=heard) as call:
-        await call(f"{server.name}/grow")
+    async with calls(weather_router, plain(), on_tools=heard) as call:
+        await call("plain/grow")
         await until(lambda: told)
     label, names = told[-1]
-    assert label == server.name
-    assert added in names and len(names) > 4
+    assert label == "plain"
+    assert "late" in names and len(names) > 4
 
 
 async def test_servers_that_are_started_at_once_tell_what_they_list() -> None:
@@ -263,7 +227,7 @@ async def test_servers_that_are_started_at_once_tell_what_they_list() -> None:
     async def heard(label: str, tools: Any) -> None:
         told[label] = len(tools)
 
-    async with connected([replace(MISSING, provider="missing"), plain()], heard, at_once=True):
+    async with connected([structs.replace(MISSING, provider="missing"), plain()], heard, at_once=True):
         await until(lambda: told)
     assert told == {"plain": 6}
 
@@ -273,7 +237,7 @@ async def test_of_a_servers_list_a_tool_that_cannot_be_used_is_left_out_and_told
 ) -> None:
     router = router_of(TOOLS[0])
     good, odd = {"name": "tides", "inputSchema": {}}, {"name": "odd", "inputSchema": {"maximum": 10**400}}
-    await _serve_listed(router, "harbour", [odd, good])
+    await serve_listed(router, "harbour", [odd, good])
     assert router.record("harbour/tides") and not router.record("harbour/odd")
     assert "a tool of 'harbour' is not served: the tool 'odd' cannot be used: it is not JSON" in caplog.text
 
@@ -285,7 +249,7 @@ def test_an_upstream_without_a_label_is_known_by_where_the_build_read_it(weather
 
 
 async def test_of_two_servers_of_one_label_the_one_that_has_the_tool_is_called(weather_router: Router) -> None:
-    async with calls(weather_router, replace(weather(), provider="plain"), plain()) as call:
+    async with calls(weather_router, structs.replace(weather(), provider="plain"), plain()) as call:
         assert json.loads(await call("plain/echo"))["arguments"] == {}
 
 
@@ -300,7 +264,7 @@ async def test_of_two_servers_that_one_program_runs_the_one_of_the_tools_provide
     )
     async with connected((own, other) if own_first else (other, own)) as upstreams:
         assert json.loads(text_of(await upstreams.call(echo, {})))["secret"] == "plain"
-    gone = replace(own, command=("no-such-mcp-server",))
+    gone = structs.replace(own, command=("no-such-mcp-server",))
     async with connected((gone, other) if own_first else (other, gone)) as upstreams:
         with pytest.raises(UpstreamFailed, match="there is no such program"):
             await upstreams.call(echo, {})
@@ -320,7 +284,7 @@ async def test_a_server_does_not_take_the_place_of_a_provider_by_calling_itself_
     weather_router: Router, caplog: pytest.LogCaptureFixture, taken: str
 ) -> None:
     impostor = plain(name="impostor", provider=None, place="npx")
-    others = [replace(MISSING, provider="Plain")] if taken == "by another server" else []
+    others = [structs.replace(MISSING, provider="Plain")] if taken == "by another server" else []
     served = "plain/echo" if taken == "in the catalog" else "weather/sea-level"
     registered = replace(record(weather_router, "plain/echo"), origin=Origin("registered", ""))
     told: list[str] = []
@@ -346,7 +310,7 @@ def test_names_that_give_the_same_ids_are_one_name_of_which_all_tools_must_be_th
     router = Router.from_tools([theirs, replace(theirs, tool_id="aws-s3/get", name="get")], encoder=None)
     assert not any(_may_claim(router, [server], server, name) for name in ("aws-s3", "aws s3", " AWS-S3\n"))
     assert _may_claim(router, [server], server, "aws")
-    assert _may_claim(router, [server], replace(server, place=theirs.origin.file), "aws-s3")
+    assert _may_claim(router, [server], structs.replace(server, place=theirs.origin.file), "aws-s3")
     registered = replace(theirs, tool_id="aws-s3/get", name="get", origin=Origin("registered", ""))
     both = Router.from_tools([theirs, registered], encoder=None)
     assert not _may_claim(both, [server], server, "aws-s3")
