@@ -8,6 +8,7 @@ import ipaddress
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+import anyio
 import mcp_types as types
 import msgspec
 from mcp import MCPError
@@ -21,7 +22,9 @@ InputAnswer: TypeAlias = (
     types.ElicitResult | types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData
 )
 _ANSWER_TIMEOUT_S = 240.0  # shorter than the silence after which an upstream's HTTP stream counts as lost
-_MAX_MESSAGE = 4_000  # characters
+_PROGRESS_INTERVAL_S = 0.05
+_MAX_PROGRESS_TEXT = 300  # characters
+_MAX_MESSAGE = 4_000
 _MAX_URL = 2_000
 _MAX_BYTES = 1_048_576  # of a form, or of messages to a model
 
@@ -32,10 +35,24 @@ class CallingClient:
     def __init__(self, context: ServerRequestContext[Any]) -> None:
         self._session = context.session
         self._over_http = context.request is not None
+        self._last_progress, self._last_time = -1.0, 0.0
+        self._telling = False
 
     async def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """Tell the client of progress, if it gave a token for it."""
-        await self._session.report_progress(progress, total, message)
+        """Tell the client of progress, if it gave a token for it: at most twenty times a second, as fast as it reads.
+
+        Progress that does not grow is left out; a client may take it for an error.
+        """
+        now = anyio.current_time()
+        too_soon = now - self._last_time < _PROGRESS_INTERVAL_S and not (total is not None and progress >= total)
+        if too_soon or self._telling or progress <= self._last_progress:
+            return
+        self._last_progress, self._last_time, self._telling = progress, now, True
+        try:
+            shown = None if message is None else str(visible_value(message))[:_MAX_PROGRESS_TEXT]
+            await self._session.report_progress(progress, total, shown)
+        finally:
+            self._telling = False
 
     async def ask(self, request: InputRequest, server: str) -> InputAnswer:
         """Return the client's answer to a server's question, or an error to hand to the server."""

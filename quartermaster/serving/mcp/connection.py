@@ -11,18 +11,16 @@ from anyio.abc import TaskGroup, TaskStatus
 from mcp import MCPError
 
 from quartermaster.serving.mcp.calling_client import CallingClient
-from quartermaster.serving.mcp.session import CallUnderWay, Definition, ListName, Session, cause_of, open_session
+from quartermaster.serving.mcp.calls_under_way import CallsUnderWay, OnProgress
+from quartermaster.serving.mcp.session import Definition, ListName, Session, cause_of, open_session
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
-from router.record import ToolRecord
 from router.tools.definitions.json_values import replace_unstorable
 from router.tools.trust.characters import strip_hidden
 
 _Answer = TypeVar("_Answer")
 # Gets the label of a server's tools and their definitions.
 OnTools = Callable[[str, Sequence[Definition]], Awaitable[None]]
-# Returns whether a server without a configured provider may call itself so.
-MayClaim = Callable[[Upstream, str], bool]
-_Send = Callable[[Session, CallUnderWay], Awaitable[_Answer]]
+_Send = Callable[[Session, OnProgress], Awaitable[_Answer]]
 
 _logger = logging.getLogger("quartermaster.serving")
 _SESSION_GONE = "Session terminated"  # the MCP client's message for a 404 to a session: nothing was carried out
@@ -31,7 +29,6 @@ _PING_TIMEOUT_S = 5.0
 _SETTLE_S = 0.1  # a server that changes a hundred tools sends a hundred notifications
 _BETWEEN_LISTS_S = 1.0  # a server that says at each moment that its list changed is asked for it this seldom
 _MAX_MESSAGE = 300  # characters
-RUN_TIME_ORIGIN = "registered"  # the origin of tools that were registered in the running router
 
 
 class _CallNotSent(UpstreamFailed):
@@ -42,8 +39,8 @@ class Connection:
     """Calls a server's tools. Calls share one session, and never wait for another server.
 
     `on_tools` is called whenever the list of tools changes; with `report_first`, also with the first list. `tasks`
-    runs the session in the background. A server under whose own name `may_claim` refuses to list tools changes none;
-    its tools of the catalog are called as before.
+    runs the session in the background. A server without a configured provider could take any, so what it lists changes
+    no tool; its tools of the catalog are called.
     """
 
     def __init__(
@@ -53,13 +50,12 @@ class Connection:
         on_tools: OnTools | None = None,
         *,
         report_first: bool = False,
-        may_claim: MayClaim | None = None,
     ) -> None:
         self.upstream = upstream
         self._tasks = tasks
         self._on_tools = on_tools
         self._reported: Mapping[str, Definition] | None = {} if report_first else None
-        self._may_claim = may_claim
+        self._calls = CallsUnderWay(upstream)
         self._opening = anyio.Lock()
         self._session: Session | None = None
         self._lost: BaseException | None = None
@@ -69,11 +65,6 @@ class Connection:
     def label(self) -> str | None:
         """Return the provider of the server's tools, by default the server's own name, known once it was open."""
         return self.upstream.provider or self._server_name
-
-    def serves(self, record: ToolRecord) -> bool:
-        """Return whether a tool is one of this server's, from the catalog or registered since the server listed it."""
-        registered = record.origin.file == RUN_TIME_ORIGIN and record.provider == self.label
-        return registered or self.upstream.serves(record)
 
     async def tools(self) -> Mapping[str, Definition]:
         """Return the server's tools by name. Raises UpstreamFailed if it cannot be reached."""
@@ -91,9 +82,7 @@ class Connection:
             raise UpstreamFailed(f"{self} no longer offers the tool {name!r}: search again, or rebuild the catalog")
         return await self._sent(
             client,
-            lambda session, under_way: session.client.call_tool(
-                name, dict(arguments), _MAX_CALL_S, under_way.on_progress
-            ),
+            lambda session, on_progress: session.client.call_tool(name, dict(arguments), _MAX_CALL_S, on_progress),
         )
 
     async def listed(self, what: ListName) -> Mapping[str, Definition]:
@@ -117,8 +106,8 @@ class Connection:
             session = await self._open_session()
 
             async def answer() -> _Answer:
-                with session.call(client) as under_way:
-                    return await send(session, under_way)
+                with self._calls.begin(client) as on_progress:
+                    return await send(session, on_progress)
                 raise AssertionError("a call ends by an answer or an error")
 
             return await self._checked(session, answer(), "an answer")
@@ -186,8 +175,8 @@ class Connection:
         session: Session | None = None
         self._lost = None
         try:
-            async with open_session(self.upstream) as session, anyio.create_task_group() as listeners:
-                self._server_name = self._claimed(session)
+            async with open_session(self.upstream, self._calls.ask) as session, anyio.create_task_group() as listeners:
+                self._server_name = replace_unstorable(session.name).strip()
                 task_status.started(session)
                 listeners.start_soon(self._report_tools, session)
                 await session.ended.wait()
@@ -205,9 +194,9 @@ class Connection:
     async def _report_tools(self, session: Session) -> None:
         """Call `on_tools` whenever the server's tools change."""
         while True:
-            if self._on_tools is not None and self.label and self._reported not in (None, session.tools):
+            if self._on_tools is not None and self.upstream.provider and self._reported not in (None, session.tools):
                 try:
-                    await self._on_tools(self.label, list(session.tools.values()))
+                    await self._on_tools(self.upstream.provider, list(session.tools.values()))
                 except Exception:  # of the listener: the server itself works, and is called as before
                     _logger.exception("%s: its tools could not be updated", self)
             self._reported = session.tools
@@ -219,18 +208,6 @@ class Connection:
             except (MCPError, UpstreamFailed) as error:
                 _logger.warning("%s: the change of its tools cannot be read: %s", self, _reason_of(error))
             await anyio.sleep(_BETWEEN_LISTS_S)
-
-    def _claimed(self, session: Session) -> str | None:
-        """Return the name that a server gives itself; None where that name is another's."""
-        name: str = replace_unstorable(session.name).strip()
-        if self.upstream.provider or self._may_claim is None or self._may_claim(self.upstream, name):
-            return name
-        _logger.warning(
-            "%s calls itself %r, and there are tools of that provider from elsewhere: what it lists is not served",
-            self,
-            printable(name),
-        )
-        return None
 
     def __str__(self) -> str:
         return f"the MCP server {self.upstream.name!r}"

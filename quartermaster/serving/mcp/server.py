@@ -15,7 +15,6 @@ from mcp.server.lowlevel import Server
 
 from quartermaster.calling import ApiCalls
 from quartermaster.serving.mcp.calling_client import CallingClient
-from quartermaster.serving.mcp.connection import RUN_TIME_ORIGIN
 from quartermaster.serving.mcp.definitions import CALL_TOOL, DEFINITIONS, INSTRUCTIONS
 from quartermaster.serving.mcp.pass_through import PassThrough
 from quartermaster.serving.mcp.results import error_result
@@ -28,9 +27,7 @@ from router.distribution import version
 from router.errors import QuartermasterError, RequestInvalid, SettingsInvalid
 from router.router import Router
 from router.selection import Selection
-from router.snapshot.facets import normalize_name
 from router.tools.definitions import record_of
-from router.tools.definitions.normalization import compose_tool_id
 
 _Context = ServerRequestContext[Any]
 _Answer = TypeVar("_Answer")
@@ -76,9 +73,8 @@ def server(
 
     @asynccontextmanager
     async def lifespan(_: Server[Served]) -> AsyncIterator[Served]:
-        may_claim = partial(_may_claim, router, upstreams)
         serve = partial(serve_listed, router)
-        async with connected(upstreams, serve, at_once=connect, may_claim=may_claim, unique_uris=resources) as servers:
+        async with connected(upstreams, serve, at_once=connect, unique_uris=resources) as servers:
             yield Served(
                 Tools(router, servers, allowed, calls=calls), PassThrough(router, allowed, servers.connections)
             )
@@ -182,22 +178,6 @@ def _dialogue_of(context: _Context, caller: Caller) -> str | None:
     if caller.token is not None:
         return f"token {caller.token}"
     return "" if context.request is None else None
-
-
-def _may_claim(router: Router, upstreams: Sequence[Upstream], upstream: Upstream, name: str) -> bool:
-    """Return whether a server may list tools under the name that it gives itself: it must not take another's place."""
-    prefix = _id_prefix(name)
-    if any(other.provider and _id_prefix(other.provider) == prefix for other in upstreams):
-        return False
-    served = router.tools
-    taken = [provider for provider in router.providers if provider and _id_prefix(provider) == prefix]
-    records = (served[place] for provider in taken for place in served.places_of(provider))
-    return all(upstream.serves(record) or record.origin.file == RUN_TIME_ORIGIN for record in records)
-
-
-def _id_prefix(provider: str) -> str:
-    """Return what the ids of a provider's tools begin with, as filters compare it: "aws s3" and "AWS-S3" share it."""
-    return normalize_name(compose_tool_id(provider.strip(), ""))
 
 
 async def serve_listed(router: Router, source: str, definitions: Sequence[Definition]) -> None:

@@ -4,22 +4,20 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
-import mcp_types as types
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.os.posix.utilities import terminate_posix_process_tree
-from mcp.shared.message import SessionMessage
+from mcp.server.stdio import stdio_server
 
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
-
-Received = SessionMessage | Exception
 
 # A stream of notifications may be silent for long; the client bounds the time of a call.
 _MAX_SILENCE_S = 300.0
@@ -31,21 +29,19 @@ async def stdio_transport(upstream: Upstream, ended: anyio.Event) -> AsyncIterat
     """Yield the streams of messages from and to an upstream's process, which ends with this block and its children.
 
     Sets `ended` when the process closes its output. Raises UpstreamFailed for a message that is too long: the SDK's own
-    transport keeps all of it, and joins it anew for each part that comes.
+    client keeps all of it, and joins it anew for each part that comes. Its server has lines from elsewhere.
     """
     process = await _start(upstream)
     assert process.stdin and process.stdout
-    to_session, received = anyio.create_memory_object_stream[Received](0)
-    sent, from_session = anyio.create_memory_object_stream[SessionMessage](0)
-    async with anyio.create_task_group() as tasks, received, sent:
-        tasks.start_soon(_read, process.stdout, to_session, ended, upstream.max_message_bytes)
-        tasks.start_soon(_write, process.stdin, from_session, to_session)
+    lines: Any = _lines(process.stdout, upstream.max_message_bytes, ended)
+    async with stdio_server(stdin=lines, stdout=_Input(process.stdin)) as streams:  # type: ignore[arg-type]
         try:
-            yield received, sent
+            yield streams
         finally:
             with anyio.CancelScope(shield=True):
+                for stream in streams:
+                    await stream.aclose()
                 await _end(process)
-            tasks.cancel_scope.cancel()
 
 
 async def _start(upstream: Upstream) -> Process:
@@ -57,49 +53,34 @@ async def _start(upstream: Upstream) -> Process:
     )
 
 
-async def _read(
-    output: ByteReceiveStream, to_session: MemoryObjectSendStream[Received], ended: anyio.Event, max_bytes: int
-) -> None:
-    line = bytearray()
-    async with to_session:
-        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-            async for part in output:
-                line += part
-                if b"\n" in part:
-                    *complete, rest = bytes(line).split(b"\n")
-                    line = bytearray(rest)
-                    for message in complete:
-                        await to_session.send(_message(message))
-                if len(line) > max_bytes:
-                    raise UpstreamFailed(f"it sent a message of more than {max_bytes:,} bytes (max_message_bytes)")
+async def _lines(output: ByteReceiveStream, max_bytes: int, ended: anyio.Event) -> AsyncIterator[str]:
+    buffered = BufferedByteReceiveStream(output)
+    try:
+        with suppress(anyio.IncompleteRead, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            while True:
+                yield (await buffered.receive_until(b"\n", max_bytes)).decode("utf-8", "replace")
+    except anyio.DelimiterNotFound:
+        raise UpstreamFailed(f"it sent a message of more than {max_bytes:,} bytes (max_message_bytes)") from None
+    finally:
         ended.set()
 
 
-def _message(line: bytes) -> Received:
-    """Return a message, or the error of a line that is none, which the session passes over."""
-    try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:
-        return error
+@dataclass
+class _Input:
+    """A process's input, as the SDK writes to it."""
 
+    stream: ByteSendStream
 
-async def _write(
-    process_input: ByteSendStream,
-    from_session: MemoryObjectReceiveStream[SessionMessage],
-    to_session: MemoryObjectSendStream[Received],
-) -> None:
-    try:
-        async with from_session:
-            async for sent in from_session:
-                message = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await process_input.send(message.encode() + b"\n")
-    except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-        await to_session.aclose()  # the process may live on, but it hears nothing
+    async def write(self, text: str) -> None:
+        await self.stream.send(text.encode())
+
+    async def flush(self) -> None:
+        pass
 
 
 async def _end(process: Process) -> None:
     """Close the process's input, then end it and its children where it does not end by itself."""
-    assert process.stdin and process.stdout
+    assert process.stdin
     with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         await process.stdin.aclose()
     with anyio.move_on_after(_END_S):

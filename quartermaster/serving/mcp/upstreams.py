@@ -11,7 +11,7 @@ import mcp_types as types
 
 from quartermaster.calling.argument_check import refused_arguments
 from quartermaster.serving.mcp.calling_client import CallingClient
-from quartermaster.serving.mcp.connection import Connection, MayClaim, OnTools
+from quartermaster.serving.mcp.connection import Connection, OnTools
 from quartermaster.serving.mcp.pass_through import named_apart, with_unique_uris
 from quartermaster.serving.mcp.results import prompt_result
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
@@ -30,7 +30,7 @@ class Upstreams:
 
     def serves(self, record: ToolRecord) -> bool:
         """Return whether a server is connected for a record's tool."""
-        return any(connection.serves(record) for connection in self.connections.values())
+        return any(connection.upstream.serves(record) for connection in self.connections.values())
 
     async def call(
         self, record: ToolRecord, arguments: Mapping[str, Any], client: CallingClient | None = None
@@ -68,7 +68,7 @@ class Upstreams:
 
     async def _server(self, record: ToolRecord) -> str:
         """Return the name of the server of a record's tool."""
-        candidates = [name for name, connection in self.connections.items() if connection.serves(record)]
+        candidates = [name for name, connection in self.connections.items() if connection.upstream.serves(record)]
         # If servers share a label, prefer the one from which the build read the tool.
         candidates.sort(key=lambda name: self.connections[name].upstream.place != record.origin.file)
         if not candidates:
@@ -125,19 +125,17 @@ async def connected(
     on_tools: OnTools | None = None,
     *,
     at_once: bool = False,
-    may_claim: MayClaim | None = None,
     unique_uris: bool = False,
 ) -> AsyncIterator[Upstreams]:
     """Yield the upstreams; the processes that they started end with this block.
 
     `on_tools` is called when a server's list of tools changes. `at_once` starts all servers now and reports their
-    first lists too; logs a warning for each that does not start. `may_claim` says under which names servers without a
-    configured provider may list tools; None permits any. With `unique_uris`, results name resources by the URIs that
-    `pass_through` makes.
+    first lists too; logs a warning for each that does not start. With `unique_uris`, results name resources by the
+    URIs that `pass_through` makes.
     """
     async with anyio.create_task_group() as tasks:
         servers = Upstreams(
-            [Connection(one, tasks, on_tools, report_first=at_once, may_claim=may_claim) for one in upstreams],
+            [Connection(one, tasks, on_tools, report_first=at_once) for one in upstreams],
             unique_uris=unique_uris,
         )
         if at_once:

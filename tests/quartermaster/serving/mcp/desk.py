@@ -15,7 +15,7 @@ from mcp.server.lowlevel import Server
 
 from quartermaster.serving.mcp import Upstream
 from quartermaster.serving.mcp.calling_client import CallingClient, InputAnswer, InputRequest
-from quartermaster.serving.mcp.session import Session
+from quartermaster.serving.mcp.connection import Connection
 from tests.quartermaster.serving.mcp.conftest import HERE, plain, text_of
 
 
@@ -98,10 +98,10 @@ async def until(true: Callable[[], Any], pause: float = 0.01) -> None:
             pause = min(1.5 * pause, 0.5)
 
 
-def run_out(session: Session | None) -> None:
-    """Let the time of the calls under way in a session be over. Its server has all the time that it needs to start."""
-    assert session is not None and session._scopes
-    for scope in session._scopes:
+def run_out(connection: Connection) -> None:
+    """Let the time of the calls under way at a server be over. It has all the time that it needs to start."""
+    assert connection._calls._scopes
+    for scope in connection._calls._scopes:
         scope.deadline = 0.0
 
 
@@ -110,6 +110,9 @@ class Noted(CallingClient):
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+
+    async def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
+        pass
 
     async def ask(self, request: InputRequest, server: str) -> InputAnswer:
         assert isinstance(request, types.ElicitRequest)

@@ -1,11 +1,12 @@
 """Questions of strangers' servers, as they may be shown to a user."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import mcp_types as types
 import pytest
 
-from quartermaster.serving.mcp.calling_client import presentable
+from quartermaster.serving.mcp.calling_client import CallingClient, presentable
 
 
 def url_of(url: str) -> Any:
@@ -48,3 +49,18 @@ def test_a_long_message_is_cut_and_a_question_of_more_than_a_megabyte_refused() 
     for asked in (sampling, types.ElicitRequest(params=large)):
         with pytest.raises(ValueError, match="the question has more than 1,048,576 bytes"):
             presentable(asked, "s")
+
+
+@pytest.mark.anyio
+async def test_progress_that_does_not_grow_is_left_out_and_its_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quartermaster.serving.mcp.calling_client._PROGRESS_INTERVAL_S", 0.0)
+    steps: list[Any] = []
+
+    class Session:
+        async def report_progress(self, progress: float, _: float | None, message: str | None) -> None:
+            steps.append((progress, message))
+
+    client = CallingClient(SimpleNamespace(session=Session(), request=None))  # type: ignore[arg-type]
+    for step in (1, 3, 2, 3, 4):
+        await client.report_progress(step, None, "m" * 1_000)
+    assert steps == [(step, "m" * 300) for step in (1, 3, 4)]

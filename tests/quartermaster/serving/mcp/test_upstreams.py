@@ -6,14 +6,13 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import pytest
 from msgspec import structs
 
 from quartermaster.serving.mcp import Upstream, UpstreamFailed, connected
-from quartermaster.serving.mcp.server import _may_claim, serve_listed
+from quartermaster.serving.mcp.server import serve_listed
 from quartermaster.serving.mcp.upstreams import Upstreams
 from router import Router
 from router.record import Origin
@@ -39,9 +38,9 @@ class Call:
         return text_of(answer)
 
     @property
-    def session(self) -> Any:
-        """That of the plain server, which is open."""
-        return self.servers.connections["plain"]._session
+    def plain(self) -> Any:
+        """The connection to the plain server."""
+        return self.servers.connections["plain"]
 
 
 @asynccontextmanager
@@ -75,7 +74,7 @@ async def test_a_process_is_kept_from_call_to_call_started_anew_after_its_death_
         assert "ended during the call, which it may have carried out or not" in told
         second = json.loads(await call("plain/echo"))["pid"]
         os.kill(second, 9)  # between calls: the next one finds out, and nobody is told
-        await until(call.session.ended.is_set)
+        await until(call.plain._session.ended.is_set)
         pids = [first, second, json.loads(await call("plain/echo"))["pid"]]
     assert len({*pids}) == 3
     assert not any(map(running, pids))
@@ -96,10 +95,10 @@ async def test_a_server_that_hangs_holds_no_other_and_is_started_anew(
     async with calls(weather_router, weather(), plain(timeout_s=60)) as call:
         await call("plain/echo")
         hanging = asyncio.create_task(refused(call, "plain/hang"))
-        await until(lambda: call.session._scopes)
+        await until(lambda: call.plain._calls._scopes)
         assert await call("weather/sea-level", harbour="Oslo") == "Oslo: 3 m"
         assert not hanging.done()
-        run_out(call.session)
+        run_out(call.plain)
         assert "did not answer within 60 s (timeout_s), and gives no sign of life" in await hanging
         await call("plain/echo")
     assert [process.returncode is None for process in MemoryProcess.started] == [False] * 3
@@ -132,7 +131,7 @@ async def test_of_a_long_list_the_first_tools_serve_and_the_rest_is_told_of(
     async with calls(weather_router, plain("many", max_tools=5)) as call:
         await call("plain/echo")
         await call("plain/unsaid")  # not among the first, so its server decides
-    assert "lists more than 5 tools (max_tools): the first 5 serve" in caplog.text
+    assert "lists more than 5 tools (max_tools): the others are left out" in caplog.text
 
 
 async def test_a_message_that_is_too_long_ends_its_server_and_no_other(weather_router: Router) -> None:
@@ -270,47 +269,12 @@ async def test_of_two_servers_that_one_program_runs_the_one_of_the_tools_provide
             await upstreams.call(echo, {})
 
 
-async def test_a_tool_that_a_server_without_a_label_listed_since_is_called_there(weather_router: Router) -> None:
-    echo = replace(record(weather_router, "plain/echo"), origin=Origin("registered", ""))
-    async with connected([plain(provider=None, place="npx")]) as upstreams:
-        await upstreams.start()
-        with pytest.raises(UpstreamFailed, match="no MCP server is connected for the provider 'bank'"):
-            await upstreams.call(replace(echo, provider="bank"), {})
-        assert not (await upstreams.call(echo, {})).is_error
-
-
-@pytest.mark.parametrize("taken", ["in the catalog", "by another server"])
-async def test_a_server_does_not_take_the_place_of_a_provider_by_calling_itself_so(
-    weather_router: Router, caplog: pytest.LogCaptureFixture, taken: str
-) -> None:
-    impostor = plain(name="impostor", provider=None, place="npx")
-    others = [structs.replace(MISSING, provider="Plain")] if taken == "by another server" else []
-    served = "plain/echo" if taken == "in the catalog" else "weather/sea-level"
-    registered = replace(record(weather_router, "plain/echo"), origin=Origin("registered", ""))
+async def test_what_a_server_without_a_label_lists_takes_nobodys_place() -> None:
     told: list[str] = []
 
     async def heard(label: str, _: Any) -> None:
         told.append(label)
 
-    router = Router.from_tools([record(weather_router, served)], encoder=None)
-    may_claim = partial(_may_claim, router, [impostor, *others])
-    async with connected([impostor], heard, at_once=True, may_claim=may_claim) as upstreams:
-        await upstreams.start()
-        with pytest.raises(UpstreamFailed, match="no MCP server is connected for the provider 'plain'"):
-            await upstreams.call(registered, {})
-    assert told == []
-    assert "calls itself 'plain', and there are tools of that provider from elsewhere" in caplog.text
-
-
-def test_names_that_give_the_same_ids_are_one_name_of_which_all_tools_must_be_the_servers(
-    weather_router: Router,
-) -> None:
-    server = Upstream("new", command=("npx",), place="npx")
-    theirs = replace(record(weather_router, "plain/echo"), tool_id="aws-s3/put", provider="aws-s3", name="put")
-    router = Router.from_tools([theirs, replace(theirs, tool_id="aws-s3/get", name="get")], encoder=None)
-    assert not any(_may_claim(router, [server], server, name) for name in ("aws-s3", "aws s3", " AWS-S3\n"))
-    assert _may_claim(router, [server], server, "aws")
-    assert _may_claim(router, [server], structs.replace(server, place=theirs.origin.file), "aws-s3")
-    registered = replace(theirs, tool_id="aws-s3/get", name="get", origin=Origin("registered", ""))
-    both = Router.from_tools([theirs, registered], encoder=None)
-    assert not _may_claim(both, [server], server, "aws-s3")
+    async with connected([plain(provider=None, place="npx"), plain(name="other")], heard, at_once=True):
+        await until(lambda: told)
+    assert told == ["other"]

@@ -1,7 +1,6 @@
 """What one call may tell and ask is bounded, and only the client over stdio is asked."""
 
 from itertools import count
-from typing import Any
 
 import anyio
 import mcp_types as types
@@ -10,9 +9,10 @@ import pytest
 from quartermaster.serving.http import HttpSettings
 from quartermaster.serving.mcp import UpstreamFailed, connected, server
 from quartermaster.serving.mcp.calling_client import InputAnswer, InputRequest
+from quartermaster.serving.mcp.calls_under_way import CallsUnderWay
 from quartermaster.serving.mcp.http import http_app
 from router import Router
-from tests.quartermaster.serving.mcp.conftest import record, served_app, text_of
+from tests.quartermaster.serving.mcp.conftest import record, served_app
 from tests.quartermaster.serving.mcp.desk import Desk, Noted, asking, at_desk, clerk, run_out, until
 
 pytestmark = pytest.mark.anyio
@@ -88,32 +88,23 @@ async def test_a_flood_of_progress_and_of_questions_does_not_reach_the_client(de
     assert len(desk.questions) == 40
 
 
-async def test_the_time_that_a_user_takes_does_not_count_and_progress_starts_the_clock_anew(
-    desk_router: Router,
-) -> None:
-    deadlines: list[float] = []
+async def test_the_time_that_a_user_takes_does_not_count_and_progress_starts_the_clock_anew() -> None:
+    calls, deadlines = CallsUnderWay(asking(timeout_s=60)), list[float]()
 
     class Client(Noted):
         async def ask(self, request: InputRequest, server: str) -> InputAnswer:
-            deadlines.extend(scope.deadline for scope in session._scopes)
+            deadlines.append(scope.deadline)
             return await super().ask(request, server)
 
-        async def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
-            pass
-
     form = types.ElicitRequestFormParams(message="?", requested_schema={"type": "object", "properties": {}})
-    async with connected([asking(timeout_s=60)]) as upstreams:
-        await upstreams.call(record(desk_router, "asking/told"), {})
-        session: Any = upstreams.connections["asking"]._session
-        with session.call(Client()) as under_way:
-            began = under_way.scope.deadline - 60
-            await session.ask(types.ElicitRequest(params=form))
-            assert deadlines == [float("inf")]
-            assert under_way.scope.deadline >= began + 60
-            under_way._latest = began + 61
-            await anyio.sleep(0.01)
-            await under_way.on_progress(1, None, None)
-            assert began + 60 < under_way.scope.deadline <= began + 61
+    with calls.begin(Client()) as on_progress:
+        (scope,) = calls._scopes
+        began = scope.deadline - 60
+        await calls.ask(types.ElicitRequest(params=form))
+        assert deadlines == [float("inf")] and scope.deadline >= began + 60
+        scope.deadline = began
+        await on_progress(1, None, None)
+        assert scope.deadline >= began + 60
 
 
 async def test_a_call_that_takes_too_long_is_given_up_while_its_server_lives(desk_router: Router) -> None:
@@ -124,22 +115,6 @@ async def test_a_call_that_takes_too_long_is_given_up_while_its_server_lives(des
                 await upstreams.call(record(desk_router, "asking/hold"), {})
 
         tasks.start_soon(hold)
-        await until(lambda: (session := upstreams.connections["asking"]._session) and session._scopes)
-        run_out(upstreams.connections["asking"]._session)
-
-
-async def test_progress_that_does_not_grow_is_left_out(desk_router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quartermaster.serving.mcp.session._PROGRESS_INTERVAL_S", 0.0)
-    steps: list[tuple[float, str | None]] = []
-
-    class Client(Noted):
-        async def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
-            steps.append((progress, message))
-
-    async with connected([asking()]) as upstreams:
-        assert text_of(await upstreams.call(record(desk_router, "asking/told"), {}))
-        session: Any = upstreams.connections["asking"]._session
-        with session.call(Client()) as under_way:
-            for step in (1, 3, 2, 3, 4):
-                await under_way.on_progress(step, None, "m" * 1_000)
-    assert steps == [(step, "m" * 300) for step in (1, 3, 4)]
+        connection = upstreams.connections["asking"]
+        await until(lambda: connection._calls._scopes)
+        run_out(connection)
