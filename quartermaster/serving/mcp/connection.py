@@ -12,8 +12,9 @@ from mcp import MCPError
 
 from quartermaster.serving.mcp.calling_client import CallingClient
 from quartermaster.serving.mcp.calls_under_way import CallsUnderWay, OnProgress
-from quartermaster.serving.mcp.session import Definition, ListName, Session, cause_of, open_session
+from quartermaster.serving.mcp.session import Definition, Session, cause_of, open_session
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
+from router.record import Kind, ToolRecord
 from router.tools.definitions.json_values import replace_unstorable
 from router.tools.trust.characters import strip_hidden
 
@@ -44,12 +45,7 @@ class Connection:
     """
 
     def __init__(
-        self,
-        upstream: Upstream,
-        tasks: TaskGroup,
-        on_tools: OnTools | None = None,
-        *,
-        report_first: bool = False,
+        self, upstream: Upstream, tasks: TaskGroup, on_tools: OnTools | None = None, *, report_first: bool = False
     ) -> None:
         self.upstream = upstream
         self._tasks = tasks
@@ -59,22 +55,37 @@ class Connection:
         self._opening = anyio.Lock()
         self._session: Session | None = None
         self._lost: BaseException | None = None
-        self._server_name: str | None = None
 
-    @property
-    def label(self) -> str | None:
-        """Return the provider of the server's tools, by default the server's own name, known once it was open."""
-        return self.upstream.provider or self._server_name
+    async def open(self) -> Session:
+        """Return the session, opened unless it is. Raises UpstreamFailed where the server cannot be reached."""
+        async with self._opening:
+            if self._session is not None:
+                if not self._session.ended.is_set():
+                    return self._session
+                await self._session.closed.wait()
+            try:
+                with anyio.fail_after(self.upstream.timeout_s):
+                    self._session = session = await self._tasks.start(self._run_session)
+            except TimeoutError as error:
+                limit = f"{self.upstream.timeout_s:g} s (timeout_s)"
+                raise UpstreamFailed(f"{self} did not start and list its tools within {limit}") from error
+            except Exception as error:  # exception groups of the transport
+                problem = "cannot be used" if isinstance(cause_of(error), UpstreamFailed) else "cannot be reached"
+                raise UpstreamFailed(f"{self} {problem}: {_reason_of(error)}") from error
+            assert isinstance(session, Session)
+            return session
 
-    async def tools(self) -> Mapping[str, Definition]:
-        """Return the server's tools by name. Raises UpstreamFailed if it cannot be reached."""
-        return (await self._open_session()).tools
+    async def offers(self, record: ToolRecord) -> bool:
+        """Return whether the server has a tool. One without a label is known by its own name, as in a build."""
+        session = await self.open()
+        label = self.upstream.provider or replace_unstorable(session.name).strip()
+        return bool(label == record.provider and (record.kind is Kind.PROMPT or record.name in session.tools))
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], client: CallingClient | None = None
     ) -> types.CallToolResult:
         """Return the result of a tool, which may be its own error. Raises UpstreamFailed if there is no result."""
-        session = await self._open_session()
+        session = await self.open()
         if name not in session.tools and session.complete:
             # A newer catalog may know it, though the server did not notify.
             await self._checked(session, session.read_tools())
@@ -85,25 +96,15 @@ class Connection:
             lambda session, on_progress: session.client.call_tool(name, dict(arguments), _MAX_CALL_S, on_progress),
         )
 
-    async def listed(self, what: ListName) -> Mapping[str, Definition]:
-        """Return the server's resources, templates or prompts. Raises UpstreamFailed if there is no list."""
-        session = await self._open_session()
-        return await self._checked(session, session.listed(what))
-
-    async def read_resource(self, uri: str, client: CallingClient | None = None) -> types.ReadResourceResult:
-        """Return what a resource holds. Raises UpstreamFailed if there is no answer."""
-        return await self._sent(client, lambda session, _: session.client.read_resource(uri))
-
     async def get_prompt(
-        self, name: str, arguments: Mapping[str, str] | None, client: CallingClient | None = None
+        self, name: str, arguments: Mapping[str, str], client: CallingClient | None = None
     ) -> types.GetPromptResult:
         """Return a prompt. Raises UpstreamFailed if there is no answer."""
-        given = None if arguments is None else dict(arguments)
-        return await self._sent(client, lambda session, _: session.client.get_prompt(name, given))
+        return await self._sent(client, lambda session, _: session.client.get_prompt(name, dict(arguments)))
 
     async def _sent(self, client: CallingClient | None, send: "_Send[_Answer]") -> _Answer:
         async def call() -> _Answer:
-            session = await self._open_session()
+            session = await self.open()
 
             async def answer() -> _Answer:
                 with self._calls.begin(client) as on_progress:
@@ -152,38 +153,19 @@ class Connection:
             return UpstreamFailed(f"{timed_out}, and gives no sign of life; the next call starts it again")
         return UpstreamFailed(f"{self} refused the call: {printable(error.message)}")
 
-    async def _open_session(self) -> Session:
-        async with self._opening:
-            if self._session is not None:
-                if not self._session.ended.is_set():
-                    return self._session
-                await self._session.closed.wait()
-            try:
-                with anyio.fail_after(self.upstream.timeout_s):
-                    self._session = session = await self._tasks.start(self._run_session)
-            except TimeoutError as error:
-                limit = f"{self.upstream.timeout_s:g} s (timeout_s)"
-                raise UpstreamFailed(f"{self} did not start and list its tools within {limit}") from error
-            except Exception as error:  # exception groups of the transport
-                problem = "cannot be used" if isinstance(cause_of(error), UpstreamFailed) else "cannot be reached"
-                raise UpstreamFailed(f"{self} {problem}: {_reason_of(error)}") from error
-            assert isinstance(session, Session)
-            return session
-
     async def _run_session(self, *, task_status: TaskStatus[Session]) -> None:
         """Run a session until it ends. One task enters and leaves it, as its task groups require."""
         session: Session | None = None
         self._lost = None
         try:
             async with open_session(self.upstream, self._calls.ask) as session, anyio.create_task_group() as listeners:
-                self._server_name = replace_unstorable(session.name).strip()
                 task_status.started(session)
                 listeners.start_soon(self._report_tools, session)
                 await session.ended.wait()
                 listeners.cancel_scope.cancel()
         except Exception as error:
             if session is None:
-                raise  # to `_open_session`
+                raise  # to `open`
             self._lost = cause_of(error)
             _logger.warning("%s was lost: %s", self, _reason_of(error), exc_info=_logger.isEnabledFor(logging.DEBUG))
         finally:

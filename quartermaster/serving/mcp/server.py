@@ -1,30 +1,27 @@
 """The router as an MCP server of three tools, for any transport."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 import mcp_types as types
 from anyio.to_thread import run_sync
-from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from quartermaster.calling import ApiCalls
 from quartermaster.serving.mcp.calling_client import CallingClient
 from quartermaster.serving.mcp.definitions import CALL_TOOL, DEFINITIONS, INSTRUCTIONS
-from quartermaster.serving.mcp.pass_through import PassThrough
 from quartermaster.serving.mcp.results import error_result
-from quartermaster.serving.mcp.session import Definition, ListName
+from quartermaster.serving.mcp.session import Definition
 from quartermaster.serving.mcp.tools import Tools
 from quartermaster.serving.mcp.upstream import Upstream
 from quartermaster.serving.mcp.upstreams import connected
 from quartermaster.serving.profiles import CALLER, Caller, Callers
 from router.distribution import version
-from router.errors import QuartermasterError, RequestInvalid, SettingsInvalid
+from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
 from router.selection import Selection
 from router.tools.definitions import record_of
@@ -36,14 +33,6 @@ _logger = logging.getLogger("quartermaster.serving")
 _NAMES = frozenset(tool.name for tool in DEFINITIONS)
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """What a running server answers with: its tools, and the upstreams' resources and prompts."""
-
-    tools: Tools
-    lists: PassThrough
-
-
 def server(
     router: Router,
     upstreams: Sequence[Upstream] = (),
@@ -53,9 +42,7 @@ def server(
     callers: Callers | None = None,
     profile: str | None = None,
     calls: ApiCalls | None = None,
-    resources: bool = False,
-    prompts: bool = False,
-) -> Server[Served]:
+) -> Server[Tools]:
     """Return the MCP server, for any transport. Tools that `selection` excludes are neither found nor called.
 
     `upstreams` are the servers at which tools are called; each starts at the first call to it. If one notifies that
@@ -66,18 +53,12 @@ def server(
 
     With `callers`, each message is answered within the profile of its token, which `http_app` checks; with `profile`
     too, as over stdio, every message within that profile.
-
-    With `resources` and `prompts`, those of the upstreams are listed and read through this server.
     """
-    allowed = selection or Selection()
 
     @asynccontextmanager
-    async def lifespan(_: Server[Served]) -> AsyncIterator[Served]:
-        serve = partial(serve_listed, router)
-        async with connected(upstreams, serve, at_once=connect, unique_uris=resources) as servers:
-            yield Served(
-                Tools(router, servers, allowed, calls=calls), PassThrough(router, allowed, servers.connections)
-            )
+    async def lifespan(_: Server[Tools]) -> AsyncIterator[Tools]:
+        async with connected(upstreams, partial(serve_listed, router), at_once=connect) as servers:
+            yield Tools(router, servers, selection or Selection(), calls=calls)
 
     def caller_of(context: _Context) -> Caller:
         if callers is None:
@@ -96,7 +77,7 @@ def server(
     async def call_tool(context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             caller = caller_of(context)
-            tools = context.lifespan_context.tools.of(caller, _dialogue_of(context, caller), CallingClient(context))
+            tools = context.lifespan_context.of(caller, _dialogue_of(context, caller), CallingClient(context))
             result: types.CallToolResult = await tools.call(params.name, params.arguments)
             name = params.name if params.name in _NAMES else "unknown tool"
             await caller.record(name, "failed" if result.is_error else "ok")
@@ -104,34 +85,6 @@ def server(
             _logger.error("%s", error)
             return error_result(f"the call failed: {error}")
         return result
-
-    async def listed(context: _Context, what: ListName) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = await context.lifespan_context.lists.listed(_known(caller_of, context), what)
-        return rows
-
-    async def list_resources(context: _Context, _: Any) -> types.ListResourcesResult:
-        rows = await listed(context, "resources")
-        return types.ListResourcesResult.model_validate({"resources": rows}, by_name=False)
-
-    async def list_templates(context: _Context, _: Any) -> types.ListResourceTemplatesResult:
-        rows = await listed(context, "resource templates")
-        return types.ListResourceTemplatesResult.model_validate({"resourceTemplates": rows}, by_name=False)
-
-    async def list_prompts(context: _Context, _: Any) -> types.ListPromptsResult:
-        rows = await listed(context, "prompts")
-        return types.ListPromptsResult.model_validate({"prompts": rows}, by_name=False)
-
-    async def read_resource(context: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        lists: PassThrough = context.lifespan_context.lists
-        caller = _known(caller_of, context)
-        return await _audited(context, caller, lambda client: lists.read(caller, params.uri, client))
-
-    async def get_prompt(context: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        lists: PassThrough = context.lifespan_context.lists
-        caller = _known(caller_of, context)
-        return await _audited(
-            context, caller, lambda client: lists.prompt(caller, params.name, params.arguments, client)
-        )
 
     return Server(
         "quartermaster",
@@ -141,33 +94,7 @@ def server(
         lifespan=lifespan,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_list_resources=list_resources if resources else None,
-        on_list_resource_templates=list_templates if resources else None,
-        on_read_resource=read_resource if resources else None,
-        on_list_prompts=list_prompts if prompts else None,
-        on_get_prompt=get_prompt if prompts else None,
     )
-
-
-def _known(caller_of: Callable[[_Context], Caller], context: _Context) -> Caller:
-    """Return who asks. Raises MCPError where its profile is gone."""
-    try:
-        return caller_of(context)
-    except QuartermasterError as error:
-        raise MCPError(types.INVALID_REQUEST, str(error)) from error
-
-
-async def _audited(context: _Context, caller: Caller, read: Callable[[CallingClient], Awaitable[_Answer]]) -> _Answer:
-    """Return what a caller reads, and tell the audit log of it before and after. Raises MCPError."""
-    try:
-        await caller.record(context.method, "started")  # nothing is read that nobody could tell of
-        answer = await read(CallingClient(context))
-        await caller.record(context.method, "ok")
-    except RequestInvalid as error:
-        raise MCPError(types.INVALID_PARAMS, str(error)) from error
-    except QuartermasterError as error:
-        raise MCPError(types.INTERNAL_ERROR, str(error)) from error
-    return answer
 
 
 def _dialogue_of(context: _Context, caller: Caller) -> str | None:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -15,14 +15,6 @@ from quartermaster.serving.mcp.transports import http_transport, stdio_transport
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
 
 Definition = Mapping[str, Any]
-ListName = Literal["tools", "resources", "resource templates", "prompts"]
-
-KEYS: Mapping[ListName, str] = {
-    "tools": "name",
-    "resources": "uri",
-    "resource templates": "uriTemplate",
-    "prompts": "name",
-}
 _NO_HANDSHAKE = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
 _logger = logging.getLogger("quartermaster.serving")
 
@@ -49,55 +41,42 @@ class Session:
         return self.client.server_info.name if self.client.server_info else "mcp"
 
     async def read_tools(self) -> None:
-        """Read the server's tools. Raises as `listed` does."""
-        self.tools, self.complete = await self._read("tools")
-
-    async def listed(self, what: ListName) -> Mapping[str, Definition]:
-        """Return the items of a list by their name or URI, up to `max_tools` of them.
+        """Read the server's tools, up to `max_tools` of them.
 
         Raises MCPError, and UpstreamFailed for a list that takes too many pages, bytes or seconds.
         """
-        offered = self.client.server_capabilities
-        if (offered.prompts if what == "prompts" else offered.resources) is None:
-            return {}
-        return (await self._read(what))[0]
+        limits, tools, size, complete = self.upstream, dict[str, Definition](), 0, True
+        with anyio.move_on_after(limits.timeout_s) as timer:
+            async for tool in self._listed():
+                if len(tools) >= limits.max_tools and tool.name not in tools:
+                    most = "the MCP server %r lists more than %d tools (max_tools): the others are left out"
+                    _logger.warning(most, limits.name, limits.max_tools)
+                    complete = False
+                    break
+                tools[tool.name] = tool.model_dump(by_alias=True, exclude_none=True, mode="json")
+                size += len(msgspec.json.encode(tools[tool.name]))
+                if size > limits.max_list_bytes:
+                    raise UpstreamFailed(f"its tools have more than {limits.max_list_bytes:,} bytes (max_list_bytes)")
+        if timer.cancelled_caught:
+            raise UpstreamFailed(f"its list of tools takes more than {limits.timeout_s:g} s (timeout_s)")
+        self.tools, self.complete = tools, complete
 
-    async def _read(self, what: ListName) -> tuple[dict[str, Definition], bool]:
-        """Return the items of a list, and whether they are all."""
-        limits, items, size = self.upstream, dict[str, Definition](), 0
-        name = what.replace(" ", "_")
-        read = getattr(self.client, f"list_{name}")
+    async def _listed(self) -> AsyncIterator[types.Tool]:
         cursors: set[str] = set()
         cursor: str | None = None
-        with anyio.move_on_after(limits.timeout_s):
-            for _ in range(limits.max_pages):
-                page = await read(cursor=cursor, cache_mode="bypass")
-                for row in getattr(page, name):
-                    definition = row.model_dump(by_alias=True, exclude_none=True, mode="json")
-                    key = definition[KEYS[what]]
-                    if len(items) >= limits.max_tools and key not in items:
-                        _logger.warning(
-                            "the MCP server %r lists more than %d %s (max_tools): the others are left out",
-                            limits.name,
-                            limits.max_tools,
-                            what,
-                        )
-                        return items, False
-                    items[key] = definition
-                    size += len(msgspec.json.encode(definition))
-                    if size > limits.max_list_bytes:
-                        raise UpstreamFailed(
-                            f"its {what} have more than {limits.max_list_bytes:,} bytes (max_list_bytes)"
-                        )
-                cursor = page.next_cursor
-                if cursor is None:
-                    return items, True
-                if cursor in cursors:
-                    break
-                cursors.add(cursor)
-            pages = f"{len(cursors):,} pages with {len(items):,} {what} so far (max_pages is {limits.max_pages:,})"
-            raise UpstreamFailed(f"the server's list of {what} has no end: {pages}")
-        raise UpstreamFailed(f"its list of {what} takes more than {limits.timeout_s:g} s (timeout_s)")
+        for _ in range(self.upstream.max_pages):
+            page = await self.client.list_tools(cursor=cursor, cache_mode="bypass")
+            for tool in page.tools:
+                yield tool
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+            if cursor in cursors:
+                break
+            cursors.add(cursor)
+        raise UpstreamFailed(
+            f"the server's list of tools has no end: {len(cursors):,} pages (max_pages is {self.upstream.max_pages:,})"
+        )
 
 
 @asynccontextmanager

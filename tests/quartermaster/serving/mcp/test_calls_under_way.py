@@ -115,6 +115,6 @@ async def test_a_call_that_takes_too_long_is_given_up_while_its_server_lives(des
                 await upstreams.call(record(desk_router, "asking/hold"), {})
 
         tasks.start_soon(hold)
-        connection = upstreams.connections["asking"]
+        (connection,) = upstreams.connections
         await until(lambda: connection._calls._scopes)
         run_out(connection)

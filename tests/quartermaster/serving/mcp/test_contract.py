@@ -44,25 +44,6 @@ async def test_a_call_tells_of_progress_and_its_questions_are_answered_by_the_cl
     assert [sampled.system_prompt for sampled in desk.sampled] == ["The MCP server 'clerk' asks for this."]
 
 
-async def test_resources_and_prompts_are_listed_by_server_and_read_without_hidden_or_steering_text(
-    desk_router: Router, upstream: Upstream
-) -> None:
-    dead = Upstream("dead", command=("no-such-program",), provider="dead")
-    async with at_desk(server(desk_router, [dead, upstream], resources=True, prompts=True), "auto") as desk:
-        resource = (await desk.client.list_resources()).resources[0]
-        (template,) = (await desk.client.list_resource_templates()).resource_templates
-        own = template.uri_template.replace("{name}", "first")
-        first, by_name = [(await desk.client.read_resource(uri)).contents[0] for uri in (resource.uri, own)]
-        (prompt,) = (await desk.client.list_prompts()).prompts
-        got = await desk.client.get_prompt("clerk/review", {"file": "a.py"})
-    assert (resource.uri, resource.description) == ("quartermaster:clerk/note://all/first", "The first note.")
-    assert template.uri_template == "quartermaster:clerk/note://by-name/{name}"
-    assert (first.text, first.uri, by_name.text) == ("Buy milk.", resource.uri, "first: Buy milk.")
-    assert (prompt.name, prompt.description) == ("clerk/review", "Review a file.")
-    assert [argument.name for argument in prompt.arguments] == ["file"]
-    assert got.messages[0].content.text == "Please review a.py."
-
-
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_what_a_client_cancels_is_cancelled_at_the_server(
     desk_router: Router, upstream: Upstream, mode: str

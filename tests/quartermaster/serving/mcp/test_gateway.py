@@ -24,7 +24,5 @@ async def test_servers_answer_beside_slow_dead_and_hostile_ones() -> None:
     assert lines[1:6:2] == ["tea: ordered", "! Error executing tool storm: no radar over Oslo", '"storm"']
     ended = "! call_tool failed: the MCP server 'hostile' was ended: it sent a message of more than"
     assert lines[7].startswith(ended)
-    read = ["resources/read quartermaster:clerk/note://all/first", "Buy milk.", "prompts/list", "clerk/review"]
-    assert lines[8:12] == read
     assert "(asked) The MCP server 'clerk' asks: Order tea?" in lines
     assert "(progress) 2000 of 2000" in lines

@@ -33,12 +33,12 @@ async def called(router: Router, upstreams: list[Upstream], tool_id: str, **argu
         return text_of(await desk.call(tool_id, **arguments))
 
 
-async def test_a_prompt_is_got_from_the_server_of_its_label_that_lists_it_without_hidden_characters(
+async def test_a_prompt_is_got_from_the_server_that_the_build_asked_without_hidden_characters(
     router: Router,
 ) -> None:
     assert await called(router, [clerk()], "clerk/review", file="a.py") == "Please review a.py."
-    other = asking(provider="clerk", max_list_bytes=3_000_000)
-    assert await called(router, [other, clerk()], "clerk/review", file="b.py") == "Please review b.py."
+    other = asking(provider="clerk")
+    assert await called(router, [other, clerk(place="s")], "clerk/review", file="b.py") == "Please review b.py."
 
 
 async def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Router) -> None:
@@ -54,7 +54,7 @@ async def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Rou
         ("clerk/review", {}, "'file' is a required property"),
         ("clerk/review", {"file": 7}, "7 is not of type 'string'"),
         ("clerk/review", {"file": "a", "tone": "dry"}, "'tone' was unexpected"),
-        ("clerk/gone", {}, "the MCP server 'clerk' no longer offers the prompt 'gone'"),
+        ("clerk/gone", {}, "the MCP server 'clerk' refused the call: Unknown prompt: gone"),
     ],
 )
 async def test_a_wrong_call_of_a_prompt_gives_the_reason(

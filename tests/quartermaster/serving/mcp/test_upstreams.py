@@ -40,7 +40,7 @@ class Call:
     @property
     def plain(self) -> Any:
         """The connection to the plain server."""
-        return self.servers.connections["plain"]
+        return next(one for one in self.servers.connections if one.upstream.name == "plain")
 
 
 @asynccontextmanager
@@ -109,7 +109,7 @@ async def test_a_server_that_hangs_holds_no_other_and_is_started_anew(
     [
         (plain("silent", timeout_s=0.2), "did not start and list its tools within 0.2 s"),
         (plain("endless"), "list of tools has no end"),
-        (plain("pages", max_pages=20), "20 pages with 0 tools so far (max_pages is 20)"),
+        (plain("pages", max_pages=20), "20 pages (max_pages is 20)"),
         (plain("large", max_list_bytes=1_000_000), "more than 1,000,000 bytes (max_list_bytes)"),
         (plain("many", max_list_bytes=10_000), "more than 10,000 bytes (max_list_bytes)"),
         (MISSING, "there is no such program"),
