@@ -38,12 +38,11 @@ def _tool(provider: str, name: str, description: str = "", schema: Any = None, c
 
 
 _CITY = _schema("city", city="string", days="integer")
-_CLERK = ("order", "describe", "steps", "linger", "mutter", "told", "write")
+_CLERK = ("order", "describe", "steps", "linger", "told")
 TOOLS = [
     _tool("weather", "forecast", "Weather forecast for a city over the next days.", _CITY, "sky"),
     _tool("weather", "sea level", "How high the sea stands in a harbour.", _schema("harbour", harbour="string"), "sea"),
     _tool("weather", "storm", "Storm warnings for a city.", _CITY, "sky"),
-    _tool("weather", "grow", "Open the observatory, which then offers its own instruments."),
     _tool("weather", "gone", "A barometer that was taken down."),
     *(
         _tool("plain", name, schema=_schema(text="string"))

@@ -13,7 +13,7 @@ from quartermaster.serving.mcp.calls_under_way import CallsUnderWay
 from quartermaster.serving.mcp.http import http_app
 from router import Router
 from tests.quartermaster.serving.mcp.conftest import record, served_app
-from tests.quartermaster.serving.mcp.desk import Desk, Noted, asking, at_desk, clerk, run_out, until
+from tests.quartermaster.serving.mcp.desk import Noted, asking, at_desk, clerk, run_out, until
 
 pytestmark = pytest.mark.anyio
 
@@ -53,15 +53,6 @@ async def test_over_http_progress_reaches_each_client_and_nobody_is_asked(desk_r
 async def test_a_server_learns_whether_it_may_ask_at_all_and_never_of_roots(desk_router: Router, may_ask: bool) -> None:
     async with at_desk(server(desk_router, [asking(may_ask=may_ask)])) as desk:
         assert await desk.json("asking/told") == [{"capabilities": ["elicitation", "sampling"] if may_ask else []}]
-
-
-async def told(desk: Desk, what: str) -> None:
-    """Wait until the server was told something. In between, no call is under way."""
-
-    async def asked() -> bool:
-        return what in str(await desk.json("asking/told"))
-
-    await until(asked)
 
 
 async def test_a_question_while_no_call_is_under_way_is_passed_to_nobody(desk_router: Router) -> None:

@@ -1,8 +1,6 @@
-"""A real MCP server for the tests whose tools have names with spaces, errors of their own, and change."""
+"""A real MCP server for the tests whose tools have names with spaces and errors of their own."""
 
-from typing import Any
-
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 
@@ -24,17 +22,5 @@ def weather_server() -> MCPServer:
     def storm(city: str) -> str:
         """Storm warnings for a city."""
         raise ToolError(f"no radar over {city}")
-
-    @server.tool()
-    async def grow(context: Context[Any]) -> str:
-        """Open the observatory, which then offers its own instruments."""
-
-        def eclipse(year: int) -> str:
-            """Solar eclipses of a year, and where they are seen."""
-            return f"{year}: none"
-
-        server.add_tool(eclipse)
-        await context.notify_tools_changed()
-        return "open"
 
     return server
