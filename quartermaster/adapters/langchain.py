@@ -19,7 +19,7 @@ from langgraph.types import Command
 
 from quartermaster.adapters import Call
 from quartermaster.adapters.langchain_tools import CatalogTool
-from quartermaster.adapters.tool_search import ToolSearch
+from quartermaster.adapters.tool_search import ToolSearch, known_id
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.dialogue.stable_selection import StableSelection
@@ -196,7 +196,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
             ids = {}
             self._known = (version, ids)
         if name not in ids:
-            ids[name] = self._router.tool_id_of(name) or (name if self._router.record(name) else None)
+            ids[name] = known_id(self._router, name)
         return ids[name]
 
     def _dialogue(self, held: Sequence[str]) -> StableSelection:

@@ -5,7 +5,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import Field
 
-from quartermaster.adapters import Call, as_text, call_async, call_now
+from quartermaster.adapters import Call, as_text, call_tool, finish_now
 from quartermaster.adapters.tool_search import ToolSearch
 from router.errors import RequestInvalid
 
@@ -21,17 +21,14 @@ class CatalogTool(BaseTool):
     handle_tool_error: Any = True
 
     def _run(self, /, **arguments: Any) -> str:
-        try:
-            called = self.search.called(self.name, arguments)
-            return as_text(
-                call_now(self.call, called.tool_id, called.arguments, "run the agent with ainvoke or astream")
-            )
-        except RequestInvalid as error:
-            raise ToolException(str(error)) from error
+        return finish_now(self._called(arguments, "run the agent with ainvoke or astream"))
 
     async def _arun(self, /, **arguments: Any) -> str:
+        return await self._called(arguments)
+
+    async def _called(self, arguments: dict[str, Any], way_out: str | None = None) -> str:
         try:
             called = self.search.called(self.name, arguments)
-            return as_text(await call_async(self.call, called.tool_id, called.arguments))
+            return as_text(await call_tool(self.call, called.tool_id, called.arguments, way_out))
         except RequestInvalid as error:
             raise ToolException(str(error)) from error
