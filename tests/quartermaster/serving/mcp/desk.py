@@ -1,7 +1,6 @@
 """A client of the MCP server in this process, that notes what it is told and answers what it is asked."""
 
 import json
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,18 +15,12 @@ from mcp.server.lowlevel import Server
 from quartermaster.serving.mcp import Upstream
 from quartermaster.serving.mcp.calling_client import CallingClient, InputAnswer, InputRequest
 from quartermaster.serving.mcp.connection import Connection
-from tests.quartermaster.serving.mcp.conftest import HERE, plain, text_of
+from tests.quartermaster.serving.mcp.conftest import plain, text_of
 
 
 def asking(timeout_s: float = 20.0, **settings: Any) -> Upstream:
     """The server of 2025 that asks too much."""
     return plain("asking", timeout_s, name="asking", **settings)
-
-
-def clerk(timeout_s: float = 20.0, protocol: str = "stdio", **settings: Any) -> Upstream:
-    """The real server over stdio, of both protocols unless it knows `only 2026`."""
-    command = (sys.executable, str(HERE / "clerk.py"), protocol)
-    return Upstream("clerk", command=command, provider="clerk", timeout_s=timeout_s, **settings)
 
 
 @dataclass

@@ -5,7 +5,8 @@ python plain_server.py silent     says nothing at all
 python plain_server.py endless    gives the same pages of tools again and again
 python plain_server.py pages      gives another page, of no tool, for ever
 python plain_server.py many       lists 3,000 tools, `echo` the first
-python plain_server.py large      lists a tool of 3 MB
+python plain_server.py large      lists six tools of 0.5 MB each
+python plain_server.py weather    answers `forecast`, `sea level` and, with an error, `storm`
 python plain_server.py flood      answers a call with one line that does not end
 python plain_server.py asking     has the tools below
 
@@ -24,6 +25,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+WEATHER = ("forecast", "sea level", "storm")
 NAMES = ("echo", "die", "hang", "talk", "grow", "sprout")
 ASKING = ("ask", "sample", "roots", "hold", "storm", "late", "pester", "nag", "told")
 _TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -61,7 +63,7 @@ class Plain:
 
     def __init__(self, mode: str = "", environment: Mapping[str, str] = os.environ, pid: int = 0) -> None:
         self.mode, self.environment, self.pid = mode, environment, pid
-        self.names = list(ASKING if mode == "asking" else NAMES)
+        self.names = list({"asking": ASKING, "weather": WEATHER}.get(mode, NAMES))
         self.waiting: dict[str, Heard] = {}
         self.told: list[Any] = []
 
@@ -96,7 +98,7 @@ class Plain:
             return {"tools": [], "nextCursor": str(int(following) % 3) if self.mode == "endless" else following}
         if method == "tools/list":
             names = [*self.names, *(f"tool{i}" for i in range(3_000 * (self.mode == "many")))]
-            described = {"description": "x" * 3_000_000} if self.mode == "large" else {}
+            described = {"description": "x" * 500_000} if self.mode == "large" else {}
             return {"tools": [{"name": name, "inputSchema": _TEXT, **described} for name in names]}
         return None
 
@@ -106,6 +108,9 @@ class Plain:
                 yield "x" * 65_536
         if self.mode == "asking":
             yield from self.asked(call, name, params.get("_meta", {}).get("progressToken"))
+            return
+        if name == "storm" and self.mode == "weather":
+            yield done(call, "no radar", is_error=True)
             return
         if name == "die":
             raise Dies
@@ -160,8 +165,8 @@ def sent(**message: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", **message}
 
 
-def done(call: Any, content: Any) -> dict[str, Any]:
-    return sent(id=call, result={"content": [{"type": "text", "text": json.dumps(content)}], "isError": False})
+def done(call: Any, content: Any, *, is_error: bool = False) -> dict[str, Any]:
+    return sent(id=call, result={"content": [{"type": "text", "text": json.dumps(content)}], "isError": is_error})
 
 
 def lines(messages: Iterable[dict[str, Any] | str]) -> Iterator[str]:

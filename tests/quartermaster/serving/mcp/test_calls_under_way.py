@@ -7,13 +7,13 @@ import mcp_types as types
 import pytest
 
 from quartermaster.serving.http import HttpSettings
-from quartermaster.serving.mcp import UpstreamFailed, connected, server
+from quartermaster.serving.mcp import Upstream, UpstreamFailed, connected, server
 from quartermaster.serving.mcp.calling_client import InputAnswer, InputRequest
 from quartermaster.serving.mcp.calls_under_way import CallsUnderWay
 from quartermaster.serving.mcp.http import http_app
 from router import Router
 from tests.quartermaster.serving.mcp.conftest import record, served_app
-from tests.quartermaster.serving.mcp.desk import Noted, asking, at_desk, clerk, run_out, until
+from tests.quartermaster.serving.mcp.desk import Noted, asking, at_desk, run_out, until
 
 pytestmark = pytest.mark.anyio
 
@@ -38,8 +38,10 @@ async def test_a_client_that_cannot_be_asked_is_not_and_the_server_learns_why(de
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_over_http_progress_reaches_each_client_and_nobody_is_asked(desk_router: Router, mode: str) -> None:
-    app = http_app(server(desk_router, [asking(), clerk()]), HttpSettings(port=0))
+async def test_over_http_progress_reaches_each_client_and_nobody_is_asked(
+    desk_router: Router, clerk: Upstream, mode: str
+) -> None:
+    app = http_app(server(desk_router, [asking(), clerk]), HttpSettings(port=0))
     with served_app(app) as port:
         async with at_desk(f"http://127.0.0.1:{port}/mcp", mode) as desk:
             await desk.text("clerk/steps")

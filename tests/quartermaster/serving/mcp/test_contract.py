@@ -1,34 +1,40 @@
-"""One contract of upstreams by each of their transports and protocols, to a client that can be asked."""
+"""A real server over HTTP, by each protocol that it may know: progress, questions, cancellation."""
 
 from collections.abc import Iterator
 
 import anyio
 import pytest
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quartermaster.serving.mcp import Upstream, server
 from router import Router
 from tests.quartermaster.serving.mcp.clerk import clerk_server
 from tests.quartermaster.serving.mcp.conftest import served_app
-from tests.quartermaster.serving.mcp.desk import at_desk, clerk, until
+from tests.quartermaster.serving.mcp.desk import at_desk, until
 
 pytestmark = pytest.mark.anyio
-PAIRS = ("stdio-2025", "stdio-2026", "http-2025")
 
 
-@pytest.fixture(scope="module")
-def over_http() -> Iterator[Upstream]:
-    """The clerk behind an address."""
-    with served_app(clerk_server().streamable_http_app()) as port:
+def _only_2026(app: ASGIApp) -> ASGIApp:
+    """An app that refuses the protocols before 2026."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or dict(scope["headers"]).get(b"mcp-protocol-version", b"").startswith(b"2026"):
+            await app(scope, receive, send)
+        else:
+            error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32601, "message": "no such method"}}
+            await JSONResponse(error, status_code=400)(scope, receive, send)
+
+    return answer
+
+
+@pytest.fixture(scope="module", params=["2025 and 2026", "only 2026"])
+def upstream(request: pytest.FixtureRequest) -> Iterator[Upstream]:
+    """The clerk. One that knows 2025 is spoken to by that."""
+    app = clerk_server().streamable_http_app()
+    with served_app(_only_2026(app) if request.param == "only 2026" else app) as port:
         yield Upstream("clerk", url=f"http://127.0.0.1:{port}/mcp", provider="clerk", timeout_s=20)
-
-
-@pytest.fixture(params=PAIRS)
-def upstream(request: pytest.FixtureRequest) -> Upstream:
-    """The clerk by a transport and a protocol. One that knows 2025 is spoken to by that."""
-    if request.param == "http-2025":
-        found: Upstream = request.getfixturevalue("over_http")
-        return found
-    return clerk(protocol="only 2026" if request.param == "stdio-2026" else "stdio")
 
 
 async def test_a_call_tells_of_progress_and_its_questions_are_answered_by_the_client(

@@ -10,7 +10,7 @@ from quartermaster.serving.mcp.results import prompt_result
 from router import RequestInvalid, Router, Selection, ToolRecord
 from router.record import Kind, Origin
 from tests.quartermaster.serving.mcp.conftest import text_of
-from tests.quartermaster.serving.mcp.desk import asking, at_desk, clerk, until
+from tests.quartermaster.serving.mcp.desk import asking, at_desk, until
 
 pytestmark = pytest.mark.anyio
 _PROPERTIES = {"properties": {"file": {"type": "string"}}, "required": ["file"], "additionalProperties": False}
@@ -35,13 +35,14 @@ async def called(router: Router, upstreams: list[Upstream], tool_id: str, **argu
 
 async def test_a_prompt_is_got_from_the_server_that_the_build_asked_without_hidden_characters(
     router: Router,
+    clerk: Upstream,
 ) -> None:
-    assert await called(router, [clerk()], "clerk/review", file="a.py") == "Please review a.py."
+    assert await called(router, [clerk], "clerk/review", file="a.py") == "Please review a.py."
     other = asking(provider="clerk")
-    assert await called(router, [other, clerk(place="s")], "clerk/review", file="b.py") == "Please review b.py."
+    assert await called(router, [other, clerk], "clerk/review", file="b.py") == "Please review b.py."
 
 
-async def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Router) -> None:
+async def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Router, clerk: Upstream) -> None:
     told = await called(router, [], "clerk/review", file="a.py")
     assert "no MCP server is connected for the provider 'clerk' (connected: none). To read it, name its" in told
     with pytest.raises(RequestInvalid, match="is a prompt of an MCP server: ask the server for it"):
@@ -58,13 +59,13 @@ async def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Rou
     ],
 )
 async def test_a_wrong_call_of_a_prompt_gives_the_reason(
-    router: Router, tool_id: str, arguments: dict[str, Any], reason: str
+    router: Router, clerk: Upstream, tool_id: str, arguments: dict[str, Any], reason: str
 ) -> None:
-    assert reason in await called(router, [clerk()], tool_id, **arguments)
+    assert reason in await called(router, [clerk], tool_id, **arguments)
 
 
-async def test_prompts_and_skills_stay_when_their_server_lists_its_tools(router: Router) -> None:
-    async with at_desk(server(router, [clerk()], connect=True)):
+async def test_prompts_and_skills_stay_when_their_server_lists_its_tools(router: Router, clerk: Upstream) -> None:
+    async with at_desk(server(router, [clerk], connect=True)):
         await until(lambda: router.record("clerk/steps"))  # until the server's tools serve
         others = [record.tool_id for record in router.tools if record.kind is not Kind.TOOL]
     assert others == ["clerk/gone", "clerk/review", "clerk/tea"]

@@ -27,8 +27,6 @@ from tests.support.places import ROOT
 from tests.support.profiles import written
 from tests.support.thin_snapshots import write_thin_snapshot
 
-pytestmark = pytest.mark.usefixtures("real_processes")
-
 TOKEN = "a-token-of-twenty-letters"
 MAIN = "import sys; from quartermaster.cli.main import main; main()"
 PROFILES = '[profiles.dev]\nselection = { providers = ["plain"] }\n'

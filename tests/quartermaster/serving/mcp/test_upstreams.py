@@ -19,7 +19,6 @@ from router.record import Origin
 from tests.quartermaster.serving.mcp.conftest import TOOLS, plain, record, router_of, running, text_of, weather
 from tests.quartermaster.serving.mcp.desk import run_out, until
 from tests.quartermaster.serving.mcp.plain_http import serving
-from tests.quartermaster.serving.mcp.processes import MemoryProcess
 
 pytestmark = pytest.mark.anyio
 MISSING = Upstream("missing", command=("no-such-mcp-server", "--key", "sk-secret"), provider="plain")
@@ -60,17 +59,18 @@ async def test_a_tool_is_called_under_its_own_name_and_its_own_error_is_its_answ
     async with connected([weather()]) as servers:
         level = await servers.call(record(weather_router, "weather/sea-level"), {"harbour": "Oslo"})
         storm = await servers.call(record(weather_router, "weather/storm"), {"city": "Rome"})
-    assert (level.is_error, text_of(level)) == (False, "Oslo: 3 m")
-    assert (storm.is_error, text_of(storm)) == (True, "Error executing tool storm: no radar over Rome")
+    assert (level.is_error, json.loads(text_of(level))["arguments"]) == (False, {"harbour": "Oslo"})
+    assert (storm.is_error, text_of(storm)) == (True, '"no radar"')
 
 
 async def test_a_process_is_kept_from_call_to_call_started_anew_after_its_death_and_ended_at_the_end(
-    weather_router: Router, real_processes: None
+    weather_router: Router,
 ) -> None:
     async with calls(weather_router, plain()) as call:
         answers = await asyncio.gather(*(call("plain/echo") for _ in range(5)))
         (first,) = {json.loads(answer)["pid"] for answer in answers}
-        told = await refused(call, "plain/die")
+        told = await refused(call, "plain/die")  # sent once: the server could have carried it out
+        assert call.plain._calls._scopes == set()
         assert "ended during the call, which it may have carried out or not" in told
         second = json.loads(await call("plain/echo"))["pid"]
         os.kill(second, 9)  # between calls: the next one finds out, and nobody is told
@@ -78,14 +78,6 @@ async def test_a_process_is_kept_from_call_to_call_started_anew_after_its_death_
         pids = [first, second, json.loads(await call("plain/echo"))["pid"]]
     assert len({*pids}) == 3
     assert not any(map(running, pids))
-
-
-async def test_a_call_that_a_server_may_have_carried_out_is_not_sent_again(weather_router: Router) -> None:
-    async with calls(weather_router, plain()) as call:
-        assert "ended during the call" in await refused(call, "plain/die")
-        assert [process.returncode for process in MemoryProcess.started] == [3]
-        await call("plain/echo")
-    assert len(MemoryProcess.started) == 2
 
 
 async def test_a_server_that_hangs_holds_no_other_and_is_started_anew(
@@ -96,12 +88,11 @@ async def test_a_server_that_hangs_holds_no_other_and_is_started_anew(
         await call("plain/echo")
         hanging = asyncio.create_task(refused(call, "plain/hang"))
         await until(lambda: call.plain._calls._scopes)
-        assert await call("weather/sea-level", harbour="Oslo") == "Oslo: 3 m"
+        assert "Oslo" in await call("weather/sea-level", harbour="Oslo")
         assert not hanging.done()
         run_out(call.plain)
         assert "did not answer within 60 s (timeout_s), and gives no sign of life" in await hanging
         await call("plain/echo")
-    assert [process.returncode is None for process in MemoryProcess.started] == [False] * 3
 
 
 @pytest.mark.parametrize(
@@ -193,7 +184,6 @@ async def test_a_call_that_cannot_be_made_says_why(
 ) -> None:
     async with calls(weather_router, upstream) as call:
         assert reason in await refused(call, tool_id, **arguments)
-    assert len(MemoryProcess.started) == (tool_id == "weather/gone")
 
 
 async def test_a_tool_that_a_server_added_without_a_word_is_called(weather_router: Router) -> None:
