@@ -1,16 +1,16 @@
 """The calls under way at one upstream: their clocks, and what the server asks meanwhile."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import anyio
 import mcp_types as types
 from mcp import MCPError
+from mcp.shared.dispatcher import ProgressFnT
 
 from quartermaster.serving.mcp.calling_client import CallingClient, InputAnswer, InputRequest, refused
 from quartermaster.serving.mcp.upstream import Upstream
 
-OnProgress = Callable[[float, float | None, str | None], Awaitable[None]]
 _MAX_QUESTIONS = 20  # while calls are under way; a server that asks more is not believed to work
 _LONGEST = 20  # times `timeout_s`, for a call whose progress restarts its clock
 
@@ -26,7 +26,7 @@ class CallsUnderWay:
         self._asking = anyio.Lock()
 
     @contextmanager
-    def begin(self, client: CallingClient | None) -> Iterator[OnProgress]:
+    def begin(self, client: CallingClient | None) -> Iterator[ProgressFnT]:
         """Bound a call, and yield the function that takes its progress, which starts its clock anew.
 
         Raises MCPError (REQUEST_TIMEOUT) where it takes longer than its clock allows.

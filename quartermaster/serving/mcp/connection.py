@@ -1,7 +1,8 @@
 """The connection to one upstream: opened by the first call, kept, reopened after a loss."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import anyio
@@ -9,9 +10,10 @@ import httpx2
 import mcp_types as types
 from anyio.abc import TaskGroup, TaskStatus
 from mcp import MCPError
+from mcp.shared.dispatcher import ProgressFnT
 
 from quartermaster.serving.mcp.calling_client import CallingClient
-from quartermaster.serving.mcp.calls_under_way import CallsUnderWay, OnProgress
+from quartermaster.serving.mcp.calls_under_way import CallsUnderWay
 from quartermaster.serving.mcp.session import Definition, Session, cause_of, open_session
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
 from router.record import Kind, ToolRecord
@@ -21,7 +23,7 @@ from router.tools.trust.characters import strip_hidden
 _Answer = TypeVar("_Answer")
 # Gets the label of a server's tools and their definitions.
 OnTools = Callable[[str, Sequence[Definition]], Awaitable[None]]
-_Send = Callable[[Session, OnProgress], Awaitable[_Answer]]
+_Send = Callable[[Session, ProgressFnT], Awaitable[_Answer]]
 
 _logger = logging.getLogger("quartermaster.serving")
 _SESSION_GONE = "Session terminated"  # the MCP client's message for a 404 to a session: nothing was carried out
@@ -88,7 +90,8 @@ class Connection:
         session = await self.open()
         if name not in session.tools and session.complete:
             # A newer catalog may know it, though the server did not notify.
-            await self._checked(session, session.read_tools())
+            async with self._explained(session, "a list"):
+                await session.read_tools()
         if name not in session.tools and session.complete:
             raise UpstreamFailed(f"{self} no longer offers the tool {name!r}: search again, or rebuild the catalog")
         return await self._sent(
@@ -103,25 +106,23 @@ class Connection:
         return await self._sent(client, lambda session, _: session.client.get_prompt(name, dict(arguments)))
 
     async def _sent(self, client: CallingClient | None, send: "_Send[_Answer]") -> _Answer:
-        async def call() -> _Answer:
-            session = await self.open()
-
-            async def answer() -> _Answer:
-                with self._calls.begin(client) as on_progress:
-                    return await send(session, on_progress)
-                raise AssertionError("a call ends by an answer or an error")
-
-            return await self._checked(session, answer(), "an answer")
-
         try:
-            return await call()
+            return await self._sent_once(client, send)
         except _CallNotSent:
-            return await call()
+            return await self._sent_once(client, send)
 
-    async def _checked(self, session: Session, answer: Awaitable[_Answer], what: str = "a list") -> _Answer:
-        """Return an answer of the server. Raises UpstreamFailed."""
+    async def _sent_once(self, client: CallingClient | None, send: "_Send[_Answer]") -> _Answer:
+        session = await self.open()
+        async with self._explained(session, "an answer"):
+            with self._calls.begin(client) as on_progress:
+                return await send(session, on_progress)
+        raise AssertionError("a call ends by an answer or an error")
+
+    @asynccontextmanager
+    async def _explained(self, session: Session, what: str) -> AsyncIterator[None]:
+        """Raise UpstreamFailed for what goes wrong at the server."""
         try:
-            return await answer
+            yield
         except MCPError as error:
             raise await self._failure(session, error) from error
         except UpstreamFailed as error:

@@ -10,6 +10,7 @@ import anyio
 import mcp_types as types
 import msgspec
 from mcp import Client, MCPError
+from mcp.client.session import ClientRequestContext
 
 from quartermaster.serving.mcp.transports import http_transport, stdio_transport
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
@@ -28,8 +29,8 @@ class Session:
     """
 
     upstream: Upstream
-    client: Client
-    ended: anyio.Event
+    client: Client = field(init=False)
+    ended: anyio.Event = field(default_factory=anyio.Event)
     stale: anyio.Event = field(default_factory=anyio.Event)
     closed: anyio.Event = field(default_factory=anyio.Event)
     tools: Mapping[str, Definition] = field(default_factory=dict)
@@ -88,22 +89,22 @@ async def open_session(
     It is one of the 2025 protocol where the server has that: by that of 2026, a server cannot ask during a call. What
     it asks is answered by `ask`.
     """
-    ended, stale = anyio.Event(), list[Session]()
+    session = Session(upstream)
 
     async def on_message(message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
-            for session in stale:
-                session.stale.set()
+            session.stale.set()
 
-    async def on_elicitation(_: Any, params: Any) -> Any:
+    async def on_elicitation(context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
         return await ask(types.ElicitRequest(params=params)) if ask else None
 
-    async def on_sampling(_: Any, params: Any) -> Any:
+    async def on_sampling(context: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
         return await ask(types.CreateMessageRequest(params=params)) if ask else None
 
     def client(mode: str) -> Client:
+        session.ended = anyio.Event()
         return Client(
-            stdio_transport(upstream, ended) if upstream.url is None else http_transport(upstream),
+            stdio_transport(upstream, session.ended) if upstream.url is None else http_transport(upstream),
             mode=mode,
             read_timeout_seconds=upstream.timeout_s,
             message_handler=on_message,
@@ -113,15 +114,12 @@ async def open_session(
 
     async with AsyncExitStack() as stack:
         try:
-            connected = await stack.enter_async_context(client("legacy"))
+            session.client = await stack.enter_async_context(client("legacy"))
         except Exception as error:  # exception groups of the transport
             cause = cause_of(error)
             if not isinstance(cause, MCPError) or cause.code not in _NO_HANDSHAKE:
                 raise
-            ended = anyio.Event()
-            connected = await stack.enter_async_context(client("auto"))
-        session = Session(upstream, connected, ended)
-        stale.append(session)
+            session.client = await stack.enter_async_context(client("auto"))
         await session.read_tools()
         yield session
 
