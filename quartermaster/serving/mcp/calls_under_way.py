@@ -39,7 +39,8 @@ class CallsUnderWay:
 
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             if not self._asking.locked():
-                scope.deadline = min(anyio.current_time(), began + (_LONGEST - 1) * timeout_s) + timeout_s
+                latest = began + _LONGEST * timeout_s
+                scope.deadline = max(scope.deadline, min(anyio.current_time() + timeout_s, latest))
             if client is not None:
                 await client.report_progress(progress, total, message)
 

@@ -35,7 +35,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     may_ask: bool = True
 
 
-class Upstream(Bounds, frozen=True, repr_omit_defaults=True):
+class Upstream(Bounds, frozen=True):
     """A server: a `command` over stdio, run in `folder`, or a `url` over streamable HTTP.
 
     `provider` is the label of its tools in the catalog; without it, they are recognised by `place`, the origin that
@@ -56,6 +56,10 @@ class Upstream(Bounds, frozen=True, repr_omit_defaults=True):
 
     def __repr__(self) -> str:
         return f"Upstream({self.name!r})"  # the rest may hold secrets
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Return what rich's tracebacks may show."""
+        return [("name", self.name)]
 
     def serves(self, record: ToolRecord) -> bool:
         """Return whether a tool of the catalog is one of this server's."""

@@ -26,7 +26,7 @@ def test_servers_are_read_as_clients_have_them(write_json: Write) -> None:
         environment={"KEY": "as3b"},
     )
     assert (address.url, address.headers) == ("https://shop.example/mcp", {"X-Key": "Bearer s3"})
-    assert "s3" not in repr((command, address))
+    assert "s3" not in repr((command, address, command.__rich_repr__(), address.__rich_repr__()))
 
 
 @pytest.mark.parametrize(
