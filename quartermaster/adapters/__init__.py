@@ -14,12 +14,13 @@ and `selection`, as far as they apply.
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
 Call = Callable[[str, Mapping[str, Any]], Any | Awaitable[Any]]
+_Result = TypeVar("_Result")
 
 
 def as_text(result: Any) -> str:
@@ -38,20 +39,26 @@ def _plain(value: Any) -> Any:
     return str(value) if dump is None or isinstance(value, type) else dump(mode="json")
 
 
-def call_now(call: Call, tool_id: str, arguments: Mapping[str, Any], way_out: str) -> Any:
-    """Call a tool in a synchronous run, and return its result.
+async def call_tool(call: Call, tool_id: str, arguments: Mapping[str, Any], way_out: str | None = None) -> Any:
+    """Call a tool, and return its result, awaited where that is needed.
 
-    Raises TypeError where `call` is async; the message ends with `way_out`, how to run it asynchronously.
+    Raises TypeError in a synchronous run whose `call` is async: the message ends with `way_out`, how to run it else.
     """
     result = call(tool_id, arguments)
-    if inspect.isawaitable(result):
-        if inspect.iscoroutine(result):
-            result.close()
-        raise TypeError(f"the call of {tool_id} is asynchronous: {way_out}")
-    return result
+    if way_out is None or not inspect.isawaitable(result):
+        return await result if inspect.isawaitable(result) else result
+    if inspect.iscoroutine(result):
+        result.close()
+    raise TypeError(f"the call of {tool_id} is asynchronous: {way_out}")
 
 
-async def call_async(call: Call, tool_id: str, arguments: Mapping[str, Any]) -> Any:
-    """Call a tool in an asynchronous run, and return its result, awaited where that is needed."""
-    result = call(tool_id, arguments)
-    return await result if inspect.isawaitable(result) else result
+def finish_now(steps: Coroutine[Any, Any, _Result]) -> _Result:
+    """Return the result of steps that wait for nothing, as in a synchronous run: they are written once for both."""
+    try:
+        steps.send(None)
+    except StopIteration as done:
+        result: _Result = done.value
+        return result
+    finally:
+        steps.close()
+    raise RuntimeError("a step of a synchronous run waits")

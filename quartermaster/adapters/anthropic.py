@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Unpack
 
-from quartermaster.adapters import Call, as_text, call_async, call_now
+from quartermaster.adapters import Call, as_text, call_tool, finish_now
 from quartermaster.adapters.anthropic_blocks import ToolUse, referenced_names, tool_uses
 from quartermaster.adapters.tool_search import DESCRIPTION, NAME, CalledTool, ToolSearch
 from router.answer.options import RouteOptions
@@ -119,29 +119,21 @@ class AnthropicToolSearch:
             NothingSelected: No tool is left, and the selection asks for an error then.
             TypeError: `call` is asynchronous.
         """
-        results: list[dict[str, Any]] = []
-        for use in self._uses(content):
-            try:
-                if use.name == self.name:
-                    answer = self._found(self._search.find(use.input))
-                else:
-                    called = self._search.called(use.name, use.input)
-                    answer = as_text(call_now(call, called.tool_id, called.arguments, "use answers_async"))
-                results.append(use.result(answer))
-            except RequestInvalid as error:
-                results.append(use.result(str(error), is_error=True))
-        return results
+        return finish_now(self._answers(content, call, "use answers_async"))
 
     async def answers_async(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
         """Return what `answers` does; searches run beside the event loop, and `call` may be async."""
+        return await self._answers(content, call)
+
+    async def _answers(self, content: Iterable[Any], call: Call, way_out: str | None = None) -> list[dict[str, Any]]:
         results: list[dict[str, Any]] = []
         for use in self._uses(content):
             try:
                 if use.name == self.name:
-                    answer = self._found(await self._search.find_async(use.input))
+                    answer = self._found(await self._search.found(use.input, at_once=way_out is not None))
                 else:
                     called = self._search.called(use.name, use.input)
-                    answer = as_text(await call_async(call, called.tool_id, called.arguments))
+                    answer = as_text(await call_tool(call, called.tool_id, called.arguments, way_out))
                 results.append(use.result(answer))
             except RequestInvalid as error:
                 results.append(use.result(str(error), is_error=True))

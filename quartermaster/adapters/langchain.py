@@ -13,17 +13,17 @@ from typing import Annotated, Any, NotRequired, cast
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ExtendedModelResponse, OmitFromSchema
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, ToolException
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
+from pydantic import Field
 
-from quartermaster.adapters import Call
-from quartermaster.adapters.langchain_tools import CatalogTool
-from quartermaster.adapters.tool_search import ToolSearch
+from quartermaster.adapters import Call, as_text, call_tool, finish_now
+from quartermaster.adapters.tool_search import ToolSearch, known_id
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.dialogue.stable_selection import StableSelection
-from router.errors import quoted
+from router.errors import RequestInvalid, quoted
 from router.provider_formats import Form, legal_name
 from router.router import Router
 from router.selection import Selection
@@ -41,6 +41,30 @@ class RouterState(AgentState[Any]):
     """The agent's state, with the ids of the tools that this dialogue's model is bound to, in order."""
 
     selected_tool_ids: NotRequired[Annotated[list[str], OmitFromSchema(input=True, output=False)]]
+
+
+class CatalogTool(BaseTool):
+    """A tool of the catalog, that `call` calls by its id. Arguments that it refuses are an error that the model reads.
+
+    It is no StructuredTool, which would take a model's argument called `config` for its own.
+    """
+
+    search: ToolSearch = Field(exclude=True)
+    call: Call = Field(exclude=True)
+    handle_tool_error: Any = True
+
+    def _run(self, /, **arguments: Any) -> str:
+        return finish_now(self._called(arguments, "run the agent with ainvoke or astream"))
+
+    async def _arun(self, /, **arguments: Any) -> str:
+        return await self._called(arguments)
+
+    async def _called(self, arguments: dict[str, Any], way_out: str | None = None) -> str:
+        try:
+            called = self.search.called(self.name, arguments)
+            return as_text(await call_tool(self.call, called.tool_id, called.arguments, way_out))
+        except RequestInvalid as error:
+            raise ToolException(str(error)) from error
 
 
 class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
@@ -196,7 +220,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
             ids = {}
             self._known = (version, ids)
         if name not in ids:
-            ids[name] = self._router.tool_id_of(name) or (name if self._router.record(name) else None)
+            ids[name] = known_id(self._router, name)
         return ids[name]
 
     def _dialogue(self, held: Sequence[str]) -> StableSelection:

@@ -19,7 +19,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import tools_condition
 
-from quartermaster.adapters import Call, as_text, call_async, call_now
+from quartermaster.adapters import Call, as_text, call_tool, finish_now
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
@@ -65,10 +65,11 @@ def create_agent(
         return _state_update(await bind(routed).ainvoke(state["messages"]), routed)
 
     def run(state: State) -> dict[str, Any]:
-        return {"messages": [_run(call, tool_call, state) for tool_call in _tool_calls(state)]}
+        way_out = "run the graph with ainvoke or astream"
+        return {"messages": [finish_now(_called(call, one, state, way_out)) for one in _tool_calls(state)]}
 
     async def run_async(state: State) -> dict[str, Any]:
-        return {"messages": [await _run_async(call, tool_call, state) for tool_call in _tool_calls(state)]}
+        return {"messages": [await _called(call, one, state) for one in _tool_calls(state)]}
 
     graph: StateGraph[State, None, AgentInput, State] = StateGraph(State)
     graph.add_node("agent", RunnableLambda(answer, answer_async))
@@ -103,23 +104,10 @@ def _tool_id(tool_call: ToolCall, state: State) -> str:
     return ids_by_name[name]
 
 
-def _run(call: Call, tool_call: ToolCall, state: State) -> ToolMessage:
+async def _called(call: Call, tool_call: ToolCall, state: State, way_out: str | None = None) -> ToolMessage:
     try:
-        tool_id = _tool_id(tool_call, state)
-        result = call_now(call, tool_id, tool_call["args"], "run the graph with ainvoke or astream")
+        text = as_text(await call_tool(call, _tool_id(tool_call, state), tool_call["args"], way_out))
+        status = "success"
     except RequestInvalid as error:
-        return _message(tool_call, str(error), "error")
-    return _message(tool_call, as_text(result))
-
-
-async def _run_async(call: Call, tool_call: ToolCall, state: State) -> ToolMessage:
-    try:
-        tool_id = _tool_id(tool_call, state)
-        result = await call_async(call, tool_id, tool_call["args"])
-    except RequestInvalid as error:
-        return _message(tool_call, str(error), "error")
-    return _message(tool_call, as_text(result))
-
-
-def _message(tool_call: ToolCall, text: str, status: str = "success") -> ToolMessage:
+        text, status = str(error), "error"
     return ToolMessage(text, tool_call_id=tool_call["id"], name=tool_call["name"], status=status)

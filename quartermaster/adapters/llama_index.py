@@ -14,8 +14,8 @@ from llama_index.core.schema import QueryBundle
 from llama_index.core.tools import AsyncBaseTool, BaseTool, ToolMetadata, ToolOutput
 from llama_index.core.tools.types import adapt_to_async_tool
 
-from quartermaster.adapters import Call, as_text, call_async, call_now
-from quartermaster.adapters.tool_search import ToolSearch
+from quartermaster.adapters import Call, as_text, call_tool, finish_now
+from quartermaster.adapters.tool_search import ToolSearch, known_id
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid
@@ -97,7 +97,7 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
 
     def _named(self, name: str) -> Rendered | None:
         """Return the one tool that a model calls by this name; None where there is none, or it may not be used."""
-        tool_id = self._tool_id(name)
+        tool_id = known_id(self._router, name)
         record = None if tool_id is None else self._router.record(tool_id)
         if record is None or refusal_reason(self._search.selection, record):
             return None
@@ -105,13 +105,10 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
 
     def _with_id(self, tool: BaseTool) -> tuple[str, BaseTool]:
         name = tool.metadata.get_name()
-        tool_id = self._tool_id(name)
+        tool_id = known_id(self._router, name)
         if tool_id is None:
             raise SettingsInvalid(f"the tool {name!r} is not in the router: make that of the same tools, by from_tools")
         return tool_id, tool
-
-    def _tool_id(self, name: str) -> str | None:
-        return self._router.tool_id_of(name) or (name if self._router.record(name) else None)
 
 
 class CatalogTool(AsyncBaseTool):
@@ -132,16 +129,16 @@ class CatalogTool(AsyncBaseTool):
     # Agents pass a tool's arguments by name, whatever the base class declares.
     def call(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override]
         """Call the tool. Raises RequestInvalid for a tool that may not be used, and what `call` raises."""
-        called = self._search.called(self.metadata.get_name(), arguments)
-        return self._output(arguments, call_now(self._call, called.tool_id, called.arguments, "use acall"))
+        return finish_now(self._called(arguments, "use acall"))
 
     async def acall(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override]
         """Call the tool in an event loop, as agents do."""
-        called = self._search.called(self.metadata.get_name(), arguments)
-        return self._output(arguments, await call_async(self._call, called.tool_id, called.arguments))
+        return await self._called(arguments)
 
-    def _output(self, arguments: dict[str, Any], result: Any) -> ToolOutput:
+    async def _called(self, arguments: dict[str, Any], way_out: str | None = None) -> ToolOutput:
         name = self.metadata.get_name()
+        called = self._search.called(name, arguments)
+        result = await call_tool(self._call, called.tool_id, called.arguments, way_out)
         return ToolOutput(tool_name=name, content=as_text(result), raw_input=arguments, raw_output=result)
 
 

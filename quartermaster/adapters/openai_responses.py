@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, Unpack
 
-from quartermaster.adapters import Call, as_text, call_async, call_now
+from quartermaster.adapters import Call, as_text, call_tool, finish_now
 from quartermaster.adapters.openai_items import (
     Item,
     call_output,
@@ -111,35 +111,26 @@ class ResponsesToolSearch:
             NothingSelected: No tool is left, and the selection asks for an error then.
             TypeError: `call` is asynchronous, or an item is neither a mapping nor an object of the SDK.
         """
-        turn = self._turn(history)
-        for item in map(fields_of, output):
-            if is_search(item):
-                try:
-                    turn.load(item, self._search.find(item.get("arguments")))
-                except RequestInvalid:
-                    turn.refuse(item)
-            elif self._is_call(item):
-                try:
-                    called = self.called(item)
-                    result = call_now(call, called.tool_id, called.arguments, "use answers_async")
-                    turn.outputs.append(call_output(item, as_text(result)))
-                except RequestInvalid as error:
-                    turn.outputs.append(call_output(item, str(error)))
-        return turn.items
+        return finish_now(self._answers(output, call, history, "use answers_async"))
 
     async def answers_async(self, output: Iterable[Any], call: Call, *, history: Iterable[Any] = ()) -> list[Any]:
         """Return what `answers` does; searches run beside the event loop, and `call` may be async."""
-        turn = self._turn(history)
+        return await self._answers(output, call, history)
+
+    async def _answers(
+        self, output: Iterable[Any], call: Call, history: Iterable[Any], way_out: str | None = None
+    ) -> list[Any]:
+        turn = _Turn(self._search, names_in(history) | names_in(self.tools) | {*self._own}, self._namespaces)
         for item in map(fields_of, output):
             if is_search(item):
                 try:
-                    turn.load(item, await self._search.find_async(item.get("arguments")))
+                    turn.load(item, await self._search.found(item.get("arguments"), at_once=way_out is not None))
                 except RequestInvalid:
                     turn.refuse(item)
-            elif self._is_call(item):
+            elif item.get("type") == "function_call" and item.get("name") not in self._own:
                 try:
                     called = self.called(item)
-                    result = await call_async(call, called.tool_id, called.arguments)
+                    result = await call_tool(call, called.tool_id, called.arguments, way_out)
                     turn.outputs.append(call_output(item, as_text(result)))
                 except RequestInvalid as error:
                     turn.outputs.append(call_output(item, str(error)))
@@ -153,12 +144,6 @@ class ResponsesToolSearch:
         """
         item = fields_of(function_call)
         return self._search.called(item.get("name", ""), item.get("arguments"))
-
-    def _is_call(self, item: Item) -> bool:
-        return item.get("type") == "function_call" and item.get("name") not in self._own
-
-    def _turn(self, history: Iterable[Any]) -> "_Turn":
-        return _Turn(self._search, names_in(history) | names_in(self.tools) | {*self._own}, self._namespaces)
 
 
 class _Turn:

@@ -73,9 +73,11 @@ class ToolSearch:
         """
         return self.router.route(request_of(arguments), **self._options)
 
-    async def find_async(self, arguments: Any) -> RoutedTools:
-        """Run `find` beside the event loop."""
-        return await self.router.route_async(request_of(arguments), **self._options)
+    async def found(self, arguments: Any, *, at_once: bool = False) -> RoutedTools:
+        """Return what `find` does, which runs beside the event loop unless `at_once`."""
+        return (
+            self.find(arguments) if at_once else await self.router.route_async(request_of(arguments), **self._options)
+        )
 
     def render(self, routed: RoutedTools) -> Rendered:
         """Return found tools in the provider's format."""
@@ -104,6 +106,11 @@ class ToolSearch:
     def selection(self) -> Selection:
         """Return the selection of this search: that of its options, by default the router's."""
         return self._options.get("selection") or self.router.selection
+
+
+def known_id(router: Router, name: str) -> str | None:
+    """Return the id of the tool that a model knows by a name, or that is named so itself; None where there is none."""
+    return router.tool_id_of(name) or (name if router.record(name) else None)
 
 
 def object_of(arguments: Any) -> Mapping[str, Any]:

@@ -35,7 +35,6 @@ _EXPECTED = (
     "(asked) The MCP server 'everything' asks: Please provide inputs",
     "(asked) The MCP server 'everything' asks for this.",
     "(progress) 4 of 4",
-    "everything/simple-prompt",
 )
 
 
@@ -103,7 +102,7 @@ async def visited(folder: Path) -> list[str]:
             ("trigger-elicitation-request", {}),
             ("trigger-sampling-request", {"prompt": "2+2?", "maxTokens": 9}),
         ):
-            lines += await visit(router, upstreams[2:3], [], [(f"everything/{name}", arguments)], lists=False)
+            lines += await visit(router, upstreams[2:3], [], [(f"everything/{name}", arguments)])
         return lines
 
 

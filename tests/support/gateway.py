@@ -15,14 +15,13 @@ _WIDTH = 240  # characters of an answer in the transcript
 
 
 async def visit(
-    router: Router, upstreams: Sequence[Upstream], requests: Sequence[str], calls: Sequence[Call], lists: bool = True
+    router: Router, upstreams: Sequence[Upstream], requests: Sequence[str], calls: Sequence[Call]
 ) -> list[str]:
     """Find tools for requests and make calls, all calls at a time; return what was asked and answered, in order.
 
-    With `lists`, also read the first resource and list the prompts. Waits until each tool that is called is served, a
-    minute at most.
+    Waits until each tool that is called is served, a minute at most.
     """
-    served = server(router, upstreams, connect=True, resources=True, prompts=True)
+    served = server(router, upstreams, connect=True)
     async with at_desk(served) as desk:
         with anyio.fail_after(60):
             while any(router.record(tool_id) is None for tool_id, _ in calls if not tool_id.startswith("dead/")):
@@ -41,12 +40,6 @@ async def visit(
                 tasks.start_soon(call, place, tool_id, arguments)
         for place, (tool_id, arguments) in enumerate(calls):
             lines += [f"call_tool {tool_id} {json.dumps(arguments)}", *answers[place]]
-        if lists:
-            (resource, *_) = (await desk.client.list_resources()).resources
-            content = (await desk.client.read_resource(resource.uri)).contents[0]
-            lines += [f"resources/read {resource.uri}", _line(getattr(content, "text", "(bytes)"), 40)]
-            prompts = [prompt.name for prompt in (await desk.client.list_prompts()).prompts]
-            lines += ["prompts/list", _line(", ".join(prompts))]
         lines += [f"(asked) {_line(getattr(question, 'message', ''))}" for question in desk.questions]
         lines += [f"(asked) {_line(sampled.system_prompt or '')}" for sampled in desk.sampled]
         lines += [f"(progress) {step:g} of {total or 0:g}" for step, total, _ in desk.progress]

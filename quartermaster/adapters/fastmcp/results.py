@@ -6,6 +6,7 @@ from typing import Any
 from fastmcp.tools.base import Tool, ToolResult
 
 from quartermaster.adapters.fastmcp.catalog import definition
+from quartermaster.adapters.found_tools import first_tools, withheld_notes
 from router.answer.results import RoutedTools
 from router.provider_formats import handed_record, listed_line, listed_row
 from router.tools.definitions import record_of
@@ -54,14 +55,10 @@ def search_result(routed: RoutedTools, tools: Mapping[str, Tool]) -> ToolResult:
         tool_id: {"name": name, **listed_row(handed[tool_id].record, found[tool_id].detail, "inputSchema")}
         for tool_id, name in names.items()
     }
-    for tool_id, routed_tool in found.items():
-        for needing in routed_tool.needed_by:
-            if tool_id in names and needing.tool_id in names:
-                rows[needing.tool_id].setdefault("first", []).append(names[tool_id])
+    for first in first_tools(found.values(), names):
+        rows[first.needing].setdefault("first", []).append(names[first.tool_id])
     notes = [f"{routed.doubt} Below is what comes closest."] if routed.none_fits and rows else []
-    for tool_id, name in names.items():
-        if reasons := dict.fromkeys(part.reason for part in handed[tool_id].withheld):
-            notes.append(f"Part of the text of {name} was withheld: {'; '.join(reasons)}.")
+    notes += withheld_notes({name: handed[tool_id] for tool_id, name in names.items()})
     if not rows:
         notes.append("No tool matches this request. Say it in other words, or say that there is no tool for it.")
     answer = {"tools": list(rows.values()), "none_fits": routed.none_fits or not rows, "notes": notes}

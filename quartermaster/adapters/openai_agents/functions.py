@@ -5,7 +5,7 @@ from typing import Any
 from agents import FunctionTool, Tool, ToolSearchTool, tool_namespace
 from agents.tool_context import ToolContext
 
-from quartermaster.adapters import Call, as_text, call_async
+from quartermaster.adapters import Call, as_text, call_tool
 from quartermaster.adapters.openai_hosted import hosted_tools
 from quartermaster.adapters.tool_search import object_of
 from router.answer.results import RoutedTools
@@ -54,7 +54,7 @@ def _tool(tool: dict[str, Any], rendered: Rendered, call: Call) -> FunctionTool:
 
     async def invoke(_: ToolContext[Any], arguments: str) -> str:
         try:
-            return as_text(await call_async(call, tool_id, rendered.arguments(tool["name"], object_of(arguments))))
+            return as_text(await call_tool(call, tool_id, rendered.arguments(tool["name"], object_of(arguments))))
         except RequestInvalid as error:
             return str(error)
 

@@ -11,7 +11,7 @@ from agents.tool_context import ToolContext
 from mcp.types import CallToolResult, GetPromptResult, ListPromptsResult
 from mcp.types import Tool as MCPTool
 
-from quartermaster.adapters import Call, as_text, call_async
+from quartermaster.adapters import Call, as_text, call_tool
 from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Searched, StableOptions
 from quartermaster.adapters.tool_search import DESCRIPTION, NAME, ToolSearch, request_of
 from router.errors import RequestInvalid
@@ -81,7 +81,7 @@ class RouterServer(MCPServer):
         """Return what `call` returns, as text; what RequestInvalid says, as an error of the tool."""
         try:
             called = self._search.called(tool_name, arguments)
-            text, is_error = as_text(await call_async(self._call, called.tool_id, called.arguments)), False
+            text, is_error = as_text(await call_tool(self._call, called.tool_id, called.arguments)), False
         except RequestInvalid as error:
             text, is_error = str(error), True
         return CallToolResult.model_validate({"content": [{"type": "text", "text": text}], "isError": is_error})

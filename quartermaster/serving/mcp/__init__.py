@@ -8,7 +8,8 @@ Needs the extra `serve`.
     >>> serve_stdio(server(Router.open(".quartermaster/snapshots/mcp", watch=5), [git]))
 
 `server` joins `tools` (the three tools) with `definitions` and `results`, and `upstreams` with one `connection` and
-`session` each. `stdio` and `http` are its transports; `http.http_app` is an app at `/mcp`.
+`session` each. `stdio` and `http` are its transports; `http.http_app` is an app at `/mcp`. Upstreams are called by the
+SDK's own client: FastMCP's proxy bounds no message, and passes on no question of a server that the SDK runs over stdio.
 """
 
 from quartermaster.serving.mcp.server import server

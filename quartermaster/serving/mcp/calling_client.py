@@ -1,119 +1,139 @@
-"""The client that sent a call: it is told of the call's progress, and asked for what the tool's server needs of it.
+"""The client of a call: it is told of the call's progress, and over stdio asked what the tool's server asks.
 
-A client of the 2025 protocol is sent a request, where its connection can carry one: over stdio, not over HTTP without a
-session. A client of the 2026 protocol gets the question in place of the call's result; see `suspended_calls`.
+Servers are strangers. Their questions name them, lose hidden characters, as their answers do, and what a client would
+not show is not passed on: other servers' context, metadata, tasks.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
-from typing import Any, get_args
+import ipaddress
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
+import anyio
 import mcp_types as types
+import msgspec
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
-from mcp.shared.message import ServerMessageMetadata
-from mcp_types import LOG_LEVEL_META_KEY
 from pydantic import ValidationError
 
-InputRequest = types.ElicitRequest | types.CreateMessageRequest
-InputAnswer = types.ElicitResult | types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData
-Ask = Callable[[InputRequest], Awaitable[InputAnswer]]
+from router.tools.trust import visible_value
 
-ANSWER_TIMEOUT_S = 240.0  # shorter than the silence after which an upstream's HTTP stream counts as lost
+InputRequest: TypeAlias = types.ElicitRequest | types.CreateMessageRequest
+InputAnswer: TypeAlias = (
+    types.ElicitResult | types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData
+)
+_ANSWER_TIMEOUT_S = 240.0  # shorter than the silence after which an upstream's HTTP stream counts as lost
+_PROGRESS_INTERVAL_S = 0.05
+_MAX_PROGRESS_TEXT = 300  # characters
+_MAX_MESSAGE = 4_000
+_MAX_URL = 2_000
+_MAX_BYTES = 1_048_576  # of a form, or of messages to a model
 
 
 class CallingClient:
-    """A client, for as long as its call is under way.
+    """The client of one request."""
 
-    `context` is the request that waits for the call's result now, None while none does. `ask_between` asks a client of
-    the 2026 protocol, which cannot be sent a request. `owner` is equal for calls of one client; None where clients
-    cannot be told apart.
-    """
-
-    def __init__(
-        self, context: ServerRequestContext[Any], ask_between: Ask | None = None, *, owner: object = None
-    ) -> None:
-        self.owner = owner
-        self.context: ServerRequestContext[Any] | None = context
-        self._capabilities = context.session.client_capabilities or types.ClientCapabilities()
-        self._ask_between = ask_between
-
-    @property
-    def log_level(self) -> types.LoggingLevel | None:
-        """Return the least level of log messages that the request wants (2026 protocol); None where it wants none."""
-        meta: Mapping[str, Any] = (self.context.meta if self.context else None) or {}
-        level: Any = meta.get(LOG_LEVEL_META_KEY)
-        return level if level in get_args(types.LoggingLevel) else None
+    def __init__(self, context: ServerRequestContext[Any]) -> None:
+        self._session = context.session
+        self._over_http = context.request is not None
+        self._last_progress, self._last_time = -1.0, 0.0
+        self._telling = False
 
     async def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """Tell the client of progress, if it gave a token for it."""
-        if self.context is not None:
-            await self.context.session.report_progress(progress, total, message)
+        """Tell the client of progress, if it gave a token for it: at most twenty times a second, as fast as it reads.
 
-    async def log(self, message: types.LoggingMessageNotificationParams) -> None:
-        """Send a log message, if the request asks for messages of its level (2026 protocol)."""
-        if self.context is not None and self.log_level is not None:
-            # Not `send_log_message`: it warns that the protocol deprecates logging, which is no news to a gateway.
-            notification = types.LoggingMessageNotification(params=message)
-            await self.context.session.send_notification(notification, related_request_id=self.context.request_id)
-
-    def refusal(self, request: InputRequest) -> str | None:
-        """Return why the client cannot be asked; None where it can."""
-        if self._ask_between is None and not (self.context and self.context.session.can_send_request):
-            return (
-                "the client of this call cannot be asked: over HTTP, only clients of the protocol 2026-07-28 can, "
-                "over stdio all"
-            )
-        if isinstance(request, types.ElicitRequest):
-            elicitation = self._capabilities.elicitation
-            if elicitation is None:
-                return "the client of this call does not support elicitation"
-            # A client that names neither mode supports forms, as before there were modes.
-            by_url = isinstance(request.params, types.ElicitRequestURLParams)
-            if by_url and elicitation.url is None:
-                return "the client of this call does not support elicitation by URL"
-            if not by_url and elicitation.form is None and elicitation.url is not None:
-                return "the client of this call does not support elicitation by a form"
-        else:
-            sampling = self._capabilities.sampling
-            if sampling is None:
-                return "the client of this call does not support sampling"
-            if request.params.tools and sampling.tools is None:
-                return "the client of this call does not support sampling with tools"
-        return None
-
-    async def ask(self, request: InputRequest) -> InputAnswer:
-        """Return the client's answer, or an error to hand to the server that asks."""
-        if refusal := self.refusal(request):
-            return error_data(refusal)
-        if self._ask_between is not None:
-            return await self._ask_between(request)
-        assert self.context is not None
+        Progress that does not grow is left out; a client may take it for an error.
+        """
+        now = anyio.current_time()
+        too_soon = now - self._last_time < _PROGRESS_INTERVAL_S and not (total is not None and progress >= total)
+        if too_soon or self._telling or progress <= self._last_progress:
+            return
+        self._last_progress, self._last_time, self._telling = progress, now, True
         try:
-            return await self.context.session.send_request(
-                request,
-                _answer_type(request),
-                request_read_timeout_seconds=ANSWER_TIMEOUT_S,
-                metadata=ServerMessageMetadata(related_request_id=self.context.request_id),
-            )
+            shown = None if message is None else str(visible_value(message))[:_MAX_PROGRESS_TEXT]
+            await self._session.report_progress(progress, total, shown)
+        finally:
+            self._telling = False
+
+    async def ask(self, request: InputRequest, server: str) -> InputAnswer:
+        """Return the client's answer to a server's question, or an error to hand to the server."""
+        if refusal := self._refusal(request):
+            return refused(refusal)
+        try:
+            shown = presentable(request, server)
+            wanted: Any = types.ElicitResult
+            if isinstance(request, types.CreateMessageRequest):
+                with_tools = bool(request.params.tools)
+                wanted = types.CreateMessageResultWithTools if with_tools else types.CreateMessageResult
+            answer: InputAnswer = await self._session.send_request(shown, wanted, _ANSWER_TIMEOUT_S)
+        except ValueError as error:
+            return refused("the answer is not as MCP has it" if isinstance(error, ValidationError) else str(error))
         except MCPError as error:
             return types.ErrorData(code=error.code, message=error.message[:300])
-        except ValidationError:
-            return error_data("the client gave an answer that is not as MCP has it")
+        return answer
+
+    def _refusal(self, request: InputRequest) -> str | None:
+        """Return why the client cannot be asked; None where it can."""
+        if self._over_http:
+            return "the client of this call cannot be asked: it is one of many over HTTP. Over stdio it can"
+        able = self._session.client_capabilities or types.ClientCapabilities()
+        if isinstance(request, types.CreateMessageRequest):
+            if able.sampling is None:
+                return "the client of this call does not support sampling"
+            without_tools = request.params.tools and able.sampling.tools is None
+            return "the client of this call does not support sampling with tools" if without_tools else None
+        if able.elicitation is None:
+            return "the client of this call does not support elicitation"
+        if isinstance(request.params, types.ElicitRequestURLParams) and able.elicitation.url is None:
+            return "the client of this call does not support elicitation by URL"
+        return None
 
 
-def error_data(message: str) -> types.ErrorData:
+def refused(message: str) -> types.ErrorData:
     """Return a refusal, as a server that asks for something gets it."""
     return types.ErrorData(code=types.INVALID_REQUEST, message=message)
 
 
-def _answer_type(
-    request: InputRequest,
-) -> type[types.ElicitResult] | type[types.CreateMessageResult] | type[types.CreateMessageResultWithTools]:
-    if isinstance(request, types.ElicitRequest):
-        return types.ElicitResult
-    return types.CreateMessageResultWithTools if request.params.tools else types.CreateMessageResult
+def presentable(request: InputRequest, server: str) -> InputRequest:
+    """Return a question as it may be passed on. Raises ValueError where it may not."""
+    params = request.params
+    if isinstance(params, types.CreateMessageRequestParams):
+        # `includeContext` would add what the client knows of other servers; the rest is between two ends alone.
+        shown = _visible(params, without=("_meta", "task", "includeContext", "metadata"))
+        origin = f"The MCP server {server!r} asks for this."
+        shown["systemPrompt"] = f"{origin}\n\n{shown['systemPrompt']}" if shown.get("systemPrompt") else origin
+        return types.CreateMessageRequest(params=types.CreateMessageRequestParams.model_validate(shown, by_name=False))
+    if isinstance(params, types.ElicitRequestURLParams) and not _may_be_visited(params.url):
+        raise ValueError("the URL is not passed on: it must be https (or http at this machine), without a user")
+    shown = _visible(params, without=("_meta", "task"))
+    text = shown["message"]
+    shown["message"] = f"The MCP server {server!r} asks: {text[:_MAX_MESSAGE]}{'…' * (len(text) > _MAX_MESSAGE)}"
+    return types.ElicitRequest(params=type(params).model_validate(shown, by_name=False))
 
 
-# The client of the call that this task answers; None where nobody can be asked or told.
-CALLING_CLIENT: ContextVar[CallingClient | None] = ContextVar("calling_client", default=None)
+def _visible(params: Any, without: tuple[str, ...]) -> dict[str, Any]:
+    """Return a question without hidden characters. Raises ValueError where it is too long."""
+    asked = params.model_dump(by_alias=True, mode="json", exclude_none=True)
+    if len(msgspec.json.encode(asked)) > _MAX_BYTES:
+        raise ValueError(f"the question has more than {_MAX_BYTES:,} bytes")
+    shown: dict[str, Any] = visible_value({name: value for name, value in asked.items() if name not in without})
+    return shown
+
+
+def _may_be_visited(url: str) -> bool:
+    if len(url) > _MAX_URL or not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        return False
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return False
+    if not host or parts.username is not None or parts.password is not None:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_this_machine(host))
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -5,13 +5,14 @@ A vendor's steering text is left out of both, and what a tool's server answers h
 The text does not repeat the JSON, as older clients expect: a line for each tool takes a third of the tokens.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
 
-from router.answer.results import RoutedTool, RoutedTools
+from quartermaster.adapters.found_tools import first_tools, withheld_notes
+from router.answer.results import RoutedTools
 from router.provider_formats import Detail, VendorText, compact_json, handed_record, listed_line, listed_row
 from router.record import Kind, ToolRecord
 from router.tools.trust import TrustedRecord, trusted_text, visible_value
@@ -23,13 +24,22 @@ _MAX_ERROR = 2_000  # characters of an error, which may quote the call
 
 def find_result(routed: RoutedTools, k: int) -> types.CallToolResult:
     """Return the result of find_tools: notes for the model, then the tools. `k` is the number that was asked for."""
-    tools = [*routed.always, *routed.tools]
-    notes = [*_notes(routed, k), *_withheld_notes(routed)]
-    handed = [handed_record(tool.record, routed.vendor_text) for tool in tools]
-    rows = [_row(its, tool.detail) for its, tool in zip(handed, tools, strict=True) if not its.unusable]
-    _add_first(rows, tools, routed.vendor_text)
-    lines = [_line(row) for row in rows] or ["(no tools)"]
-    answer = {"tools": rows, "none_fits": routed.none_fits, "calibrated": routed.calibrated, "notes": notes}
+    tools = {tool.tool_id: tool for tool in (*routed.always, *routed.tools)}
+    handed = {tool_id: handed_record(tool.record, routed.vendor_text) for tool_id, tool in tools.items()}
+    shown = {tool_id: its for tool_id, its in handed.items() if not its.unusable}
+    notes = [*_notes(routed, k)]
+    if len(shown) < len(handed):
+        count = len(handed) - len(shown)
+        notes.append(f"Left out: {count} whose name, id or required parameters cannot be shown to a model.")
+    notes += withheld_notes(shown)
+    rows = {tool_id: _row(its, tools[tool_id].detail) for tool_id, its in shown.items()}
+    for first in first_tools(tools.values(), rows):
+        if _is_shown(first.parameter, routed.vendor_text):
+            needed = {"tool_id": first.tool_id, "parameter": first.parameter}
+            rows[first.needing].setdefault("first", []).append(needed)
+    lines = [_line(row) for row in rows.values()] or ["(no tools)"]
+    found = [*rows.values()]
+    answer = {"tools": found, "none_fits": routed.none_fits, "calibrated": routed.calibrated, "notes": notes}
     return types.CallToolResult(content=[_text("\n".join([*notes, *lines]))], structured_content=answer)
 
 
@@ -56,9 +66,9 @@ def upstream_result(result: types.CallToolResult, vendor_text: VendorText) -> ty
     return types.CallToolResult(content=content, structured_content=structured, is_error=result.is_error)
 
 
-def text_result(text: str) -> types.CallToolResult:
+def text_result(text: str, *, is_error: bool = False) -> types.CallToolResult:
     """Return a text, such as a skill's instructions."""
-    return types.CallToolResult(content=[_text(text)])
+    return types.CallToolResult(content=[_text(text)], is_error=is_error)
 
 
 def prompt_result(prompt: types.GetPromptResult) -> types.CallToolResult:
@@ -76,7 +86,7 @@ def prompt_result(prompt: types.GetPromptResult) -> types.CallToolResult:
 def error_result(message: str) -> types.CallToolResult:
     """Return an error that a model can act on, distinct from an answer without tools."""
     text = message if len(message) <= _MAX_ERROR else f"{message[:_MAX_ERROR]}…"
-    return types.CallToolResult(content=[_text(text)], is_error=True)
+    return text_result(text, is_error=True)
 
 
 def _notes(routed: RoutedTools, k: int) -> Iterator[str]:
@@ -93,16 +103,6 @@ def _notes(routed: RoutedTools, k: int) -> Iterator[str]:
         yield "No tool of the catalog passes the filters of this request."
 
 
-def _withheld_notes(routed: RoutedTools) -> Iterator[str]:
-    handed = [handed_record(tool.record, routed.vendor_text) for tool in (*routed.always, *routed.tools)]
-    if unusable := sum(bool(tool.unusable) for tool in handed):
-        yield f"Left out: {unusable} whose name, id or required parameters cannot be shown to a model."
-    for tool in handed:
-        if tool.withheld and not tool.unusable:
-            reasons = "; ".join(dict.fromkeys(part.reason for part in tool.withheld))
-            yield f"Part of what the vendor of {tool.record.tool_id} wrote was withheld: {reasons}."
-
-
 def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:
     """Return a tool as JSON. Its record has been screened, so it is rendered as it stands."""
     record = handed.record
@@ -115,16 +115,6 @@ def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:
     if handed.withheld:
         row["withheld"] = [part.to_json() for part in handed.withheld]
     return row
-
-
-def _add_first(rows: Sequence[dict[str, Any]], tools: Sequence[RoutedTool], vendor_text: VendorText) -> None:
-    """Say of each tool which others of the answer must run before it, and for which parameter."""
-    by_id = {row["tool_id"]: row for row in rows}
-    for tool in tools:
-        for needing in tool.needed_by:
-            if {tool.tool_id, needing.tool_id} <= by_id.keys() and _is_shown(needing.parameter, vendor_text):
-                first = {"tool_id": tool.tool_id, "parameter": needing.parameter}
-                by_id[needing.tool_id].setdefault("first", []).append(first)
 
 
 def _is_shown(parameter: str, vendor_text: VendorText) -> bool:

@@ -10,18 +10,19 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import anyio
-from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.lowlevel import Server
+from mcp.server.runner import serve_loop
 from mcp.server.stdio import stdio_server
 
 _logger = logging.getLogger("quartermaster.serving")
 MAX_MESSAGE_BYTES = 16 << 20
-_CHANGES = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
 
 
 def serve_stdio(served: Server[Any], *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
     """Answer requests from standard input on standard output, until either closes, or SIGTERM or SIGHUP arrives.
 
-    A longer message than `max_message_bytes` is ignored, with a warning.
+    It speaks the 2025 protocol, in which a tool's server can ask the client during a call; a client that knows a newer
+    one falls back to it. A longer message than `max_message_bytes` is ignored, with a warning.
 
     Other output goes to stderr. A signal is raised again at the end, for the handler from before. Call it from the
     main thread.
@@ -34,8 +35,12 @@ def serve_stdio(served: Server[Any], *, max_message_bytes: int = MAX_MESSAGE_BYT
         async with anyio.create_task_group() as tasks:
             # In the event loop: a handler that raises would interrupt any code half done.
             tasks.start_soon(_wait, handled, received, tasks.cancel_scope)
-            async with stdio_server(stdin=_standard_input(max_message_bytes)) as (reading, writing):
-                await served.run(reading, writing, served.create_initialization_options(_CHANGES))
+            async with (
+                stdio_server(stdin=_standard_input(max_message_bytes)) as (reading, writing),
+                served.lifespan(served) as state,
+            ):
+                options = served.create_initialization_options()
+                await serve_loop(served, reading, writing, lifespan_state=state, init_options=options)
             tasks.cancel_scope.cancel()
 
     try:

@@ -1,12 +1,14 @@
 """The three tools: find_tools, describe_tool, call_tool."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import mcp_types as types
 
+from quartermaster.calling import ApiCalls
 from quartermaster.serving.mcp import results
+from quartermaster.serving.mcp.calling_client import CallingClient
 from quartermaster.serving.mcp.definitions import CallTool, DescribeTool, FindTools, read_arguments
 from quartermaster.serving.mcp.upstreams import Upstreams
 from quartermaster.serving.profiles import Actions, Caller
@@ -22,39 +24,29 @@ from router.selection.admission import refusal_reason
 _Handler = Callable[[Mapping[str, Any] | None], Awaitable[types.CallToolResult]]
 
 
-class ToolServer(Protocol):
-    """A place at which tools of the catalog are called: the MCP servers together, or HTTP APIs."""
-
-    def serves(self, record: ToolRecord) -> bool:
-        """Return whether a tool is called there. The record has its operation."""
-        ...
-
-    async def call(self, record: ToolRecord, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """Return the result of a call. Raises QuartermasterError where there is none."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Tools:
     """Answers the calls of the three tools. `selection` filters all of them: a tool that it excludes is not called.
 
-    `caller` is who calls, None where anybody may use the whole router. A tool is called at the first of `servers` that
-    serves it, else at the MCP servers `upstreams`, which say why where they do not have it. `dialogue` tells whose
-    calls belong to whose answers, where the router keeps feedback; None where that is not known.
+    `caller` is who calls, None where anybody may use the whole router. A tool is called at its API where `calls` serves
+    it, else at the MCP servers `upstreams`, which say why where they do not have it, and report to `client`.
+    `dialogue` tells whose calls belong to whose answers, where the router keeps feedback; None where that is not known.
     """
 
     router: Router
     upstreams: Upstreams
     selection: Selection
     caller: Caller | None = None
-    servers: Sequence[ToolServer] = ()
+    calls: ApiCalls | None = None
     dialogue: str | None = None
+    client: CallingClient | None = None
     _recent: RecentAnswers = field(default_factory=RecentAnswers)
     _actions: Actions = field(default_factory=Actions)
 
-    def of(self, caller: Caller, dialogue: str | None = None) -> "Tools":
+    def of(self, caller: Caller, dialogue: str | None, client: CallingClient) -> "Tools":
         """Return the tools as a caller may use them."""
-        return replace(self, router=caller.router, caller=caller, dialogue=dialogue, _actions=caller.actions)
+        actions = caller.actions
+        return replace(self, router=caller.router, caller=caller, dialogue=dialogue, client=client, _actions=actions)
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
         """Return the result of a tool. Invalid calls and failures are error results that give the reason."""
@@ -121,8 +113,12 @@ class Tools:
         if record.kind is Kind.SKILL:
             return results.text_result(self.router.instructions(record.tool_id))
         complete = self.router.complete_record(record.tool_id) or record
-        server: ToolServer = next((one for one in self.servers if one.serves(complete)), self.upstreams)
-        result = await server.call(complete, call.arguments)
+        if self.calls is not None and self.calls.serves(complete):
+            answer = await self.calls.call(complete, call.arguments)
+            # The text is the whole answer: as structured content the model's client would hand it over twice.
+            result = results.text_result(answer.text, is_error=answer.is_error)
+        else:
+            result = await self.upstreams.call(complete, call.arguments, self.client)
         return results.upstream_result(result, self.router.vendor_text)
 
     @property

@@ -1,34 +1,27 @@
-"""The ways to an upstream, with a bound on each message.
-
-They are the standard input and output of a process, streamable HTTP, and HTTP+SSE, which the protocol deprecates.
-"""
+"""The ways to an upstream, with a bound on each message: a process's standard input and output, or streamable HTTP."""
 
 import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
-import mcp_types as types
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client.sse import sse_client
+from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.os.posix.utilities import terminate_posix_process_tree
-from mcp.shared.message import SessionMessage
+from mcp.server.stdio import stdio_server
 
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
-
-Received = SessionMessage | Exception
 
 # A stream of notifications may be silent for long; the client bounds the time of a call.
 _MAX_SILENCE_S = 300.0
 _END_S = 2.0  # until a process is told to end, and again until it is ended
-_EVENT_STREAM = "text/event-stream"
 
 
 @asynccontextmanager
@@ -36,21 +29,19 @@ async def stdio_transport(upstream: Upstream, ended: anyio.Event) -> AsyncIterat
     """Yield the streams of messages from and to an upstream's process, which ends with this block and its children.
 
     Sets `ended` when the process closes its output. Raises UpstreamFailed for a message that is too long: the SDK's own
-    transport keeps all of it, and joins it anew for each part that comes.
+    client keeps all of it, and joins it anew for each part that comes. Its server has lines from elsewhere.
     """
     process = await _start(upstream)
     assert process.stdin and process.stdout
-    to_session, received = anyio.create_memory_object_stream[Received](0)
-    sent, from_session = anyio.create_memory_object_stream[SessionMessage](0)
-    async with anyio.create_task_group() as tasks, received, sent:
-        tasks.start_soon(_read, process.stdout, to_session, ended, upstream.max_message_bytes)
-        tasks.start_soon(_write, process.stdin, from_session, to_session)
+    lines: Any = _lines(process.stdout, upstream.max_message_bytes, ended)
+    async with stdio_server(stdin=lines, stdout=_Input(process.stdin)) as streams:  # type: ignore[arg-type]
         try:
-            yield received, sent
+            yield streams
         finally:
             with anyio.CancelScope(shield=True):
+                for stream in streams:
+                    await stream.aclose()
                 await _end(process)
-            tasks.cancel_scope.cancel()
 
 
 async def _start(upstream: Upstream) -> Process:
@@ -62,49 +53,34 @@ async def _start(upstream: Upstream) -> Process:
     )
 
 
-async def _read(
-    output: ByteReceiveStream, to_session: MemoryObjectSendStream[Received], ended: anyio.Event, max_bytes: int
-) -> None:
-    line = bytearray()
-    async with to_session:
-        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-            async for part in output:
-                line += part
-                if b"\n" in part:
-                    *complete, rest = bytes(line).split(b"\n")
-                    line = bytearray(rest)
-                    for message in complete:
-                        await to_session.send(_message(message))
-                if len(line) > max_bytes:
-                    raise UpstreamFailed(f"it sent a message of more than {max_bytes:,} bytes (max_message_bytes)")
+async def _lines(output: ByteReceiveStream, max_bytes: int, ended: anyio.Event) -> AsyncIterator[str]:
+    buffered = BufferedByteReceiveStream(output)
+    try:
+        with suppress(anyio.IncompleteRead, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            while True:
+                yield (await buffered.receive_until(b"\n", max_bytes)).decode("utf-8", "replace")
+    except anyio.DelimiterNotFound:
+        raise UpstreamFailed(f"it sent a message of more than {max_bytes:,} bytes (max_message_bytes)") from None
+    finally:
         ended.set()
 
 
-def _message(line: bytes) -> Received:
-    """Return a message, or the error of a line that is none, which the session passes over."""
-    try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:
-        return error
+@dataclass
+class _Input:
+    """A process's input, as the SDK writes to it."""
 
+    stream: ByteSendStream
 
-async def _write(
-    process_input: ByteSendStream,
-    from_session: MemoryObjectReceiveStream[SessionMessage],
-    to_session: MemoryObjectSendStream[Received],
-) -> None:
-    try:
-        async with from_session:
-            async for sent in from_session:
-                message = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await process_input.send(message.encode() + b"\n")
-    except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-        await to_session.aclose()  # the process may live on, but it hears nothing
+    async def write(self, text: str) -> None:
+        await self.stream.send(text.encode())
+
+    async def flush(self) -> None:
+        pass
 
 
 async def _end(process: Process) -> None:
     """Close the process's input, then end it and its children where it does not end by itself."""
-    assert process.stdin and process.stdout
+    assert process.stdin
     with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         await process.stdin.aclose()
     with anyio.move_on_after(_END_S):
@@ -119,49 +95,24 @@ async def _end(process: Process) -> None:
 async def http_transport(upstream: Upstream) -> AsyncIterator[tuple[Any, Any]]:
     """Yield the streams of messages from and to an upstream's address. A message that is too long is an error."""
 
-    async with (
-        _http_client(upstream) as client,
-        streamable_http_client(
-            str(upstream.url), http_client=client, max_sse_event_size=upstream.max_message_bytes
-        ) as streams,
-    ):
-        yield streams
-
-
-@asynccontextmanager
-async def sse_transport(upstream: Upstream) -> AsyncIterator[tuple[Any, Any]]:
-    """Yield the streams of messages from and to an upstream that has the HTTP+SSE transport of 2024 alone.
-
-    Its messages all come on one stream of events, each of which is bounded.
-    """
-
-    def client(
-        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
-    ) -> httpx2.AsyncClient:
-        return _http_client(upstream, _BoundedEvents)
-
-    async with sse_client(str(upstream.url), httpx_client_factory=client) as streams:
-        yield streams
-
-
-def _http_client(upstream: Upstream, events: "type[_BoundedEvents] | None" = None) -> httpx2.AsyncClient:
-    """Return a client with an upstream's headers and bounds. Without `events`, the SDK bounds those itself."""
-
     async def bound(response: httpx2.Response) -> None:
-        kind = response.headers.get("content-type", "").lower()
-        if not kind.startswith(_EVENT_STREAM):
+        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):  # the SDK bounds these
             response.stream = _BoundedStream(response, upstream.max_message_bytes)
-        elif events is not None:
-            response.stream = events(response, upstream.max_message_bytes)
 
     timeout = httpx2.Timeout(upstream.timeout_s, read=max(_MAX_SILENCE_S, 2 * upstream.timeout_s))
-    return httpx2.AsyncClient(
+    client = httpx2.AsyncClient(
         # Compressed, a message may become a thousand times as long as what is counted.
         headers={"Accept-Encoding": "identity", **upstream.headers},
         auth=upstream.auth,
         timeout=timeout,
         event_hooks={"response": [bound]},
     )
+    largest_event = upstream.max_message_bytes
+    async with (
+        client,
+        streamable_http_client(str(upstream.url), http_client=client, max_sse_event_size=largest_event) as streams,
+    ):
+        yield streams
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
@@ -178,29 +129,12 @@ class _BoundedStream(httpx2.AsyncByteStream):
             raise httpx2.StreamError("it sent a compressed message, which nobody asked for")
         size = 0
         async for part in self._stream:
-            size = self._size_with(size, part)
+            size += len(part)
             if size > self._max_bytes:
                 raise httpx2.StreamError(
                     f"it sent a message of more than {self._max_bytes:,} bytes (max_message_bytes)"
                 )
             yield part
 
-    def _size_with(self, size: int, part: bytes) -> int:
-        """Return the size of the message so far, with another part of the body."""
-        return size + len(part)
-
     async def aclose(self) -> None:
         await self._stream.aclose()
-
-
-class _BoundedEvents(_BoundedStream):
-    """A stream of events, of which none may be too long. An empty line ends one."""
-
-    _tail = b""  # of the part before: an empty line may lie on both sides of a boundary
-
-    def _size_with(self, size: int, part: bytes) -> int:
-        read = (self._tail + part).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        self._tail = part[len(part.rstrip(b"\r\n")) :][-3:]
-        first, *others = read.split(b"\n\n")
-        sizes = [size + len(first), *map(len, others)]
-        return max(sizes) if max(sizes) > self._max_bytes else sizes[-1]

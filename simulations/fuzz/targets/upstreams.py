@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.settings import SourceSettings
 from pipeline.sources.transport.mcp_client import read_live
 from quartermaster.serving.mcp import Upstream, UpstreamFailed, connected
-from quartermaster.serving.mcp.server import _serve_listed
+from quartermaster.serving.mcp.server import serve_listed
 from router import Router
 from simulations.fuzz.mutation import Form
 from simulations.fuzz.target import Resources, Run, Target, read_object
@@ -80,7 +80,7 @@ def _calls(resources: Resources) -> Run:
     upstream = Upstream("files", url=url, provider="files", timeout_s=_TIMEOUT_S)
 
     async def call() -> UpstreamFailed | None:
-        on_tools = partial(_serve_listed, router)
+        on_tools = partial(serve_listed, router)
         async with connected([upstream], on_tools, at_once=True) as servers:
             try:
                 result = await servers.call(record, {"path": "a"})

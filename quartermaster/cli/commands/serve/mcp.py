@@ -56,10 +56,6 @@ def mcp(
             "--connect", help="Start those servers now, not at the first call, and serve the tools that they list."
         ),
     ] = False,
-    resources: Annotated[
-        bool, typer.Option("--resources", help="List and read those servers' resources, too.")
-    ] = False,
-    prompts: Annotated[bool, typer.Option("--prompts", help="List and get those servers' prompts, too.")] = False,
     allow_commands: AllowCommands = False,
     selection: Annotated[
         Optional[Path],
@@ -142,8 +138,6 @@ def mcp(
             callers=callers,
             profile=profile,
             calls=apis,
-            resources=resources,
-            prompts=prompts,
         )
         if not over_http:
             serve_stdio(mcp_server, max_message_bytes=max_message_bytes)

@@ -247,7 +247,7 @@ def test_text_that_speaks_to_the_model_is_withheld_and_a_note_says_so() -> None:
     server.add_transform(RouterSearch(encoder=None))
     answer = searched(server, "export the customers")
     assert answer["tools"][0]["signature"] == "export_crm(path: string) — Export the customers."
-    assert answer["notes"][0].startswith("Part of the text of export_crm was withheld: ")
+    assert answer["notes"][0].startswith("Part of what the vendor of export_crm wrote was withheld: ")
 
 
 def test_a_tool_without_a_valid_definition_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""A real MCP server for the tests that asks, reports and has resources and prompts."""
+"""A real MCP server for the tests that asks, reports and has a prompt."""
 
 from typing import Annotated, Any
 
@@ -24,7 +24,6 @@ async def thought(item: str) -> Sample:
 def clerk_server() -> MCPServer:
     """Make the server."""
     server = MCPServer("clerk")
-    notes = {"first": "Buy milk."}
     events: list[str] = []
 
     @server.tool()
@@ -46,13 +45,6 @@ def clerk_server() -> MCPServer:
         return "done"
 
     @server.tool()
-    async def mutter(context: Context[Any]) -> str:
-        """Log a message of little weight, and one of more."""
-        await context.log("debug", "no\u200bthing", logger_name="shelf")
-        await context.log("warning", "tea is\u200b short", logger_name="shelf")
-        return "done"
-
-    @server.tool()
     async def linger(context: Context[Any]) -> str:
         """Wait until the call is cancelled."""
         events.append("waits")
@@ -67,24 +59,6 @@ def clerk_server() -> MCPServer:
     async def told() -> list[str]:
         """Tell what happened."""
         return events
-
-    @server.tool()
-    async def write(name: str, text: str, context: Context[Any]) -> str:
-        """Write a note."""
-        notes[name] = text
-        server.resource(f"note://all/{name}", name=name)(lambda: text)
-        await context.notify_resources_changed()
-        return "written"
-
-    @server.resource("note://all/first", description="The first n\u200bote.")
-    def first() -> str:
-        """The first note."""
-        return "Buy\u200b milk."
-
-    @server.resource("note://by-name/{name}")
-    def by_name(name: str) -> str:
-        """A note by its name."""
-        return f"{name}: {notes.get(name, 'none')}"
 
     @server.prompt()
     def review(file: str) -> str:

@@ -21,6 +21,7 @@ from quartermaster.serving.mcp import Upstream, server, transports
 from router import Router, ToolRecord
 from router.record import Origin
 from router.tools.definitions import record_of
+from tests.quartermaster.serving.mcp.clerk import clerk_server
 from tests.quartermaster.serving.mcp.plain_server import ASKING
 from tests.support.quick import QUICK
 
@@ -38,12 +39,11 @@ def _tool(provider: str, name: str, description: str = "", schema: Any = None, c
 
 
 _CITY = _schema("city", city="string", days="integer")
-_CLERK = ("order", "describe", "steps", "linger", "mutter", "told", "write")
+_CLERK = ("order", "describe", "steps", "linger", "told")
 TOOLS = [
     _tool("weather", "forecast", "Weather forecast for a city over the next days.", _CITY, "sky"),
     _tool("weather", "sea level", "How high the sea stands in a harbour.", _schema("harbour", harbour="string"), "sea"),
     _tool("weather", "storm", "Storm warnings for a city.", _CITY, "sky"),
-    _tool("weather", "grow", "Open the observatory, which then offers its own instruments."),
     _tool("weather", "gone", "A barometer that was taken down."),
     *(
         _tool("plain", name, schema=_schema(text="string"))
@@ -92,20 +92,16 @@ def desk_router() -> Router:
 
 
 @pytest.fixture(autouse=True)
-def _processes_in_memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the upstreams' processes in this one, unless a test asks for `real_processes`."""
-    if "real_processes" not in request.fixturenames:
-        from tests.quartermaster.serving.mcp import processes
-
-        monkeypatch.setattr(transports, "_start", processes.start)
-        monkeypatch.setattr(transports, "terminate_posix_process_tree", processes.end)
-        monkeypatch.setattr(transports, "_END_S", 0.1)
-        monkeypatch.setattr(processes.MemoryProcess, "started", [])
+def _ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """End servers that hang without waiting long for them."""
+    monkeypatch.setattr(transports, "_END_S", 0.1)
 
 
-@pytest.fixture
-def real_processes() -> None:
-    """Start the upstreams' commands as processes of their own."""
+@pytest.fixture(scope="module")
+def clerk() -> Iterator[Upstream]:
+    """The real server, over HTTP."""
+    with served_app(clerk_server().streamable_http_app()) as port:
+        yield Upstream("clerk", url=f"http://127.0.0.1:{port}/mcp", provider="clerk", timeout_s=20, place="s")
 
 
 def plain(mode: str = "", timeout_s: float = 20.0, *, name: str = "plain", **settings: Any) -> Upstream:
@@ -115,8 +111,8 @@ def plain(mode: str = "", timeout_s: float = 20.0, *, name: str = "plain", **set
 
 
 def weather() -> Upstream:
-    """The real server whose tools change."""
-    return Upstream("weather", command=(sys.executable, str(HERE / "weather.py"), "stdio"), provider="weather")
+    """The server whose tools have names with spaces and errors of their own."""
+    return plain("weather", name="weather")
 
 
 @contextmanager

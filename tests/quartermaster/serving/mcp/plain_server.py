@@ -5,18 +5,17 @@ python plain_server.py silent     says nothing at all
 python plain_server.py endless    gives the same pages of tools again and again
 python plain_server.py pages      gives another page, of no tool, for ever
 python plain_server.py many       lists 3,000 tools, `echo` the first
-python plain_server.py large      lists a tool of 3 MB
+python plain_server.py large      lists six tools of 0.5 MB each
+python plain_server.py weather    answers `forecast`, `sea level` and, with an error, `storm`
 python plain_server.py flood      answers a call with one line that does not end
-python plain_server.py asking     has the tools below, pages of resources without end, and huge prompts
+python plain_server.py asking     has the tools below
 
 `ask`, `sample`, `roots`  ask before they answer, with the answer that they got
-`hold`                    answers once `release` is called
+`hold`                    does not answer
 `storm`                   sends 2,000 notifications of progress first
 `late`                    asks after its answer, when no call is under way
 `pester`, `nag`           ask 30 questions at once, or one after the other
-`stubborn`                asks once the call after it has begun, though it was cancelled; that call ends then
 `told`                    answers with what came back, and which calls were cancelled
-`chatter`                 says 500 times that its lists changed
 """
 
 import json
@@ -26,8 +25,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+WEATHER = ("forecast", "sea level", "storm")
 NAMES = ("echo", "die", "hang", "talk", "grow", "sprout")
-ASKING = ("ask", "sample", "roots", "hold", "release", "storm", "late", "pester", "nag", "stubborn", "told", "chatter")
+ASKING = ("ask", "sample", "roots", "hold", "storm", "late", "pester", "nag", "told")
 _TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 _FORM = {
     "message": "Who are\u200b you?",
@@ -63,9 +63,8 @@ class Plain:
 
     def __init__(self, mode: str = "", environment: Mapping[str, str] = os.environ, pid: int = 0) -> None:
         self.mode, self.environment, self.pid = mode, environment, pid
-        self.names = list(ASKING if mode == "asking" else NAMES)
+        self.names = list({"asking": ASKING, "weather": WEATHER}.get(mode, NAMES))
         self.waiting: dict[str, Heard] = {}
-        self.held: list[Any] = []
         self.told: list[Any] = []
 
     def hear(self, message: dict[str, Any]) -> Sent:
@@ -93,19 +92,14 @@ class Plain:
         if method == "initialize":
             self.told.append({"capabilities": sorted(params["capabilities"])})
             info = {"name": self.environment.get("NAME", self.mode or "plain"), "version": "1"}
-            others = {"resources": {"listChanged": True}, "prompts": {"listChanged": True}}
-            capabilities = {"tools": {"listChanged": True}, **(others if self.mode == "asking" else {})}
+            capabilities = {"tools": {"listChanged": True}}
             return {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info}
         if method == "tools/list" and self.mode in ("endless", "pages"):
             return {"tools": [], "nextCursor": str(int(following) % 3) if self.mode == "endless" else following}
         if method == "tools/list":
             names = [*self.names, *(f"tool{i}" for i in range(3_000 * (self.mode == "many")))]
-            described = {"description": "x" * 3_000_000} if self.mode == "large" else {}
+            described = {"description": "x" * 500_000} if self.mode == "large" else {}
             return {"tools": [{"name": name, "inputSchema": _TEXT, **described} for name in names]}
-        if method == "resources/list":
-            return {"resources": [{"uri": f"x:{following}", "name": "x"}], "nextCursor": following}
-        if method == "prompts/list":
-            return {"prompts": [{"name": "hid\u200bden"}, {"name": "huge", "description": "y" * 2_000_000}]}
         return None
 
     def called(self, call: Any, name: str, params: dict[str, Any]) -> Sent:
@@ -114,6 +108,9 @@ class Plain:
                 yield "x" * 65_536
         if self.mode == "asking":
             yield from self.asked(call, name, params.get("_meta", {}).get("progressToken"))
+            return
+        if name == "storm" and self.mode == "weather":
+            yield done(call, "no radar", is_error=True)
             return
         if name == "die":
             raise Dies
@@ -131,22 +128,13 @@ class Plain:
     def asked(self, call: Any, name: str, token: Any) -> Sent:
         if name in _QUESTIONS:
             yield self.ask(f"{name}-{call}", lambda answer: iter([done(call, answer)]), *_QUESTIONS[name])
-        elif name in ("hold", "stubborn"):
-            if name == "stubborn" and self.held:
-                yield self.ask(f"stubborn-{call}", lambda answer: iter([done(call, answer)]))
-            self.held.append(call)
-            self.told.append("held")
         elif name in ("pester", "nag"):
             yield from self.many(call, 30 if name == "pester" else 1)
-        else:
+        elif name != "hold":
             for step in range(1, 2_001 if name == "storm" else 1):
                 progress = {"progressToken": token, "progress": step, "total": 2_000}
                 yield sent(method="notifications/progress", params=progress)
-            for what in ("resources", "prompts") * (500 * (name == "chatter")):
-                yield sent(method=f"notifications/{what}/list_changed")
             yield done(call, self.told if name == "told" else name)
-            while name == "release" and self.held:
-                yield done(self.held.pop(), "released")
             if name == "late":
                 yield self.ask(f"late-{call}", self.note)
 
@@ -177,8 +165,8 @@ def sent(**message: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", **message}
 
 
-def done(call: Any, content: Any) -> dict[str, Any]:
-    return sent(id=call, result={"content": [{"type": "text", "text": json.dumps(content)}], "isError": False})
+def done(call: Any, content: Any, *, is_error: bool = False) -> dict[str, Any]:
+    return sent(id=call, result={"content": [{"type": "text", "text": json.dumps(content)}], "isError": is_error})
 
 
 def lines(messages: Iterable[dict[str, Any] | str]) -> Iterator[str]:

@@ -4,15 +4,15 @@ import pytest
 
 from quartermaster.serving.mcp import Upstream
 from tests.quartermaster.serving.mcp.conftest import DESK_TOOLS, plain, router_of, weather
-from tests.quartermaster.serving.mcp.desk import asking, clerk
+from tests.quartermaster.serving.mcp.desk import asking
 from tests.support.gateway import visit
 
 
 @pytest.mark.nightly
 @pytest.mark.anyio
-async def test_servers_answer_beside_slow_dead_and_hostile_ones() -> None:
+async def test_servers_answer_beside_slow_dead_and_hostile_ones(clerk: Upstream) -> None:
     upstreams = [
-        clerk(),
+        clerk,
         asking(max_pages=5, max_list_bytes=100_000),
         weather(),
         plain("silent", timeout_s=0.1, name="slow"),
@@ -21,10 +21,8 @@ async def test_servers_answer_beside_slow_dead_and_hostile_ones() -> None:
     ]
     calls = [("clerk/order", {"item": "tea"}), ("weather/storm", {"city": "Oslo"}), ("asking/storm", {})]
     lines = await visit(router_of(*DESK_TOOLS), upstreams, [], [*calls, ("hostile/echo", {})])
-    assert lines[1:6:2] == ["tea: ordered", "! Error executing tool storm: no radar over Oslo", '"storm"']
+    assert lines[1:6:2] == ["tea: ordered", '! "no radar"', '"storm"']
     ended = "! call_tool failed: the MCP server 'hostile' was ended: it sent a message of more than"
     assert lines[7].startswith(ended)
-    read = ["resources/read quartermaster:clerk/note://all/first", "Buy milk.", "prompts/list", "clerk/review"]
-    assert lines[8:12] == read
     assert "(asked) The MCP server 'clerk' asks: Order tea?" in lines
     assert "(progress) 2000 of 2000" in lines

@@ -1,6 +1,7 @@
 """Who may see what over MCP: of each message's token over HTTP, of the profile by name over stdio."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from quartermaster.serving.mcp.http import http_app
 from quartermaster.serving.profiles import Callers
 from router import Router
 from tests.quartermaster.serving.mcp.conftest import asked, plain, text_of
-from tests.quartermaster.serving.mcp.processes import MemoryProcess
 from tests.support.profiles import ALICE, BOB, ROOT_TOKEN, written
 from tests.support.profiles import FILE as OFFICE
 
@@ -84,14 +84,15 @@ async def test_calls_are_made_within_the_profile_and_told_of_before_and_after(
 async def test_a_call_that_cannot_be_recorded_is_not_made(weather_router: Router, tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     path = written(tmp_path / "profiles.toml", FILE, 'audit = "log/audit.jsonl"')
-    served = server(weather_router, [plain()], callers=Callers(path, weather_router), profile="dev")
+    program = (sys.executable, "-c", f"open({str(tmp_path / 'started')!r}, 'w')")
+    served = server(weather_router, [plain(command=program)], callers=Callers(path, weather_router), profile="dev")
     async with Client(served) as client:
         (tmp_path / "log" / "audit.jsonl").unlink()
         (tmp_path / "log").rmdir()
         result = await client.call_tool("call_tool", {"tool_id": "plain/echo"})
     assert result.is_error
     assert "the audit log" in text_of(result)
-    assert MemoryProcess.started == []
+    assert not (tmp_path / "started").exists()
 
 
 async def test_a_profile_that_was_taken_away_ends_at_the_next_call(

@@ -10,7 +10,7 @@ from quartermaster.serving.mcp.results import prompt_result
 from router import RequestInvalid, Router, Selection, ToolRecord
 from router.record import Kind, Origin
 from tests.quartermaster.serving.mcp.conftest import text_of
-from tests.quartermaster.serving.mcp.desk import MODES, asking, at_desk, clerk, until
+from tests.quartermaster.serving.mcp.desk import asking, at_desk, until
 
 pytestmark = pytest.mark.anyio
 _PROPERTIES = {"properties": {"file": {"type": "string"}}, "required": ["file"], "additionalProperties": False}
@@ -28,23 +28,23 @@ def router() -> Router:
     return Router.from_tools([REVIEW, ORDER, GONE, TEA], encoder=None)
 
 
-async def called(router: Router, upstreams: list[Upstream], tool_id: str, mode: str = "auto", **arguments: Any) -> str:
-    async with at_desk(server(router, upstreams), mode) as desk:
+async def called(router: Router, upstreams: list[Upstream], tool_id: str, **arguments: Any) -> str:
+    async with at_desk(server(router, upstreams)) as desk:
         return text_of(await desk.call(tool_id, **arguments))
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_a_prompt_is_got_from_the_server_of_its_label_that_lists_it_without_hidden_characters(
-    router: Router, mode: str
+async def test_a_prompt_is_got_from_the_server_that_the_build_asked_without_hidden_characters(
+    router: Router,
+    clerk: Upstream,
 ) -> None:
-    assert await called(router, [clerk()], "clerk/review", mode, file="a.py") == "Please review a.py."
-    other = asking(provider="clerk", max_list_bytes=3_000_000)
-    assert await called(router, [other, clerk()], "clerk/review", mode, file="b.py") == "Please review b.py."
+    assert await called(router, [clerk], "clerk/review", file="a.py") == "Please review a.py."
+    other = asking(provider="clerk")
+    assert await called(router, [other, clerk], "clerk/review", file="b.py") == "Please review b.py."
 
 
-async def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Router) -> None:
+async def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Router, clerk: Upstream) -> None:
     told = await called(router, [], "clerk/review", file="a.py")
-    assert "no MCP server is connected for the provider 'clerk' (connected: none). Name its server to" in told
+    assert "no MCP server is connected for the provider 'clerk' (connected: none). To read it, name its" in told
     with pytest.raises(RequestInvalid, match="is a prompt of an MCP server: ask the server for it"):
         router.call("clerk/review", {"file": "a.py"})
 
@@ -55,17 +55,17 @@ async def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Rou
         ("clerk/review", {}, "'file' is a required property"),
         ("clerk/review", {"file": 7}, "7 is not of type 'string'"),
         ("clerk/review", {"file": "a", "tone": "dry"}, "'tone' was unexpected"),
-        ("clerk/gone", {}, "the MCP server 'clerk' no longer offers the prompt 'gone'"),
+        ("clerk/gone", {}, "the MCP server 'clerk' refused the call: Unknown prompt: gone"),
     ],
 )
 async def test_a_wrong_call_of_a_prompt_gives_the_reason(
-    router: Router, tool_id: str, arguments: dict[str, Any], reason: str
+    router: Router, clerk: Upstream, tool_id: str, arguments: dict[str, Any], reason: str
 ) -> None:
-    assert reason in await called(router, [clerk()], tool_id, **arguments)
+    assert reason in await called(router, [clerk], tool_id, **arguments)
 
 
-async def test_prompts_and_skills_stay_when_their_server_lists_its_tools(router: Router) -> None:
-    async with at_desk(server(router, [clerk()], connect=True)):
+async def test_prompts_and_skills_stay_when_their_server_lists_its_tools(router: Router, clerk: Upstream) -> None:
+    async with at_desk(server(router, [clerk], connect=True)):
         await until(lambda: router.record("clerk/steps"))  # until the server's tools serve
         others = [record.tool_id for record in router.tools if record.kind is not Kind.TOOL]
     assert others == ["clerk/gone", "clerk/review", "clerk/tea"]

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 from starlette.testclient import TestClient
 
 from quartermaster.serving.http import HttpSettings
@@ -21,13 +19,11 @@ from quartermaster.serving.mcp import server
 from quartermaster.serving.mcp.http import http_app
 from router import Router
 from router.contract import Signal
-from tests.quartermaster.serving.mcp.conftest import PLAIN, listening, running, text_of
+from tests.quartermaster.serving.mcp.conftest import PLAIN, running, text_of
 from tests.support.command_line import called
 from tests.support.places import ROOT
 from tests.support.profiles import written
 from tests.support.thin_snapshots import write_thin_snapshot
-
-pytestmark = pytest.mark.usefixtures("real_processes")
 
 TOKEN = "a-token-of-twenty-letters"
 MAIN = "import sys; from quartermaster.cli.main import main; main()"
@@ -155,27 +151,6 @@ def test_the_option_serves_over_http_for_the_token_of_the_environment(
     done = called(tmp_path, "serve", "mcp", "--snapshot", office, "--http", "--port", "0")
     assert done.stdout.startswith(f"8 tools of {snapshot.name} at http://127.0.0.1:"), done.stderr
     assert statuses == [200, 401]
-
-
-@pytest.mark.nightly
-def test_a_client_over_http_needs_the_token_and_finds_and_calls(command: tuple[str, ...], tmp_path: Path) -> None:
-    async def talk(token: str) -> list[str]:
-        async with (
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
-            Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)) as client,
-        ):
-            answers = [
-                await client.call_tool("find_tools", {"request": "sea level in the harbour", "k": 1}),
-                await client.call_tool("call_tool", {"tool_id": "plain/echo", "arguments": {"text": "hi"}}),
-            ]
-            return [text_of(answer) for answer in answers]
-
-    with listening(tmp_path, *command, "--http", "--port") as port:
-        found, called = asyncio.run(talk(TOKEN))
-        assert found == "weather/sea-level(harbour: string) — How high the sea stands in a harbour."
-        assert json.loads(called)["arguments"] == {"text": "hi"}
-        with pytest.raises(Exception):  # noqa: B017 - whatever the client makes of a 401
-            asyncio.run(talk("another-token-of-letters"))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_servers_are_read_as_clients_have_them(write_json: Write) -> None:
         environment={"KEY": "as3b"},
     )
     assert (address.url, address.headers) == ("https://shop.example/mcp", {"X-Key": "Bearer s3"})
-    assert "s3" not in repr((command, address))
+    assert "s3" not in repr((command, address, command.__rich_repr__(), address.__rich_repr__()))
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_servers_are_read_as_clients_have_them(write_json: Write) -> None:
     [
         ({}, "mcpServers.one: a server has either a command or a url"),
         ({"command": "a", "url": "http://b"}, "mcpServers.one: a server has either a command or a url"),
-        ({"command": 5}, "Expected `str | null`, got `int` - at `$.mcpServers[...].command`"),
-        ({"command": "b", "type": "sse"}, "mcpServers.one: type is 'sse', which is for a url"),
-        ({"command": "a", "timeout_s": 0}, "mcpServers.one: timeout_s is 0.0"),
+        ({"command": 5}, "mcpServers.one: Expected `str | null`, got `int` - at `$.command`"),
+        ({"url": "http://b", "type": "sse"}, "mcpServers.one: tools cannot be called over HTTP+SSE (sse). Give the"),
+        ({"command": "a", "timeout_s": 0}, "mcpServers.one: Expected `float` > 0.0 - at `$.timeout_s`"),
         ({"command": "a", "env": {"K": "${NOT_SET}"}}, "mcpServers.one.env.K: the environment has no NOT_SET"),
         (
             {"url": "http://b", "headers": {"K": "Bearer ${EMPTY}"}},
