@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 
 from router.record import ToolRecord
-from router.tools.definitions.parameters import parameter_rows
 from router.tools.definitions.raw_tool import RawTool
+from router.tools.definitions.rows import parameter_rows
 
 _NOT_ID = re.compile(r"[^A-Za-z0-9._-]+")
 _RUNS = re.compile(r"-{2,}")

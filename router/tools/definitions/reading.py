@@ -13,7 +13,7 @@ from router.record import Origin, ToolRecord
 from router.tools.definitions.json_values import parse_json, replace_unstorable
 from router.tools.definitions.nesting import definitions_within
 from router.tools.definitions.normalization import normalize, numbered_id
-from router.tools.definitions.parameters import parameter_rows
+from router.tools.definitions.rows import parameter_rows
 from router.tools.definitions.vendors import read_tool
 
 Definition = ToolRecord | Mapping[str, Any]

@@ -9,20 +9,20 @@ from typing import Any
 
 from router.errors import RecordRejected
 from router.fingerprint import canonical_json
-from router.record import Origin
+from router.record import Origin, Parameter
 from router.tools.definitions.field_names import (
     CATEGORIES,
     DESCRIPTIONS,
     EXAMPLES,
     METADATA,
+    OUTPUTS,
     PARAMETERS,
     PROVIDERS,
     SPLIT_PARAMETERS,
     WRAPPERS,
 )
-from router.tools.definitions.outputs import declared_outputs
-from router.tools.definitions.parameters import parameter_rows
 from router.tools.definitions.raw_tool import FieldReader, RawTool
+from router.tools.definitions.rows import output_rows, parameter_rows
 from router.tools.definitions.schema_shapes import (
     JSON_SCHEMA,
     ParsedParameters,
@@ -50,7 +50,7 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
         read.used.add("required")
     annotations = fields.mapping("annotations")  # not auxiliary: filters depend on these hints
     title = read.text("title")
-    outputs, output_key = declared_outputs(fields.row, outer.row)
+    outputs, output_key = _outputs(fields.row, outer.row)
     lost = key if key and not is_empty(schema) and not _has_parameters(schema) else None
     tool = RawTool(
         name=fields.name(),
@@ -175,6 +175,30 @@ def _split_parameters(fields: FieldReader, read: _AuxiliaryFields) -> tuple[str,
     properties = {**names, **optional.schema.get("properties", {})}
     schema = with_required({"type": "object", "properties": properties}, list(names))
     return " and ".join(SPLIT_PARAMETERS), ParsedParameters(schema, required.shape or optional.shape)
+
+
+def _outputs(*rows: Mapping[str, Any]) -> tuple[tuple[Parameter, ...], str]:
+    """Return the output rows that a definition declares, and the key that they were read from; empty ones for none.
+
+    `rows` are the object with the definition's fields, and the objects around it.
+    """
+    for row in rows:
+        for place, certain in OUTPUTS.items():
+            value = value_at(row, place)
+            if value and (certain or _is_schema_beyond_doubt(value)):
+                parsed = parse_parameters(value)
+                if parsed and (outputs := output_rows(parsed.schema)):
+                    return outputs, place.partition(".")[0]
+    return (), ""
+
+
+def _is_schema_beyond_doubt(value: Any) -> bool:
+    """Return whether a value is a JSON Schema of an object or a list."""
+    return isinstance(value, Mapping) and (
+        isinstance(value.get("properties"), Mapping)
+        or isinstance(value.get("items"), Mapping)
+        or any(isinstance(value.get(keyword), list) for keyword in ("allOf", "anyOf", "oneOf"))
+    )
 
 
 def _with_comment(schema: dict[str, Any], key: str, shape: str) -> dict[str, Any]:

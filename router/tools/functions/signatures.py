@@ -10,7 +10,7 @@ from typing import Any
 
 from router.errors import RecordRejected
 from router.record import Origin
-from router.tools.definitions.outputs import output_rows
+from router.tools.definitions.rows import output_rows
 from router.tools.functions.annotations import description_of, hints_of
 from router.tools.functions.docstrings import ParsedDocstring, parse_docstring
 from router.tools.functions.schemas import Schema, SchemaMaker

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from router.record import ToolRecord
-from router.tools.definitions.parameters import parameter_rows
+from router.tools.definitions.rows import parameter_rows
 from router.tools.trust.characters import strip_hidden
 from router.tools.trust.sanitization import sanitize_text
 from router.tools.trust.steering_text import Finding
