@@ -14,8 +14,7 @@ from pipeline.settings.durations import duration_text
 from router.fingerprint import fingerprint
 from router.operation import Operation
 from router.record import Kind, Link, Origin, Parameter
-from router.tools.definitions.normalization import tool_id_of
-from router.tools.definitions.raw_tool import RawTool
+from router.tools.definitions.raw_tool import RawTool, tool_id_of
 
 _FIELDS = tuple(field.name for field in fields(RawTool))
 _TUPLES = ("examples", "categories", "notices")

@@ -35,7 +35,7 @@ from router.router import Router
 from router.selection import Selection
 from router.snapshot.facets import normalize_name
 from router.tools.definitions import record_of
-from router.tools.definitions.normalization import compose_tool_id
+from router.tools.definitions.raw_tool import compose_tool_id
 
 _Context = ServerRequestContext[Any]
 

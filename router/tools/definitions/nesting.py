@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from router.tools.definitions.field_names import PARAMETERS, WRAPPERS
 from router.tools.definitions.json_values import escape_pointer_part
-from router.tools.definitions.vendors import value_at
+from router.tools.definitions.vendors import PARAMETERS, WRAPPERS, value_at
 
 # Keys of lists of tools, and of lists of servers.
 TOOLS = ("tools", "functions", "functionDeclarations", "function_declarations", "languageModelTools", "api_list")

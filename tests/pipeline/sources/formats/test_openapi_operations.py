@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline.sources.formats import openapi
 from router.operation import BodyField, Operation, OperationBody, OperationParameter, SecurityScheme
 from router.record import ToolRecord
-from router.tools.definitions.normalization import normalize
+from router.tools.definitions.raw_tool import normalize
 from tests.pipeline.sources.reading import tools
 from tests.support.factories import make_record
 
