@@ -56,7 +56,6 @@ def hashed_names(tool_ids: Iterable[str]) -> dict[str, str]:
     return {name: tool_id for name, tool_id in ids_by_name.items() if name not in ambiguous}
 
 
-@cache
 def _naming_specs() -> tuple[ProviderFormat, ...]:
     """Return the forms, one of those with equal rules for names: they give equal names."""
     return tuple({(form.spec.length, form.spec.marks): form.spec for form in Form}.values())
