@@ -7,10 +7,9 @@ from itertools import pairwise
 from quartermaster.evaluation.causes.tool_texts import ToolText
 from router.record import Parameter
 from router.text import identifier_words
+from router.tools.prerequisites.nouns import IDENTIFYING
 from router.tools.text_overlap import term_set
 
-# Last words of parameters that hold what a person does not say.
-_IDENTIFIERS = frozenset("id ids uuid guid identifier identifiers key token handle slug ref reference code".split())
 _SEPARATOR = re.compile(r"[.\[\]]+")
 
 
@@ -36,7 +35,7 @@ def _identifiers(tool: ToolText) -> Iterable[Parameter]:
     marked = any(parameter.required for parameter in parameters)
     for parameter in parameters:
         words = identifier_words(parameter.path)
-        if words and words[-1] in _IDENTIFIERS and (parameter.required or not marked):
+        if words and words[-1] in IDENTIFYING and (parameter.required or not marked):
             yield parameter
 
 

@@ -3,7 +3,7 @@
 The vendors' names of each field are in `router.tools.definitions.vendors`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -99,13 +99,15 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
         schema = with_required(schema, fields.row["required"])
         read.used.add("required")
     annotations = fields.mapping("annotations")  # not auxiliary: filters depend on these hints
-    title = read.text("title")
+    description = fields.text(DESCRIPTIONS[0])
+    description = description if description.strip() else read.first_text(DESCRIPTIONS[1:]) or description
+    title = read.first_text(["title"])
     outputs, output_key = _outputs(fields.row, outer.row)
     lost = key if key and not is_empty(schema) and not _has_parameters(schema) else None
     tool = RawTool(
         name=fields.name(),
         origin=origin,
-        description=read.first_text(DESCRIPTIONS),
+        description=description,
         input_schema=_with_comment(schema, key, parameters.shape),
         id=(fields.text("id").strip() or None) if own_id else None,
         provider=_provider(fields, read, provider),
@@ -121,7 +123,7 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
         shape=f"{key}: {parameters.shape}" if parameters.shape else "",
         lost=lost or (None if schema else read.lost),
     )
-    read.used |= {"name", "annotations", "deprecated", output_key}
+    read.used |= {"name", DESCRIPTIONS[0], "annotations", "deprecated", output_key}
     unread = dict(unread_keys(fields.row, read.used, f"{wrapper}." if wrapper else ""))
     if wrapper:
         unread |= unread_keys(outer.row, {wrapper, output_key})
@@ -147,31 +149,18 @@ class _AuxiliaryFields:
         self.lost: str | None = None
         self._fields = fields
 
-    def first_text(self, places: tuple[str, ...]) -> str:
-        """Return the first text that is not empty. Raises RecordRejected where the first place holds no text."""
-        first = self._fields.text(places[0])
-        self.used.add(places[0])
-        if first.strip():
-            return first
-        for place in places[1:]:
+    def first_text(self, places: Iterable[str]) -> str:
+        """Return the first text at dotted places that is not empty; empty where there is none."""
+        for place in places:
             value = value_at(self._fields.row, place)
             if isinstance(value, str) and value.strip():
                 self.used.add(place.partition(".")[0])
                 return value
-        return first
-
-    def text(self, field: str) -> str:
-        """Return a text; empty where the value is none."""
-        value = self._fields.row.get(field)
-        if not isinstance(value, str):
-            return ""
-        self.used.add(field)
-        return value
+        return ""
 
     def texts(self, field: str) -> tuple[str, ...]:
         """Return the texts of a list, or one text; empty where the value is neither."""
-        value = self._fields.row.get(field)
-        if not isinstance(value, str | list):
+        if not isinstance(self._fields.row.get(field), str | list):
             return ()
         self.used.add(field)
         return self._fields.texts(field)
@@ -266,12 +255,7 @@ def _provider(fields: FieldReader, read: _AuxiliaryFields, listed: str | None) -
     if "provider" in fields.row:
         read.used.add("provider")
         return fields.text("provider") or listed
-    for place in PROVIDERS:
-        value = value_at(fields.row, place)
-        if isinstance(value, str) and value.strip():
-            read.used.add(place.partition(".")[0])
-            return value
-    return listed
+    return read.first_text(PROVIDERS) or listed
 
 
 def _shorten(value: Any) -> str:

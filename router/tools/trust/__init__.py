@@ -3,7 +3,8 @@ over.
 
 `sanitization` removes steering text and hidden characters from a record; `steering_text` finds prompt injection,
 promotion and defamation in a sentence, by the patterns of `prompt_injection`, `poisoning`, `claims` and `wording`;
-`characters` finds hidden characters and scripts. `trusted` makes the record that an agent's model is handed. `pipeline.phrase_checks` checks generated phrases by the same patterns, and more.
+`characters` finds hidden characters and scripts. `trusted` makes the record that an agent's model is handed.
+`pipeline.phrase_checks` checks generated phrases by the same patterns, and more.
 
 To add a pattern, append a row to its table. To add a kind of check, call it in `steering_text` for single sentences or
 in `sanitization` for whole texts. With either, raise PROJECTION_VERSION (`router.tools.field_text`) and SCREEN_VERSION
