@@ -16,7 +16,7 @@ from router.fingerprint import canonical_json
 from router.record import ToolRecord
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
-from router.tools.prerequisites import Prerequisite
+from router.tools.prerequisites.matching import Prerequisite
 
 _ROWS = 8_192  # vectors in memory at once: 13 MB of 384 dimensions
 _TEXTS = pa.list_(pa.string())

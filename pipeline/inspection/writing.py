@@ -19,7 +19,7 @@ from pipeline.vectors import CatalogVectors
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.tools.field_text import FieldDocuments
-from router.tools.prerequisites import Prerequisite
+from router.tools.prerequisites.matching import Prerequisite
 
 # A snapshot that an older version wrote has no such table.
 _HAS_METRICS = """

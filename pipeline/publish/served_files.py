@@ -20,7 +20,7 @@ from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.retrievers import MOST_COPIED, NO_FAISS_WARNING
 from router.snapshot.record_store import ToolEntry, json_lines
 from router.tools.field_text import FieldDocuments
-from router.tools.prerequisites import Prerequisite
+from router.tools.prerequisites.matching import Prerequisite
 
 
 @dataclass(frozen=True, slots=True)
