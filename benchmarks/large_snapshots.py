@@ -39,7 +39,7 @@ from router.retrieval.arrays import load_array
 from router.retrieval.deduplication import duplicate_groups
 from router.snapshot.snapshot import Snapshot
 from router.tools import field_text
-from router.tools.definitions.normalization import normalize
+from router.tools.definitions.raw_tool import normalize
 
 _CHUNK = 8_192  # tools whose vectors are in memory at once: 110 MB with nine of 384 numbers each
 

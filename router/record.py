@@ -6,6 +6,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
 from router.operation import Operation
 
 _HINTS = {
@@ -53,8 +55,8 @@ class Parameter:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Parameter":
-        """Return the row of a dict, whose empty fields may be missing. Raises TypeError for any other."""
-        return cls(**{**row, "enum": tuple(row.get("enum", ()))})
+        """Return the row of a dict, whose empty fields may be missing. Raises ValueError for any other."""
+        return msgspec.convert(row, cls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,22 +153,13 @@ class ToolRecord:
             "provider": self.provider,
             "name": self.name,
             "description": self.description,
-            "parameters": [
-                {
-                    "path": p.path,
-                    "type": p.type,
-                    "description": p.description,
-                    "enum": list(p.enum),
-                    "required": p.required,
-                }
-                for p in self.parameters
-            ],
+            "parameters": [{**asdict(parameter), "enum": list(parameter.enum)} for parameter in self.parameters],
             "input_schema": dict(self.input_schema),
             "examples": list(self.examples),
             "categories": list(self.categories),
             "annotations": dict(self.annotations),
             "deprecated": self.deprecated,
-            "origin": {"file": self.origin.file, "pointer": self.origin.pointer},
+            "origin": asdict(self.origin),
         }
         # Omitted where empty, so that the hashes of records without them do not change.
         if self.outputs:
@@ -183,22 +176,5 @@ class ToolRecord:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "ToolRecord":
-        """Return the record of a dict that `to_json` made. Raises KeyError, TypeError or ValueError for any other."""
-        return cls(
-            tool_id=row["tool_id"],
-            provider=row["provider"],
-            name=row["name"],
-            description=row["description"],
-            parameters=tuple(map(Parameter.from_json, row["parameters"])),
-            input_schema=row["input_schema"],
-            examples=tuple(row["examples"]),
-            categories=tuple(row["categories"]),
-            annotations=row["annotations"],
-            deprecated=row["deprecated"],
-            origin=Origin(**row["origin"]),
-            outputs=tuple(map(Parameter.from_json, row.get("outputs", ()))),
-            links=tuple(Link(**link) for link in row.get("links", ())),
-            kind=Kind(row.get("kind", Kind.TOOL)),
-            instructions=row.get("instructions", ""),
-            operation=Operation.from_json(row["operation"]) if row.get("operation") else None,
-        )
+        """Return the record of a dict that `to_json` made. Raises ValueError for any other."""
+        return msgspec.convert(row, cls)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from router.signing.trusted_keys import KeySources
     from router.snapshot.memory import EncoderChoice
     from router.snapshot.trust import Trust
-    from router.tools.functions import Tools
+    from router.tools.functions.reading import Tools
 
 
 class Router(ToolRegistration):

@@ -2,7 +2,7 @@
 
 The other stages of this kind live with their rooms: `records.catalog_records`, `vectors.encoding.embed_texts`,
 `learning.tune`, `indexing.lexical.write_lexical`, `publish.served_files.write_served_files`,
-`publish.snapshot_learning.calibrate_snapshot`, `router.tools.prerequisites.find_prerequisites`.
+`publish.snapshot_learning.calibrate_snapshot`, `router.tools.prerequisites.matching.find_prerequisites`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from pipeline.publish.snapshot_learning import CalibrationSource
 from pipeline.store import disk_size
 from pipeline.vectors import CatalogVectors
 from quartermaster.evaluation import judgements_of
-from router.tools.prerequisites import Prerequisite, find_prerequisites
+from router.tools.prerequisites.matching import Prerequisite, find_prerequisites
 
 
 def write(context: BuildContext, state: BuildState, identity: SnapshotIdentity) -> SnapshotOutcome:

@@ -20,7 +20,7 @@ from router.fingerprint import canonical_json
 from router.record import ToolRecord
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
-from router.tools.prerequisites import Prerequisite
+from router.tools.prerequisites.matching import Prerequisite
 
 Row = dict[str, Any]
 _ROWS = 8_192  # in memory at once: vectors of 384 dimensions take 13 MB

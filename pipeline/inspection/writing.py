@@ -20,7 +20,7 @@ from pipeline.vectors import CatalogVectors
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.tools.field_text import FieldDocuments
-from router.tools.prerequisites import Prerequisite
+from router.tools.prerequisites.matching import Prerequisite
 
 _WORDS = 13  # columns of `expansions` before its costs, which accounts.sql adds
 # A snapshot that an older version wrote has no such table.

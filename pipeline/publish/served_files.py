@@ -19,7 +19,7 @@ from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.retrievers import MOST_COPIED, NO_FAISS_WARNING
 from router.snapshot.record_store import ToolEntry, json_lines
 from router.tools.field_text import FieldDocuments
-from router.tools.prerequisites import Prerequisite
+from router.tools.prerequisites.matching import Prerequisite
 
 _TOOLS_A_PART = 4_096  # whose records are in memory as JSON at once
 

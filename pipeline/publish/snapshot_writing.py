@@ -43,7 +43,7 @@ from router.store import current_folder
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, FieldDocuments
 from router.tools.implicit_needs import IMPLICIT_NEEDS_VERSION
-from router.tools.prerequisites import PREREQUISITES_VERSION, Prerequisite
+from router.tools.prerequisites.matching import PREREQUISITES_VERSION, Prerequisite
 
 _MOST_QUARANTINED = 500  # in the manifest, which is read only up to a size
 # In the content hash of every snapshot.

@@ -10,7 +10,7 @@ from functools import cached_property
 from pipeline.sources import RawTool
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
-from router.tools.definitions.normalization import normalize, numbered_id
+from router.tools.definitions.raw_tool import normalize, numbered_id
 from router.tools.foreign_text import foreign_script
 
 __all__ = ["NOTICES", "Catalog", "Notice", "catalog_records", "record_hash", "unread_notices"]

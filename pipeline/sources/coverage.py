@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from pipeline.errors import RecordRejected
-from router.tools.definitions.parameters import parameter_rows
 from router.tools.definitions.raw_tool import RawTool
+from router.tools.definitions.rows import parameter_rows
 
 # A key on at least this share of a source's records is reported.
 _MANY = 0.2

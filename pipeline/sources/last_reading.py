@@ -15,8 +15,7 @@ from pipeline.settings import SourceSettings
 from pipeline.settings.base import duration_text
 from router.fingerprint import fingerprint
 from router.record import Kind, Origin
-from router.tools.definitions.normalization import tool_id_of
-from router.tools.definitions.raw_tool import RawTool
+from router.tools.definitions.raw_tool import RawTool, tool_id_of
 
 _FIELDS = tuple(field.name for field in fields(RawTool))
 _OPTIONAL = ("outputs", "links", "operation", "kind", "instructions")  # left out where empty

@@ -23,7 +23,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from router.tools.provider_labels import MAX_LABEL_WORDS, is_long
+from router.tools.text_overlap import MAX_LABEL_WORDS, is_long
 
 __all__ = ["label_of_document", "label_of_server", "long_label_note"]
 

@@ -195,7 +195,7 @@ def _packed(
 
 def _limit(draft: PostProcessingResult, options: CheckedOptions) -> int:
     """Return how many ranked tools an answer may have: k, or what the provider's cap leaves beside `always`."""
-    cap = None if options.form is None else options.form.spec.limits.cap
+    cap = None if options.form is None else options.form.spec.cap
     return options.k if cap is None else min(options.k, max(cap - len(draft.always), 0))
 
 
@@ -203,7 +203,7 @@ def _beyond_cap(rows: Sequence[int], result: SearchResult, form: Form | None) ->
     """Return the candidates that the provider's cap leaves out."""
     if form is None:
         return []
-    reason = f"{form} takes at most {form.spec.limits.cap} tools"
+    reason = f"{form} takes at most {form.spec.cap} tools"
     return [Exclusion(int(result.ranking.ordinals[row]), "cap", reason) for row in rows]
 
 

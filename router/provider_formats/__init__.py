@@ -1,8 +1,8 @@
 """Tools in the formats of providers, and the way back from a model's call. No network, no snapshot.
 
-`formats` is the table of formats and details, `rendering` makes the tools of a request, `shaping` those of one record,
-`names` the tools' names, `listing` what a model reads of found tools. Schemas pass through `schemas` (repair), `roots`
-(object roots), `compact` (shortening) and `strict` (strict mode).
+`formats` is the table of formats and details, `rendering` makes the tools of a request and what a model reads of found
+tools, `shaping` those of one record, `names` the tools' names. Schemas pass through `schemas` (repair), `roots` (object
+roots) and `strict` (strict mode).
 """
 
 from typing import TYPE_CHECKING
@@ -12,25 +12,22 @@ from router.provider_formats.formats import (
     Detail,
     Form,
     ProviderFormat,
-    ProviderLimits,
     ToolParts,
     VendorText,
     parse_choice,
 )
 
 if TYPE_CHECKING:
-    from router.provider_formats.compact import signature
     from router.provider_formats.names import hashed_names, id_of, legal_name
     from router.provider_formats.rendering import Rendered, RenderNote, compact_json, listed_line, listed_row, render
-    from router.provider_formats.shaping import handed_record, variants
+    from router.provider_formats.shaping import handed_record, signature, variants
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "router.provider_formats.compact": "signature",
             "router.provider_formats.names": "hashed_names id_of legal_name",
             "router.provider_formats.rendering": "Rendered RenderNote compact_json listed_line listed_row render",
-            "router.provider_formats.shaping": "handed_record variants",
+            "router.provider_formats.shaping": "handed_record signature variants",
         },
     )
 
@@ -38,7 +35,6 @@ __all__ = [
     "Detail",
     "Form",
     "ProviderFormat",
-    "ProviderLimits",
     "RenderNote",
     "Rendered",
     "ToolParts",

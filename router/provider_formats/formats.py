@@ -16,23 +16,6 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderLimits:
-    """What a provider accepts.
-
-    `length` is the greatest length of a name, `marks` are the characters that a name may have besides ASCII letters and
-    digits: `_` and `-` must be among them. `cap` is the greatest number of tools in one request, None for any number.
-    `combined_root` says that the root of a schema may be a combination (anyOf, oneOf, allOf). `plain_parameters` says
-    that the names of root parameters must match `^[a-zA-Z0-9_.-]{1,64}$`.
-    """
-
-    length: int
-    marks: str = "_-"
-    cap: int | None = None
-    combined_root: bool = False
-    plain_parameters: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class ToolParts:
     """The parts of one tool, from which a format makes the tool that its provider takes.
 
@@ -56,14 +39,22 @@ class ToolParts:
 class ProviderFormat:
     """How a provider takes tools.
 
-    `shape` makes the tool from its parts, `schema_path` are the keys that lead to the schema in it. `strict_limits` are
-    those of the provider's strict mode, None where it has none. `deferrable` says that a tool may be marked with
-    `defer_loading`, so that the provider's tool search loads it when the model asks for it.
+    `shape` makes the tool from its parts, `schema_path` are the keys that lead to the schema in it. `length` is the
+    greatest length of a name, `marks` are the characters that a name may have besides ASCII letters and digits: `_` and
+    `-` must be among them. `cap` is the greatest number of tools in one request, None for any number. `combined_root`
+    says that the root of a schema may be a combination (anyOf, oneOf, allOf), `plain_parameters` that the names of root
+    parameters must match `^[a-zA-Z0-9_.-]{1,64}$`. `strict_limits` are those of the provider's strict mode, None where
+    it has none. `deferrable` says that a tool may be marked with `defer_loading`, so that the provider's tool search
+    loads it when the model asks for it.
     """
 
-    limits: ProviderLimits
     shape: Callable[[ToolParts], dict[str, Any]]
     schema_path: tuple[str, ...]
+    length: int
+    marks: str = "_-"
+    cap: int | None = None
+    combined_root: bool = False
+    plain_parameters: bool = False
     strict_limits: strict.StrictLimits | None = None
     deferrable: bool = False
 
@@ -112,33 +103,20 @@ class Form(StrEnum):
         return member
 
     # Chat completions.
-    OPENAI = (
-        "openai",
-        ProviderFormat(ProviderLimits(length=64, cap=128), _openai, ("function", "parameters"), strict.OPENAI),
-    )
+    OPENAI = "openai", ProviderFormat(_openai, ("function", "parameters"), 64, cap=128, strict_limits=strict.OPENAI)
     # OpenAI's Responses API.
     RESPONSES = (
         "responses",
-        ProviderFormat(ProviderLimits(length=64, cap=128), _responses, ("parameters",), strict.OPENAI, deferrable=True),
+        ProviderFormat(_responses, ("parameters",), 64, cap=128, strict_limits=strict.OPENAI, deferrable=True),
     )
     ANTHROPIC = (
         "anthropic",
         ProviderFormat(
-            ProviderLimits(length=128, plain_parameters=True),
-            _anthropic,
-            ("input_schema",),
-            strict.ANTHROPIC,
-            deferrable=True,
+            _anthropic, ("input_schema",), 128, plain_parameters=True, strict_limits=strict.ANTHROPIC, deferrable=True
         ),
     )
-    MCP = (
-        "mcp",
-        ProviderFormat(ProviderLimits(length=128, marks="_.-", combined_root=True), _mcp, ("inputSchema",)),
-    )
-    LANGCHAIN = (
-        "langchain",
-        ProviderFormat(ProviderLimits(length=64), _langchain, ("parameters",), strict.OPENAI),
-    )
+    MCP = "mcp", ProviderFormat(_mcp, ("inputSchema",), 128, marks="_.-", combined_root=True)
+    LANGCHAIN = "langchain", ProviderFormat(_langchain, ("parameters",), 64, strict_limits=strict.OPENAI)
 
 
 class Detail(StrEnum):

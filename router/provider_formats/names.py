@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from hashlib import sha256
 
-from router.provider_formats.formats import Form, ProviderLimits
+from router.provider_formats.formats import Form, ProviderFormat
 
 _PAIRS = {"/": "__", "@": "_-", ".": "-_", "~": "--"}
 _LETTERS = {pair: letter for letter, pair in _PAIRS.items()}
@@ -27,8 +27,7 @@ _HASHED = re.compile(rf"--[a-z2-7]{{{_HASH_LENGTH}}}\Z")
 
 def legal_name(tool_id: str, form: Form) -> str:
     """Return the tool's name in a form: legal, always the same, and equal in all forms with equal rules."""
-    limits = form.spec.limits
-    return _decodable_name(tool_id, limits) or _hashed_name(tool_id, limits)
+    return _decodable_name(tool_id, form.spec) or _hashed_name(tool_id, form.spec)
 
 
 def id_of(name: str, has: Callable[[str], bool], hashed: Callable[[], Mapping[str, str]]) -> str | None:
@@ -40,7 +39,7 @@ def id_of(name: str, has: Callable[[str], bool], hashed: Callable[[], Mapping[st
     if _HASHED.search(name):
         return hashed().get(name)
     tool_id = _decoded(name)
-    is_legal = any(_decodable_name(tool_id, limits) == name for limits in _name_limits())
+    is_legal = any(_decodable_name(tool_id, spec) == name for spec in _naming_specs())
     return tool_id if is_legal and has(tool_id) else None
 
 
@@ -48,19 +47,18 @@ def hashed_names(tool_ids: Iterable[str]) -> dict[str, str]:
     """Return by name the ids whose names, in any form, end in a hash. Two ids of one name are both left out."""
     ids_by_name: dict[str, str] = {}
     ambiguous: set[str] = set()
-    rules = _name_limits()
     for tool_id in tool_ids:
-        for limits in rules:
-            if _decodable_name(tool_id, limits) is None:
-                name = _hashed_name(tool_id, limits)
+        for spec in _naming_specs():
+            if _decodable_name(tool_id, spec) is None:
+                name = _hashed_name(tool_id, spec)
                 if ids_by_name.setdefault(name, tool_id) != tool_id:
                     ambiguous.add(name)
     return {name: tool_id for name, tool_id in ids_by_name.items() if name not in ambiguous}
 
 
-def _name_limits() -> tuple[ProviderLimits, ...]:
-    """Return the limits of all forms, one of those with equal rules for names: they give equal names."""
-    return tuple({(form.spec.limits.length, form.spec.limits.marks): form.spec.limits for form in Form}.values())
+def _naming_specs() -> tuple[ProviderFormat, ...]:
+    """Return the forms, one of those with equal rules for names: they give equal names."""
+    return tuple({(form.spec.length, form.spec.marks): form.spec for form in Form}.values())
 
 
 @cache
@@ -69,10 +67,10 @@ def _spelling(marks: str) -> dict[int, str]:
     return str.maketrans({letter: pair for letter, pair in _PAIRS.items() if letter not in marks})
 
 
-def _decodable_name(tool_id: str, limits: ProviderLimits) -> str | None:
+def _decodable_name(tool_id: str, spec: ProviderFormat) -> str | None:
     """Return the name that can be decoded to the id; None where there is none."""
-    name = tool_id.translate(_spelling(limits.marks))
-    legal = 0 < len(name) <= limits.length and not re.search(f"[^A-Za-z0-9{re.escape(limits.marks)}]", name)
+    name = tool_id.translate(_spelling(spec.marks))
+    legal = 0 < len(name) <= spec.length and not re.search(f"[^A-Za-z0-9{re.escape(spec.marks)}]", name)
     return name if legal and _decoded(name) == tool_id and not _HASHED.search(name) else None
 
 
@@ -81,14 +79,14 @@ def _decoded(name: str) -> str:
     return _PAIR.sub(lambda pair: _LETTERS[pair[0]], name)
 
 
-def _hashed_name(tool_id: str, limits: ProviderLimits) -> str:
+def _hashed_name(tool_id: str, spec: ProviderFormat) -> str:
     """Return a part of the id, with a share for the provider and one for the name, and the hash of the whole id."""
     digest = sha256(tool_id.encode("utf-8", "surrogatepass")).digest()
     ending = f"--{b32encode(digest).decode().lower()[:_HASH_LENGTH]}"
-    room = limits.length - len(ending)
-    provider, _, name = (
-        re.sub(f"[^A-Za-z0-9/{re.escape(limits.marks)}]+", "-", tool_id).replace("/", "__")
-    ).rpartition("__")
+    room = spec.length - len(ending)
+    provider, _, name = (re.sub(f"[^A-Za-z0-9/{re.escape(spec.marks)}]+", "-", tool_id).replace("/", "__")).rpartition(
+        "__"
+    )
     name = name.strip("-_.")[: max(room - len(provider) - 2, room // 2)]
     provider = provider.strip("-_.")[: max(room - len(name) - 2, 0)]
     return (f"{provider}__{name}" if provider and name else provider or name or "tool") + ending

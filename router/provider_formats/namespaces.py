@@ -59,7 +59,7 @@ def _free_name(name: str, taken: Collection[str]) -> str:
     """Return the name, or the first of name_2, name_3 and so on that is free."""
     if name not in taken:
         return name
-    length = Form.RESPONSES.spec.limits.length
+    length = Form.RESPONSES.spec.length
     candidates = (f"{name[: length - len(ending)]}{ending}" for ending in (f"_{number}" for number in count(2)))
     return next(candidate for candidate in candidates if candidate not in taken)
 

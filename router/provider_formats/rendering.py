@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats.compact import signature
 from router.provider_formats.formats import Detail, Form, VendorText, parse_choice
 from router.provider_formats.names import legal_name
 from router.provider_formats.schemas import Schema, resolve_reference
-from router.provider_formats.shaping import ToolShaper
+from router.provider_formats.shaping import ToolShaper, signature
 from router.provider_formats.strict import NotStrict, Quota
 from router.record import ToolRecord
 from router.tools.trust import WithheldText
@@ -41,12 +40,12 @@ class Rendered:
 
     form: Form
     tools: tuple[dict[str, Any], ...]
-    names: Mapping[str, str]
-    parameters: Mapping[str, Mapping[str, str]]
-    strict: Mapping[str, Schema]
+    names: dict[str, str]
+    parameters: dict[str, Mapping[str, str]]
+    strict: dict[str, Schema]
     dropped: tuple[RenderNote, ...] = ()
     notes: tuple[RenderNote, ...] = ()
-    withheld: Mapping[str, tuple[WithheldText, ...]] = field(default_factory=dict)
+    withheld: dict[str, tuple[WithheldText, ...]] = field(default_factory=dict)
 
     def tool_id(self, name: str) -> str:
         """Return the id of the tool that the model calls by this name.
@@ -108,44 +107,42 @@ def render(
     details = [parse_choice(Detail, d) for d in ([detail] * len(records) if isinstance(detail, str) else detail)]
     if len(details) != len(records):
         raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one for each record")
-    most = form.spec.limits.cap if cap == "provider" else cap
-    tools: list[dict[str, Any]] = []
+    most = form.spec.cap if cap == "provider" else cap
     request_limits = form.spec.strict_limits.request if form.spec.strict_limits else None
     quota = Quota(request_limits) if request_limits else None
-    names: dict[str, str] = {}
-    parameters: dict[str, Mapping[str, str]] = {}
-    open_schemas: dict[str, Schema] = {}
+    rendered = Rendered(form, (), {}, {}, {}, withheld={})
+    tools: list[dict[str, Any]] = []
     dropped: list[RenderNote] = []
     notes: list[RenderNote] = []
-    withheld: dict[str, tuple[WithheldText, ...]] = {}
     for record, its_detail in zip(records, details, strict=True):
-        name = legal_name(record.tool_id, form)
-        if names.get(name) == record.tool_id:
+        tool_id, name = record.tool_id, legal_name(record.tool_id, form)
+        if rendered.names.get(name) == tool_id:
             continue
         if most is not None and len(tools) >= most:
-            dropped.append(RenderNote(record.tool_id, f"{form} takes at most {most} tools"))
+            dropped.append(RenderNote(tool_id, f"{form} takes at most {most} tools"))
             continue
-        if name in names:
-            dropped.append(RenderNote(record.tool_id, f"its name {name} is already that of {names[name]}"))
+        if name in rendered.names:
+            dropped.append(RenderNote(tool_id, f"its name {name} is already that of {rendered.names[name]}"))
             continue
         shaper = ToolShaper(record, vendor_text)
         if shaper.handed.withheld:
-            withheld[record.tool_id] = shaper.handed.withheld
+            rendered.withheld[tool_id] = shaper.handed.withheld
         if shaper.handed.unusable:
-            dropped.append(RenderNote(record.tool_id, shaper.handed.unusable))
+            dropped.append(RenderNote(tool_id, shaper.handed.unusable))
             continue
+        schema, renamed = shaper.schema(form, its_detail)
         closed, why_not = _strict_schema(shaper, form, its_detail, quota) if strict else (None, "")
         if closed is not None:
-            open_schemas[name] = shaper.schema(form, its_detail)
+            rendered.strict[name] = schema
         if why_not:
-            notes.append(RenderNote(record.tool_id, f"not strict: {why_not}"))
-        names[name] = record.tool_id
-        if renamed := shaper.renamed_parameters(form, its_detail):
-            parameters[name] = renamed
+            notes.append(RenderNote(tool_id, f"not strict: {why_not}"))
+        rendered.names[name] = tool_id
+        if renamed:
+            rendered.parameters[name] = renamed
         tool = shaper.tool(form, its_detail, name, closed)
-        is_deferred = defer_loading if isinstance(defer_loading, bool) else record.tool_id in defer_loading
+        is_deferred = defer_loading if isinstance(defer_loading, bool) else tool_id in defer_loading
         tools.append({**tool, "defer_loading": True} if is_deferred else tool)
-    return Rendered(form, tuple(tools), names, parameters, open_schemas, tuple(dropped), tuple(notes), withheld)
+    return replace(rendered, tools=tuple(tools), dropped=tuple(dropped), notes=tuple(notes))
 
 
 def _strict_schema(shaper: ToolShaper, form: Form, detail: Detail, quota: Quota | None) -> tuple[Schema | None, str]:

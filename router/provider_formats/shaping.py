@@ -1,14 +1,18 @@
-"""One record in every form: the parts of the tool, which the forms share, are made once."""
+"""One record in every form: the parts of a tool, which the forms share, and its shorter forms.
 
-from collections.abc import Iterable, Iterator
+A shorter tool has its descriptions cut to a sentence and a schema without prose, or a signature of one line.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from router.provider_formats.compact import short_description, short_schema, signature_of
+from router.fingerprint import canonical_json
 from router.provider_formats.formats import Detail, Form, ToolParts, VendorText
 from router.provider_formats.names import legal_name
 from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
-from router.provider_formats.schemas import Schema, valid_schema
+from router.provider_formats.schemas import Schema, resolve_reference, valid_schema
 from router.provider_formats.strict import NotStrict, strict_schema
 from router.record import Kind, ToolRecord
 from router.tools.trust import TrustedRecord, trusted_record
@@ -16,6 +20,21 @@ from router.tools.trust import TrustedRecord, trusted_record
 # A model can only call what it is handed: what a skill or a prompt answers is its text.
 _LEADS = {Kind.SKILL: "Skill, call it to read how: ", Kind.PROMPT: "Prompt, call it to read it: "}
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+# Characters. Half of the first sentences of 9,998 real MCP tools have at most 62, nine in ten at most 131.
+_MAX_TOOL_DESCRIPTION = 140
+_MAX_PARAMETER_DESCRIPTION = 60
+# Keywords whose value maps names to schemas, is a schema, or is a list of them.
+_NAMED = ("properties", "$defs", "patternProperties")
+_NESTED = ("items", "additionalProperties")
+_BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
+# Keywords that a call needs. The others restrict values, which the tool itself checks.
+_CALL_KEYWORDS = ("type", "enum", "const", "required", "format", "$ref")
+_SENTENCE = re.compile(r"(?<![ (]e\.g\.)(?<![ (]i\.e\.)(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])|(?:(?<!\s)\s*)?\n")
+_MAX_PARAMETERS = 24
+_MAX_MEMBERS = 6
+_MAX_VALUES = 8
+_MAX_VALUE = 40
+_MAX_NESTED = 2
 
 
 class ToolShaper:
@@ -30,19 +49,22 @@ class ToolShaper:
         self._record = record = _with_lead(self.handed.record)
         self._object = object_root(valid_schema(record.input_schema))
         self._without_combinations = merge_combinations(self._object)
-        self._open_schema: Schema = {"type": "object", "properties": {}}
         self._schemas: dict[tuple[bool, bool, Detail], tuple[Schema, dict[str, str]]] = {}
-        self._descriptions: dict[Detail, str] = {}
+        self._open_schema: Schema = {"type": "object", "properties": {}}
+        self._descriptions = {Detail.FULL: record.description or ""}
 
     def tool(self, form: Form, detail: Detail, name: str, closed: Schema | None) -> dict[str, Any]:
         """Return the record in a form; `closed` is its strict schema, None for a tool that is not strict."""
         description = self._description(detail)
+        annotations = self._record.annotations
+        title = annotations.get("title") if detail is Detail.FULL else None
+        hints = () if detail is Detail.SIGNATURE else _HINTS
         parts = ToolParts(
             named={"name": name, "description": description} if description else {"name": name},
-            schema=closed or self.schema(form, detail),
+            schema=closed or self.schema(form, detail)[0],
             is_strict=bool(closed),
-            title=self._title(detail),
-            hints=self._hints(detail),
+            title=title if isinstance(title, str) else None,
+            hints={hint: value for hint in hints if isinstance(value := annotations.get(hint), bool)},
         )
         return form.spec.shape(parts)
 
@@ -55,47 +77,26 @@ class ToolShaper:
             raise NotStrict("a signature has no schema to hold it to")
         if not self._record.input_schema:
             raise NotStrict("the record has no schema")
-        return strict_schema(self.schema(form, detail), limits)
+        return strict_schema(self.schema(form, detail)[0], limits)
 
-    def renamed_parameters(self, form: Form, detail: Detail) -> dict[str, str]:
-        """Return the old names, by new name, of the parameters that the form renames."""
-        return self._shaped(form, detail)[1]
-
-    def schema(self, form: Form, detail: Detail) -> Schema:
-        """Return the schema of the parameters."""
-        return self._shaped(form, detail)[0]
-
-    def _shaped(self, form: Form, detail: Detail) -> tuple[Schema, dict[str, str]]:
-        """Return the schema and the renamed parameters."""
+    def schema(self, form: Form, detail: Detail) -> tuple[Schema, dict[str, str]]:
+        """Return the schema of the parameters, and the old names, by new name, of those that the form renames."""
         if detail is Detail.SIGNATURE:
             return self._open_schema, {}
-        limits = form.spec.limits
-        key = (limits.combined_root, limits.plain_parameters, detail)
+        key = (form.spec.combined_root, form.spec.plain_parameters, detail)
         if key not in self._schemas:
-            root = self._object if limits.combined_root else self._without_combinations
-            root, renamed = with_plain_parameters(root) if limits.plain_parameters else (root, {})
+            root = self._object if form.spec.combined_root else self._without_combinations
+            root, renamed = with_plain_parameters(root) if form.spec.plain_parameters else (root, {})
             self._schemas[key] = (short_schema(root) if detail is Detail.SHORT else root), renamed
         return self._schemas[key]
 
     def _description(self, detail: Detail) -> str:
-        if detail is Detail.FULL:
-            return self._record.description or ""
         if detail not in self._descriptions:
             is_short = detail is Detail.SHORT
-            description = (
+            self._descriptions[detail] = (
                 short_description(self._record) if is_short else signature_of(self._record, self._without_combinations)
             )
-            self._descriptions[detail] = description
         return self._descriptions[detail]
-
-    def _title(self, detail: Detail) -> str | None:
-        title = self._record.annotations.get("title")
-        return title if isinstance(title, str) and detail is Detail.FULL else None
-
-    def _hints(self, detail: Detail) -> dict[str, bool]:
-        if detail is Detail.SIGNATURE:
-            return {}
-        return {hint: value for hint in _HINTS if isinstance(value := self._record.annotations.get(hint), bool)}
 
 
 def _with_lead(record: ToolRecord) -> ToolRecord:
@@ -121,4 +122,115 @@ def variants(
     for form in Form if forms is None else forms:
         name = legal_name(record.tool_id, form)
         for detail in Detail:
-            yield shaper.tool(form, detail, name, None), shaper.schema(form, detail)
+            yield shaper.tool(form, detail, name, None), shaper.schema(form, detail)[0]
+
+
+def first_sentence(text: str, most: int) -> str:
+    """Return the first sentence of a text, or of its first line, cut at `most` characters with a "…"."""
+    # Twice the length, because runs of blanks become one.
+    sentence = _one_line(_SENTENCE.split(text.strip()[: 2 * most], maxsplit=1)[0])
+    if len(sentence) <= most:
+        return sentence
+    return sentence[: most - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
+
+
+def short_description(record: ToolRecord) -> str:
+    """Return the first sentence of a tool's description; an empty text where it has none."""
+    return first_sentence(record.description or "", _MAX_TOOL_DESCRIPTION)
+
+
+def short_schema(root: Schema) -> Schema:
+    """Return a schema by which the tool can still be called: names, types, enums and required properties.
+
+    Of the descriptions it keeps those of the root's properties, cut.
+    """
+    short: Schema = _short(root, 0)
+    return short
+
+
+def _short(schema: Any, depth: int) -> Any:
+    """Return a part of a schema, shortened; `depth` is how many properties and items it lies in."""
+    if not isinstance(schema, Mapping):
+        return schema
+    short: Schema = {}
+    for keyword, value in schema.items():
+        if keyword in _CALL_KEYWORDS or (keyword in _NESTED and value is True):
+            short[keyword] = value
+        elif keyword in _NAMED:
+            below = depth + (keyword == "properties")
+            short[keyword] = {name: _short(child, below) for name, child in value.items()}
+        elif keyword in _NESTED and value is not False:
+            short[keyword] = _short(value, depth + 1)
+        elif keyword in _BRANCHES:
+            short[keyword] = [_short(branch, depth + 1) for branch in value]
+        elif (
+            keyword == "description" and depth == 1 and (sentence := first_sentence(value, _MAX_PARAMETER_DESCRIPTION))
+        ):
+            short[keyword] = sentence
+    return short
+
+
+def signature(record: ToolRecord, vendor_text: VendorText = VendorText.TRUSTED) -> str:
+    """Return a line like `refund(charge: string, amount?: integer) — Gives money back.`, required parameters first.
+
+    It has the trusted text alone unless `vendor_text` is "verbatim".
+    """
+    if vendor_text is VendorText.TRUSTED:
+        record = trusted_record(record).record
+    return signature_of(record, merge_combinations(object_root(valid_schema(record.input_schema))))
+
+
+def signature_of(record: ToolRecord, root: Schema) -> str:
+    """Return the signature of a record; `root` is the object root of its schema, without combinations."""
+    members = _members(root, root, 0, _MAX_PARAMETERS)
+    line = f"{_one_line(record.name)}({members})"
+    return f"{line} — {description}" if (description := short_description(record)) else line
+
+
+def _members(schema: Mapping[str, Any], root: Schema, depth: int, most: int) -> str:
+    """Return the first `most` properties of a schema, required ones first."""
+    properties = schema.get("properties", {})
+    required = {name: "" for name in schema.get("required", ()) if name in properties}
+    names = [*{**required, **{name: "?" for name in properties if name not in required}}.items()]
+    members = [f"{_one_line(name)}{mark}: {_type(properties[name], root, depth + 1)}" for name, mark in names[:most]]
+    return ", ".join([*members, "…"] if len(names) > most else members)
+
+
+def _type(schema: Any, root: Schema, depth: int) -> str:
+    """Return the type of a schema, such as `integer`, `"open"|"closed"` or `string[]`."""
+    schema = resolve_reference(schema, root)
+    if not isinstance(schema, Mapping):
+        return "any"
+    if "const" in schema or "enum" in schema:
+        return _values(schema.get("enum", [schema.get("const")]))
+    for keyword in ("anyOf", "oneOf"):
+        if keyword in schema:
+            if depth > _MAX_NESTED:
+                return "any"
+            return "|".join(dict.fromkeys(_type(branch, root, depth + 1) for branch in schema[keyword][:_MAX_VALUES]))
+    kind = schema.get("type", "object" if "properties" in schema else "any")
+    return "|".join(_single_type(k, schema, root, depth) for k in (kind if isinstance(kind, list) else [kind]))
+
+
+def _single_type(kind: str, schema: Mapping[str, Any], root: Schema, depth: int) -> str:
+    """Return the type of a schema of one kind, with that of its items or properties."""
+    if kind == "array" and "items" in schema and depth <= _MAX_NESTED:
+        item = _type(schema["items"], root, depth + 1)
+        return f"({item})[]" if "|" in item else f"{item}[]"
+    if kind == "object" and schema.get("properties") and depth <= _MAX_NESTED:
+        return f"{{{_members(schema, root, depth, _MAX_MEMBERS)}}}"
+    return kind
+
+
+def _values(values: list[Any]) -> str:
+    """Return the values of an enum as JSON, the first few and each cut."""
+    texts = [
+        value if len(value := canonical_json(v)) <= _MAX_VALUE else f"{value[:_MAX_VALUE]}…"
+        for v in values[:_MAX_VALUES]
+    ]
+    return "|".join([*texts, "…"] if len(values) > _MAX_VALUES else texts)
+
+
+def _one_line(text: str) -> str:
+    """Return a text on one line, so that an untrusted one cannot look like the next tool's."""
+    return " ".join(text.split())

@@ -23,7 +23,7 @@ from router.retrieval.arrays import load_array, load_bytes, load_offsets
 from router.tools.prerequisites.nouns import NeedKind
 
 if TYPE_CHECKING:
-    from router.tools.prerequisites import Prerequisite
+    from router.tools.prerequisites.matching import Prerequisite
 
 
 class Resolver(NamedTuple):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from router.contract import Signal
 from router.expansion import Expansion
 from router.record import Parameter, ToolRecord
-from router.tools.provider_labels import short_label
+from router.tools.text_overlap import short_label
 from router.tools.trust import sanitize
 
 __all__ = [

@@ -11,7 +11,7 @@ from pipeline.settings import load
 from pipeline.sources import read
 from quartermaster.evaluation.judgements import Judgement, read_judgements
 from quartermaster.training import read_requests
-from router.tools.definitions.normalization import tool_id_of
+from router.tools.definitions.raw_tool import tool_id_of
 from tests.support.places import ROOT
 
 CATALOGS = ROOT / "catalogs"

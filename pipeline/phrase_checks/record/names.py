@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from router.record import ToolRecord
-from router.tools.provider_labels import label_words
+from router.tools.text_overlap import label_words
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")

@@ -12,10 +12,10 @@ from pipeline.settings import FieldSettings, LimitsSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document, read_source_lines
 from pipeline.sources.formats.function_schema import listed_tool
 from router.record import Origin
-from router.tools.definitions.field_names import PARAMETERS, SPLIT_PARAMETERS
 from router.tools.definitions.json_values import escape_pointer_part
 from router.tools.definitions.nesting import ListedDefinition, definitions_within, find_definitions, provider_of
 from router.tools.definitions.raw_tool import RawTool
+from router.tools.definitions.vendors import PARAMETERS, SPLIT_PARAMETERS
 
 _SECTION = "source.fields"
 

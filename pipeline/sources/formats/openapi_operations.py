@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pipeline.sources.formats.openapi_responses import JSON_MEDIA
 from router.operation import BodyField, OperationParameter, Place, SecurityScheme, Style
-from router.tools.definitions.outputs import Steps, follow
+from router.tools.definitions.rows import Steps, follow
 
 # Each is far above what documents have. An operation repeats its document's servers and schemes in every record.
 _MAX_SERVERS, _MAX_SERVER, _MAX_VARIABLES = 5, 500, 20

@@ -11,8 +11,8 @@ from typing import Any
 
 from router.record import Link, Parameter
 from router.tools.definitions.json_values import unescape_pointer_part
-from router.tools.definitions.outputs import MAX_STEPS, Steps, follow, output_rows
 from router.tools.definitions.raw_tool import RawTool
+from router.tools.definitions.rows import MAX_STEPS, Steps, follow, output_rows
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 JSON_MEDIA = re.compile(r"^application/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)

@@ -15,7 +15,7 @@ from router.router import Router
 from router.selection import Profile, Selection
 from router.snapshot.memory import EncoderChoice
 from router.tools.definitions import record_of
-from router.tools.definitions.normalization import numbered_id
+from router.tools.definitions.raw_tool import numbered_id
 
 _logger = logging.getLogger("quartermaster.adapters")
 

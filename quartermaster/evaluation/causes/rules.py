@@ -15,6 +15,7 @@ from router.record import Parameter
 from router.retrieval.retrievers import MAX_QUERY_TERMS
 from router.search.search import MAX_REQUEST
 from router.text import identifier_words
+from router.tools.prerequisites.nouns import IDENTIFYING
 from router.tools.text_overlap import term_set
 
 
@@ -58,8 +59,6 @@ def is_implied(missed: MissedStep) -> bool:
     return len(missed.judgement.steps) > 1 and not missed.shared_terms
 
 
-# Last words of parameters that hold what a person does not say.
-_IDENTIFIERS = frozenset("id ids uuid guid identifier identifiers key token handle slug ref reference code".split())
 _SEPARATOR = re.compile(r"[.\[\]]+")
 
 
@@ -85,7 +84,7 @@ def _identifiers(tool: ToolText) -> Iterable[Parameter]:
     marked = any(parameter.required for parameter in parameters)
     for parameter in parameters:
         words = identifier_words(parameter.path)
-        if words and words[-1] in _IDENTIFIERS and (parameter.required or not marked):
+        if words and words[-1] in IDENTIFYING and (parameter.required or not marked):
             yield parameter
 
 

@@ -9,8 +9,7 @@ from router.router import Router
 from router.text import identifier_words
 from router.tools.field_text import dense_document, description_document, name_document
 from router.tools.lexicon.naming import parse_operation
-from router.tools.provider_labels import label_words
-from router.tools.text_overlap import term_set
+from router.tools.text_overlap import label_words, term_set
 from router.tools.trust import sanitize
 
 _MIN_SIMILARITY = 0.8  # Jaccard of near-duplicates, as in docs/decisions/0006-near-duplicate-texts.md

@@ -34,7 +34,7 @@ from router.text import TEXT_VERSION
 from router.tools import field_text, lexicon
 from router.tools.field_text import FieldDocuments
 from router.tools.foreign_text import foreign_script
-from router.tools.prerequisites import find_prerequisites
+from router.tools.prerequisites.matching import find_prerequisites
 from router.tools.text_overlap import (
     find_near_duplicates,
     identifying_terms,

@@ -4,13 +4,12 @@ The server that holds the tools is their provider: `[{"name": "ClickHouse", "too
 `{"servers": {"ClickHouse": {"tools": […]}}}`, `{"ClickHouse": {"tools": […]}}`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from router.tools.definitions.field_names import PARAMETERS, WRAPPERS
 from router.tools.definitions.json_values import escape_pointer_part
-from router.tools.definitions.vendors import value_at
+from router.tools.definitions.vendors import PARAMETERS, WRAPPERS, value_at
 
 # Keys of lists of tools, and of lists of servers.
 TOOLS = ("tools", "functions", "functionDeclarations", "function_declarations", "languageModelTools", "api_list")
@@ -46,18 +45,17 @@ def find_definitions(document: Any) -> list[ListedDefinition] | None:
     """Return the definitions of a document in order; None where it holds no tools in a known format."""
     if isinstance(document, dict) and _is_tool(document) and not _is_holder(document):
         return [ListedDefinition("/0", document)]  # the only one of its file
-    definitions = _in_container(document, "", None, 0)
-    return None if definitions is None else list(definitions)
+    return _in_container(document, "", None, 0)
 
 
 def definitions_within(row: Any, pointer: str, provider: str | None = None) -> list[ListedDefinition]:
     """Return the definitions that a row holds; the row itself where it holds none."""
     holds_tools = isinstance(row, dict) and _is_holder(row, filled=True)
-    definitions = _in_holder(row, pointer, provider, 1) if holds_tools else None
-    return [ListedDefinition(pointer, row, provider)] if definitions is None else list(definitions)
+    found = _in_holder(row, pointer, provider, 1) if holds_tools else None
+    return [ListedDefinition(pointer, row, provider)] if found is None else found
 
 
-def _in_container(value: Any, pointer: str, provider: str | None, depth: int) -> Iterator[ListedDefinition] | None:
+def _in_container(value: Any, pointer: str, provider: str | None, depth: int) -> list[ListedDefinition] | None:
     """Return the definitions in a list, an object that has a list, or an object by name; None where it is none."""
     if depth > _MAX_DEPTH:
         return None
@@ -65,13 +63,11 @@ def _in_container(value: Any, pointer: str, provider: str | None, depth: int) ->
         return _in_list(value, pointer, provider, depth)
     if not isinstance(value, dict):
         return None
-    if _is_holder(value):
-        return _in_holder(value, pointer, provider, depth)
-    return _in_object_by_name(value, pointer, provider, depth)
+    return (_in_holder if _is_holder(value) else _in_object_by_name)(value, pointer, provider, depth)
 
 
-def _in_list(rows: list[Any], pointer: str, provider: str | None, depth: int) -> Iterator[ListedDefinition] | None:
-    parts: list[Iterator[ListedDefinition]] = []
+def _in_list(rows: list[Any], pointer: str, provider: str | None, depth: int) -> list[ListedDefinition] | None:
+    found: list[ListedDefinition] = []
     # An object with an empty list of tools is a server only if it has no name or stands among servers.
     has_servers = any(isinstance(row, dict) and _is_holder(row, filled=True) for row in rows)
     for index, row in enumerate(rows):
@@ -80,15 +76,13 @@ def _in_list(rows: list[Any], pointer: str, provider: str | None, depth: int) ->
             part = _in_holder(row, place, provider, depth + 1)
             if part is None:
                 return None
-            parts.append(part)
+            found += part
         else:
-            parts.append(iter([ListedDefinition(place, row, provider)]))
-    return (definition for part in parts for definition in part)
+            found.append(ListedDefinition(place, row, provider))
+    return found
 
 
-def _in_holder(
-    holder: dict[str, Any], pointer: str, provider: str | None, depth: int
-) -> Iterator[ListedDefinition] | None:
+def _in_holder(holder: dict[str, Any], pointer: str, provider: str | None, depth: int) -> list[ListedDefinition] | None:
     """Return the definitions in a response, a page, a server, or several servers."""
     if depth > _MAX_DEPTH:
         return None
@@ -97,32 +91,29 @@ def _in_holder(
         return _in_holder(holder["result"], f"{pointer}/result", provider, depth + 1)
     key = next(key for key in (*TOOLS, *SERVERS) if key in holder)
     if holder[key] is None and provider is not None and depth:
-        return iter(())  # a server without tools, in a list of servers
+        return []  # a server without tools, in a list of servers
     return _in_container(holder[key], f"{pointer}/{key}", None if key in SERVERS else provider, depth + 1)
 
 
 def _in_object_by_name(
     named: dict[str, Any], pointer: str, provider: str | None, depth: int
-) -> Iterator[ListedDefinition] | None:
+) -> list[ListedDefinition] | None:
     """Return the definitions of servers by name (each a list, or an object that has one), or of tools by name."""
     if not named:
         return None
     places = {name: f"{pointer}/{escape_pointer_part(name)}" for name in named}
     if all(isinstance(value, dict) and _is_holder(value) for value in named.values()):
         parts = [_in_holder(value, places[name], name, depth + 1) for name, value in named.items()]
-        return None if None in parts else (definition for part in parts if part for definition in part)
+        return None if None in parts else [definition for part in parts for definition in part or ()]
     if all(_is_list_of_tools(value) for value in named.values()):
-        return (
-            ListedDefinition(f"{places[name]}/{index}", row, name)
-            for name, rows in named.items()
-            for index, row in enumerate(rows)
-        )
+        rows = [(name, index, row) for name, rows in named.items() for index, row in enumerate(rows)]
+        return [ListedDefinition(f"{places[name]}/{index}", row, name) for name, index, row in rows]
     values = [value for value in named.values() if isinstance(value, dict)]
     are_described = all("description" in value or _takes_parameters(value) for value in values)
     # A description alone is not enough: documents of any kind have objects with one.
     are_tools = pointer.rpartition("/")[2] in TOOLS or any(_takes_parameters(value) for value in values)
     if len(values) == len(named) and are_described and are_tools:
-        return (ListedDefinition(places[name], {"name": name, **value}, provider) for name, value in named.items())
+        return [ListedDefinition(places[name], {"name": name, **value}, provider) for name, value in named.items()]
     return None
 
 

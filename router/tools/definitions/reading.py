@@ -1,7 +1,7 @@
 """Definitions of tools in any format that a build reads, made into records."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +11,9 @@ from router.errors import RecordRejected, SettingsInvalid
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
 from router.tools.definitions.json_values import parse_json, replace_unstorable
-from router.tools.definitions.nesting import definitions_within
-from router.tools.definitions.normalization import normalize, numbered_id
-from router.tools.definitions.parameters import parameter_rows
+from router.tools.definitions.nesting import ListedDefinition, definitions_within
+from router.tools.definitions.raw_tool import normalize, numbered_id
+from router.tools.definitions.rows import parameter_rows
 from router.tools.definitions.vendors import read_tool
 
 Definition = ToolRecord | Mapping[str, Any]
@@ -51,27 +51,36 @@ def records_of(definitions: Iterable[Definition], provider: str | None = None) -
     """
     if isinstance(definitions, Mapping | ToolRecord | str):
         raise SettingsInvalid("tools is one definition, it must be a sequence of them")
-    records: dict[str, ToolRecord] = {}
-    contents: set[str] = set()
-    numbers: dict[str, int] = {}
     listed_definitions = (
         listed
         for place, definition in enumerate(definitions)
         for listed in definitions_within(definition, f"tools[{place}]")
     )
-    for listed in listed_definitions:
-        try:
-            record = record_of(listed.row, provider or listed.provider)
-        except SettingsInvalid as error:
-            raise SettingsInvalid(f"{listed.pointer}: {error}") from None
+    return tuple(record for record in distinct(_placed(listed, provider) for listed in listed_definitions) if record)
+
+
+def _placed(listed: ListedDefinition, provider: str | None) -> ToolRecord:
+    try:
+        return record_of(listed.row, provider or listed.provider)
+    except SettingsInvalid as error:
+        raise SettingsInvalid(f"{listed.pointer}: {error}") from None
+
+
+def distinct(records: Iterable[ToolRecord]) -> Iterator[ToolRecord | None]:
+    """Yield each record under an id of its own, `~2`, `~3` in order where another tool has it; None for a duplicate."""
+    taken: dict[str, ToolRecord] = {}
+    contents: set[str] = set()
+    numbers: dict[str, int] = {}
+    for record in records:
         content = fingerprint(record.content())
         if content in contents:
+            yield None
             continue
-        if record.tool_id in records:
-            record = replace(record, tool_id=numbered_id(record.tool_id, numbers, records))
+        if record.tool_id in taken:
+            record = replace(record, tool_id=numbered_id(record.tool_id, numbers, taken))
         contents.add(content)
-        records[record.tool_id] = record
-    return tuple(records.values())
+        taken[record.tool_id] = record
+        yield record
 
 
 def _checked_record(record: ToolRecord) -> ToolRecord:

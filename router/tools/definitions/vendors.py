@@ -1,28 +1,17 @@
 """Reads one tool definition of any vendor into a RawTool: the only such reader, for builds and at run time.
 
-The vendors' names of each field are in `router.tools.definitions.field_names`.
+The vendors' names of each field are in `router.tools.definitions.vendors`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from router.errors import RecordRejected
 from router.fingerprint import canonical_json
-from router.record import Origin
-from router.tools.definitions.field_names import (
-    CATEGORIES,
-    DESCRIPTIONS,
-    EXAMPLES,
-    METADATA,
-    PARAMETERS,
-    PROVIDERS,
-    SPLIT_PARAMETERS,
-    WRAPPERS,
-)
-from router.tools.definitions.outputs import declared_outputs
-from router.tools.definitions.parameters import parameter_rows
+from router.record import Origin, Parameter
 from router.tools.definitions.raw_tool import FieldReader, RawTool
+from router.tools.definitions.rows import output_rows, parameter_rows
 from router.tools.definitions.schema_shapes import (
     JSON_SCHEMA,
     ParsedParameters,
@@ -30,6 +19,67 @@ from router.tools.definitions.schema_shapes import (
     parse_parameters,
     with_required,
 )
+
+# Keys of an object around the definition: OpenAI's chat format, Amazon Bedrock's.
+WRAPPERS = ("function", "toolSpec", "tool_spec", "tool")
+# Keys of the description; the first that is not empty counts.
+DESCRIPTIONS = ("description", "desc", "modelDescription", "summary", "title", "annotations.title")
+# Keys of the parameters, and whether the key is certain: an unreadable value there rejects the record. Under an
+# uncertain key it is only reported as not read.
+PARAMETERS = {
+    "inputSchema.json": False,  # Amazon Bedrock
+    "inputSchema": True,  # MCP
+    "input_schema": True,  # Anthropic
+    "parameters": True,  # OpenAI; a mapping by name: ToolBench, xLAM, API-Bank; a list: Dify, OpenAPI
+    "parametersJsonSchema": False,  # Gemini
+    "parameters_json_schema": False,
+    "schema.parameters": False,
+    "schema.inputSchema": False,
+    "schema.input_schema": False,
+    "schema": False,
+    "args_schema": False,  # LangChain
+    "parameter_definitions": False,  # Cohere
+    "input_parameters": False,
+    "inputParameters": False,
+    "inputs": False,  # smolagents
+    "args": False,
+    "arguments": False,  # Docker's registry of MCP servers, and MCP's prompts
+    "parameter": False,  # MCP-Zero
+    "params": False,
+}
+# Two lists, of the required parameters and of the others.
+SPLIT_PARAMETERS = ("required_parameters", "optional_parameters")
+# Keys of the schema of what a call answers, and whether the key is certain: only there, shapes other than JSON Schema
+# are read. Elsewhere the key may mean anything.
+OUTPUTS = {
+    "outputSchema.json": True,
+    "outputSchema": True,  # MCP
+    "output_schema": True,
+    "output_parameters": True,
+    "outputParameters": True,
+    "responseJsonSchema": False,  # Gemini
+    "response_json_schema": False,
+    "response": False,  # Gemini
+    "responseSchema": False,
+    "response_schema": False,
+    "returns": False,
+    "return_schema": False,
+    "output": False,
+    "outputs": False,
+}
+PROVIDERS = ("provider", "serverInfo.name", "server.name", "server", "server_name", "serverName")
+CATEGORIES = ("category", "categories", "tags")
+EXAMPLES = ("input_examples", "examples")
+# Keys that say nothing about the purpose of a tool; they are not reported as unread.
+METADATA = frozenset(
+    "$schema id uid uuid slug key type kind version schema_version url uri link homepage website repository repo "
+    "source icon icons image logo avatar color theme _meta meta metadata outputSchema output_schema output outputs "
+    "output_type outputType returns return_type response responses strict execution created created_at createdAt "
+    "updated updated_at updatedAt timestamp author authors license licence maintainer owner embedding embeddings "
+    "vector vectors cache_control defer_loading allowed_callers enabled disabled hidden status index order position "
+    "hash checksum stars downloads nextCursor _id name_embedding description_embedding".split()
+)
+
 
 _MAX_SHOWN = 60  # characters of the value of an unread key
 
@@ -49,13 +99,15 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
         schema = with_required(schema, fields.row["required"])
         read.used.add("required")
     annotations = fields.mapping("annotations")  # not auxiliary: filters depend on these hints
-    title = read.text("title")
-    outputs, output_key = declared_outputs(fields.row, outer.row)
+    description = fields.text(DESCRIPTIONS[0])
+    description = description if description.strip() else read.first_text(DESCRIPTIONS[1:]) or description
+    title = read.first_text(["title"])
+    outputs, output_key = _outputs(fields.row, outer.row)
     lost = key if key and not is_empty(schema) and not _has_parameters(schema) else None
     tool = RawTool(
         name=fields.name(),
         origin=origin,
-        description=read.first_text(DESCRIPTIONS),
+        description=description,
         input_schema=_with_comment(schema, key, parameters.shape),
         id=(fields.text("id").strip() or None) if own_id else None,
         provider=_provider(fields, read, provider),
@@ -71,7 +123,7 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
         shape=f"{key}: {parameters.shape}" if parameters.shape else "",
         lost=lost or (None if schema else read.lost),
     )
-    read.used |= {"name", "annotations", "deprecated", output_key}
+    read.used |= {"name", DESCRIPTIONS[0], "annotations", "deprecated", output_key}
     unread = dict(unread_keys(fields.row, read.used, f"{wrapper}." if wrapper else ""))
     if wrapper:
         unread |= unread_keys(outer.row, {wrapper, output_key})
@@ -97,31 +149,18 @@ class _AuxiliaryFields:
         self.lost: str | None = None
         self._fields = fields
 
-    def first_text(self, places: tuple[str, ...]) -> str:
-        """Return the first text that is not empty. Raises RecordRejected where the first place holds no text."""
-        first = self._fields.text(places[0])
-        self.used.add(places[0])
-        if first.strip():
-            return first
-        for place in places[1:]:
+    def first_text(self, places: Iterable[str]) -> str:
+        """Return the first text at dotted places that is not empty; empty where there is none."""
+        for place in places:
             value = value_at(self._fields.row, place)
             if isinstance(value, str) and value.strip():
                 self.used.add(place.partition(".")[0])
                 return value
-        return first
-
-    def text(self, field: str) -> str:
-        """Return a text; empty where the value is none."""
-        value = self._fields.row.get(field)
-        if not isinstance(value, str):
-            return ""
-        self.used.add(field)
-        return value
+        return ""
 
     def texts(self, field: str) -> tuple[str, ...]:
         """Return the texts of a list, or one text; empty where the value is neither."""
-        value = self._fields.row.get(field)
-        if not isinstance(value, str | list):
+        if not isinstance(self._fields.row.get(field), str | list):
             return ()
         self.used.add(field)
         return self._fields.texts(field)
@@ -177,6 +216,30 @@ def _split_parameters(fields: FieldReader, read: _AuxiliaryFields) -> tuple[str,
     return " and ".join(SPLIT_PARAMETERS), ParsedParameters(schema, required.shape or optional.shape)
 
 
+def _outputs(*rows: Mapping[str, Any]) -> tuple[tuple[Parameter, ...], str]:
+    """Return the output rows that a definition declares, and the key that they were read from; empty ones for none.
+
+    `rows` are the object with the definition's fields, and the objects around it.
+    """
+    for row in rows:
+        for place, certain in OUTPUTS.items():
+            value = value_at(row, place)
+            if value and (certain or _is_schema_beyond_doubt(value)):
+                parsed = parse_parameters(value)
+                if parsed and (outputs := output_rows(parsed.schema)):
+                    return outputs, place.partition(".")[0]
+    return (), ""
+
+
+def _is_schema_beyond_doubt(value: Any) -> bool:
+    """Return whether a value is a JSON Schema of an object or a list."""
+    return isinstance(value, Mapping) and (
+        isinstance(value.get("properties"), Mapping)
+        or isinstance(value.get("items"), Mapping)
+        or any(isinstance(value.get(keyword), list) for keyword in ("allOf", "anyOf", "oneOf"))
+    )
+
+
 def _with_comment(schema: dict[str, Any], key: str, shape: str) -> dict[str, Any]:
     """Return a schema with a comment on the original key and shape, where it was no JSON Schema."""
     return {"$comment": f"read from {key}, {shape}", **schema} if schema and shape != JSON_SCHEMA else schema
@@ -192,12 +255,7 @@ def _provider(fields: FieldReader, read: _AuxiliaryFields, listed: str | None) -
     if "provider" in fields.row:
         read.used.add("provider")
         return fields.text("provider") or listed
-    for place in PROVIDERS:
-        value = value_at(fields.row, place)
-        if isinstance(value, str) and value.strip():
-            read.used.add(place.partition(".")[0])
-            return value
-    return listed
+    return read.first_text(PROVIDERS) or listed
 
 
 def _shorten(value: Any) -> str:

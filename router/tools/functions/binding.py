@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from router.errors import RecordRejected, RequestInvalid
-from router.tools.functions.annotations import hints_of
+from router.tools.functions.schemas import hints_of
 from router.tools.functions.signatures import (
     VARIADIC,
     Function,

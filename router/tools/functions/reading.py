@@ -1,20 +1,29 @@
-"""Reads a program's tools into records with ids, the functions behind them, and notes for the user."""
+"""Reads a program's tools into records with ids, the functions behind them, and notes for the user.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+Objects of frameworks are recognised by their attributes, so that no framework is imported.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from router.errors import RecordRejected, SettingsInvalid, quoted
 from router.record import Origin, ToolRecord
-from router.tools.definitions import records_of
-from router.tools.functions.objects import ParsedTool, parse_tool
-from router.tools.functions.signatures import Function
+from router.tools.definitions.json_values import replace_unstorable
+from router.tools.definitions.raw_tool import RawTool, normalize
+from router.tools.definitions.reading import Definition, distinct, records_of
+from router.tools.functions.signatures import Function, function_tool
 
 # A function, a definition or record, or an object of MCP, LangChain, LlamaIndex or OpenAI's Agents SDK.
 Tool = Any
 Tools = Iterable[Tool] | Mapping[str, Iterable[Tool]]
 
 _LIST = "tools"
+
+
+_NOWHERE = Origin("tools", "")
+_EXPECTED = "a function, a definition (a dict), an MCP, LangChain or LlamaIndex tool, or a ToolRecord"
 
 
 @dataclass(frozen=True)
@@ -32,31 +41,37 @@ def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
     As in a build, exact duplicates are dropped, and another tool of an id that is taken gets `~2`, `~3` in order; the
     notes say so. Raises SettingsInvalid, which names the place of the first object that is no tool.
     """
-    parsed_tools: dict[str, ParsedTool] = {}
-    records: dict[str, ToolRecord] = {}
+    listed: list[tuple[str, ParsedTool, ToolRecord]] = []
     for place, tool, label in _places(tools, provider):
         try:
             parsed = parse_tool(tool)
         except RecordRejected as rejected:
             raise SettingsInvalid(f"{place}: {rejected.reason}") from None
-        for number, record in enumerate(_records(parsed, place, label)):
-            # A definition may hold several tools.
-            record_place = f"{place}/{number}" if number else place
-            parsed_tools[record_place], records[record_place] = parsed, record
-    # The place, as the origin, leads from each kept record back to its tool.
-    placed = [replace(record, origin=Origin(_LIST, place)) for place, record in records.items()]
-    kept_records = {record.origin.pointer: record for record in records_of(placed)}
-    functions = {r.tool_id: f for place, r in kept_records.items() if (f := parsed_tools[place].function) is not None}
-    served = tuple(replace(record, origin=records[place].origin) for place, record in kept_records.items())
-    return ToolSet(served, functions, (*_unread(tools), *_notes(parsed_tools, records, kept_records)))
+        for number, record in enumerate(_records(parsed.definition, place, label)):  # a definition may hold several
+            listed.append((f"{place}/{number}" if number else place, parsed, record))
+    served: list[ToolRecord] = []
+    functions: dict[str, Function] = {}
+    notes = [*_unread(tools)]
+    for (place, parsed, record), kept in zip(listed, distinct(record for _, _, record in listed), strict=True):
+        if kept is None:
+            notes.append(f"{place}: {record.tool_id} is there already, word for word: it is served once")
+            continue
+        served.append(kept)
+        if parsed.function is not None:
+            functions[kept.tool_id] = parsed.function
+        if kept.tool_id != record.tool_id:
+            notes.append(f"{place}: the id {record.tool_id} is taken, this tool is served as {kept.tool_id}")
+        notes += [f"{place}, {kept.tool_id}: {note}" for note in parsed.notes]
+    return ToolSet(tuple(served), functions, tuple(notes))
 
 
-def _records(parsed: ParsedTool, place: str, provider: str | None) -> tuple[ToolRecord, ...]:
+def _records(definition: Definition | RawTool, place: str, provider: str | None) -> tuple[ToolRecord, ...]:
+    if isinstance(definition, RawTool):  # described by this program itself: there is no format to find out
+        return (normalize(replace(definition, provider=provider and replace_unstorable(provider))),)
     try:
-        records = records_of([parsed.definition], provider)
+        return records_of([definition], provider)
     except SettingsInvalid as error:
         raise SettingsInvalid(f"{place}{str(error).removeprefix('tools[0]')}") from None
-    return records if parsed.origin is None else tuple(replace(record, origin=parsed.origin) for record in records)
 
 
 def _places(tools: Tools, provider: str | None) -> Iterator[tuple[str, Tool, str | None]]:
@@ -111,15 +126,88 @@ def _unread(tools: Any) -> Iterator[str]:
         yield f"{', '.join(lists)}: not read, as {_LIST!r} beside it is taken for the list of tools"
 
 
-def _notes(
-    parsed_tools: Mapping[str, ParsedTool], records: Mapping[str, ToolRecord], kept_records: Mapping[str, ToolRecord]
-) -> Iterator[str]:
-    """Yield notes on tools that were renamed or dropped as duplicates, and the notes of the tools themselves."""
-    for place, record in records.items():
-        if place not in kept_records:
-            yield f"{place}: {record.tool_id} is there already, word for word: it is served once"
-            continue
-        if (tool_id := kept_records[place].tool_id) != record.tool_id:
-            yield f"{place}: the id {record.tool_id} is taken, this tool is served as {tool_id}"
-        for note in parsed_tools[place].notes:
-            yield f"{place}, {tool_id}: {note}"
+@dataclass(frozen=True, slots=True)
+class ParsedTool:
+    """One tool: its definition, the function to call (if any), and notes for the user."""
+
+    definition: Definition | RawTool
+    function: Function | None = None
+    notes: tuple[str, ...] = ()
+
+
+def parse_tool(tool: object) -> ParsedTool:
+    """Return the definition and function of one tool. Raises RecordRejected for an object that is no tool."""
+    if isinstance(tool, ToolRecord | Mapping):
+        return ParsedTool(tool)
+    if isinstance(tool, str):
+        raise RecordRejected(_NOWHERE, f"a text is no tool: it must be {_EXPECTED}")
+    named = isinstance(getattr(tool, "name", None), str) and not isinstance(tool, type)
+    if named and hasattr(tool, "args_schema"):
+        return _langchain(tool)
+    if named and isinstance(schema := getattr(tool, "params_json_schema", None), Mapping):  # OpenAI's Agents SDK
+        return ParsedTool(_definition(tool, schema))
+    if named and hasattr(tool, "model_dump"):  # MCP's Tool
+        return ParsedTool(_checked_mapping(tool.model_dump(mode="json", by_alias=True, exclude_none=True)))
+    if named and isinstance(schema := _first_attribute(tool, "inputSchema", "input_schema", "parameters"), Mapping):
+        return ParsedTool(_definition(tool, schema))
+    if callable(getattr(getattr(tool, "metadata", None), "get_parameters_dict", None)):
+        return _llama_index(tool)
+    if callable(tool):
+        described, notes = function_tool(tool)
+        return ParsedTool(described, tool, notes)
+    kind = "" if tool is None else f" of type {type(tool).__name__}"
+    raise RecordRejected(_NOWHERE, f"{tool!r:.60}{kind} is no tool: it must be {_EXPECTED}")
+
+
+def _langchain(tool: Any) -> ParsedTool:
+    """Read a LangChain tool: its schema without the arguments that LangChain fills in, called by `invoke`."""
+    schema = getattr(tool, "tool_call_schema", None) or tool.args_schema
+    if hasattr(schema, "model_json_schema"):
+        schema = schema.model_json_schema()
+    return ParsedTool(_definition(tool, schema if isinstance(schema, Mapping) else {}), _invoker(tool))
+
+
+def _invoker(tool: Any) -> Function:
+    """Return a function that calls a LangChain tool with keyword arguments; async where the tool is only async."""
+    only_async = getattr(tool, "func", None) is None and getattr(tool, "coroutine", None) is not None
+    invoke: Callable[[dict[str, Any]], Any] = tool.ainvoke if only_async else tool.invoke
+
+    def call(**arguments: Any) -> Any:
+        return invoke(arguments)
+
+    return call
+
+
+def _llama_index(tool: Any) -> ParsedTool:
+    """Read a LlamaIndex tool, called for its raw output."""
+    metadata = tool.metadata
+    schema = metadata.get_parameters_dict()
+    definition = {"name": metadata.name, "description": metadata.description or "", "parameters": schema}
+    # `call` of a tool over an async function would wait for it in a thread of its own.
+    is_async = inspect.iscoroutinefunction(getattr(tool, "real_fn", None))
+
+    def call(**arguments: Any) -> Any:
+        return tool.call(**arguments).raw_output
+
+    async def acall(**arguments: Any) -> Any:
+        return (await tool.acall(**arguments)).raw_output
+
+    return ParsedTool(definition, acall if is_async else call)
+
+
+def _definition(tool: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": getattr(tool, "description", None) or "",
+        "parameters": {key: value for key, value in schema.items() if key not in ("title", "description")},
+    }
+
+
+def _checked_mapping(row: object) -> Mapping[str, Any]:
+    if not isinstance(row, Mapping):
+        raise RecordRejected(_NOWHERE, f"its model_dump gives {type(row).__name__}, not a dict")
+    return row
+
+
+def _first_attribute(tool: object, *names: str) -> Any:
+    return next((value for name in names if (value := getattr(tool, name, None)) is not None), None)

@@ -1,17 +1,138 @@
 """Converts Python annotations to JSON Schema: containers by rules of its own, other types by msgspec."""
 
+import dataclasses
 import enum
+import inspect
 import os
 import types
 import typing
 from collections import abc
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from router.tools.functions.annotations import description_of, field_hints, has_fields, required_fields
-from router.tools.functions.docstrings import parse_docstring
+# Raised for a name that only type checkers see, or by an annotation when it is evaluated.
+_UNRESOLVED = (NameError, TypeError, AttributeError, SyntaxError, LookupError, ValueError, ImportError)
+
+
+def hints_of(annotated: Any) -> dict[str, Any]:
+    """Return the annotations of a function or class by name; one that cannot be resolved stays as written."""
+    try:
+        return typing.get_type_hints(annotated, include_extras=True)
+    except _UNRESOLVED:
+        annotations = dict(getattr(annotated, "__annotations__", {}))
+        return {name: _resolve(hint, annotated) for name, hint in annotations.items()}
+
+
+def _resolve(hint: Any, annotated: Any) -> Any:
+    if not isinstance(hint, str):
+        return hint
+    probe = types.SimpleNamespace(__annotations__={"hint": hint})
+    try:
+        return typing.get_type_hints(probe, getattr(annotated, "__globals__", {}), include_extras=True)["hint"]
+    except _UNRESOLVED:
+        return hint
+
+
+def description_of(metadata: Iterable[Any]) -> str:
+    """Return the first text in an annotation's metadata: an item itself, or an item's description; else empty."""
+    for item in metadata:
+        # pydantic's Field has `description`, typing's Doc (PEP 727) `documentation`.
+        texts = (item, getattr(item, "description", None), getattr(item, "documentation", None))
+        for text in texts:
+            if isinstance(text, str) and text.strip():
+                return text.strip()
+    return ""
+
+
+def has_fields(annotation: type) -> bool:
+    """Return whether a class is a dataclass, a TypedDict or a NamedTuple."""
+    named_tuple = issubclass(annotation, tuple) and hasattr(annotation, "_fields")
+    return named_tuple or _is_typed_dict(annotation) or dataclasses.is_dataclass(annotation)
+
+
+def field_hints(annotation: type) -> dict[str, Any]:
+    """Return the annotations of a class's fields, without those that its constructor does not take."""
+    hints = hints_of(annotation)
+    if not dataclasses.is_dataclass(annotation):
+        return hints
+    init_fields = {field.name for field in dataclasses.fields(annotation) if field.init}
+    return {name: hint for name, hint in hints.items() if name in init_fields}
+
+
+def required_fields(annotation: Any, hints: Mapping[str, Any]) -> list[str]:
+    """Return the names of the required fields of a class that `has_fields`, given the hints of its fields."""
+    if _is_typed_dict(annotation):
+        marks = {name: typing.get_origin(hint) for name, hint in hints.items()}
+        # __required_keys__ ignores the marks in annotations that are strings.
+        required_keys = annotation.__required_keys__
+        return [
+            name
+            for name, mark in marks.items()
+            if mark is typing.Required or (name in required_keys and mark is not typing.NotRequired)
+        ]
+    if dataclasses.is_dataclass(annotation):
+        missing = dataclasses.MISSING
+        return [f.name for f in dataclasses.fields(annotation) if f.init and f.default is missing is f.default_factory]
+    return [name for name in hints if name not in annotation._field_defaults]
+
+
+def _is_typed_dict(annotation: Any) -> bool:
+    # Not by its class: typing_extensions has another one.
+    return isinstance(annotation, type) and issubclass(annotation, dict) and hasattr(annotation, "__required_keys__")
+
+
+# Types in docstrings, for parameters without an annotation.
+_TYPES = {
+    "str": "string",
+    "string": "string",
+    "int": "integer",
+    "integer": "integer",
+    "float": "number",
+    "number": "number",
+    "bool": "boolean",
+    "boolean": "boolean",
+    "list": "array",
+    "dict": "object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocstring:
+    """The parts of a docstring: the description, and by parameter name the descriptions and JSON Schema types."""
+
+    description: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+
+
+def parse_docstring(text: str | None) -> ParsedDocstring:
+    """Return the parts of a docstring; if it follows no style, the whole text is the description."""
+    if not text or not text.strip():
+        return ParsedDocstring()
+    from docstring_parser import ParseError, parse  # here: a router over a snapshot does not need it
+
+    text = inspect.cleandoc(text)
+    try:
+        parsed = parse(f"\n{text}")  # it dedents from the second line on
+    except ParseError:
+        return ParsedDocstring(text.strip())
+    parameters: dict[str, str] = {}
+    types: dict[str, str] = {}
+    for parameter in parsed.params:
+        # NumPy's style describes several parameters at once: "x, y : int".
+        for name in parameter.arg_name.split(","):
+            name = name.strip().lstrip("*")
+            if parameter.description:
+                parameters[name] = " ".join(parameter.description.split())
+            if kind := _TYPES.get((parameter.type_name or "").partition("[")[0].strip().lower()):
+                types[name] = kind
+    # A docstring that describes only the return value serves as the description.
+    description = parsed.description or ("" if parsed.params else text)
+    return ParsedDocstring(description.strip(), parameters, types)
+
 
 Schema = dict[str, Any]
 

@@ -4,16 +4,23 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any
 
+from router import record
 from router.errors import RecordRejected
 from router.record import Origin
-from router.tools.definitions.outputs import output_rows
-from router.tools.functions.annotations import description_of, hints_of
-from router.tools.functions.docstrings import ParsedDocstring, parse_docstring
-from router.tools.functions.schemas import Schema, SchemaMaker
+from router.tools.definitions.json_values import replace_unstorable
+from router.tools.definitions.raw_tool import RawTool
+from router.tools.definitions.rows import output_rows
+from router.tools.functions.schemas import (
+    ParsedDocstring,
+    Schema,
+    SchemaMaker,
+    description_of,
+    hints_of,
+    parse_docstring,
+)
 
 Function = Callable[..., Any]
 
@@ -24,16 +31,10 @@ VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _NOWHERE = Origin("tools", "")
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionTool:
-    """A function as a tool. The notes name parameters that take any value, and functions with only `**kwargs`."""
+def function_tool(function: Function) -> tuple[RawTool, tuple[str, ...]]:
+    """Describe a function as a tool, by its signature, annotations and docstring, with notes for the user.
 
-    definition: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
-
-
-def function_tool(function: Function) -> FunctionTool:
-    """Describe a function as a tool, by its signature, annotations and docstring.
+    The notes name parameters that take any value, and functions with only `**kwargs`.
 
     Raises RecordRejected for a function without a name or with a signature that Python cannot read.
     """
@@ -54,28 +55,30 @@ def function_tool(function: Function) -> FunctionTool:
     if not properties and (kinds := [p for p in signature_of(function).parameters.values() if p.kind in VARIADIC]):
         listed = ", ".join(map(str, (p.replace(annotation=Parameter.empty) for p in kinds)))
         notes.append(f"it takes {listed} and no named parameter, so a model can give it nothing")
-    definition = {
-        "name": name,
-        "description": docs.description,
-        "parameters": {
-            "type": "object",
-            "properties": properties,
-            **({"required": required} if required else {}),
-            **({"$defs": maker.definitions} if maker.definitions else {}),
-        },
-        **_output_schema(hints.get("return")),
+    schema = {
+        "type": "object",
+        "properties": properties,
+        **({"required": required} if required else {}),
+        **({"$defs": maker.definitions} if maker.definitions else {}),
     }
-    return FunctionTool(definition, tuple(notes))
+    within = _within(function)
+    described = RawTool(
+        name=replace_unstorable(name),
+        origin=Origin(getattr(within, "__module__", None) or "", getattr(within, "__qualname__", name)),
+        description=replace_unstorable(docs.description),
+        input_schema=replace_unstorable(schema),
+        outputs=_outputs(hints.get("return")),
+    )
+    return described, tuple(notes)
 
 
-def _output_schema(hint: Any) -> dict[str, Schema]:
-    """Return the part of a definition that says what the function returns; empty unless that has named fields."""
+def _outputs(hint: Any) -> tuple[record.Parameter, ...]:
+    """Return the rows of what the function returns; empty unless that has named fields."""
     if hint is None:
-        return {}
+        return ()
     maker = SchemaMaker()
     schema = maker.of(hint)
-    schema = {**schema, "$defs": maker.definitions} if maker.definitions else schema
-    return {"output_schema": schema} if output_rows(schema) else {}
+    return output_rows(replace_unstorable({**schema, "$defs": maker.definitions} if maker.definitions else schema))
 
 
 def model_parameters(function: Function, hints: Mapping[str, Any] | None = None) -> list[Parameter]:
@@ -109,6 +112,13 @@ def signature_of(function: Function) -> inspect.Signature:
         raise RecordRejected(_NOWHERE, f"{function!r:.80} has no signature that Python can read") from None
 
 
+def _within(function: Function) -> Any:
+    """Return the function in a partial; any other function itself."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
 def _name(function: Function) -> str:
     named: Any = function
     while isinstance(named, functools.partial) and not hasattr(named, "__name__"):
@@ -121,9 +131,7 @@ def _name(function: Function) -> str:
 
 def annotated_object(function: Function) -> Any:
     """Return the object with a function's annotations: the function in a partial, a class or its method, a callable."""
-    target: Any = function
-    while isinstance(target, functools.partial):
-        target = target.func
+    target = _within(function)
     if inspect.isclass(target):
         # A class with fields has the annotations itself, any other in __init__.
         return target if "__annotations__" in vars(target) else target.__init__

@@ -10,7 +10,7 @@ from router.text import identifier_words
 from router.tools.foreign_text import foreign_script
 from router.tools.lexicon.grammar import NounPhrase, load_lexicon, singular
 from router.tools.lexicon.naming import Operation, parse_operation
-from router.tools.provider_labels import MAX_LABEL_WORDS, label_words
+from router.tools.text_overlap import MAX_LABEL_WORDS, label_words
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
 _THIRD_PERSON = re.compile(

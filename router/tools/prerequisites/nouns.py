@@ -16,6 +16,9 @@ ID_WORDS = frozenset(
         "urns arn arns"
     ).split()
 )
+# What identifies a thing in what people write of it, beside an id: "an airport code", "the message's timestamp". No
+# references: those are what a person writes, such as that of a payment.
+IDENTIFYING = ID_WORDS | frozenset("code codes handle handles key keys number numbers timestamp token tokens".split())
 _SAID = frozenset("address email keyword login name phone query term title url username".split())
 # Things whose number a person says, or counts.
 _NUMBERED = frozenset(

@@ -11,7 +11,7 @@ from router.text import identifier_words
 from router.tools.lexicon.grammar import singular
 from router.tools.lexicon.naming import parse_operation
 from router.tools.prerequisites.needs import Need, find_needs, required_parameters
-from router.tools.prerequisites.nouns import ID_WORDS, NeedKind, bare_name, nouns_of, path_of
+from router.tools.prerequisites.nouns import IDENTIFYING, NeedKind, bare_name, nouns_of, path_of
 from router.tools.prerequisites.offers import Offer, find_offer
 
 
@@ -147,8 +147,6 @@ def _asked(other: Candidate) -> float:
 
 _POSSESSIVE = re.compile(r"['’]s?\b")
 _ARTICLES = frozenset("a all an any each every its of one or some that the their this whose your".split())
-# What identifies a thing, beside an id: "an airport code", "the message's timestamp".
-_IDENTIFYING = ID_WORDS | frozenset("code codes handle handles key keys number numbers timestamp token tokens".split())
 # What follows says how it is found: "a customer's id by name".
 _HOW = frozenset("based by for from given in matching named on using via when where which with".split())
 
@@ -160,7 +158,7 @@ def stated_thing(statement: str) -> tuple[str, ...]:
     """
     before: list[str] = []
     for word in identifier_words(_POSSESSIVE.sub(" ", statement)):
-        if word in _IDENTIFYING:
+        if word in IDENTIFYING:
             return nouns_of(before)
         if word in _HOW:
             return ()

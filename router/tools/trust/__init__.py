@@ -3,8 +3,8 @@ over.
 
 `sanitization` removes steering text and hidden characters from a record; `steering_text` finds prompt injection,
 promotion and defamation in a sentence, by the patterns of `prompt_injection`, `poisoning`, `claims` and `wording`;
-`characters` finds hidden characters and scripts. `trusted_record` and `trusted_schema` make the record that an agent's
-model is handed. `pipeline.phrase_checks` checks generated phrases by the same patterns, and more.
+`characters` finds hidden characters and scripts. `trusted` makes the record that an agent's model is handed.
+`pipeline.phrase_checks` checks generated phrases by the same patterns, and more.
 
 To add a pattern, append a row to its table. To add a kind of check, call it in `steering_text` for single sentences or
 in `sanitization` for whole texts. With either, raise PROJECTION_VERSION (`router.tools.field_text`) and SCREEN_VERSION
@@ -17,7 +17,7 @@ from router.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from router.tools.trust.sanitization import RemovedText, sanitize
-    from router.tools.trust.trusted_record import (
+    from router.tools.trust.trusted import (
         TrustedRecord,
         WithheldText,
         trusted_record,
@@ -29,7 +29,7 @@ else:
         __name__,
         {
             "router.tools.trust.sanitization": "RemovedText sanitize",
-            "router.tools.trust.trusted_record": "TrustedRecord WithheldText trusted_record trusted_text visible_value",
+            "router.tools.trust.trusted": "TrustedRecord WithheldText trusted_record trusted_text visible_value",
         },
     )
 

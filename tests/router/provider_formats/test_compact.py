@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from router.provider_formats import signature
-from router.provider_formats.compact import first_sentence, short_schema
+from router.provider_formats.shaping import first_sentence, short_schema
 from tests.router.provider_formats.test_schemas import HOSTILE, META, rooted
 from tests.support.factories import make_record
 

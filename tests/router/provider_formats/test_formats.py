@@ -10,7 +10,7 @@ import regex
 
 from pipeline.tokens import TokenCounter
 from router import Router
-from router.provider_formats import Detail, Form, ProviderFormat, ProviderLimits, ToolParts, id_of, legal_name, render
+from router.provider_formats import Detail, Form, ProviderFormat, ToolParts, id_of, legal_name, render
 from router.provider_formats.shaping import ToolShaper
 from router.snapshot.loading import estimated_tokens
 from tests.pipeline.test_tokens import CL100K
@@ -27,10 +27,9 @@ def bedrock_tool(parts: ToolParts) -> dict[str, Any]:
 @pytest.fixture
 def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Form]:
     """An entry more in the table."""
-    limits = ProviderLimits(length=64, cap=2, marks="-_:")
     form = str.__new__(Form, "bedrock")
     form._name_, form._value_ = "BEDROCK", "bedrock"
-    form.spec = ProviderFormat(limits, bedrock_tool, ("toolSpec", "inputSchema", "json"))
+    form.spec = ProviderFormat(bedrock_tool, ("toolSpec", "inputSchema", "json"), 64, cap=2, marks="-_:")
     monkeypatch.setattr(Form, "_member_names_", [*Form._member_names_, "BEDROCK"])
     monkeypatch.setitem(Form._member_map_, "BEDROCK", form)
     monkeypatch.setitem(Form._value2member_map_, "bedrock", form)
@@ -43,7 +42,7 @@ def test_the_schema_stands_where_the_format_says(form: Form) -> None:
     part: Any = shaper.tool(form, Detail.FULL, "send", None)
     for key in form.spec.schema_path:
         part = part[key]
-    assert part is shaper.schema(form, Detail.FULL)
+    assert part is shaper.schema(form, Detail.FULL)[0]
 
 
 def test_a_new_format_renders_names_and_reads_them_back(bedrock: Form) -> None:

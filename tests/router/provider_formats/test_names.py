@@ -50,7 +50,7 @@ def test_a_name_is_one_of_its_tool_alone_whatever_else_is_in_the_catalog(monkeyp
 @given(st.lists(IDS, unique=True, max_size=12), st.sampled_from(Form))
 def test_two_ids_never_meet_and_each_name_is_legal_and_leads_back(ids: list[str], form: Form) -> None:
     names = {legal_name(tool_id, form): tool_id for tool_id in ids}
-    limits = form.spec.limits
+    limits = form.spec
     assert len(names) == len(ids)
     assert all(re.fullmatch(f"[a-zA-Z0-9{limits.marks}]{{1,{limits.length}}}", name) for name in names)
     known = hashed_names(ids)

@@ -43,7 +43,7 @@ def calibrated(opened: Snapshot, intercept: float, threshold: float, source: str
 def capped(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Router:
     """A router for which OpenAI takes three tools at most."""
     spec = Form.OPENAI.spec
-    monkeypatch.setattr(Form.OPENAI, "spec", replace(spec, limits=replace(spec.limits, cap=3)))
+    monkeypatch.setattr(Form.OPENAI, "spec", replace(spec, cap=3))
     return Router(opened)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.tools.provider_labels import is_long, label_words, short_label
+from router.tools.text_overlap import is_long, label_words, short_label
 
 
 def test_a_label_is_long_past_three_words_or_24_characters() -> None:

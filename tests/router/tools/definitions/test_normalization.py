@@ -3,7 +3,7 @@
 import pytest
 
 from router.record import Origin, Parameter, ToolRecord
-from router.tools.definitions.normalization import compose_tool_id, normalize
+from router.tools.definitions.raw_tool import compose_tool_id, normalize
 from tests.support.factories import make_raw
 
 

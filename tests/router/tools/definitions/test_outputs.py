@@ -9,7 +9,7 @@ from hypothesis import given
 
 from router.record import Parameter as Row
 from router.tools.definitions import record_of
-from router.tools.definitions.outputs import output_rows
+from router.tools.definitions.rows import output_rows
 from tests.support.hostile_json import hostile_json
 
 PERSON = {"type": "object", "properties": {"id": {"type": "string", "description": " Its id. "}}, "required": ["id"]}

@@ -11,7 +11,7 @@ import pydantic
 import pytest
 
 from router.errors import RequestInvalid
-from router.tools.functions import Functions
+from router.tools.functions.calling import Functions
 from router.tools.functions.signatures import Function
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.tools.functions.docstrings import ParsedDocstring, parse_docstring
+from router.tools.functions.schemas import ParsedDocstring, parse_docstring
 
 GOOGLE = """Refund a charge.
 

@@ -13,7 +13,7 @@ from langchain_core.tools import tool as langchain_tool
 
 from router.errors import SettingsInvalid
 from router.record import Origin
-from router.tools.functions import read_tools
+from router.tools.functions.reading import read_tools
 from tests.support.factories import make_record
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from router.errors import RecordRejected
 from router.record import Parameter
-from router.tools.definitions import record_of
 from router.tools.functions.signatures import function_tool
 
 if TYPE_CHECKING:
@@ -62,18 +61,16 @@ class Ticket:
 
 
 def test_a_function_is_a_tool_of_its_name_docstring_and_annotations() -> None:
-    assert function_tool(search).definition == {
-        "name": "search",
-        "description": "Search the documents.",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "query": {"type": "string", "description": "What to look for."},
-                "limit": {"type": "integer", "default": 10, "description": "How many."},
-                "strict": {"type": "boolean", "default": False},
-            },
-            "required": ["query"],
+    tool, _ = function_tool(search)
+    assert (tool.name, tool.description) == ("search", "Search the documents.")
+    assert tool.input_schema == {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What to look for."},
+            "limit": {"type": "integer", "default": 10, "description": "How many."},
+            "strict": {"type": "boolean", "default": False},
         },
+        "required": ["query"],
     }
 
     @functools.wraps(search)
@@ -106,7 +103,7 @@ def plain(context: str) -> None: ...
     ids=["method", "method of a class", "class method", "static method", "contexts", "a name alone"],
 )
 def test_neither_self_nor_what_a_framework_fills_in_is_asked_for(function: Any, names: list[str]) -> None:
-    assert list(function_tool(function).definition["parameters"]["properties"]) == names
+    assert list(function_tool(function)[0].input_schema["properties"]) == names
 
 
 def test_what_a_partial_has_bound_is_neither_asked_for_nor_shown() -> None:
@@ -114,18 +111,18 @@ def test_what_a_partial_has_bound_is_neither_asked_for_nor_shown() -> None:
         """Pay."""
 
     for bound in (functools.partial(pay, "sk_secret"), functools.partial(pay, key="sk_secret")):
-        tool = function_tool(bound)
-        assert (tool.definition["name"], tool.definition["description"]) == ("pay", "Pay.")
-        assert list(tool.definition["parameters"]["properties"]) == ["amount", "currency"]
+        tool, _ = function_tool(bound)
+        assert (tool.name, tool.description) == ("pay", "Pay.")
+        assert list(tool.input_schema["properties"]) == ["amount", "currency"]
         assert "sk_secret" not in str(tool)
 
 
 def test_an_object_that_is_called_is_a_tool_of_its_class_and_a_class_one_of_its_fields() -> None:
-    weather, ticket = function_tool(Weather()).definition, function_tool(Ticket).definition
-    assert (weather["name"], weather["description"]) == ("Weather", "Says the weather.")
-    assert weather["parameters"]["properties"] == {"city": {"type": "string", "description": "Where."}}
-    assert (ticket["name"], ticket["description"]) == ("Ticket", "")
-    assert ticket["parameters"]["required"] == ["title"]
+    weather, ticket = function_tool(Weather())[0], function_tool(Ticket)[0]
+    assert (weather.name, weather.description) == ("Weather", "Says the weather.")
+    assert weather.input_schema["properties"] == {"city": {"type": "string", "description": "Where."}}
+    assert (ticket.name, ticket.description) == ("Ticket", "")
+    assert ticket.input_schema["required"] == ["title"]
 
 
 def test_annotations_fields_docstring_and_defaults_say_what_a_parameter_takes() -> None:
@@ -147,8 +144,8 @@ def test_annotations_fields_docstring_and_defaults_say_what_a_parameter_takes() 
         :param float by_docstring: Where.
         """
 
-    tool = function_tool(draw)
-    assert tool.definition["parameters"]["properties"] == {
+    tool, notes = function_tool(draw)
+    assert tool.input_schema["properties"] == {
         "by_docstring": {"type": "number", "description": "Where."},
         "by_default": {"type": "integer", "default": 3},
         "by_nothing": {},
@@ -161,8 +158,8 @@ def test_annotations_fields_docstring_and_defaults_say_what_a_parameter_takes() 
         "endless": {"type": "number"},
         "unknown": {},
     }
-    assert tool.definition["parameters"]["required"] == ["by_docstring", "needed"]
-    assert tool.notes == ("unknown: JSON has no form for OrderedDict[str, int], any value is taken",)
+    assert tool.input_schema["required"] == ["by_docstring", "needed"]
+    assert notes == ("unknown: JSON has no form for OrderedDict[str, int], any value is taken",)
 
 
 class Customer(TypedDict):
@@ -193,7 +190,7 @@ def test_a_class_with_fields_that_a_function_returns_is_its_output(hint: Any, pa
         """Find it."""
 
     find.__annotations__["return"] = hint
-    outputs = record_of(function_tool(find).definition).outputs
+    outputs = function_tool(find)[0].outputs
     assert [output.path for output in outputs] == paths
     assert hint is not Customer or outputs == (Parameter("id", "string", "Its id.", required=True),)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from router.record import ToolRecord
-from router.tools.definitions.parameters import parameter_rows
+from router.tools.definitions.rows import parameter_rows
 from tests.support.factories import make_record
 
 

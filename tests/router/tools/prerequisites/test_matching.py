@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.record import Link, Parameter, ToolRecord
-from router.tools.prerequisites import Evidence, find_prerequisites
+from router.tools.prerequisites.matching import find_prerequisites
+from router.tools.prerequisites.resolving import Evidence
 from tests.router.tools.prerequisites.making import tool
 
 

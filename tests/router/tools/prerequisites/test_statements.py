@@ -2,8 +2,8 @@
 
 import pytest
 
-from router.tools.prerequisites import Evidence, find_prerequisites
-from router.tools.prerequisites.resolving import stated_thing
+from router.tools.prerequisites.matching import find_prerequisites
+from router.tools.prerequisites.resolving import Evidence, stated_thing
 from tests.router.tools.prerequisites.making import tool
 from tests.support.factories import make_expansion
 

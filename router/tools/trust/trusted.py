@@ -1,14 +1,12 @@
-"""A JSON Schema without steering text: prose is cut, values and names stay whole or go.
-
-Names of parameters and values are what a call sends. They are never changed: one that cannot be trusted is withheld
-whole, and a call that needs it is then known to be impossible.
-"""
+"""The record as an agent's model may read it: without steering text, with a note of what was left out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from router.record import ToolRecord
 from router.tools.definitions.json_values import escape_pointer_part
+from router.tools.definitions.rows import parameter_rows
 from router.tools.trust.characters import strip_hidden
 from router.tools.trust.sanitization import sanitize_text
 from router.tools.trust.steering_text import Finding
@@ -137,3 +135,127 @@ def _without_withheld_names(kept: dict[Any, Any], schema: Mapping[Any, Any]) -> 
 
 def _same(parts: Any, originals: Any) -> bool:
     return all(part is original for part, original in zip(parts, originals, strict=True))
+
+
+_REASONS = {
+    "instruction": "it orders the model about instead of describing the tool",
+    "poisoning": "it tells the agent to take secrets, to hide something from the user, or to divert a call",
+    "promotion": "it claims to come before other tools",
+    "defamation": "it accuses other tools",
+    "hidden": "it hides characters that people do not see",
+    "stuffing": "it repeats keywords",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WithheldText:
+    """A part of a tool that is not handed to a model.
+
+    Attributes:
+        field: Its place in the record: "description", or a JSON pointer such as
+            "/input_schema/properties/note/description".
+        check: The check that found it: "instruction", "poisoning", "promotion", "defamation", "hidden" or "stuffing".
+        reason: Why, in words that do not repeat the text.
+    """
+
+    field: str
+    check: str
+    reason: str
+
+    def to_json(self) -> dict[str, str]:
+        """Return a JSON-ready dict."""
+        return {"field": self.field, "check": self.check, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedRecord:
+    """A record without what cannot be trusted.
+
+    Attributes:
+        record: The record; an honest one is the original itself. Its id, name and parameters are never renamed.
+        withheld: What was left out.
+        unusable: Why no model can be handed the tool; empty for a tool that can be called.
+    """
+
+    record: ToolRecord
+    withheld: tuple[WithheldText, ...] = ()
+    unusable: str = ""
+
+
+def trusted_record(record: ToolRecord) -> TrustedRecord:
+    """Return a record as it is handed to a model. The original stays as it is, for people and for calls."""
+    unusable = _unusable_name(record)
+    description, hits = sanitize_text(record.description)
+    withheld = [_withheld("description", finding) for _, finding in hits]
+    schema, parts = trusted_schema(record.input_schema)
+    withheld += [_withheld(f"/input_schema{part.pointer}", part.finding) for part in parts]
+    if any(part.is_needed for part in parts):
+        unusable = unusable or "a required parameter's name hides characters or orders the model about"
+    changes: dict[str, Any] = {}
+    if description != record.description:
+        changes["description"] = description
+    if schema is not record.input_schema:
+        changes |= {"input_schema": schema, "parameters": parameter_rows(schema)}
+    for name in ("examples", "categories"):
+        texts, findings = _clean_values(getattr(record, name))
+        if findings:
+            changes[name] = texts
+            withheld += [_withheld(name, finding) for finding in findings]
+    if record.provider is not None and (finding := untrusted(record.provider)):
+        changes["provider"] = None
+        withheld.append(_withheld("provider", finding))
+    if finding := untrusted(record.origin.pointer):
+        changes["origin"] = replace(record.origin, pointer="")
+        withheld.append(_withheld("origin", finding))
+    annotations, findings = _clean_annotations(record.annotations)
+    if findings:
+        changes["annotations"] = annotations
+        withheld += [_withheld("annotations", finding) for finding in findings]
+    shown = replace(record, **changes) if changes else record
+    return TrustedRecord(shown, tuple(dict.fromkeys(withheld)), unusable)
+
+
+def trusted_text(text: str) -> str:
+    """Return a text of a stranger's, such as an error message, as a model may read it; a note where nothing is left."""
+    kept, hits = sanitize_text(text)
+    return kept or (f"(left out: {_REASONS[hits[0][1].check]})" if hits else "")
+
+
+def _unusable_name(record: ToolRecord) -> str:
+    """Return why a tool's own id or name cannot be shown to a model; empty for any honest one."""
+    for label, text in (("id", record.tool_id), ("name", record.name)):
+        if finding := untrusted(text):
+            return f"the tool's {label} cannot be shown: {_REASONS[finding.check]}"
+    return ""
+
+
+def _withheld(field: str, finding: Finding) -> WithheldText:
+    return WithheldText(strip_hidden(field), finding.check, _REASONS[finding.check])
+
+
+def _clean_values(texts: tuple[str, ...]) -> tuple[tuple[str, ...], list[Finding]]:
+    findings = [untrusted(text) for text in texts]
+    kept = tuple(text for text, finding in zip(texts, findings, strict=True) if finding is None)
+    return kept, [finding for finding in findings if finding]
+
+
+def _clean_annotations(annotations: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+    findings = {name: untrusted([name, value]) for name, value in annotations.items()}
+    kept = {name: value for name, value in annotations.items() if findings[name] is None}
+    return kept, [finding for finding in findings.values() if finding]
+
+
+def visible_value(value: Any) -> Any:
+    """Return a JSON value without hidden characters in its texts; a key that hides some shows them by code point."""
+    if isinstance(value, str):
+        return strip_hidden(value)
+    if isinstance(value, Mapping):
+        return {_visible_key(key): visible_value(part) for key, part in value.items()}
+    return [visible_value(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _visible_key(key: Any) -> Any:
+    """Return a key as it is, or with its hidden characters written out: keys that differ stay different."""
+    if not isinstance(key, str) or strip_hidden(key) == key:
+        return key
+    return "".join(c if strip_hidden(c) == c else f"<U+{ord(c):04X}>" for c in key)

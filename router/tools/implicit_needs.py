@@ -1,4 +1,4 @@
-"""The needs by name, and how people ask for a tool that meets one."""
+"""Implicit needs: what a request takes beside the tools that it describes, such as writing "to report.md"."""
 
 import re
 from collections.abc import Callable, Mapping
