@@ -26,7 +26,7 @@ from router.distribution import version
 from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
 
-_logger = logging.getLogger("router.http")
+logger = logging.getLogger("router.http")
 
 # A browser keeps no answer, runs nothing in it, shows it to no other page and reveals it to no other site. Pages use
 # their own style sheet and forms that lead here; there is no script at all.
@@ -76,14 +76,15 @@ def app_of(
     folder: Path | None = None,
     inspect: InspectTool | None = None,
     cost: CatalogCost | None = None,
+    closes: bool = False,
 ) -> ASGIApp:
-    """Return the app of a service. The other arguments are those of `app`."""
+    """Return the app of a service, which with `closes` closes the router. The other arguments are those of `app`."""
     router, settings = service.router, service.settings
     api = FastAPI(
         title="Quartermaster",
         summary="The few tools that fit a request, out of thousands.",
         version=version(),
-        lifespan=_lifespan(service),
+        lifespan=_lifespan(service, closes),
         # These pages would load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
@@ -99,11 +100,11 @@ def app_of(
         api.include_router(change_paths(service, settings.overlay))
     document_token(api, settings)
     api.include_router(pages(service.caller_of, service.run_in_thread, folder, inspect, cost, service.router.trust))
-    guarded = HtmlErrors(RequestGuard(AuditLayer(api), settings, service.callers, service.shared.client_limit))
+    guarded = HtmlErrors(RequestGuard(AuditLayer(api), settings, service.callers))
     return AccessLog(with_headers(guarded, _SECURITY_HEADERS), service.metrics)
 
 
-def _lifespan(service: Service) -> Callable[[FastAPI], Any]:
+def _lifespan(service: Service, closes: bool) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # The encoder's first run is the slowest, so it happens before anybody asks.
@@ -112,9 +113,12 @@ def _lifespan(service: Service) -> Callable[[FastAPI], Any]:
                 await service.run_in_thread(lambda: service.router.route(_WARM_UP_REQUEST, k=1, feedback=False))
         except QuartermasterError as error:
             service.problem = f"the snapshot does not answer: {error}"
-            _logger.error("%s", service.problem)
+            logger.error("%s", service.problem)
         else:
             service.problem = ""
+        service.metrics.workers.set(1)
         yield
+        if closes:
+            await service.router.aclose()
 
     return lifespan

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from quartermaster.serving.http.errors import failure
 from quartermaster.serving.http.settings import PROBES, HttpSettings
 from quartermaster.serving.profiles import CALLER, AuditFailed, CallerRefused, Callers
-from quartermaster.serving.rate_limit import Limit, RateLimit
+from quartermaster.serving.rate_limit import RateLimit
 
 _API_PATHS = ("/v1/", "/mcp")
 _logger = logging.getLogger("router.http")
@@ -31,13 +31,11 @@ class RequestGuard:
     limit, which also bounds guessing. With `callers`, the token says who calls, and the scope's `CALLER` is that.
     """
 
-    def __init__(
-        self, app: ASGIApp, settings: HttpSettings, callers: Callers | None = None, limit: Limit = RateLimit
-    ) -> None:
+    def __init__(self, app: ASGIApp, settings: HttpSettings, callers: Callers | None = None) -> None:
         self._app = app
         self._settings = settings
         self._hosts = settings.known_hosts
-        self._rate_limit = limit(settings.requests_per_minute) if settings.requests_per_minute else None
+        self._rate_limit = RateLimit(settings.requests_per_minute) if settings.requests_per_minute else None
         self._token = settings.token.encode() if settings.token else None
         self._callers = callers
         self._running = 0

@@ -1,5 +1,6 @@
 """The values that all paths share, and the paths that report on the process: /healthz, /readyz, /metrics."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -14,14 +15,14 @@ from quartermaster.serving.http import responses
 from quartermaster.serving.http.errors import failure, json_response
 from quartermaster.serving.http.metrics import Metrics
 from quartermaster.serving.http.openapi import GUARD_FAILURES, Responses, failures, success
-from quartermaster.serving.http.serving_state import ServingState, staleness, state_of
 from quartermaster.serving.http.settings import HttpSettings
-from quartermaster.serving.http.shared import Shared
 from quartermaster.serving.profiles import CALLER, Caller, Callers
 from router.answer.executor import THREADS
 from router.router import Router
 
 _T = TypeVar("_T")
+_STALE_AFTER_S = 300.0
+_LOOKS = 3  # a snapshot is not stale because one look or two have failed
 
 
 @dataclass(slots=True)
@@ -35,30 +36,29 @@ class Service:
     settings: HttpSettings
     metrics: Metrics
     callers: Callers | None = None
-    shared: Shared = field(default_factory=Shared)
     problem: str = "starting"
     # As many as the router's own: more would only share the cores.
     _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
 
     @classmethod
-    def open(cls, router: Router, settings: HttpSettings, shared: Shared | None = None) -> "Service":
+    def open(cls, router: Router, settings: HttpSettings) -> "Service":
         """Return the service of a router, which is not ready yet. Raises SettingsInvalid for wrong profiles."""
-        shared = shared or Shared()
-        callers = None if settings.profiles is None else Callers(settings.profiles, router, limit=shared.token_limit)
-        return cls(router, settings, Metrics(router, shared.exposition), callers, shared)
-
-    @property
-    def ready(self) -> bool:
-        """Return whether the app answers requests."""
-        return not self.problem
-
-    def state(self) -> ServingState:
-        """Return the state of this process."""
-        return state_of(self.router, self.problem)
+        callers = None if settings.profiles is None else Callers(settings.profiles, router)
+        return cls(router, settings, Metrics(router), callers)
 
     def staleness(self) -> str | None:
         """Return why what serves is stale, empty where it is not; None where nothing looks for a new snapshot."""
-        return staleness(self.router.freshness, self.settings)
+        freshness = self.router.freshness
+        if freshness.watch_s is None:
+            return None
+        if freshness.current_at is None:
+            since = "since the start"
+        else:
+            seconds = time.monotonic() - freshness.current_at
+            if seconds <= stale_after(freshness.watch_s, self.settings):
+                return ""
+            since = f"for {seconds:.0f} s"
+        return f"what serves is not known to be the newest snapshot {since}: the server's log has the reason"
 
     def caller_of(self, request: Request) -> Caller:
         """Return who sent a request, as the request guard found it. Raises KeyError where a profile is missing."""
@@ -70,6 +70,13 @@ class Service:
     async def run_in_thread(self, call: Callable[[], _T]) -> _T:
         """Return what a blocking call returns; it runs in a thread, so that the event loop stays free."""
         return await anyio.to_thread.run_sync(call, limiter=self._threads)
+
+
+def stale_after(watch_s: float, settings: HttpSettings) -> float:
+    """Return after how many seconds without a look that found the newest snapshot serving, it counts as stale."""
+    if settings.stale_after_s is not None:
+        return settings.stale_after_s
+    return max(_STALE_AFTER_S, _LOOKS * watch_s)
 
 
 def operation_paths(service: Service) -> APIRouter:
@@ -84,7 +91,7 @@ def operation_paths(service: Service) -> APIRouter:
     @routes.get("/readyz", responses={**success(responses.Health), **failures(421, 500, 503)})
     async def readyz() -> Response:
         """Whether a snapshot serves, and whether it is known to be the newest; 503 with the reason while none does."""
-        if not service.ready:
+        if service.problem:
             return failure(503, service.problem)
         stale = service.staleness()
         if stale and service.settings.unready_when_stale:

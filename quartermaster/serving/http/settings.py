@@ -36,10 +36,11 @@ class HttpSettings:
     of all clients. Headers have `max_header_bytes` and `max_headers` at most. `max_wildcards` bounds the marks `*`, `?`
     and `[` of one request's selection: each is searched for in the names of all tools.
 
-    `workers` processes share the socket, under `serve_workers`. The limits above hold for all of them together, but
-    for `max_concurrent`, which is of each. At a stop, requests under way get `stop_timeout_s`. Where what serves was
-    not found to be the newest snapshot for `stale_after_s`, `/readyz` tells so, and with `unready_when_stale` answers
-    503; None is 300 s, or three looks of `watch` where that is longer.
+    `workers` processes share the socket, under `serve_workers`. Each has an equal share of the connections and of the
+    unread answers; `requests_per_minute`, those of tokens and `max_concurrent` hold for each worker. At a stop,
+    requests under way get `stop_timeout_s`. Where what serves was not found to be the newest snapshot for
+    `stale_after_s`, `/readyz` tells so, and with `unready_when_stale` answers 503; None is 300 s, or three looks of
+    `watch` where that is longer.
     """
 
     host: str = "127.0.0.1"

@@ -151,9 +151,7 @@ def http(
                 open_served,
                 settings,
                 listening,
-                lambda state: typer.echo(
-                    f"{state.tools:,} tools of {state.snapshot} at {address} with {workers} workers"
-                ),
+                lambda served: typer.echo(f"{served} at {address} with {workers} workers"),
             )
         return
     served = open_served()

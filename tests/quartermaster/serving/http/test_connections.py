@@ -10,12 +10,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 import pytest
+import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from quartermaster.serving.http import HttpSettings, listen
 from quartermaster.serving.http.connections import Connections
 from quartermaster.serving.http.request_guard import RequestGuard
-from quartermaster.serving.http.server import HttpServer
+from quartermaster.serving.http.server import server_config
 
 BOUNDS = HttpSettings(
     port=0,
@@ -52,7 +53,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 @contextmanager
 def serving(bounds: HttpSettings) -> Iterator[int]:
     with listen(bounds) as listening:
-        server = HttpServer(RequestGuard(app, bounds), bounds, Connections(bounds))
+        server = uvicorn.Server(server_config(RequestGuard(app, bounds), bounds))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         yield int(listening.getsockname()[1])
