@@ -214,9 +214,9 @@ class Router(ToolRegistration):
         return self._live.freshness
 
     @property
-    def trust(self) -> "Trust | None":
-        """Return what the router trusts; None where it checks no signature."""
-        return self._live.trust
+    def folder(self) -> Path | None:
+        """Return the folder of the snapshot that serves; None in memory."""
+        return self._live.snapshot.folder
 
     def close(self) -> None:
         """End the router's own threads, where it has any, and write what its feedback log holds yet."""

@@ -46,7 +46,8 @@ class AccessLog:
             if status and not complete:  # close the connection, so that half an answer is not taken for a whole one
                 raise
             if not status:
-                await failure(500, "internal error; the server's log has the details")(scope, receive, record_and_send)
+                internal = failure(500, "internal error; the server's log has the details", scope=scope)
+                await internal(scope, receive, record_and_send)
         finally:
             seconds, route = time.perf_counter() - begun, route_of(scope)
             self._metrics.request(route, scope["method"], status, seconds)

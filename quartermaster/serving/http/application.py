@@ -4,7 +4,6 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -21,7 +20,7 @@ from quartermaster.serving.http.request_guard import RequestGuard, with_headers
 from quartermaster.serving.http.routing import route_paths
 from quartermaster.serving.http.service import Service, operation_paths
 from quartermaster.serving.http.settings import HttpSettings
-from quartermaster.serving.page import CatalogCost, HtmlErrors, InspectTool, pages
+from quartermaster.serving.page import CatalogCost, InspectTool, pages
 from router.distribution import version
 from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
@@ -48,7 +47,6 @@ class Served:
     """What a process serves: an opened router, and what its pages show. The attributes are arguments of `app`."""
 
     router: Router
-    folder: Path | None = None
     inspect: InspectTool | None = None
     cost: CatalogCost | None = None
 
@@ -57,29 +55,17 @@ def app(
     router: Router,
     settings: HttpSettings | None = None,
     *,
-    folder: Path | None = None,
-    inspect: InspectTool | None = None,
-    cost: CatalogCost | None = None,
-) -> ASGIApp:
-    """Return the app over an opened router, which the caller closes.
-
-    `folder` is the catalog's or snapshot's folder that the router was opened with; the page compares its snapshots.
-    `inspect` returns what the inspection database knows of a tool, from a snapshot's folder and the tool's id;
-    `cost` returns what the snapshot's expansions have cost in US dollars, None where a price is unknown.
-    """
-    return app_of(Service.open(router, settings or HttpSettings()), folder=folder, inspect=inspect, cost=cost)
-
-
-def app_of(
-    service: Service,
-    *,
-    folder: Path | None = None,
     inspect: InspectTool | None = None,
     cost: CatalogCost | None = None,
     closes: bool = False,
 ) -> ASGIApp:
-    """Return the app of a service, which with `closes` closes the router. The other arguments are those of `app`."""
-    router, settings = service.router, service.settings
+    """Return the app over an opened router, which the caller closes, or with `closes` the end of the app.
+
+    `inspect` returns what the inspection database knows of a tool, from a snapshot's folder and the tool's id;
+    `cost` returns what the snapshot's expansions have cost in US dollars, None where a price is unknown.
+    """
+    settings = settings or HttpSettings()
+    service = Service.open(router, settings)
     api = FastAPI(
         title="Quartermaster",
         summary="The few tools that fit a request, out of thousands.",
@@ -99,8 +85,8 @@ def app_of(
     if settings.overlay is not None:
         api.include_router(change_paths(service, settings.overlay))
     document_token(api, settings)
-    api.include_router(pages(service.caller_of, service.run_in_thread, folder, inspect, cost, service.router.trust))
-    guarded = HtmlErrors(RequestGuard(AuditLayer(api), settings, service.callers))
+    api.include_router(pages(service.caller_of, service.run_in_thread, inspect, cost))
+    guarded = RequestGuard(AuditLayer(api), settings, service.callers)
     return AccessLog(with_headers(guarded, _SECURITY_HEADERS), service.metrics)
 
 

@@ -14,6 +14,7 @@ from starlette.types import Scope
 
 from quartermaster.serving import status_of
 from quartermaster.serving.http.openapi import allowed_methods
+from quartermaster.serving.page import error_page, wants_page
 from router.errors import QuartermasterError
 from router.validation import custom_message, describe_requirement
 
@@ -44,8 +45,19 @@ _UNREADABLE = "the body cannot be read: it is nested too deep, or has a number o
 _MAX_MESSAGE = 1_000  # characters of a message, which may quote the request
 
 
-def failure(status: int, message: str, field: str | None = None, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the answer to a request that fails, with the reason and, if known, the field that is wrong."""
+def failure(
+    status: int,
+    message: str,
+    field: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    scope: Scope | None = None,
+) -> Response:
+    """Return the answer to a request that fails, with the reason and, if known, the field that is wrong.
+
+    With the request's `scope` it is a page where a browser asks for one.
+    """
+    if scope is not None and wants_page(scope):
+        return error_page(status, _bounded(message), headers)
     return json_response(failure_json(status, message, field), status, headers)
 
 
@@ -73,7 +85,7 @@ def handle_errors(app: FastAPI) -> None:
         status = status_of(error)
         if status >= 500:
             _logger.error("%s %s failed: %s", request.method, route_of(request.scope), error)
-        return failure(status, str(error))
+        return failure(status, str(error), scope=request.scope)
 
     @app.exception_handler(RequestValidationError)
     async def _(request: Request, error: RequestValidationError) -> Response:
@@ -89,7 +101,7 @@ def handle_errors(app: FastAPI) -> None:
             custom_message(kind, context)
             or f"{field or 'the body'} {describe_requirement(kind, context, table='an object')}"
         )
-        return failure(422, f"{reason}{more}", field)
+        return failure(422, f"{reason}{more}", field, scope=request.scope)
 
     @app.exception_handler(HTTPException)
     async def _(request: Request, error: HTTPException) -> Response:
@@ -97,11 +109,11 @@ def handle_errors(app: FastAPI) -> None:
         if error.status_code == 405 and (methods := allowed_methods(app, request.url.path)):
             headers["Allow"] = methods
         detail = _UNREADABLE if error.detail == _FASTAPI_UNREADABLE else error.detail
-        return failure(error.status_code, detail, headers=headers)
+        return failure(error.status_code, detail, headers=headers, scope=request.scope)
 
     @app.exception_handler(Exception)
-    async def _(_request: Request, _error: Exception) -> Response:
-        return failure(500, "internal error; the server's log has the details")  # AccessLog writes it
+    async def _(request: Request, _error: Exception) -> Response:  # AccessLog writes it
+        return failure(500, "internal error; the server's log has the details", scope=request.scope)
 
 
 def _bounded(text: str) -> str:

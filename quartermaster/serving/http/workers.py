@@ -18,9 +18,8 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE, Config
 from uvicorn.supervisors import Multiprocess
 
-from quartermaster.serving.http.application import Served, app_of, logger
+from quartermaster.serving.http.application import Served, app, logger
 from quartermaster.serving.http.server import configure_logs, server_config
-from quartermaster.serving.http.service import Service
 from quartermaster.serving.http.settings import HttpSettings
 from router.errors import QuartermasterError
 
@@ -129,12 +128,11 @@ class _WorkerApp:
         configure_logs(workers=True)
         try:
             served = self.open_served()
-            service = Service.open(served.router, self.settings)
+            return app(served.router, self.settings, inspect=served.inspect, cost=served.cost, closes=True)
         except QuartermasterError as error:
             logger.error("this worker cannot start: %s", error)
             time.sleep(_PAUSE_S)
             raise SystemExit(1) from None
-        return app_of(service, folder=served.folder, inspect=served.inspect, cost=served.cost, closes=True)
 
 
 def _end_with_supervisor(stop_timeout_s: float) -> None:

@@ -123,7 +123,8 @@ def test_two_workers_count_together_a_killed_one_is_replaced_and_all_end_with_th
 def test_sighup_replaces_the_workers_without_losing_a_request_unless_the_new_settings_are_wrong(
     snapshot: Path, tmp_path: Path
 ) -> None:
-    selection, lost, ended = tmp_path / "selection.toml", [], threading.Event()
+    selection, ended = tmp_path / "selection.toml", threading.Event()
+    lost: list[str] = []
     selection.write_text('block = ["linear/*"]\n')
 
     def ask() -> None:  # over one connection, which it opens again when the server closes it
