@@ -51,19 +51,26 @@ class RequestGuard:
         refused = self._check_host(scope, headers)
         if refused is None and not probe:
             refused = self._check_rate(scope) or await self._check_caller(scope, headers) or self._check_busy(scope)
-            body = b"" if refused else await self._read_body(scope, headers, receive)
-            # Counted only now: bodies that drip keep no other request out.
-            refused = body if isinstance(body, Response) else refused or self._check_busy(scope)
         if refused is not None:
             await refused(scope, receive, send)
         elif probe:
             await self._app(scope, receive, send)
         else:
-            self._running += 1
-            try:
-                await self._app(scope, _replay(body, receive), send)
-            finally:
-                self._running -= 1
+            await self._pass_on(scope, headers, receive, send)
+
+    async def _pass_on(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        body = await self._read_body(scope, headers, receive)
+        if isinstance(body, Response):
+            await body(scope, receive, send)
+            return
+        if refused := self._check_busy(scope):
+            await refused(scope, receive, send)
+            return
+        self._running += 1  # only now: bodies that drip keep no other request out
+        try:
+            await self._app(scope, _replay(body, receive), send)
+        finally:
+            self._running -= 1
 
     def _check_busy(self, scope: Scope) -> Response | None:
         if self._running < self._settings.max_concurrent:

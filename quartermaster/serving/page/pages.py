@@ -88,7 +88,7 @@ def _page(router: Router, template: str, title: str, status: int = 200, **values
 
 def _home_page(caller: Caller, costs: CostCache) -> Response:
     router = caller.router
-    catalog = {
+    catalog: dict[str, Any] = {
         "samples": sample_requests(router),
         "providers": list_providers(router),
         "facts": facts(router.manifest, len(router), costs.of(router.folder) if caller.sees_all else None),
@@ -107,10 +107,11 @@ def _route_page(caller: Caller, form: RouteForm) -> Response:
     depth = router.recipe(arguments["recipe"]).depth
     signals = charted_signals(routed, router.manifest.signals)
     rows = [rank_rows(tool, signals, depth) for tool in routed]
-    chart = {"rank_rows": rows, "ticks": axis_ticks(depth), "width": WIDTH, "depth": depth, "at": axis_position}
+    axis = {"ticks": axis_ticks(depth), "width": WIDTH, "depth": depth, "at": axis_position}
+    chart: dict[str, Any] = {"rank_rows": rows, **axis}
     return _page(router, "route.jinja", title, **{**choices, "routed": routed}, **chart)
 
 
 def _choices(form: RouteForm) -> dict[str, Any]:
-    lists = {"recipes": list(RECIPES), "details": list(Detail), "kinds": list(Kind)}
+    lists: dict[str, Any] = {"recipes": list(RECIPES), "details": list(Detail), "kinds": list(Kind)}
     return {"form": form, **lists, "routed": None, "problem": ""}
