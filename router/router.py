@@ -33,6 +33,7 @@ from router.snapshot.phrases import phrases_by_id
 from router.snapshot.reloading import ReloadingSnapshot, checked_request_cache
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.protocol import ReadableStore
+from router.typed import converted
 
 if TYPE_CHECKING:
     from router.answer.diagnosis import Diagnosis
@@ -70,9 +71,8 @@ class Router(ToolRegistration):
         self._executor = Executor()
         self.feedback_log = feedback
         # A value of another type is refused here, not by the first request.
-        self._defaults = CheckedOptions(
-            selection=Selection() if selection is None else selection, rerank=rerank, vendor_text=text
-        )
+        own = {"selection": Selection() if selection is None else selection, "rerank": rerank, "vendor_text": text}
+        self._defaults = converted(own, CheckedOptions)
 
     @classmethod
     def open(

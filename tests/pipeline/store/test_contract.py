@@ -6,13 +6,8 @@ from pathlib import Path
 
 import pytest
 
-<<<<<<< HEAD:tests/pipeline/store/test_contract.py
 from pipeline.store import DecisionStore, PointerStore, SharedStore, WritableStore
-from quartermaster.serving.page.comparing import SnapshotCache
-from router import Router, SettingsInvalid, SnapshotInvalid
-=======
 from router import Router, SnapshotInvalid
->>>>>>> 99ebf046 (Drop the page that compares snapshots, and make errors pages where they are made (quartermaster/serving)):tests/router/snapshot/store/test_contract.py
 from router.contract import MANIFEST
 from router.snapshot.store.state import Pin, StoreState
 from router.store import ReadableStore, current_folder
