@@ -28,16 +28,17 @@ def converted(
     place: str = "",
     strict: bool = True,
     secret: bool = False,
+    whole: str = "the value",
 ) -> _T:
     """Return a value as its type. Raises `error`, which has the field's name, where it is not one.
 
-    `place` begins the sentence. Without `strict`, numbers and booleans may be written as texts. What is `secret` is not
-    repeated.
+    `place` begins the sentence, and `whole` is what it calls the value itself. Without `strict`, numbers and booleans
+    may be written as texts. What is `secret` is not repeated.
     """
     try:
         return msgspec.convert(value, kind, strict=strict)
     except msgspec.ValidationError as refused:
-        field, sentence = _explained(str(refused), value, inspect.type_info(kind), "", secret)
+        field, sentence = _explained(str(refused), value, inspect.type_info(kind), "", whole, secret)
         raise error(f"{place}{sentence}", field) from None
 
 
@@ -65,7 +66,9 @@ def _types(kind: type) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
-def _explained(said: str, value: Any, kind: inspect.Type, field: str, secret: bool = False) -> tuple[str, str]:
+def _explained(
+    said: str, value: Any, kind: inspect.Type, field: str, whole: str = "", secret: bool = False
+) -> tuple[str, str]:
     """Return the field and the sentence of what msgspec said of a value."""
     message, _, path = said.partition(" - at `")
     for index, name in _STEP.findall(path.removesuffix("`").partition("$")[2]):
@@ -81,7 +84,7 @@ def _explained(said: str, value: Any, kind: inspect.Type, field: str, secret: bo
         names = ", ".join(part.encode_name for part in known.fields) if isinstance(known, inspect.StructType) else ""
         return whole, f"there is no field {whole:.80}: choose from {names}"
     shown = "" if secret else f"is {_shown(value)}, it "
-    return field, f"{field or 'the value'} {shown}must be {_described(kind)}"
+    return field, f"{field or whole} {shown}must be {_described(kind)}"
 
 
 def descriptions(kind: type[msgspec.Struct]) -> dict[str, str]:

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+K = Annotated[
+    int,
+    Meta(
+        ge=1,
+        description="The most tools. An answer holds no more than the recipe's lists do together (`depth` each), so it "
+        "may be shorter.",
+    ),
+]
+RECIPE = Meta(
+    description='A Recipe, or the name of one: "default", "standard", "adaptive", "published", "lexical". By default '
+    "the snapshot's own."
+)
 # Of the options that other places take under descriptions of their own, too.
 TokenBudget = Annotated[int, Meta(ge=1, le=10_000_000)]
 Category = Annotated[str, Meta(max_length=512)]
@@ -32,14 +44,7 @@ _SELECTION = Meta(description="Filters and orders the tools, in place of the rou
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a request is to be answered."""
 
-    k: Annotated[
-        int,
-        Meta(
-            ge=1,
-            description="The most tools. An answer holds no more than the recipe's lists do together (`depth` each), "
-            "so it may be shorter.",
-        ),
-    ] = 10
+    k: K = 10
     explain: Annotated[
         bool,
         Meta(
@@ -47,13 +52,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             "left out."
         ),
     ] = False
-    recipe: Annotated[
-        Any,
-        Meta(
-            description='A Recipe, or the name of one: "default", "standard", "adaptive", "published", "lexical". By '
-            "default the snapshot's own."
-        ),
-    ] = None
+    recipe: Annotated[Any, RECIPE] = None  # a Recipe, or the name of one
     selection: Annotated[Selection | None, _SELECTION] = None
     category: Annotated[
         Category | None, Meta(description="The category of the request, where the caller knows it.")

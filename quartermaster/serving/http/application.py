@@ -1,27 +1,29 @@
 """The ASGI app: the paths, and the layers around them."""
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from quartermaster.serving.http.access_log import AccessLog
 from quartermaster.serving.http.audit import AuditLayer
-from quartermaster.serving.http.catalog import catalog_paths
-from quartermaster.serving.http.changes import change_paths
-from quartermaster.serving.http.errors import handle_errors
-from quartermaster.serving.http.feedback import feedback_paths
-from quartermaster.serving.http.openapi import document_token
+from quartermaster.serving.http.catalog import catalog_operations
+from quartermaster.serving.http.changes import change_operations
+from quartermaster.serving.http.errors import crashed, http_failed, json_response, router_failed
+from quartermaster.serving.http.openapi import Handler, document
 from quartermaster.serving.http.request_guard import RequestGuard, with_headers
-from quartermaster.serving.http.routing import route_paths
-from quartermaster.serving.http.service import Service, operation_paths
+from quartermaster.serving.http.routing import route_operations
+from quartermaster.serving.http.service import Service, process_operations
 from quartermaster.serving.http.settings import HttpSettings
 from quartermaster.serving.page import CatalogCost, InspectTool, pages
-from router.distribution import version
 from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
 
@@ -66,33 +68,42 @@ def app(
     """
     settings = settings or HttpSettings()
     service = Service.open(router, settings)
-    api = FastAPI(
-        title="Quartermaster",
-        summary="The few tools that fit a request, out of thousands.",
-        version=version(),
-        lifespan=_lifespan(service, closes),
-        # These pages would load scripts from elsewhere.
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        separate_input_output_schemas=False,
-    )
-    handle_errors(api)
-    for paths in (route_paths(service), catalog_paths(service), operation_paths(service)):
-        api.include_router(paths)
-    if router.feedback_log is not None:
-        api.include_router(feedback_paths(service, router.feedback_log))
+    operations = [*route_operations(service), *catalog_operations(service), *process_operations(service)]
     if settings.overlay is not None:
-        api.include_router(change_paths(service, settings.overlay))
-    document_token(api, settings)
-    api.include_router(pages(service.caller_of, service.run_in_thread, inspect, cost))
+        operations += change_operations(service, settings.overlay)
+    described = json_response(document(operations, token=settings.asks_for_token))
+
+    async def openapi(_: Request) -> Response:
+        return described
+
+    handlers: dict[str, dict[str, Handler]] = {"/openapi.json": {"GET": openapi}}
+    for operation in operations:
+        handlers.setdefault(operation.path, {})[operation.method] = operation.handle
+    for path, handle in pages(service.caller_of, service.run_in_thread, inspect, cost).items():
+        handlers[path] = {"GET": handle}
+    api = Starlette(
+        routes=[_route(path, methods) for path, methods in handlers.items()],
+        exception_handlers={QuartermasterError: router_failed, HTTPException: http_failed, Exception: crashed},
+        lifespan=_lifespan(service, closes),
+    )
+    api.router.redirect_slashes = False
     guarded = RequestGuard(AuditLayer(api), settings, service.callers)
     return AccessLog(with_headers(guarded, _SECURITY_HEADERS), service.metrics)
 
 
-def _lifespan(service: Service, closes: bool) -> Callable[[FastAPI], Any]:
+def _route(path: str, handlers: Mapping[str, Handler]) -> Route:
+    """Return the route of a path, which says in the scope what logs and metrics call it."""
+
+    async def answer(request: Request) -> Response:
+        request.scope["route"] = path
+        return await handlers["GET" if request.method == "HEAD" else request.method](request)
+
+    return Route(path, answer, methods=list(handlers))
+
+
+def _lifespan(service: Service, closes: bool) -> Callable[[Starlette], Any]:
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         # The encoder's first run is the slowest, so it happens before anybody asks.
         try:
             with suppress(NothingSelected):  # the router answers, though with no tool

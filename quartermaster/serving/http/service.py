@@ -3,18 +3,18 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio.to_thread
 from anyio import CapacityLimiter
-from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
 from starlette.responses import Response
 
-from quartermaster.serving.http import responses
+from quartermaster.serving.http.answers import Health
 from quartermaster.serving.http.errors import failure, json_response
 from quartermaster.serving.http.metrics import Metrics
-from quartermaster.serving.http.openapi import GUARD_FAILURES, Responses, failures, success
+from quartermaster.serving.http.openapi import GUARD_FAILURES, Operation
 from quartermaster.serving.http.settings import HttpSettings
 from quartermaster.serving.profiles import CALLER, Caller, Callers
 from router.answer.executor import THREADS
@@ -79,17 +79,14 @@ def stale_after(watch_s: float, settings: HttpSettings) -> float:
     return max(_STALE_AFTER_S, _LOOKS * watch_s)
 
 
-def operation_paths(service: Service) -> APIRouter:
-    """Return the paths that report on the process. Their docstrings are published in the OpenAPI document."""
-    routes = APIRouter(tags=["operation"])
+def process_operations(service: Service) -> list[Operation]:
+    """Return the operations that report on the process. Their docstrings are published in the OpenAPI document."""
 
-    @routes.get("/healthz", responses={**success(responses.Health), **failures(421, 500)})
-    async def healthz() -> Response:
+    async def healthz(_: Request) -> Response:
         """Whether the process answers at all; open, as `/readyz` is."""
         return json_response({"status": "ok", "snapshot": None})
 
-    @routes.get("/readyz", responses={**success(responses.Health), **failures(421, 500, 503)})
-    async def readyz() -> Response:
+    async def readyz(_: Request) -> Response:
         """Whether a snapshot serves, and whether it is known to be the newest; 503 with the reason while none does."""
         if service.problem:
             return failure(503, service.problem)
@@ -104,14 +101,17 @@ def operation_paths(service: Service) -> APIRouter:
             }
         )
 
-    content = {"text/plain": {"schema": {"type": "string"}}}
-    text: Responses = {200: {"content": content, "description": "Prometheus' text format."}}
-
-    @routes.get("/metrics", response_class=Response, responses={**text, **GUARD_FAILURES, **failures(404)})
     async def metrics(request: Request) -> Response:
         """Requests, stages, answers, the cache and the snapshot, for Prometheus."""
         if not service.caller_of(request).sees_all:  # they count what every caller does
             return failure(404, "Not Found")
         return Response(service.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
-    return routes
+    def get(path: str, **parts: Any) -> Operation:
+        return Operation(method="GET", path=path, tag="operation", **parts)
+
+    return [
+        get("/healthz", handle=healthz, answer=Health, failures=(421, 500)),
+        get("/readyz", handle=readyz, answer=Health, failures=(421, 500, 503)),
+        get("/metrics", handle=metrics, answer="Prometheus' text format.", failures=(*GUARD_FAILURES, 404)),
+    ]

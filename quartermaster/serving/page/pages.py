@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Any
 
-from fastapi import APIRouter, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from quartermaster.serving import status_of
@@ -30,25 +30,23 @@ def pages(
     run_in_thread: RunInThread,
     inspect: InspectTool | None,
     cost: CatalogCost | None,
-) -> APIRouter:
-    """Return the paths of the pages. `inspect` and `cost` are those of `quartermaster.serving.http.app`.
+) -> dict[str, Callable[[Request], Awaitable[Response]]]:
+    """Return the pages by path. `inspect` and `cost` are those of `quartermaster.serving.http.app`.
 
     `caller_of` returns who sent a request. A caller whose profile leaves tools out sees records alone: the inspection
     database tells of other tools.
     """
-    routes = APIRouter(include_in_schema=False, default_response_class=Response)
     costs = CostCache(cost)
     style = files(__package__).joinpath("style.css").read_bytes()
 
-    @routes.get("/")
     async def route(request: Request) -> Response:
         form, caller = RouteForm.from_query(request.query_params), caller_of(request)
         return await run_in_thread(lambda: _route_page(caller, form) if form.request else _home_page(caller, costs))
 
-    @routes.get("/tools")
-    async def browse(request: Request, q: str = "", provider: str = "", after: str = "") -> Response:
+    async def browse(request: Request) -> Response:
         caller = caller_of(request)
         router = caller.router
+        q, provider, after = (request.query_params.get(name, "") for name in ("q", "provider", "after"))
 
         def listing_page() -> Response:
             listing = list_tools(router, q, provider, after)
@@ -58,27 +56,25 @@ def pages(
 
         return await run_in_thread(listing_page)
 
-    @routes.get("/tools/{tool_id:path}")
-    async def tool(tool_id: str, http_request: Request, request: str = "") -> Response:
-        caller = caller_of(http_request)
-        router = caller.router
+    async def tool(request: Request) -> Response:
+        caller, tool_id = caller_of(request), request.path_params["tool_id"]
+        router, asked = caller.router, request.query_params.get("request", "")[:_MAX_REQUEST].strip()
 
         def tool_page() -> Response:
             values = tool_values(router, tool_id, inspect if caller.sees_all else None)
             if values is None:
                 return _page(router, "missing.jinja", "No such tool", 404, tool_id=tool_id)
             caller.actions.described.append(tool_id)
-            if asked := request[:_MAX_REQUEST].strip():
+            if asked:
                 caller.actions.texts.append(asked)
             return _page(router, "tool.jinja", tool_id, **values, **diagnosis_values(router, tool_id, asked))
 
         return await run_in_thread(tool_page)
 
-    @routes.get("/style.css")
-    async def style_sheet() -> Response:
+    async def style_sheet(_: Request) -> Response:
         return Response(style, media_type="text/css", headers={"Cache-Control": "no-cache"})
 
-    return routes
+    return {"/": route, "/tools": browse, "/tools/{tool_id:path}": tool, "/style.css": style_sheet}
 
 
 def _page(router: Router, template: str, title: str, status: int = 200, **values: Any) -> Response:
@@ -100,7 +96,7 @@ def _route_page(caller: Caller, form: RouteForm) -> Response:
     router, title, choices = caller.router, f"{form.request[:60]} · routed", _choices(form)
     try:
         arguments = form.arguments()
-        routed = router.route(form.request, explain=True, feedback=False, **arguments)
+        routed = router.route(form.request, **arguments)
     except QuartermasterError as error:
         return _page(router, "route.jinja", title, status_of(error), **{**choices, "problem": str(error)})
     caller.actions.offer(routed.offered, [form.request])

@@ -45,7 +45,7 @@ def text(client: TestClient, path: str, status: int = 200, **query: Any) -> str:
         ({"k": "٣"}, "it must be a whole number"),
         ({"k": "9" * 5_000}, "it must be a whole number"),
         ({"k": "0" * 5_000 + "7000"}, "it must be a whole number"),
-        ({"token_budget": "much"}, "token budget is &#39;much&#39;"),
+        ({"token_budget": "much"}, "token_budget is &#39;much&#39;"),
     ],
 )
 def test_a_field_that_is_wrong_is_named_and_what_was_filled_in_stays(
