@@ -1,7 +1,7 @@
 """The options of a route as servers take them: those of the router, with narrower bounds."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from msgspec import Meta
 
@@ -23,4 +23,4 @@ class ServedOptions(Options, frozen=True, kw_only=True):
     def arguments(self) -> RouteOptions:
         """Return the options as `Router.route` takes them."""
         values: dict[str, Any] = {name: getattr(self, name) for name in Options.__struct_fields__}
-        return RouteOptions(**values)  # type: ignore[typeddict-item]
+        return cast(RouteOptions, values)

@@ -19,7 +19,7 @@ from quartermaster.serving.http.catalog import catalog_operations
 from quartermaster.serving.http.changes import change_operations
 from quartermaster.serving.http.errors import crashed, http_failed, json_response, router_failed
 from quartermaster.serving.http.openapi import Handler, document
-from quartermaster.serving.http.request_guard import RequestGuard, with_headers
+from quartermaster.serving.http.request_guard import RequestGuard
 from quartermaster.serving.http.routing import route_operations
 from quartermaster.serving.http.service import Service, process_operations
 from quartermaster.serving.http.settings import HttpSettings
@@ -87,8 +87,9 @@ def app(
         lifespan=_lifespan(service, closes),
     )
     api.router.redirect_slashes = False
-    guarded = RequestGuard(AuditLayer(api), settings, service.callers)
-    return AccessLog(with_headers(guarded, _SECURITY_HEADERS), service.metrics)
+    audited = api if service.callers is None else AuditLayer(api)
+    guarded = RequestGuard(audited, settings, service.callers)
+    return AccessLog(guarded, service.metrics, _SECURITY_HEADERS)
 
 
 def _route(path: str, handlers: Mapping[str, Handler]) -> Route:

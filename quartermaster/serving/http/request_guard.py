@@ -6,7 +6,6 @@ import hmac
 import logging
 import re
 import time
-from collections.abc import Mapping
 from typing import cast
 
 from starlette.datastructures import Headers
@@ -189,19 +188,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return message if message is not None else await receive()
 
     return replay
-
-
-def with_headers(app: ASGIApp, headers: Mapping[str, str]) -> ASGIApp:
-    """Wrap an app: add these headers to each answer that does not set them itself."""
-    raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        async def add(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                present = {name for name, _ in message["headers"]}
-                message["headers"] = [*message["headers"], *((n, v) for n, v in raw if n not in present)]
-            await send(message)
-
-        await app(scope, receive, add if scope["type"] == "http" else send)
-
-    return answer

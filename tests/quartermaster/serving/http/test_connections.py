@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 import uvicorn
+from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from quartermaster.serving.http import HttpSettings, listen

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from quartermaster.serving.http import HttpSettings
