@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from router.selection import Profile
     from router.signing.trusted_keys import KeySources
     from router.snapshot.memory import EncoderChoice
-    from router.snapshot.trust import Trust
     from router.tools.functions import Tools
 
 

@@ -32,8 +32,8 @@ K = Annotated[
     ),
 ]
 RECIPE = Meta(
-    description='A Recipe, or the name of one: "default", "standard", "adaptive", "published", "lexical". By default '
-    "the snapshot's own."
+    description='The name of a recipe: "default", "standard", "adaptive", "published", "lexical"; in Python a Recipe, '
+    "too. By default the snapshot's own."
 )
 # Of the options that other places take under descriptions of their own, too.
 TokenBudget = Annotated[int, Meta(ge=1, le=10_000_000)]

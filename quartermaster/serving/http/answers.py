@@ -15,6 +15,7 @@ from router.provider_formats import Rendered
 from router.record import ToolRecord
 from router.tools.trust.trusted_record import WithheldText
 
+REFERENCE = "#/components/schemas/{name}"
 _ATTRIBUTE = re.compile(r"^ {8}(\w+): (.+?)(?=^ {8}\w+: |\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -102,14 +103,13 @@ _OTHERWISE: dict[str, tuple[tuple[str, ...], type[msgspec.Struct] | None]] = {
     "ToolRecord": (("outputs", "links", "operation"), _Handed),
     "Rendered": (("form", "strict"), None),
 }
-_INTERNAL = ("Operation", "Link", "VendorText", *(extra.__name__ for _, extra in _OTHERWISE.values() if extra))
 _OPTIONAL = {"ToolRecord": ("kind", "instructions"), "Health": ("stale",), "Problem": ("field",)}
 
 
-def answer_schemas(kinds: list[type], template: str) -> dict[str, Any]:
+def answer_schemas(kinds: list[type]) -> dict[str, Any]:
     """Return the JSON schemas of answers by name, those that they refer to among them."""
     extras = [extra for _, extra in _OTHERWISE.values() if extra]
-    _, components = msgspec.json.schema_components([*kinds, *extras], ref_template=template)
+    _, components = msgspec.json.schema_components([*kinds, *extras], ref_template=REFERENCE)
     for name, (omitted, extra) in _OTHERWISE.items():
         properties = components[name]["properties"]
         for field in omitted:
@@ -121,7 +121,17 @@ def answer_schemas(kinds: list[type], template: str) -> dict[str, Any]:
             schema["required"] = [field for field in schema["properties"] if field not in optional]
             schema["additionalProperties"] = False
             _describe(schema)
-    return {name: schema for name, schema in components.items() if name not in _INTERNAL}
+    return _reached(components, [kind.__name__ for kind in kinds])
+
+
+def _reached(components: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Return the components of these names, and those that they refer to: not what is left out of an answer."""
+    reached: dict[str, Any] = {}
+    while names:
+        if (name := names.pop()) not in reached:
+            reached[name] = components[name]
+            names += re.findall(r"#/components/schemas/(\w+)", msgspec.json.encode(components[name]).decode())
+    return dict(sorted(reached.items()))
 
 
 def _describe(schema: dict[str, Any]) -> None:

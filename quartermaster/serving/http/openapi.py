@@ -12,11 +12,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from quartermaster.serving.http.answers import Failure, answer_schemas
+from quartermaster.serving.http.answers import REFERENCE, Failure, answer_schemas
 from quartermaster.serving.http.settings import PROBES
 from router.distribution import version
 
-_REFERENCE = "#/components/schemas/{name}"
 _FAILURES = {
     400: "The body is not JSON, or was cut off.",
     401: "The token is missing or wrong.",
@@ -67,7 +66,7 @@ def document(operations: Sequence[Operation], *, token: bool) -> dict[str, Any]:
     """Return the OpenAPI document of operations; with `token`, all but the probes need one."""
     answers = [operation.answer for operation in operations if isinstance(operation.answer, type)]
     bodies = [operation.body for operation in operations if operation.body]
-    _, components = msgspec.json.schema_components(bodies, ref_template=_REFERENCE)
+    _, components = msgspec.json.schema_components(bodies, ref_template=REFERENCE)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         path = re.sub(r":\w+}", "}", operation.path)
@@ -80,7 +79,7 @@ def document(operations: Sequence[Operation], *, token: bool) -> dict[str, Any]:
             "version": version(),
         },
         "paths": paths,
-        "components": {"schemas": {**components, **answer_schemas([*answers, Failure], _REFERENCE)}},
+        "components": {"schemas": {**components, **answer_schemas([*answers, Failure])}},
     }
     if token:
         made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
@@ -115,7 +114,7 @@ def _described(operation: Operation, token: bool) -> dict[str, Any]:
 
 
 def _json(kind: type) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": _REFERENCE.format(name=kind.__name__)}}}
+    return {"application/json": {"schema": {"$ref": REFERENCE.format(name=kind.__name__)}}}
 
 
 def _path_parameters(path: str) -> list[dict[str, Any]]:
