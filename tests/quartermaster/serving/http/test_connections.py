@@ -176,6 +176,7 @@ def test_a_server_that_ends_answers_a_request_that_is_on_its_way_and_closes_the_
         with pytest.raises(ConnectionError):
             while True:  # until it takes no new connection
                 socket.create_connection(("127.0.0.1", port)).close()
+                time.sleep(0.02)
         client.sendall(HEALTH)
         said = answer(client)
     assert said.startswith(b"HTTP/1.1 200 OK") and b"connection: close" in said.lower()
