@@ -46,7 +46,12 @@ class RouteForm:
             "annotations": {"readOnlyHint": True} if self.read_only else {},
         }
         filters = {name: value for name, value in filters.items() if value}
-        given = {"k": self.k, "recipe": self.recipe, "token_budget": self.token_budget, "detail": self.detail}
+        given: dict[str, Any] = {
+            "k": self.k,
+            "recipe": self.recipe,
+            "token_budget": self.token_budget,
+            "detail": self.detail,
+        }
         # An empty form uses the server's own selection.
         values = {name: value for name, value in {**given, "selection": filters}.items() if value}
         values |= {"explain": True, "feedback": False}

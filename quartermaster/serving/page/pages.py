@@ -51,7 +51,7 @@ def pages(
         def listing_page() -> Response:
             listing = list_tools(router, q, provider, after)
             caller.actions.offer(record.tool_id for record, _ in listing.tools)
-            values = {"q": q, "provider": provider, "after": after, "listing": listing}
+            values: dict[str, Any] = {"q": q, "provider": provider, "after": after, "listing": listing}
             return _page(router, "browse.jinja", "Tools", **values, providers=list_providers(router))
 
         return await run_in_thread(listing_page)
