@@ -14,8 +14,9 @@ from msgspec import inspect
 from router.errors import SettingsInvalid, quoted
 
 _T = TypeVar("_T")
-_STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.?([^.\[\]]+)")
-_NAMED = re.compile(r"Object (contains unknown|missing required) field `(.*)`", re.DOTALL)
+# Of msgspec's messages. They are compiled where something is wrong, and not at each start.
+_STEP = r"\[(\d+|\.\.\.)\]|\.?([^.\[\]]+)"
+_NAMED = r"(?s)Object (contains unknown|missing required) field `(.*)`"
 _NOT_BLANK = r"\S"
 _LONG = 80  # what is longer is shown in part, with its length
 
@@ -71,11 +72,11 @@ def _explained(
 ) -> tuple[str, str]:
     """Return the field and the sentence of what msgspec said of a value."""
     message, _, path = said.partition(" - at `")
-    for index, name in _STEP.findall(path.removesuffix("`").partition("$")[2]):
+    for index, name in re.findall(_STEP, path.removesuffix("`").partition("$")[2]):
         value = _part_of(value, name or index)
         kind = _type_of_part(kind, name)
         field = f"{field}.{name}" if name and field else name or f"{field}[{index}]"
-    if found := _NAMED.fullmatch(message):
+    if found := re.fullmatch(_NAMED, message):
         name = found[2]
         whole = f"{field}.{name}" if field else name
         if found[1].startswith("missing"):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from router.answer.reranking import Reranking
 from router.errors import RequestInvalid, SettingsInvalid, quoted
-from router.provider_formats import Detail, Form, VendorText
+from router.provider_formats import Detail, Form, VendorText, parse_choice
 from router.retrieval.recipe import RECIPES, Recipe
 from router.selection.settings import Selection, Share
 from router.snapshot.snapshot import Snapshot
@@ -103,7 +103,7 @@ class CheckedOptions(Options, frozen=True, kw_only=True):
     def of(cls, options: "RouteOptions", defaults: "CheckedOptions") -> "CheckedOptions":
         """Check the options of a call. `defaults` are the router's own: its selection is used where they have none.
 
-        Raises TypeError for an unknown option, RequestInvalid for a value out of its range.
+        Raises TypeError for an unknown option, RequestInvalid or SettingsInvalid for a value out of its range.
         """
         values: dict[str, Any] = {**options}
         for name, value in values.items():
@@ -111,6 +111,8 @@ class CheckedOptions(Options, frozen=True, kw_only=True):
                 raise TypeError(f"Router.route() got an unexpected keyword argument {name!r}")
             if isinstance(value, Integral) and not isinstance(value, bool):
                 values[name] = int(value)  # numpy's
+        if values.get("form") is not None:
+            values["form"] = parse_choice(Form, values["form"])  # one that was added at run time, too
         if values.get("selection") is None:
             values["selection"] = defaults.selection
         checked = converted(values, cls, error=RequestInvalid)

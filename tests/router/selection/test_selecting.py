@@ -241,7 +241,7 @@ def test_a_provider_takes_at_most_its_cap_with_the_tools_of_every_answer_and_wit
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"form": "carrier pigeon"}, "form is 'carrier pigeon', it must be one of openai"),
+        ({"form": "carrier pigeon"}, "there is no form 'carrier pigeon': choose from openai"),
         ({"detail": "tiny"}, "detail is 'tiny', it must be one of full"),
         ({"category": "x", "category_confidence": 1.1}, r"category_confidence is 1\.1, it must be a number"),
         ({"category": 3}, "category is 3, it must be a text"),
