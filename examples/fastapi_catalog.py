@@ -1,6 +1,6 @@
 """Make a catalog of your FastAPI app's own operations, route a request, and call the operation back through the app.
 
-    pip install '.[build,serve]' httpx        (in a checkout of Quartermaster; `serve` brings fastapi)
+    pip install '.[build]' fastapi httpx        (in a checkout of Quartermaster)
     python fastapi_catalog.py
     python fastapi_catalog.py "how much was sold yesterday" '{"day": "2026-01-02"}'
 

@@ -34,9 +34,16 @@ class QuartermasterError(Exception):
 
 
 class SettingsInvalid(QuartermasterError):
-    """A setting or an argument has a wrong value. The message names it and the values that it may have."""
+    """A setting or an argument has a wrong value. The message names it and the values that it may have.
+
+    `field` is its name, where it is one of a struct's.
+    """
 
     exit_code = 2
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class RequestInvalid(SettingsInvalid):

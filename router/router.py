@@ -33,6 +33,7 @@ from router.snapshot.phrases import phrases_by_id
 from router.snapshot.reloading import ReloadingSnapshot, checked_request_cache
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.protocol import ReadableStore
+from router.typed import converted
 
 if TYPE_CHECKING:
     from router.answer.diagnosis import Diagnosis
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from router.selection import Profile
     from router.signing.trusted_keys import KeySources
     from router.snapshot.memory import EncoderChoice
-    from router.snapshot.trust import Trust
     from router.tools.functions.reading import Tools
 
 
@@ -70,9 +70,8 @@ class Router(ToolRegistration):
         self._executor = Executor()
         self.feedback_log = feedback
         # A value of another type is refused here, not by the first request.
-        self._defaults = CheckedOptions(
-            selection=Selection() if selection is None else selection, rerank=rerank, vendor_text=text
-        )
+        own = {"selection": Selection() if selection is None else selection, "rerank": rerank, "vendor_text": text}
+        self._defaults = converted(own, CheckedOptions)
 
     @classmethod
     def open(
@@ -214,9 +213,9 @@ class Router(ToolRegistration):
         return self._live.freshness
 
     @property
-    def trust(self) -> "Trust | None":
-        """Return what the router trusts; None where it checks no signature."""
-        return self._live.trust
+    def folder(self) -> Path | None:
+        """Return the folder of the snapshot that serves; None in memory."""
+        return self._live.snapshot.folder
 
     def close(self) -> None:
         """End the router's own threads, where it has any, and write what its feedback log holds yet."""

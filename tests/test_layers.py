@@ -18,7 +18,7 @@ LEVELS = [
         line.strip().partition(": ")
         for line in """
         router: addresses errors operation record expansion files fingerprint lazy_exports contract text process \
-refusals distribution validation variables user_cache
+refusals distribution validation variables user_cache typed
         router: tools encoding signing feedback
         router: provider_formats query
         router: retrieval

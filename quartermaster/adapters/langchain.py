@@ -7,9 +7,10 @@ Needs the extra `langchain`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, cast
 
+import msgspec
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ExtendedModelResponse, OmitFromSchema
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -160,7 +161,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
             records = (self._router.record(tool_id) for tool_id in own)
             allowed = tuple(r.tool_id for r in records if r and refusal_reason(by_name, r) is None)
         always = tuple(tool_id for tool_id in self._selection.always if tool_id in own)
-        return replace(self._selection, allow=allowed, always=always) if allowed else None
+        return msgspec.structs.replace(self._selection, allow=allowed, always=always) if allowed else None
 
     def _options(self, offer: "_Offer") -> RouteOptions:
         return {"k": self._k, "form": Form.LANGCHAIN, "selection": offer.selection}

@@ -1,15 +1,10 @@
 """The router behind a protocol: `http`, the web `page` on it, and `mcp`. Each needs the extra `serve`.
 
-`profiles` says what each caller may see; `tokens` and `rate_limit` are what it goes by.
-
-This file holds what they share: limits of a request and the HTTP status of an error.
+`profiles` says what each caller may see; `tokens` and `rate_limit` are what it goes by. `options` are those of a route.
+This file holds the HTTP status of an error.
 """
 
 from router.errors import NothingSelected, QuartermasterError, SettingsInvalid, SnapshotInvalid
-
-# OpenAI accepts no more tools than this, and nobody reads a longer page.
-MAX_K = 128
-MAX_TOKEN_BUDGET = 10_000_000
 
 
 def status_of(error: QuartermasterError) -> int:

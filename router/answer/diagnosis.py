@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from router.answer.explanation import Explainer, name_dependents
 from router.answer.options import CheckedOptions, recipe_of
 from router.answer.respond import respond
@@ -90,7 +92,7 @@ def diagnose(snapshot: Snapshot, request: str, tool_id: str, options: CheckedOpt
     """Return why a request finds a tool, or does not. Raises what `respond` does; RequestInvalid for an unknown id."""
     ordinal, recipe = _ordinal(snapshot, tool_id), recipe_of(snapshot, options.recipe)
     tool, fused_rank, rankings = _explain(snapshot, request, ordinal, recipe)
-    answer = respond(snapshot, request, replace(options, explain=True))
+    answer = respond(snapshot, request, msgspec.structs.replace(options, explain=True))
     tool = replace(tool, needed_by=tuple(needing for needing in tool.needed_by if needing.tool_id in answer.ids))
     entry = snapshot.records.entry(ordinal)
     return Diagnosis(

@@ -1,6 +1,6 @@
 """The router's answers: tools with their reasons, and whether any fits."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,10 @@ from router.record import ToolRecord
 
 if TYPE_CHECKING:
     from router.provider_formats import Rendered
+
+
+def _record_json(record: ToolRecord) -> dict[str, Any]:
+    return record.without_outputs().to_json()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,8 @@ class RoutedTool:
     needed_by: tuple[NeededBy, ...] = ()
     detail: Detail = Detail.FULL
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready dict; its record is without outputs, which are handed to nobody."""
+    def to_json(self, record_json: Callable[[ToolRecord], dict[str, Any]] = _record_json) -> dict[str, Any]:
+        """Return a JSON-ready dict. Its record is as `record_json` returns it, by default without outputs."""
         return {
             "tool_id": self.tool_id,
             "score": self.score,
@@ -81,7 +85,7 @@ class RoutedTool:
             "also_from": list(self.also_from),
             "needed_by": [needing.to_json() for needing in self.needed_by],
             "detail": str(self.detail),
-            "record": self.record.without_outputs().to_json(),
+            "record": record_json(self.record),
         }
 
 
@@ -203,8 +207,8 @@ class RoutedTools:
             records, form, detail=details, strict=strict, defer_loading=deferred, vendor_text=self.vendor_text
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready dict."""
+    def to_json(self, record_json: Callable[[ToolRecord], dict[str, Any]] = _record_json) -> dict[str, Any]:
+        """Return a JSON-ready dict. `record_json` returns that of a record."""
         return {
             "snapshot": self.snapshot,
             "recipe": self.recipe,
@@ -213,8 +217,8 @@ class RoutedTools:
             "calibrated": self.calibrated,
             "steps": list(self.steps),
             "implicit_needs": dict(self.implicit_needs),
-            "tools": [tool.to_json() for tool in self.tools],
-            "always": [tool.to_json() for tool in self.always],
+            "tools": [tool.to_json(record_json) for tool in self.tools],
+            "always": [tool.to_json(record_json) for tool in self.always],
             "dropped": [{"tool_id": tool.tool_id, "by": tool.by, "reason": tool.reason} for tool in self.dropped],
             "notes": list(self.notes),
             "failed": self.failed,

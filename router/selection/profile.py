@@ -3,28 +3,30 @@
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
+import msgspec
 import numpy as np
+from msgspec import Meta
+from msgspec.structs import replace
 
 from router.errors import SettingsInvalid
 from router.selection.admission import Mask, admit
-from router.selection.settings import Selection, is_count
+from router.selection.settings import Count, Selection
 from router.snapshot.current import Freshness, LiveSnapshot
 from router.snapshot.overlay import Overlay
 from router.snapshot.restriction import restrict
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.trust import Trust
+from router.typed import check_fields
 
 # The fields of a selection that say which tools there are. The others order tools, or leave out what hardly fits.
 _PERMISSIONS = ("allow", "block", "providers", "categories", "kinds", "annotations")
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """A named selection that its caller cannot leave. Raises SettingsInvalid, naming the field.
 
     Attributes:
@@ -36,24 +38,14 @@ class Profile:
         budget: The greatest token budget of a request, and that of a request without one; None for any.
     """
 
-    name: str
-    selection: Selection = field(default_factory=Selection)
+    name: Annotated[str, Meta(pattern=r"\S")]
+    selection: Selection = Selection()
     call: bool = True
-    limit: int | None = None
-    budget: int | None = None
+    limit: Count | None = None
+    budget: Count | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise SettingsInvalid(f"profile: name is {self.name!r}, it must be a text")
-        if not isinstance(self.selection, Selection):
-            raise SettingsInvalid(f"profile {self.name!r}: selection is {self.selection!r:.80}, it must be a Selection")
-        if not isinstance(self.call, bool):
-            raise SettingsInvalid(f"profile {self.name!r}: call is {self.call!r}, it must be true or false")
-        for part in ("limit", "budget"):
-            if (value := getattr(self, part)) is not None and not (is_count(value) and value):
-                raise SettingsInvalid(
-                    f"profile {self.name!r}: {part} is {value!r}, it must be a whole number from 1 up"
-                )
+        check_fields(self, f"profile {self.name!r:.80}: ")
 
     @property
     def sees_all(self) -> bool:

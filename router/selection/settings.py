@@ -2,51 +2,25 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Annotated, Any, Self
 
-from router.errors import SettingsInvalid, quoted
+import msgspec
+from msgspec import Meta
+
+from router.errors import SettingsInvalid
 from router.record import Kind
 from router.snapshot.globs import WILDCARDS
+from router.typed import check_fields, converted
 
-# Of one list and one name. A filter costs time for each, and a wildcard for each tool of the catalog.
-MAX_NAMES, MAX_NAME_LENGTH = 10_000, 1_024
 MAX_WILDCARDS = 1_000
 _MAX_DEPTH = 32  # of an annotation's value
+_PLACE = "selection: "
 
-
-def _check_fields(where: str, row: Mapping[str, Any], known: type) -> None:
-    names = [part.name for part in fields(known)]
-    if unknown := sorted(set(row) - set(names)):
-        raise SettingsInvalid(f"selection: there is no field {where}{unknown[0]:.80}: choose from {', '.join(names)}")
-
-
-def _check_texts(name: str, value: object) -> None:
-    # A single text would be read as its letters.
-    if not isinstance(value, tuple) or not all(isinstance(item, str) and item.strip() for item in value):
-        _refuse(name, value, "a list of texts")
-    if len(value) > MAX_NAMES:
-        raise SettingsInvalid(f"selection: {name} has {len(value):,} entries, it may have {MAX_NAMES:,} at most")
-    if longest := next((item for item in value if len(item) > MAX_NAME_LENGTH), None):
-        limit = f"it may have {MAX_NAME_LENGTH:,} at most"
-        raise SettingsInvalid(f"selection: {name} has {longest[:40]!r}… of {len(longest):,} characters, {limit}")
-
-
-def _check_share(name: str, value: object, optional: bool = False) -> None:
-    if value is None and optional:
-        return
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        _refuse(name, value, "a number from 0 to 1" + (", or left out" if optional else ""))
-
-
-def is_count(value: object) -> bool:
-    """Return whether a value is a whole number from 0 up."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _refuse(name: str, value: object, allowed: str) -> NoReturn:
-    raise SettingsInvalid(f"selection: {name} is {quoted(value)}, it must be {allowed}")
+Share = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=1, le=1_000_000)]
+# A filter costs time for each name, and for a wildcard of it that of each tool of the catalog.
+Names = Annotated[tuple[Annotated[str, Meta(pattern=r"\S", max_length=1_024)], ...], Meta(max_length=10_000)]
 
 
 def _is_nested_deeper(value: object, depth: int) -> bool:
@@ -65,108 +39,104 @@ def _parts(value: object) -> Iterable[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Weights of the combined score, each from 0 to 1, or None for not set. With none set, `embed` counts 1.
 
     "Advanced Tool Filtering for Tool Selection" (vLLM Semantic Router, #1002) defines the five signals;
     `router.selection.relevance` computes them.
     """
 
-    embed: float | None = None
-    lexical: float | None = None
-    tag: float | None = None
-    name: float | None = None
-    category: float | None = None
+    embed: Share | None = None
+    lexical: Share | None = None
+    tag: Share | None = None
+    name: Share | None = None
+    category: Share | None = None
 
     def __post_init__(self) -> None:
-        for part in fields(self):
-            _check_share(f"weights.{part.name}", getattr(self, part.name), optional=True)
+        check_fields(self, f"{_PLACE}weights.")
 
     @property
     def any_set(self) -> bool:
         """Return True where any weight is set, even to 0."""
-        return any(getattr(self, part.name) is not None for part in fields(self))
+        return self != _NO_WEIGHTS
 
     def resolved(self) -> Mapping[str, float]:
         """Return every weight by name, with defaults filled in."""
         if not self.any_set:
-            return {part.name: float(part.name == "embed") for part in fields(self)}
-        return {part.name: getattr(self, part.name) or 0.0 for part in fields(self)}
+            return {name: float(name == "embed") for name in self.__struct_fields__}
+        return {name: getattr(self, name) or 0.0 for name in self.__struct_fields__}
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+_NO_WEIGHTS = Weights()
+
+
+class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Filters on the tools of an answer, and the order of its candidates. Raises SettingsInvalid, naming the field.
 
     Lists, providers, categories, kinds and annotations filter before the search, so that a narrow filter still fills
     the answer. Overlap, combined score and provider filter the first `candidate_pool_size` tools found.
-
-    Attributes:
-        allow: Tools by id, by name, or by a glob over either (`stripe/*`, `*delete*`), in any case. Empty allows all.
-        block: Tools that are refused, written as in `allow`.
-        providers: Only tools of one of these providers.
-        categories: Only tools of one of these categories.
-        kinds: Only entries of these kinds: "tool", "skill", "prompt". Empty for all.
-        annotations: Only tools whose vendor declares exactly these, such as {"readOnlyHint": True}; a declaration, not
-            a permission.
-        use_category_filter: Only tools of the request's category, if some admitted tool has it.
-        category_confidence_threshold: The confidence that the request's category needs for that; None for any.
-        candidate_pool_size: How many tools found are filtered by overlap and score; None for max(5 k, 20).
-        min_lexical_overlap: Drop tools that share fewer tokens with the request.
-        min_combined_score: Drop tools with a lower combined score.
-        weights: The combined score's weights. Where any is set, the combined score orders the tools.
-        max_per_provider: How many of the candidates may be of one provider, the best of them; None for any number.
-        always: Ids that are in every answer beside its ranked tools (`RoutedTools.always`), whatever the filters.
-        empty_if_none_fits: Return no ranked tools where the calibration says that none fits.
-        fallback_to_empty: Return an answer without ranked tools where none is left; False raises NothingSelected.
     """
 
-    allow: tuple[str, ...] = ()
-    block: tuple[str, ...] = ()
-    providers: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    annotations: Mapping[str, Any] = field(default_factory=dict)
-    use_category_filter: bool = False
-    category_confidence_threshold: float | None = None
-    candidate_pool_size: int | None = None
-    min_lexical_overlap: int = 0
-    min_combined_score: float = 0.0
-    weights: Weights = Weights()
-    max_per_provider: int | None = None
-    always: tuple[str, ...] = ()
-    empty_if_none_fits: bool = False
-    fallback_to_empty: bool = True
+    allow: Annotated[
+        Names,
+        Meta(
+            description="Tools by id, by name, or by a glob over either (`stripe/*`, `*delete*`), in any case. Empty "
+            "allows all."
+        ),
+    ] = ()
+    block: Annotated[Names, Meta(description="Tools that are refused, written as in `allow`.")] = ()
+    providers: Annotated[Names, Meta(description="Only tools of one of these providers.")] = ()
+    categories: Annotated[Names, Meta(description="Only tools of one of these categories.")] = ()
+    kinds: Annotated[tuple[Kind, ...], Meta(description="Only entries of these kinds; empty for all.")] = ()
+    annotations: Annotated[
+        Mapping[str, Any],
+        Meta(
+            description='Only tools whose vendor declares exactly these, such as {"readOnlyHint": true}; a '
+            "declaration, not a permission."
+        ),
+    ] = {}
+    use_category_filter: Annotated[
+        bool, Meta(description="Only tools of the request's category, if some admitted tool has it.")
+    ] = False
+    category_confidence_threshold: Annotated[
+        Share | None, Meta(description="The confidence that the request's category needs for that; null for any.")
+    ] = None
+    candidate_pool_size: Annotated[
+        Count | None,
+        Meta(description="How many tools found are filtered by overlap and score; null for max(5 k, 20)."),
+    ] = None
+    min_lexical_overlap: Annotated[
+        int, Meta(ge=0, le=1_000_000, description="Drop tools that share fewer tokens with the request.")
+    ] = 0
+    min_combined_score: Annotated[Share, Meta(description="Drop tools with a lower combined score.")] = 0.0
+    weights: Annotated[
+        Weights, Meta(description="The combined score's weights. Where any is set, that score orders the tools.")
+    ] = _NO_WEIGHTS
+    max_per_provider: Annotated[
+        Count | None, Meta(description="The most candidates of one provider, the best of them; null for any number.")
+    ] = None
+    always: Annotated[
+        Names,
+        Meta(
+            description="Ids that are in every answer beside its ranked tools (`RoutedTools.always`), whatever the "
+            "filters."
+        ),
+    ] = ()
+    empty_if_none_fits: Annotated[
+        bool, Meta(description="Return no ranked tools where the calibration says that none fits.")
+    ] = False
+    fallback_to_empty: Annotated[
+        bool,
+        Meta(description="Return an answer without ranked tools where none is left; false raises NothingSelected."),
+    ] = True
 
     def __post_init__(self) -> None:
-        for name in ("allow", "block", "providers", "categories", "kinds", "always"):
-            if isinstance(value := getattr(self, name), list):
-                object.__setattr__(self, name, tuple(value))
-            _check_texts(name, getattr(self, name))
-        if unknown := [kind for kind in self.kinds if kind not in list(Kind)]:
-            _refuse("kinds", unknown[0], f"some of {', '.join(Kind)}")
-        for name in ("use_category_filter", "empty_if_none_fits", "fallback_to_empty"):
-            if not isinstance(value := getattr(self, name), bool):
-                _refuse(name, value, "true or false")
-        if not isinstance(self.annotations, Mapping) or not all(isinstance(key, str) for key in self.annotations):
-            _refuse(
-                "annotations", self.annotations, 'a table of hints and their values, such as {"readOnlyHint": true}'
-            )
-        if _is_nested_deeper(self.annotations, _MAX_DEPTH):
+        check_fields(self, _PLACE)
+        if self.annotations and _is_nested_deeper(self.annotations, _MAX_DEPTH):
             raise SettingsInvalid(f"selection: annotations are nested deeper than {_MAX_DEPTH} levels")
-        if self.wildcards > MAX_WILDCARDS:
+        if (self.allow or self.block) and self.wildcards > MAX_WILDCARDS:
             limit = f"they may have {MAX_WILDCARDS:,} at most"
             raise SettingsInvalid(f"selection: allow and block have {self.wildcards:,} wildcards (* ? [), {limit}")
-        if not isinstance(self.weights, Weights):
-            _refuse("weights", self.weights, f"a table of {', '.join(part.name for part in fields(Weights))}")
-        _check_share("category_confidence_threshold", self.category_confidence_threshold, optional=True)
-        _check_share("min_combined_score", self.min_combined_score)
-        if not is_count(self.min_lexical_overlap):
-            _refuse("min_lexical_overlap", self.min_lexical_overlap, "a whole number from 0 up")
-        for name in ("candidate_pool_size", "max_per_provider"):
-            if (value := getattr(self, name)) is not None and not (is_count(value) and value):
-                _refuse(name, value, "a whole number from 1 up")
 
     @property
     def wildcards(self) -> int:
@@ -191,12 +161,7 @@ class Selection:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Self:
         """Return a selection from its fields. Raises SettingsInvalid for an unknown field or a value out of range."""
-        _check_fields("", row, cls)
-        values = dict(row)
-        if isinstance(weights := values.get("weights"), Mapping):
-            _check_fields("weights.", weights, Weights)
-            values["weights"] = Weights(**weights)
-        return cls(**values)
+        return converted(row, cls, place=_PLACE)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -223,9 +188,9 @@ class Selection:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, which `from_json` reads back."""
-        row = {part.name: getattr(self, part.name) for part in fields(self)}
-        weights = {
-            part.name: value for part in fields(Weights) if (value := getattr(self.weights, part.name)) is not None
+        row = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in msgspec.structs.asdict(self).items()
         }
-        lists = {name: list(value) for name, value in row.items() if isinstance(value, tuple)}
-        return {**row, **lists, "annotations": dict(self.annotations), "weights": weights}
+        weights = {name: value for name, value in msgspec.structs.asdict(self.weights).items() if value is not None}
+        return {**row, "annotations": dict(self.annotations), "weights": weights}

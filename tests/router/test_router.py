@@ -54,7 +54,7 @@ def test_k_past_the_catalog_returns_every_tool_once(router: Router, k: int) -> N
     ("request_text", "options", "error", "says"),
     [
         ("  \n", {}, RequestInvalid, "empty"),
-        ("refund", {"token_budget": -5}, RequestInvalid, "token_budget is -5, it must be at least 1"),
+        ("refund", {"token_budget": -5}, RequestInvalid, "token_budget is -5, it must be a whole number from 1"),
         ("refund", {"recipe": "best"}, SettingsInvalid, ", ".join(RECIPES)),
     ],
 )

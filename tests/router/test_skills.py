@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def router() -> Router:
     ],
 )
 def test_skills_and_tools_are_ranked_in_one_list_and_a_selection_filters_by_kind(
-    router: Router, kinds: tuple[str, ...], ids: set[str]
+    router: Router, kinds: Any, ids: set[str]
 ) -> None:
     found = router.route(REQUEST, selection=Selection(kinds=kinds))
     assert set(found.ids) == ids
@@ -46,7 +47,7 @@ def test_skills_and_tools_are_ranked_in_one_list_and_a_selection_filters_by_kind
 
 
 def test_a_model_is_told_that_a_skill_is_read_by_calling_it(router: Router) -> None:
-    (tool,) = router.route(REQUEST, selection=Selection(kinds=("skill",))).render("openai").tools
+    (tool,) = router.route(REQUEST, selection=Selection(kinds=(Kind.SKILL,))).render("openai").tools
     assert tool["function"]["name"] == "skills__forms"
     assert tool["function"]["description"] == "Skill, call it to read how: Fill in the fields of a PDF form."
     assert router.call("skills/forms", {}) == router.instructions("skills/forms") == READ
@@ -66,7 +67,7 @@ def test_a_skill_may_be_registered_while_the_router_runs_and_registered_anew(rou
     tea = ToolRecord("own/tea", "own", "tea", "Make tea.", kind=Kind.SKILL, instructions="Boil water.")
     router.register([tea])
     assert router.route("make tea").ids[0] == "own/tea" and router.call("own/tea", {}) == "Boil water."
-    assert "own/tea" not in router.route("make tea", selection=Selection(kinds=("tool",))).ids
+    assert "own/tea" not in router.route("make tea", selection=Selection(kinds=(Kind.TOOL,))).ids
     router.remove(["own/tea"])
 
     before = router.complete_record("skills/forms")

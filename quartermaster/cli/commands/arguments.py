@@ -9,7 +9,7 @@ import typer
 from pipeline.store import SnapshotStore, catalogs, last_built
 from router import Router, Selection
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.store import CACHE_DIR_VARIABLE, cache_place, current_folder, is_url, open_store
+from router.store import CACHE_DIR_VARIABLE, current_folder, is_url, open_store
 
 WORKSPACE = Path(".quartermaster")
 CATALOG_VARIABLE = "QUARTERMASTER_CATALOG"
@@ -160,11 +160,6 @@ def source_of(snapshot: str | None, workspace: Path, catalog: str | None) -> Pat
 def cache_for(source: Path | str, cache_dir: Path | None) -> Path | None:
     """Return the folder of caches for an address; None for a folder, whatever the environment says."""
     return cache_dir if is_url(source) else None
-
-
-def catalog_folder(source: Path | str, cache_dir: Path | None) -> Path:
-    """Return where a source's snapshots lie on this machine: a folder itself, or the cache of an address."""
-    return cache_place(str(source), cache_dir) if is_url(source) else Path(source)
 
 
 def local_folder(source: Path | str, cache_dir: Path | None) -> Path:

@@ -7,7 +7,7 @@ Needs the extra `serve`.
     >>> application = app(Router.open(".quartermaster/snapshots/demo", watch=5), HttpSettings())
 
 `application` joins the paths (`routing`, `catalog`, `changes`, `service`) and the layers around them (`access_log`,
-`request_guard`); `requests` and `responses` are the models that `/openapi.json` publishes.
+`request_guard`); `requests` and `answers` are the types that `/openapi.json` publishes.
 """
 
 from quartermaster.serving.http.application import Served, app

@@ -1,7 +1,8 @@
-"""The outermost layer: counts, times and logs each request, and answers unexpected errors with 500."""
+"""The outermost layer: adds headers, counts, times and logs each request, and answers unexpected errors with 500."""
 
 import logging
 import time
+from collections.abc import Mapping
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -13,13 +14,15 @@ _logger = logging.getLogger("router.http")
 
 
 class AccessLog:
-    """Records metrics and writes one line to the logger "router.access" for each request.
+    """Adds headers to answers, records metrics, and writes one line to the logger "router.access" for each request.
 
     A line holds neither the query, nor the body, nor the headers.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, headers: Mapping[str, str]) -> None:
+        """Wrap an app. Each answer gets those of the `headers` that it does not set itself."""
         self._app = app
+        self._headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -32,7 +35,9 @@ class AccessLog:
         async def record_and_send(message: Message) -> None:
             nonlocal status, size, complete
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, present = message["status"], {name for name, _ in message["headers"]}
+                own = (header for header in self._headers if header[0] not in present)
+                message["headers"] = [*message["headers"], *own]
             elif message["type"] == "http.response.body":
                 size += len(message.get("body", b""))
                 complete = not message.get("more_body")
@@ -46,7 +51,8 @@ class AccessLog:
             if status and not complete:  # close the connection, so that half an answer is not taken for a whole one
                 raise
             if not status:
-                await failure(500, "internal error; the server's log has the details")(scope, receive, record_and_send)
+                internal = failure(500, "internal error; the server's log has the details", scope=scope)
+                await internal(scope, receive, record_and_send)
         finally:
             seconds, route = time.perf_counter() - begun, route_of(scope)
             self._metrics.request(route, scope["method"], status, seconds)

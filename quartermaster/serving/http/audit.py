@@ -34,13 +34,14 @@ class AuditLayer:
                         await caller.record(f"{scope['method']} {route_of(scope)}", str(status))
                     except AuditFailed as error:
                         withheld = True
-                        await _withheld(error)(scope, receive, send)
+                        await _withheld(error, scope)(scope, receive, send)
             if not withheld:
                 await send(message)
 
         await self._app(scope, receive, write_and_send)
 
 
-def _withheld(error: AuditFailed) -> ASGIApp:
+def _withheld(error: AuditFailed, scope: Scope) -> ASGIApp:
     _logger.error("%s", error)
-    return failure(503, "the request cannot be recorded, so it is not answered; the server's log has the details")
+    reason = "the request cannot be recorded, so it is not answered; the server's log has the details"
+    return failure(503, reason, scope=scope)

@@ -1,35 +1,30 @@
-"""GET /v1/tools, /v1/tools/{tool_id} and /v1/snapshot. Docstrings of paths are published in the OpenAPI document."""
+"""GET /v1/tools, /v1/tools/{tool_id}, /v1/snapshot. Docstrings of handlers are published in the OpenAPI document."""
 
 from bisect import bisect_right
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Path, Query, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
-from quartermaster.serving.http import responses
+from quartermaster.serving.http.answers import Snapshot, ToolPage
 from quartermaster.serving.http.errors import failure, json_response
-from quartermaster.serving.http.openapi import GUARD_FAILURES, LOOKUP_FAILURES, failures, success
+from quartermaster.serving.http.openapi import GUARD_FAILURES, LOOKUP_FAILURES, Operation
+from quartermaster.serving.http.requests import Page, query_of
 from quartermaster.serving.http.service import Service
 from router.record import ToolRecord
 from router.router import Router
 
-_After = Annotated[str, Query(max_length=512, description="Continue after this id: `next` of the page before.")]
-_Limit = Annotated[int, Query(ge=1, le=500, description="The most tools of a page.")]
-ToolId = Annotated[str, Path(min_length=1, max_length=512)]
 
+def catalog_operations(service: Service) -> list[Operation]:
+    """Return the operations that show the catalog that is served."""
 
-def catalog_paths(service: Service) -> APIRouter:
-    """Return the paths that show the catalog that is served."""
-    routes = APIRouter(prefix="/v1", tags=["catalog"])
-
-    @routes.get("/tools", responses={**success(responses.ToolPageJson), **GUARD_FAILURES, **failures(422)})
-    async def tools(request: Request, after: _After = "", limit: _Limit = 50) -> Response:
+    async def tools(request: Request) -> Response:
         """The tools by id, page by page."""
         caller = service.caller_of(request)
-        router = caller.router
+        router, asked = caller.router, query_of(request, Page)
 
         def page() -> dict[str, Any]:
-            records, next_after = tools_after(router, after, limit)
+            records, next_after = tools_after(router, asked.after, asked.limit)
             caller.actions.offer(record.tool_id for record in records)
             return {
                 "tools": [record_json(router, record) for record in records],
@@ -39,10 +34,9 @@ def catalog_paths(service: Service) -> APIRouter:
 
         return json_response(await service.run_in_thread(page))
 
-    @routes.get("/tools/{tool_id:path}", responses={**success(responses.RecordJson), **LOOKUP_FAILURES})
-    async def tool(tool_id: ToolId, request: Request) -> Response:
+    async def tool(request: Request) -> Response:
         """One tool's record."""
-        caller = service.caller_of(request)
+        caller, tool_id = service.caller_of(request), request.path_params["tool_id"]
         router = caller.router
         record = router.record(tool_id)
         if record is None:
@@ -53,7 +47,6 @@ def catalog_paths(service: Service) -> APIRouter:
             row["instructions"] = instructions
         return json_response(row)
 
-    @routes.get("/snapshot", responses={**success(responses.SnapshotJson), **GUARD_FAILURES})
     async def snapshot(request: Request) -> Response:
         """The snapshot that serves."""
         router = service.caller_of(request).router
@@ -74,7 +67,14 @@ def catalog_paths(service: Service) -> APIRouter:
             }
         )
 
-    return routes
+    def get(path: str, **parts: Any) -> Operation:
+        return Operation(method="GET", path=f"/v1/{path}", tag="catalog", **parts)
+
+    return [
+        get("tools", handle=tools, query=Page, answer=ToolPage, failures=(*GUARD_FAILURES, 422)),
+        get("tools/{tool_id:path}", handle=tool, answer=ToolRecord, failures=LOOKUP_FAILURES),
+        get("snapshot", handle=snapshot, answer=Snapshot, failures=GUARD_FAILURES),
+    ]
 
 
 def record_json(router: Router, record: ToolRecord) -> dict[str, Any]:

@@ -2,29 +2,23 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter, Request
-from fastapi import Path as PathParameter
+from starlette.requests import Request
 from starlette.responses import Response
 
-from quartermaster.serving.http import responses
-from quartermaster.serving.http.catalog import ToolId
+from quartermaster.serving.http.answers import Changed
 from quartermaster.serving.http.errors import failure, json_response
-from quartermaster.serving.http.openapi import LOOKUP_FAILURES, failures, success
-from quartermaster.serving.http.requests import ToolDefinitions
+from quartermaster.serving.http.openapi import BODY_FAILURES, LOOKUP_FAILURES, Operation
+from quartermaster.serving.http.requests import Name, Tools, body_of
 from quartermaster.serving.http.service import Service
 from quartermaster.serving.profiles import Caller
 from router.record import ToolRecord
-
-_Source = Annotated[str, PathParameter(min_length=1, max_length=512, pattern=r"\S")]
-_FAILURES = LOOKUP_FAILURES | failures(403)
+from router.typed import converted
 
 
-def change_paths(service: Service, overlay_file: Path) -> APIRouter:
-    """Return the paths that register and remove tools, and save the result in `overlay_file` for the next start."""
-    routes = APIRouter(prefix="/v1", tags=["changes"])
+def change_operations(service: Service, overlay_file: Path) -> list[Operation]:
+    """Return the operations that change the tools, and save the result in `overlay_file` for the next start."""
     router = service.router
     # One change at a time, so that the file holds the last one; a waiting change takes no thread of a request.
     one_at_a_time = CapacityLimiter(1)
@@ -38,18 +32,17 @@ def change_paths(service: Service, overlay_file: Path) -> APIRouter:
 
         return await to_thread.run_sync(apply_and_save, limiter=one_at_a_time)
 
-    @routes.put("/sources/{source:path}", responses={**success(responses.ChangeJson), **_FAILURES, **failures(415)})
-    async def replace(source: _Source, body: ToolDefinitions, request: Request) -> Response:
+    async def replace(request: Request) -> Response:
         """The tools of a source, such as an MCP server, are now exactly these."""
         caller = service.caller_of(request)
         if not caller.changes:
             return _not_permitted()
+        source, body = converted(request.path_params["source"], Name, whole="source"), await body_of(request, Tools)
         return await apply(caller, lambda: router.replace(source, body.tools))
 
-    @routes.delete("/tools/{tool_id:path}", responses={**success(responses.ChangeJson), **_FAILURES})
-    async def remove(tool_id: ToolId, request: Request) -> Response:
+    async def remove(request: Request) -> Response:
         """A tool is served no more, until it is registered again."""
-        caller = service.caller_of(request)
+        caller, tool_id = service.caller_of(request), request.path_params["tool_id"]
         if not caller.changes:
             return _not_permitted()
 
@@ -62,7 +55,25 @@ def change_paths(service: Service, overlay_file: Path) -> APIRouter:
             return failure(404, f"there is no tool {tool_id!r}", "tool_id")
         return await apply(caller, remove_tool)
 
-    return routes
+    return [
+        Operation(
+            method="PUT",
+            path="/v1/sources/{source:path}",
+            tag="changes",
+            handle=replace,
+            body=Tools,
+            answer=Changed,
+            failures=(*BODY_FAILURES, 403),
+        ),
+        Operation(
+            method="DELETE",
+            path="/v1/tools/{tool_id:path}",
+            tag="changes",
+            handle=remove,
+            answer=Changed,
+            failures=(*LOOKUP_FAILURES, 403),
+        ),
+    ]
 
 
 def _not_permitted() -> Response:

@@ -1,11 +1,21 @@
-"""Prometheus metrics of requests, answers and stages. No label holds text of a request."""
+"""Prometheus metrics of requests, answers and stages, and gauges of what serves. No label holds text of a request.
 
-from collections.abc import Callable
+Counts of several workers are added up by prometheus_client's multiprocess mode. Gauges of what serves are those of the
+worker that answers the scrape.
+"""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
 
-from quartermaster.serving.http.gauges import Gauges
-from quartermaster.serving.http.serving_state import state_of
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
+
 from router.answer.results import RoutedTools
 from router.router import Router
 
@@ -15,17 +25,11 @@ _METHODS = frozenset(("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"
 
 
 class Metrics:
-    """The metrics of one app, in a registry of their own. The counts of several workers are added by `together`."""
+    """The metrics of one app, in a registry of their own."""
 
-    def __init__(self, router: Router, together: Callable[[], bytes] | None = None) -> None:
-        """Make the metrics of a router that serves.
-
-        `together` returns the metrics of all workers, this one among them, in Prometheus' text format: what this object
-        counts then goes to files that all of them share.
-        """
+    def __init__(self, router: Router) -> None:
         self._router = router
-        self._together = together
-        self._registry = registry = None if together else CollectorRegistry()
+        self._registry = registry = CollectorRegistry()
         prefix = "quartermaster"
         self._requests = Counter(
             f"{prefix}_http_requests", "Requests answered.", ("route", "method", "status"), registry=registry
@@ -51,9 +55,11 @@ class Metrics:
         )
         self._hits = Counter(f"{prefix}_request_cache_hits", "Vectors found in the cache.", registry=registry)
         self._misses = Counter(f"{prefix}_request_cache_misses", "Vectors computed.", registry=registry)
+        self.workers = Gauge(
+            f"{prefix}_workers", "Processes that take requests.", registry=registry, multiprocess_mode="livesum"
+        )
         self._seen = (router.manifest.snapshot, 0, 0)
-        if registry is not None:
-            registry.register(Gauges(lambda: [state_of(router, "")]))
+        registry.register(_Gauges(router))
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request and its duration; `status` 0 means that the client left before the answer."""
@@ -63,6 +69,7 @@ class Metrics:
 
     def answer(self, routed: RoutedTools) -> None:
         """Count an answer: its recipe, outcome, dropped tools and stage durations."""
+        self._look()
         self._answers.labels(routed.recipe).inc()
         if routed.none_fits:
             self._none_fits.inc()
@@ -73,11 +80,24 @@ class Metrics:
         for stage, milliseconds in routed.ms.items():
             self._stages.labels(stage).observe(milliseconds / 1_000)
 
-    def look(self) -> None:
-        """Count what the router itself has counted since the last look: changes of the snapshot, use of its cache.
+    def exposition(self) -> bytes:
+        """Return all metrics in Prometheus' text format."""
+        self._look()
+        folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+        if folder is None:
+            return generate_latest(self._registry)
+        for file in Path(folder).glob("gauge_live*.db"):
+            pid = int(file.stem.rpartition("_")[2])
+            if not _is_alive(pid):
+                with suppress(FileNotFoundError):  # another worker was faster
+                    mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+        registry.register(_Gauges(self._router))
+        return generate_latest(registry)
 
-        A scrape looks, and each worker once a second. Call it from the event loop's thread.
-        """
+    def _look(self) -> None:
+        """Count what the router itself has counted since the last look: changes of the snapshot, use of its cache."""
         snapshot, hits, misses = self._seen
         cache = self._router.cache
         self._seen = (self._router.manifest.snapshot, cache.hits, cache.misses)
@@ -87,10 +107,68 @@ class Metrics:
         self._hits.inc(cache.hits - hits if cache.hits >= hits else cache.hits)
         self._misses.inc(cache.misses - misses if cache.misses >= misses else cache.misses)
 
-    def exposition(self) -> bytes:
-        """Return all metrics in Prometheus' text format."""
-        self.look()
-        if self._together is not None:
-            return self._together()
-        assert self._registry is not None
-        return generate_latest(self._registry)
+
+class _Gauges(Collector):
+    """The state of what serves, as it is at each scrape."""
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics as they are now."""
+        router, manifest, freshness = self._router, self._router.manifest, self._router.freshness
+        yield InfoMetricFamily(
+            "quartermaster_snapshot",
+            "The snapshot that serves.",
+            {"snapshot": manifest.snapshot, "catalog": manifest.catalog},
+        )
+        yield GaugeMetricFamily("quartermaster_tools", "Tools that are served.", len(router))
+        yield GaugeMetricFamily(
+            "quartermaster_publication_refused",
+            "1 while the newest publication is refused, or cannot be read, and the snapshot before it serves.",
+            bool(router.refusal),
+        )
+        yield GaugeMetricFamily("quartermaster_request_cache_size", "Vectors in the cache.", router.cache.size)
+        if (built := _seconds(manifest.created_at)) is not None:
+            yield GaugeMetricFamily(
+                "quartermaster_snapshot_age_seconds",
+                "Since the serving snapshot was built.",
+                max(time.time() - built, 0.0),
+            )
+        if freshness.watch_s is not None:
+            yield GaugeMetricFamily(
+                "quartermaster_seconds_since_source_was_read",
+                "Since the source of snapshots last said what is newest; +Inf where it has not since the start.",
+                _since(freshness.read_at),
+            )
+            yield GaugeMetricFamily(
+                "quartermaster_seconds_since_newest_served",
+                "Since the newest snapshot was last found to be what serves; +Inf where it was not since the start.",
+                _since(freshness.current_at),
+            )
+
+    def describe(self) -> Iterable[Metric]:
+        """Return nothing: the names are known at a scrape."""
+        return ()
+
+
+def _seconds(created_at: str) -> float | None:
+    """Return a manifest's time in seconds since 1970; None for a text that is no time."""
+    try:
+        return datetime.fromisoformat(created_at).timestamp()
+    except (ValueError, OverflowError):  # no time, or none that a clock shows
+        return None
+
+
+def _since(moment: float | None) -> float:
+    return float("inf") if moment is None else max(time.monotonic() - moment, 0.0)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

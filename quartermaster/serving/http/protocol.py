@@ -18,6 +18,7 @@ from quartermaster.serving.rate_limit import client_network
 
 # A client that still sends would lose the refusal to a reset: for so long, what it sends is read and dropped.
 _LINGER_S = 1.0
+_LEAVES_WITHIN_S = 1.0  # an idle connection of a server that ends
 
 
 class _Deadline:
@@ -115,6 +116,14 @@ class BoundedProtocol(H11Protocol):
         """Note that everything is sent."""
         super().resume_writing()
         self._answer_deadline.stop()
+
+    def shutdown(self) -> None:
+        """Close after the next answer. To close an idle connection at once would lose a request that is on its way."""
+        if self.waits:
+            self.server_state.default_headers = [(b"connection", b"close")]
+            self.loop.call_later(_LEAVES_WITHIN_S, super().shutdown)
+        else:
+            super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""

@@ -1,43 +1,42 @@
-"""POST /v1/route and /v1/route-many. Docstrings of paths are published in the OpenAPI document."""
+"""POST /v1/route, /v1/route-many, /v1/feedback. Docstrings of handlers are published in the OpenAPI document."""
 
-from dataclasses import asdict
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
-from quartermaster.serving.http import responses
+from quartermaster.serving.http.answers import Answers
 from quartermaster.serving.http.catalog import record_json
-from quartermaster.serving.http.openapi import BODY_FAILURES, success
-from quartermaster.serving.http.requests import RouteManyRequest, RouteRequest
+from quartermaster.serving.http.errors import failure
+from quartermaster.serving.http.openapi import BODY_FAILURES, Operation
+from quartermaster.serving.http.requests import Feedback, RouteManyRequest, RouteRequest, body_of
 from quartermaster.serving.http.service import Service
 from quartermaster.serving.profiles import Caller
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid
-from router.provider_formats import Rendered
 from router.router import Router
 
+_RENDERED = ("tools", "names", "parameters", "dropped", "notes", "withheld")
 
-def route_paths(service: Service) -> APIRouter:
-    """Return the paths that route requests."""
-    routes = APIRouter(prefix="/v1", tags=["routing"])
+
+def route_operations(service: Service) -> list[Operation]:
+    """Return the operations that route requests, and the one that takes what became of an answer's tools."""
     max_wildcards = service.settings.max_wildcards
 
     def options_of(body: RouteRequest | RouteManyRequest, caller: Caller) -> RouteOptions:
-        """Return the options of a request. Raises SettingsInvalid for a selection that is invalid or costs too much."""
+        """Return the options of a request. Raises SettingsInvalid for a selection that costs too much."""
         options: RouteOptions = {**body.arguments(), "caller": caller.token}
-        selection = options.get("selection")
-        if selection is not None and selection.wildcards > max_wildcards:
+        if body.selection is not None and body.selection.wildcards > max_wildcards:
             limit = f"a request may have {max_wildcards:,} at most (--max-wildcards)"
-            raise SettingsInvalid(f"selection: allow and block have {selection.wildcards:,} wildcards (* ? [), {limit}")
+            wildcards = f"{body.selection.wildcards:,} wildcards (* ? [)"
+            raise SettingsInvalid(f"selection: allow and block have {wildcards}, {limit}")
         return options
 
-    @routes.post("/route", responses={**success(responses.AnswerJson), **BODY_FAILURES})
-    async def route(body: RouteRequest, request: Request) -> Response:
+    async def route(request: Request) -> Response:
         """The tools that fit a request, or the latest of several messages, best first."""
-        caller = service.caller_of(request)
+        caller, body = service.caller_of(request), await body_of(request, RouteRequest)
 
         def answer() -> tuple[RoutedTools, bytes]:
             routed = caller.router.route(body.messages(), **options_of(body, caller))
@@ -48,10 +47,9 @@ def route_paths(service: Service) -> APIRouter:
         caller.actions.offer(routed.offered, body.texts())
         return Response(content, media_type="application/json")
 
-    @routes.post("/route-many", responses={**success(responses.Answers), **BODY_FAILURES})
-    async def route_many(body: RouteManyRequest, request: Request) -> Response:
+    async def route_many(request: Request) -> Response:
         """The answers to several requests, all of one snapshot: encoded together, then as `/v1/route`."""
-        caller = service.caller_of(request)
+        caller, body = service.caller_of(request), await body_of(request, RouteManyRequest)
 
         def answer() -> tuple[list[RoutedTools], bytes]:
             all_routed = caller.router.route_many(body.requests, **options_of(body, caller))
@@ -65,25 +63,34 @@ def route_paths(service: Service) -> APIRouter:
         caller.actions.texts += body.requests
         return Response(content, media_type="application/json")
 
-    return routes
+    log = service.router.feedback_log
+
+    async def feedback(request: Request) -> Response:
+        """Say what became of a tool of an answer: the next build learns from it. The last report on a tool counts."""
+        assert log is not None
+        caller, body = service.caller_of(request), await body_of(request, Feedback)
+        if caller.router.record(body.tool_id) is None:
+            snapshot = caller.router.manifest.snapshot
+            return failure(404, f"the snapshot {snapshot} has no tool {body.tool_id!r}", "tool_id")
+        log.report(body.request_id, body.tool_id, body.outcome, caller=caller.token)
+        return Response(status_code=204)
+
+    def post(name: str, **parts: Any) -> Operation:
+        return Operation(method="POST", path=f"/v1/{name}", tag="routing", failures=BODY_FAILURES, **parts)
+
+    operations = [
+        post("route", handle=route, body=RouteRequest, answer=RoutedTools),
+        post("route-many", handle=route_many, body=RouteManyRequest, answer=Answers),
+    ]
+    if log is not None:
+        operations.append(post("feedback", handle=feedback, body=Feedback, answer="Recorded.", status=204))
+    return operations
 
 
 def _answer_json(routed: RoutedTools, body: RouteRequest | RouteManyRequest, router: Router) -> dict[str, Any]:
     """Return an answer whose records are as a model may read them."""
-    answer = routed.to_json()
-    for key, tools in (("tools", routed.tools), ("always", routed.always)):
-        for row, tool in zip(answer[key], tools, strict=True):
-            row["record"] = record_json(router, tool.record)
-    rendered = None if body.form is None else _rendered_json(routed.render(strict=body.strict))
-    return {**answer, "rendered": rendered}
-
-
-def _rendered_json(rendered: Rendered) -> dict[str, Any]:
-    return {
-        "tools": list(rendered.tools),
-        "names": dict(rendered.names),
-        "parameters": {name: dict(renamed) for name, renamed in rendered.parameters.items()},
-        "dropped": [asdict(note) for note in rendered.dropped],
-        "notes": [asdict(note) for note in rendered.notes],
-        "withheld": {tool_id: [part.to_json() for part in parts] for tool_id, parts in rendered.withheld.items()},
-    }
+    answer = routed.to_json(lambda record: record_json(router, record))
+    if body.form is None:
+        return {**answer, "rendered": None}
+    rendered = routed.render(strict=body.strict)
+    return {**answer, "rendered": {name: getattr(rendered, name) for name in _RENDERED}}

@@ -2,23 +2,28 @@
 
 import ipaddress
 import os
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
 
 from quartermaster.serving.tokens import check_token
 from router.errors import SettingsInvalid
 from router.selection.settings import MAX_WILDCARDS
+from router.typed import check_fields
 
 # Paths open without a token: a monitoring probe has none, and they reveal nothing of the catalog.
 PROBES = ("/healthz", "/readyz")
 MAX_WORKERS = 256
 # What workers share, with the least that one of them needs.
 _SHARED = {"max_connections": 1, "max_connections_per_client": 1, "max_unsent_bytes": 65_536}
+_Seconds = Annotated[float, Meta(ge=0.1, le=3_600)]
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpSettings:
+class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The address of the server, and the limits for its clients. Raises SettingsInvalid for a wrong value.
 
     `port` 0 picks a free one. With a `token`, every path but `/healthz` and `/readyz` requires it. `hosts` are names
@@ -36,63 +41,46 @@ class HttpSettings:
     of all clients. Headers have `max_header_bytes` and `max_headers` at most. `max_wildcards` bounds the marks `*`, `?`
     and `[` of one request's selection: each is searched for in the names of all tools.
 
-    `workers` processes share the socket, under `serve_workers`. The limits above hold for all of them together, but
-    for `max_concurrent`, which is of each. At a stop, requests under way get `stop_timeout_s`. Where what serves was
-    not found to be the newest snapshot for `stale_after_s`, `/readyz` tells so, and with `unready_when_stale` answers
-    503; None is 300 s, or three looks of `watch` where that is longer.
+    `workers` processes share the socket, under `serve_workers`. Each has an equal share of the connections and of the
+    unread answers; `requests_per_minute`, those of tokens and `max_concurrent` hold for each worker. At a stop,
+    requests under way get `stop_timeout_s`. Where what serves was not found to be the newest snapshot for
+    `stale_after_s`, `/readyz` tells so, and with `unready_when_stale` answers 503; None is 300 s, or three looks of
+    `watch` where that is longer.
     """
 
-    host: str = "127.0.0.1"
-    port: int = 8080
+    host: Annotated[str, Meta(pattern=r"^\S")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
     token: str | None = None
     hosts: tuple[str, ...] = ()
     insecure: bool = False
     overlay: Path | None = None
     profiles: Path | None = None
-    max_request_bytes: int = 1_048_576
-    requests_per_minute: int | None = 6_000
-    max_header_bytes: int = 16_384
-    max_headers: int = 100
-    max_wildcards: int = 100
-    max_concurrent: int = 64
-    max_connections: int = 512
-    max_connections_per_client: int = 128
-    max_unsent_bytes: int = 67_108_864
-    header_timeout_s: float = 10.0
-    body_timeout_s: float = 10.0
-    keep_alive_s: float = 5.0
-    answer_timeout_s: float = 60.0
-    stop_timeout_s: float = 10.0
-    workers: int = 1
-    stale_after_s: float | None = None
+    max_request_bytes: Annotated[int, Meta(ge=1_024, le=67_108_864)] = 1_048_576
+    requests_per_minute: Annotated[int, Meta(ge=1, le=1_000_000)] | None = 6_000
+    max_header_bytes: Annotated[int, Meta(ge=1_024, le=1_048_576)] = 16_384
+    max_headers: Annotated[int, Meta(ge=10, le=10_000)] = 100
+    max_wildcards: Annotated[int, Meta(ge=0, le=MAX_WILDCARDS)] = 100
+    max_concurrent: Annotated[int, Meta(ge=1, le=10_000)] = 64
+    max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 512
+    max_connections_per_client: Annotated[int, Meta(ge=1, le=1_000_000)] = 128
+    max_unsent_bytes: Annotated[int, Meta(ge=_SHARED["max_unsent_bytes"], le=2**40)] = 67_108_864
+    header_timeout_s: _Seconds = 10.0
+    body_timeout_s: _Seconds = 10.0
+    keep_alive_s: _Seconds = 5.0
+    answer_timeout_s: _Seconds = 60.0
+    stop_timeout_s: Annotated[float, Meta(ge=0, le=3_600)] = 10.0
+    workers: Annotated[int, Meta(ge=1, le=MAX_WORKERS)] = 1
+    stale_after_s: Annotated[float, Meta(ge=1, le=31_536_000)] | None = None
     unready_when_stale: bool = False
 
     def __post_init__(self) -> None:
-        _check_number("port", self.port, 0, 65_535)
-        _check_number("max_request_bytes", self.max_request_bytes, 1_024, 67_108_864)
-        if self.requests_per_minute is not None:
-            _check_number("requests_per_minute", self.requests_per_minute, 1, 1_000_000, "or left out for no limit")
-        _check_number("max_header_bytes", self.max_header_bytes, 1_024, 1_048_576)
-        _check_number("max_headers", self.max_headers, 10, 10_000)
-        _check_number("max_wildcards", self.max_wildcards, 0, MAX_WILDCARDS)
-        _check_number("max_concurrent", self.max_concurrent, 1, 10_000)
-        _check_number("max_connections", self.max_connections, 1, 1_000_000)
-        _check_number("max_connections_per_client", self.max_connections_per_client, 1, 1_000_000)
-        _check_number("max_unsent_bytes", self.max_unsent_bytes, _SHARED["max_unsent_bytes"], 2**40)
-        for name in ("header_timeout_s", "body_timeout_s", "keep_alive_s", "answer_timeout_s"):
-            _check_number(name, getattr(self, name), 0.1, 3_600)
-        _check_number("stop_timeout_s", self.stop_timeout_s, 0, 3_600)
-        _check_number("workers", self.workers, 1, MAX_WORKERS)
+        check_fields(self, "")
         for name in _SHARED:
             if getattr(self, name) < self.workers * _SHARED[name]:
                 raise SettingsInvalid(
                     f"{name} is {getattr(self, name):,}: {self.workers} workers share it, so it must be "
                     f"{self.workers * _SHARED[name]:,} or more"
                 )
-        if self.stale_after_s is not None:
-            _check_number("stale_after_s", self.stale_after_s, 1, 31_536_000, "or left out for 300")
-        if not self.host or self.host != self.host.strip():
-            raise SettingsInvalid(f"host is {self.host!r}, it must be a name or an address to listen at")
         if self.token is not None:
             check_token("token", self.token)
         if self.token is not None and self.profiles is not None:
@@ -118,7 +106,7 @@ class HttpSettings:
             )
 
     def __repr__(self) -> str:
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
         values["token"] = None if self.token is None else "…"
         return f"HttpSettings({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
@@ -150,9 +138,3 @@ class HttpSettings:
         if not self.loopback and not named and self.asks_for_token:
             return frozenset(("*",))
         return frozenset((*named, *_LOOPBACK, self.host.lower()))
-
-
-def _check_number(name: str, value: object, least: float, most: float, otherwise: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        allowed = f"from {least:,} to {most:,}" + (f", {otherwise}" if otherwise else "")
-        raise SettingsInvalid(f"{name} is {value!r}, it must be {allowed}")

@@ -7,6 +7,7 @@ import mcp_types as types
 import msgspec
 from msgspec import Meta
 
+from router.answer.options import Category, K, TokenBudget
 from router.errors import RequestInvalid
 
 _Arguments = TypeVar("_Arguments", bound=msgspec.Struct)
@@ -19,16 +20,16 @@ class FindTools(msgspec.Struct, forbid_unknown_fields=True):
     request: Annotated[
         str, Meta(min_length=1, description="What should be done, in everyday words; several steps are welcome.")
     ]
-    k: Annotated[int, Meta(ge=1, le=50, description="The most tools to return.")] = 5
+    k: Annotated[K, Meta(le=50, description="The most tools to return.")] = 5
     detail: Annotated[
         Literal["signature", "short", "full"],
         Meta(
             description="signature: one line for each tool; short: with a shortened JSON schema; full: with all of it."
         ),
     ] = "signature"
-    token_budget: Annotated[int, Meta(ge=1, description="The most tokens that the tools may take.")] | None = None
+    token_budget: Annotated[TokenBudget, Meta(description="The most tokens that the tools may take.")] | None = None
     kind: Annotated[Literal["tool", "skill", "prompt"], Meta(description="Only these; all by default.")] | None = None
-    category: Annotated[str, Meta(description="Only tools of this category, if there are any.")] | None = None
+    category: Annotated[Category, Meta(description="Only tools of this category, if there are any.")] | None = None
     read_only: Annotated[bool, Meta(description="Only tools that declare that they change nothing.")] = False
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import mcp_types as types
+import msgspec
 
 from quartermaster.calling import ApiCalls
 from quartermaster.serving.mcp import results
@@ -71,13 +72,13 @@ class Tools:
         call = read_arguments(FindTools, arguments)
         selection = self.selection
         if call.read_only:
-            selection = replace(selection, annotations={**selection.annotations, "readOnlyHint": True})
+            selection = msgspec.structs.replace(selection, annotations={**selection.annotations, "readOnlyHint": True})
         if call.category:
-            selection = replace(selection, use_category_filter=True)
+            selection = msgspec.structs.replace(selection, use_category_filter=True)
         if call.kind is not None:
             if selection.kinds and call.kind not in selection.kinds:
                 raise RequestInvalid(f"kind is {call.kind!r}: this server offers {', '.join(selection.kinds)}")
-            selection = replace(selection, kinds=(call.kind,))
+            selection = msgspec.structs.replace(selection, kinds=(call.kind,))
         routed = await self.router.route_async(
             call.request,
             k=call.k,

@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from quartermaster.serving.page.comparing import SnapshotCache
 from router.contract import Manifest
 from router.errors import QuartermasterError
 from router.router import Router
@@ -59,22 +58,21 @@ def _phrase(router: Router, tool_id: str) -> str | None:
 class CostCache:
     """The cost of the catalog that serves, read once for each snapshot."""
 
-    def __init__(self, snapshots: SnapshotCache | None, cost: CatalogCost | None) -> None:
-        self._snapshots = snapshots
+    def __init__(self, cost: CatalogCost | None) -> None:
         self._cost = cost
-        self._known: tuple[str, float | None] = ("", None)
+        self._known: tuple[Path | None, float | None] = (None, None)
 
-    def of(self, snapshot: str) -> float | None:
+    def of(self, folder: Path | None) -> float | None:
         """Return the US dollars that the expansions of a snapshot have cost; None where that is not known."""
-        if self._snapshots is None or self._cost is None:
+        if folder is None or self._cost is None:
             return None
-        if self._known[0] != snapshot:
+        if self._known[0] != folder:
             try:
-                self._known = (snapshot, self._cost(self._snapshots.folder(snapshot)))
+                self._known = (folder, self._cost(folder))
             except QuartermasterError:  # the snapshot was written without the database, or by an older version
-                self._known = (snapshot, None)
+                self._known = (folder, None)
             except (OSError, ImportError) as error:  # may pass: the next visit asks again
-                _logger.warning("the cost of %s cannot be read: %s", snapshot, error)
+                _logger.warning("the cost of %s cannot be read: %s", folder.name, error)
                 return None
         return self._known[1]
 

@@ -1,67 +1,32 @@
-"""One tool's page: the record that serves, and what the inspection database knows of it.
+"""One tool's page: the record that serves, and what the inspection database knows of it."""
 
-The router cannot import `pipeline.inspection`; the protocols here describe the part that the page uses.
-"""
-
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from quartermaster.serving.page.comparing import SnapshotCache
 from router.answer.diagnosis import Diagnosis, ListPlace
 from router.answer.verdict import advice, verdict
 from router.errors import QuartermasterError
-from router.record import ToolRecord
 from router.router import Router
 
 _DROPPED = "dropped"
 
-
-class InspectionRows(Protocol):
-    """Rows under named columns: `pipeline.inspection.answers.Rows`."""
-
-    @property
-    def rows(self) -> tuple[tuple[Any, ...], ...]: ...  # noqa: D102
-
-    def only(self, *names: str) -> "InspectionRows": ...  # noqa: D102
+# Takes a snapshot's folder and a tool's id. Returns a `pipeline.inspection` ToolInspection. Raises QuartermasterError
+# if the database or the tool is missing.
+InspectTool = Callable[[Path, str], Any]
 
 
-class InspectedTool(Protocol):
-    """What `catalog.duckdb` knows of a tool: `pipeline.inspection.answers.ToolPage`."""
-
-    @property
-    def record(self) -> ToolRecord: ...  # noqa: D102
-    @property
-    def expansion(self) -> Mapping[str, Any] | None: ...  # noqa: D102
-    @property
-    def phrases(self) -> InspectionRows: ...  # noqa: D102
-    @property
-    def verdicts(self) -> InspectionRows: ...  # noqa: D102
-    @property
-    def siblings(self) -> InspectionRows: ...  # noqa: D102
-    @property
-    def neighbours(self) -> InspectionRows: ...  # noqa: D102
-    @property
-    def notices(self) -> InspectionRows: ...  # noqa: D102
-
-
-# Takes a snapshot's folder and a tool's id. Raises QuartermasterError if the database or the tool is missing.
-InspectTool = Callable[[Path, str], InspectedTool]
-
-
-def tool_values(
-    router: Router, tool_id: str, snapshots: SnapshotCache | None, inspect: InspectTool | None
-) -> dict[str, Any] | None:
+def tool_values(router: Router, tool_id: str, inspect: InspectTool | None) -> dict[str, Any] | None:
     """Return the values of the template of a tool's page, None if no such tool is served."""
     record = router.record(tool_id)
     if record is None:
         return None
-    inspected, problem = None, ""
-    if snapshots is None or inspect is None:
+    inspected, problem, folder = None, "", router.folder
+    if folder is None or inspect is None:
         problem = "this page is served without access to catalog.duckdb"
     else:
         try:
-            inspected = inspect(snapshots.folder(router.manifest.snapshot), tool_id)
+            inspected = inspect(folder, tool_id)
         except QuartermasterError as error:  # the tool was registered at run time, or there is no database
             problem = str(error)
     return {
@@ -100,7 +65,7 @@ def _share(contribution: float, score: float) -> str:
     return f"{contribution / score:.0%}".replace("%", " %") if contribution and score > 0 else "–"
 
 
-def _phrases(inspected: InspectedTool) -> list[tuple[str, tuple[str, ...], str, str]]:
+def _phrases(inspected: Any) -> list[tuple[str, tuple[str, ...], str, str]]:
     """Return (phrase, other tools that have it, verdict, reason) of each phrase, those that are indexed first."""
     verdicts = inspected.verdicts.only("check_name", "consequence", "text", "detail").rows
     reasons = {text: (check, detail) for check, consequence, text, detail in verdicts if consequence != _DROPPED}

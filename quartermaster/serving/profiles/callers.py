@@ -11,7 +11,7 @@ from pathlib import Path
 
 from quartermaster.serving.profiles.audit import Actions, AuditLog
 from quartermaster.serving.profiles.file import ProfilesFile
-from quartermaster.serving.rate_limit import Limit, RateLimit
+from quartermaster.serving.rate_limit import RateLimit
 from quartermaster.serving.tokens import find_by_token
 from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
@@ -81,17 +81,11 @@ class Callers:
         path: Path,
         router: Router,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        *,
-        limit: Limit = RateLimit,
     ) -> None:
-        """Read the file. Raises SettingsInvalid where it is wrong.
-
-        `limit` makes the rate limit of so many requests a minute.
-        """
+        """Read the file. Raises SettingsInvalid where it is wrong."""
         self._path = path
         self._router = router
         self._now = now
-        self._limit = limit
         self._limits: dict[str, tuple[int, RateLimit]] = {}
         self._seen = _signature(path)
         self._use(ProfilesFile.load(path))
@@ -158,7 +152,7 @@ class Callers:
         for token in file.tokens:
             if (rate := token.requests_per_minute) is not None:
                 known = self._limits.get(token.name)
-                limits[token.name] = known if known and known[0] == rate else (rate, self._limit(rate))
+                limits[token.name] = known if known and known[0] == rate else (rate, RateLimit(rate))
         return limits
 
 

@@ -7,26 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from quartermaster.serving.tokens import check_token, token_digest
 from router.errors import SettingsInvalid
-from router.selection import Profile, Selection
+from router.selection import Profile
+from router.typed import converted
 
 _MAX_BYTES = 4_194_304
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_Row = TypeVar("_Row", bound=msgspec.Struct)
-_Count = Annotated[int, Meta(ge=1)]
-
-
-class _ProfileRow(msgspec.Struct, forbid_unknown_fields=True):
-    selection: dict[str, Any]  # required: a file that was cut off must not open the whole catalog
-    call: bool = True
-    limit: _Count | None = None
-    budget: _Count | None = None
 
 
 class _TokenRow(msgspec.Struct, forbid_unknown_fields=True):
@@ -85,7 +77,7 @@ class ProfilesFile:
                 content = opened.read(_MAX_BYTES + 1)
             if len(content) > _MAX_BYTES:
                 raise SettingsInvalid(f"{path} has more than {_MAX_BYTES:,} bytes: it is no file of profiles")
-            row = _read(f"{path}", _FileRow, tomllib.loads(content.decode("utf-8")))
+            row = converted(tomllib.loads(content.decode("utf-8")), _FileRow, place=f"{path}: ", secret=True)
         except (OSError, ValueError, RecursionError) as error:  # of decoding and of TOML
             raise SettingsInvalid(f"the profiles {path} cannot be read: {error}") from error
         if not row.profiles:
@@ -100,27 +92,20 @@ class ProfilesFile:
         return cls(profiles, tokens, audit, row.audit_text, row.audit_fsync)
 
 
-def _read(place: str, kind: type[_Row], table: Mapping[str, Any]) -> _Row:
-    try:
-        return msgspec.convert(table, kind)
-    except msgspec.ValidationError as error:
-        raise SettingsInvalid(f"{place}: {error}") from None
-
-
 def _profile(place: str, name: str, table: Mapping[str, Any]) -> Profile:
     _check_name(place, name)
-    row = _read(place, _ProfileRow, table)
-    try:
-        return Profile(name, Selection.from_json(row.selection), row.call, row.limit, row.budget)
-    except SettingsInvalid as error:
-        raise SettingsInvalid(f"{place}: {error}") from None
+    if "name" in table:
+        raise SettingsInvalid(f"{place}: there is no field name: the table's own name is that of the profile")
+    if "selection" not in table:  # a file that was cut off must not open the whole catalog
+        raise SettingsInvalid(f"{place}: selection is missing, it must be a table; `selection = {{}}` opens all tools")
+    return converted({"name": name, **table}, Profile, place=f"{place}: ", secret=True)
 
 
 def _token(
     place: str, name: str, table: Mapping[str, Any], profiles: Mapping[str, Profile], environment: Mapping[str, str]
 ) -> TokenSettings:
     _check_name(place, name)
-    row = _read(place, _TokenRow, table)
+    row = converted(table, _TokenRow, place=f"{place}: ", secret=True)
     if row.profile not in profiles:
         raise SettingsInvalid(f"{place}: there is no profile {row.profile!r}: choose from {', '.join(profiles)}")
     profile = profiles[row.profile]

@@ -136,7 +136,7 @@ _PLANS = (
     _plan("GET", f"/v1/tools/{TOOLS[0]['id']}"),
     _plan("GET", "/v1/tools", query="after=linear&limit=2"),
     _plan("GET", "/", query="request=undo+a+payment&k=3&explain=on"),
-    *(_plan("GET", path) for path in ("/v1/snapshot", "/metrics", "/openapi.json", "/tools", "/compare")),
+    *(_plan("GET", path) for path in ("/v1/snapshot", "/metrics", "/openapi.json", "/tools")),
 )
 _BODY = seeds.document({"request": "undo a payment", "k": 1})
 _POST = b"POST /v1/route HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -14,7 +14,7 @@ from router.provider_formats import render
 from router.record import Kind
 from tests.support.skills import IDS, TOOLS, write_catalog
 
-TOOLS_ONLY, SKILLS_ONLY = Selection(kinds=("tool",)), Selection(kinds=("skill",))
+TOOLS_ONLY, SKILLS_ONLY = Selection(kinds=(Kind.TOOL,)), Selection(kinds=(Kind.SKILL,))
 REQUESTS = (
     "draft the notes of the next release",
     "read the totals of a scanned invoice",

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.store import DecisionStore, PointerStore, SharedStore, WritableStore
-from quartermaster.serving.page.comparing import SnapshotCache
-from router import Router, SettingsInvalid, SnapshotInvalid
+from router import Router, SnapshotInvalid
 from router.contract import MANIFEST
 from router.snapshot.store.state import Pin, StoreState
 from router.store import ReadableStore, current_folder
@@ -117,14 +116,6 @@ def test_numbers_rise_and_what_is_remembered_is_read_back(store: DecisionStore) 
     with store.locked():
         store.write_state(state)
     assert store.state() == state
-
-
-def test_pages_compare_the_snapshots_of_a_store(store: DecisionStore) -> None:
-    cache = SnapshotCache(store)
-    assert [stored.name for stored in cache.snapshots()] == ["c", "b", "a"]
-    assert cache.opened("b").manifest.snapshot == "b"
-    with pytest.raises(SettingsInvalid, match="has no snapshot"):
-        cache.opened("d")
 
 
 @pytest.mark.parametrize("kind", ["zip files"], indirect=True)  # how a bucket is followed: bucket/test_following.py

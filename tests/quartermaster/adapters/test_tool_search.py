@@ -32,7 +32,7 @@ def test_a_search_without_a_request_is_refused(search: ToolSearch, arguments: An
         search.find(arguments)
 
 
-@pytest.mark.parametrize("options", [{"k": 0}, {"token_budget": -1}, {"detail": "long"}, {"selection": {}}])
+@pytest.mark.parametrize("options", [{"k": 0}, {"token_budget": -1}, {"detail": "long"}, {"selection": []}])
 def test_a_wrong_option_is_refused_before_a_model_could_be_blamed_for_it(router: Router, options: Any) -> None:
     with pytest.raises((RequestInvalid, SettingsInvalid), match=next(iter(options))):
         ToolSearch(router, "responses", options)

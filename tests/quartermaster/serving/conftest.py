@@ -38,11 +38,9 @@ def client_of(snapshot: Path) -> Iterator[Ask]:
 
     with ExitStack() as stack:
 
-        def make(
-            router: Router | None = None, folder: Path | None = None, inspect: Any = None, **settings: Any
-        ) -> "TestClient":
+        def make(router: Router | None = None, inspect: Any = None, **settings: Any) -> "TestClient":
             opened = router or stack.enter_context(Router.open(snapshot))
-            application = app(opened, HttpSettings(**settings), folder=folder, inspect=inspect)
+            application = app(opened, HttpSettings(**settings), inspect=inspect)
             client = TestClient(application, base_url="http://localhost", raise_server_exceptions=False)
             return stack.enter_context(client)
 

@@ -1,7 +1,6 @@
 """Skills over HTTP and on the pages: the filter, the record with its instructions, and what marks them."""
 
 import pytest
-from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
 from router import Router, ToolRecord
@@ -31,7 +30,7 @@ def test_a_selection_filters_by_kind(client: TestClient) -> None:
     assert routed(client, kinds=["tool", "prompt"]) == ["own/cup"]
     refused = client.post("/v1/route", json={"request": "make tea", "selection": {"kinds": ["agent"]}})
     assert refused.status_code == 422
-    assert "kinds" in refused.text and "'tool', 'skill' or 'prompt'" in refused.text
+    assert "kinds" in refused.text and "'agent', it must be one of tool, skill, prompt" in refused.text
 
 
 def test_instructions_come_with_the_record_that_is_asked_for_and_not_with_the_list(client: TestClient) -> None:
@@ -41,15 +40,6 @@ def test_instructions_come_with_the_record_that_is_asked_for_and_not_with_the_li
     listed = client.get("/v1/tools").json()["tools"]
     assert [row.get("kind") for row in listed] == [None, "skill"]
     assert all("instructions" not in row for row in listed)
-
-
-def test_the_document_says_so(client: TestClient) -> None:
-    schemas = client.get("/openapi.json").json()["components"]["schemas"]
-    record = schemas["RecordJson"]["properties"]
-    assert {"kind", "instructions"} <= record.keys()
-    assert "kinds" in schemas["SelectionSettings"]["properties"]
-    kinds = {"$ref": "#/components/schemas/Kind", "components": {"schemas": schemas}}
-    assert [Draft202012Validator(kinds).is_valid(kind) for kind in ("tool", "skill", "prompt", "x")] == [1, 1, 1, 0]
 
 
 def test_the_pages_mark_a_skill_filter_by_kind_and_show_what_it_says(client: TestClient) -> None:

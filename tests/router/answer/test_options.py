@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from router.answer.options import CheckedOptions, RouteOptions
 @pytest.mark.parametrize("method", [Router.route, Router.route_many, Router.route_async, Router.route_many_async])
 def test_each_option_is_checked_and_help_shows_it_with_its_default_and_its_meaning(method: Any) -> None:
     names = RouteOptions.__annotations__
-    assert {option.name for option in fields(CheckedOptions)} == {*names, "rerank", "vendor_text"}
+    assert set(CheckedOptions.__struct_fields__) == {*names, "rerank", "vendor_text"}
     parameters = inspect.signature(method).parameters
     assert list(parameters)[2:] == list(names)
     assert (parameters["k"].default, parameters["detail"].default) == (10, Detail.FULL)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace as changed
 
 from router import NothingSelected, RequestInvalid, Router, Selection, SettingsInvalid, Weights
 from router.answer import post_processing
@@ -73,7 +74,7 @@ def test_explain_tells_which_filter_kept_a_tool_of_the_first_k_from_being_found(
     (out,) = router.route("undo a payment", k=1, selection=selection, explain=True).dropped
     told = "blocked by the selection (block: stripe/create_refund)"
     assert (out.tool_id, out.by, out.reason) == ("stripe/create_refund", "block", told)
-    always = replace(selection, always=selection.block)
+    always = changed(selection, always=selection.block)
     routed = router.route("undo a payment", k=3, selection=always, explain=True)
     assert "stripe/create_refund" not in [out.tool_id for out in routed.dropped], "it is in the answer"
 
@@ -82,7 +83,7 @@ def test_a_filter_that_leaves_nothing_gives_an_empty_answer_or_an_error_as_the_s
     nothing = Selection(allow=("nobody/*",))
     assert router.route(REQUEST, selection=nothing).ids == ()
     with pytest.raises(NothingSelected, match="no tool that the selection allows has anything in common"):
-        router.route(REQUEST, selection=replace(nothing, fallback_to_empty=False))
+        router.route(REQUEST, selection=changed(nothing, fallback_to_empty=False))
     unknown = router.route(REQUEST, selection=Selection(use_category_filter=True), category="payments")
     assert unknown.ids == router.route(REQUEST).ids, "an unknown category does not filter to nothing"
     assert unknown.notes == ("the category 'payments' does not filter: no tool that the selection allows has it",)
@@ -111,7 +112,7 @@ def test_a_tool_that_reaches_the_combined_score_is_kept_and_tools_without_a_prov
     kept = filter_candidates(selection, "a b", None, records, lambda: None)
     assert kept.places == (0, 1, 2)
     assert [(place, by) for place, by, _ in kept.refused] == [(3, "provider")]
-    kept = filter_candidates(replace(selection, min_combined_score=0.51), "a b", None, records, lambda: None)
+    kept = filter_candidates(changed(selection, min_combined_score=0.51), "a b", None, records, lambda: None)
     assert kept.places == (0,)
 
 
@@ -241,13 +242,13 @@ def test_a_provider_takes_at_most_its_cap_with_the_tools_of_every_answer_and_wit
     ("options", "says"),
     [
         ({"form": "carrier pigeon"}, "there is no form 'carrier pigeon': choose from openai"),
-        ({"detail": "tiny"}, "there is no detail 'tiny': choose from full"),
+        ({"detail": "tiny"}, "detail is 'tiny', it must be one of full"),
         ({"category": "x", "category_confidence": 1.1}, r"category_confidence is 1\.1, it must be a number"),
         ({"category": 3}, "category is 3, it must be a text"),
         ({"token_budget": 50.5}, r"token_budget is 50\.5, it must be a whole number"),
-        ({"selection": {"allow": ["x"]}}, r"selection is \{'allow': \['x'\]\}, it must be a Selection"),
+        ({"selection": ["x"]}, r"selection is \['x'\], it must be a table"),
         ({"recipe": "lexical", "selection": Selection(min_combined_score=0.2)}, r"set weights\.embed = 0 and another"),
-        *(({"k": k}, r"k is .*, it must be a whole number, at least 1") for k in ("5", 2.5, True, None)),
+        *(({"k": k}, r"k is .*, it must be a whole number from 1 up") for k in ("5", 2.5, True, None)),
     ],
     ids=str,
 )
@@ -257,8 +258,8 @@ def test_an_option_out_of_its_range_is_refused(router: Router, options: dict[str
 
 
 def test_what_is_no_selection_or_reranking_is_refused_when_the_router_is_opened(opened: Snapshot) -> None:
-    wrong: dict[str, Any] = {"selection": {"allow": ["stripe/*"]}, "rerank": print}
-    with pytest.raises(SettingsInvalid, match=r"it must be a Selection; `Selection\.from_json`"):
+    wrong: dict[str, Any] = {"selection": ["stripe/*"], "rerank": print}
+    with pytest.raises(SettingsInvalid, match=r"selection is .* it must be a table"):
         Router(opened, wrong["selection"])
     with pytest.raises(SettingsInvalid, match="it must be a Reranking"):
         Router(opened, rerank=wrong["rerank"])

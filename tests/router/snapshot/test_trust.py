@@ -14,7 +14,6 @@ from pipeline.store import Signing as By
 from pipeline.store import SnapshotStore, decisions, sign_manifest, sign_snapshot
 from pipeline.store.private_keys import generate
 from quartermaster.serving.http.metrics import Metrics
-from quartermaster.serving.page.comparing import SnapshotCache
 from router import Router, SettingsInvalid, SnapshotInvalid, SnapshotUntrusted
 from router.contract import CATALOG_DB, MANIFEST, POINTER_SIGNATURE, SIGNATURE, Manifest
 from router.signing.envelope import Statement
@@ -280,11 +279,3 @@ def test_a_snapshot_that_does_not_open_is_not_counted_as_served(office: SignedOf
     office.signed("twin", sequence=3)
     office.publish("twin")
     assert router.reload()
-
-
-def test_pages_compare_older_signed_snapshots_and_no_others(office: SignedOffice) -> None:
-    cache = SnapshotCache(office.folder, office.open().trust)
-    assert cache.opened("first").manifest.snapshot == "first"
-    (office.folder / "third" / SIGNATURE).unlink()
-    with pytest.raises(SnapshotUntrusted):
-        cache.opened("third")

@@ -18,7 +18,6 @@ from quartermaster.cli.commands.arguments import (
     Watch,
     Workspace,
     cache_for,
-    catalog_folder,
     load_selection,
     source_of,
     trust_options,
@@ -151,14 +150,12 @@ def http(
                 open_served,
                 settings,
                 listening,
-                lambda state: typer.echo(
-                    f"{state.tools:,} tools of {state.snapshot} at {address} with {workers} workers"
-                ),
+                lambda served: typer.echo(f"{served} at {address} with {workers} workers"),
             )
         return
     served = open_served()
     with served.router as router, listen(settings) as listening:
-        application = app(router, settings, folder=served.folder, inspect=served.inspect, cost=served.cost)
+        application = app(router, settings, inspect=served.inspect, cost=served.cost)
         configure_logs()
         typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address_of(listening)}")
         serve(application, settings, listening)
@@ -195,12 +192,7 @@ class OpenServed:
             vendor_text=self.vendor_text,
             feedback=feedback_log(self.feedback, self.feedback_texts),
         )
-        return Served(
-            router=router,
-            folder=catalog_folder(self.source, self.cache_dir),
-            inspect=inspect_tool,
-            cost=catalog_cost,
-        )
+        return Served(router=router, inspect=inspect_tool, cost=catalog_cost)
 
 
 def inspect_tool(folder: Path, tool_id: str) -> "ToolInspection":

@@ -7,15 +7,17 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+import uvicorn
+from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from quartermaster.serving.http import HttpSettings, listen
 from quartermaster.serving.http.connections import Connections
 from quartermaster.serving.http.request_guard import RequestGuard
-from quartermaster.serving.http.server import HttpServer
+from quartermaster.serving.http.server import server_config
 
 BOUNDS = HttpSettings(
     port=0,
@@ -50,14 +52,20 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @contextmanager
-def serving(bounds: HttpSettings) -> Iterator[int]:
+def running(bounds: HttpSettings) -> Iterator[tuple[int, uvicorn.Server]]:
     with listen(bounds) as listening:
-        server = HttpServer(RequestGuard(app, bounds), bounds, Connections(bounds))
+        server = uvicorn.Server(server_config(RequestGuard(app, bounds), bounds))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        yield int(listening.getsockname()[1])
+        yield int(listening.getsockname()[1]), server
         server.should_exit = True
         thread.join()
+
+
+@contextmanager
+def serving(bounds: HttpSettings) -> Iterator[int]:
+    with running(bounds) as (port, _):
+        yield port
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +167,19 @@ def test_a_connection_is_kept_for_the_next_request_and_not_for_ever(port: int, h
             assert read_until(client, b"ok").count(b"HTTP/1.1 200") == 1
     with connected(hasty, HEALTH) as client:
         assert answer(client)  # until it is closed after keep_alive_s
+
+
+def test_a_server_that_ends_answers_a_request_that_is_on_its_way_and_closes_the_connection() -> None:
+    with running(BOUNDS) as (port, server), connected(port, HEALTH) as client:
+        read_until(client, b"ok")
+        server.should_exit = True
+        with pytest.raises(ConnectionError):
+            while True:  # until it takes no new connection
+                socket.create_connection(("127.0.0.1", port)).close()
+                time.sleep(0.02)
+        client.sendall(HEALTH)
+        said = answer(client)
+    assert said.startswith(b"HTTP/1.1 200 OK") and b"connection: close" in said.lower()
 
 
 def test_pipelined_requests_are_answered_in_order(port: int) -> None:

@@ -23,7 +23,7 @@ from tests.quartermaster.serving.conftest import TOKEN
         ("stop_timeout_s", -1, "from 0 to 3,600"),
         ("workers", 0, "from 1 to 256"),
         ("stale_after_s", 0, "from 1 to 31,536,000"),
-        ("host", " ", "a name or an address"),
+        ("host", " ", "a text that matches"),
     ],
 )
 def test_a_value_out_of_range_is_refused_with_its_range(field: str, value: Any, allowed: str) -> None:

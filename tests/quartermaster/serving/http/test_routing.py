@@ -86,26 +86,26 @@ def test_many_requests_of_many_tools_are_refused_with_the_most(client: TestClien
 @pytest.mark.parametrize(
     ("body", "field", "message"),
     [
-        ([], "", "the body must be an object of names and values"),
+        ([], "", "the body is [], it must be a table of names and values"),
         ({}, "request", "request is missing"),
-        ({"request": ""}, "request.text", ""),
-        ({"request": " \n"}, "request.text", ""),
-        ({"request": "x" * 20_001}, "request.text", ""),
-        ({"request": []}, "request.messages", ""),
-        ({"request": ["ok", {"role": "nobody", "content": "x"}]}, "request.messages.1.message.role", ""),
+        ({"request": ""}, "request", ""),
+        ({"request": " \n"}, "request", ""),
+        ({"request": "x" * 20_001}, "request", ""),
+        ({"request": []}, "request", ""),
+        ({"request": ["ok", {"role": "nobody", "content": "x"}]}, "request[1].role", ""),
         ({"request": [{"role": "assistant", "content": "How can I help?"}]}, None, "no message of 1"),
-        ({"request": 7}, "request.messages", ""),
-        ({"request": "x", "k": 0}, "k", "k must be at least 1"),
+        ({"request": 7}, "request", ""),
+        ({"request": "x", "k": 0}, "k", "k is 0, it must be a whole number from 1 to 128"),
         ({"request": "x", "k": 129}, "k", ""),
-        ({"request": "x", "k": "3"}, "k", "k must be a whole number"),
-        ({"request": "x", "explain": 1}, "explain", "explain must be true or false"),
-        ({"request": "x", "recipe": "unheard of"}, "recipe", "recipe must be 'default', "),
+        ({"request": "x", "k": "3"}, "k", "k is '3', it must be a whole number"),
+        ({"request": "x", "explain": 1}, "explain", "explain is 1, it must be true or false"),
+        ({"request": "x", "recipe": "unheard of"}, "recipe", "it must be one of default, "),
         ({"request": "x", "form": "smoke signals"}, "form", ""),
         ({"request": "x", "selection": {"min_combined_score": 1.5}}, "selection.min_combined_score", ""),
         ({"request": "x", "selection": {"allowed": []}}, "selection.allowed", ""),
-        ({"request": "x", "selection": {"allow": "x"}}, "selection.allow", "selection.allow must be a list"),
+        ({"request": "x", "selection": {"allow": "x"}}, "selection.allow", "selection.allow is 'x', it must be a list"),
         ({"request": "x", "category_confidence": -1}, "category_confidence", ""),
-        ({"request": "x", "kk": 1}, "kk", "kk is unknown here"),
+        ({"request": "x", "kk": 1}, "kk", "there is no field kk: choose from k, "),
     ],
 )
 def test_what_is_wrong_is_refused_named_and_told_in_plain_english(
@@ -119,7 +119,7 @@ def test_what_is_wrong_is_refused_named_and_told_in_plain_english(
         field,
     )
     assert error["message"] and message in error["message"]
-    assert not any(jargon in error["message"] for jargon in ("Input should", "Field required", "Extra inputs"))
+    assert not any(jargon in error["message"] for jargon in ("Expected", "`", "$"))
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_what_is_wrong_is_refused_named_and_told_in_plain_english(
         (b'{"request": "refund"}', None, 415, "no_json"),
         (b'{"request": "refund"}', "text/plain", 415, "no_json"),
         (b'{"request": "refund"}', "application/x-www-form-urlencoded", 415, "no_json"),
-        (b'{"request": "\\ud800"}', "application/json", 422, "invalid"),  # half a surrogate pair
-        (b'{"request": "x", "\\ud800": 1}', "application/json", 422, "invalid"),
-        (b'{"request": "x", "category": "\\udfff"}', "application/json", 422, "invalid"),
+        (b'{"request": "\\ud800"}', "application/json", 400, "malformed"),  # half a surrogate pair
+        (b'{"request": "x", "\\ud800": 1}', "application/json", 400, "malformed"),
+        (b'{"request": "x", "category": "\\udfff"}', "application/json", 400, "malformed"),
     ],
 )
 def test_a_body_that_is_no_json_or_is_not_said_to_be_is_refused(
@@ -153,7 +153,7 @@ def test_a_body_nested_without_end_is_a_typed_error(client: TestClient, body: st
     error = refused.json()["error"]
     assert error["type"] in ("malformed", "invalid")
     if depth > 900:
-        assert error["message"] == "the body cannot be read: it is nested too deep, or has a number of too many digits"
+        assert error["message"] == "the body cannot be read: it is nested too deep"
 
 
 def test_a_server_selection_holds_where_a_request_brings_none(client_of: Ask, snapshot: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from quartermaster.serving.http import HttpSettings
-from quartermaster.serving.http.serving_state import stale_after
+from quartermaster.serving.http.service import stale_after
 from router import Router
 from router.snapshot.store.path import SnapshotPath
 from tests.quartermaster.serving.conftest import Ask

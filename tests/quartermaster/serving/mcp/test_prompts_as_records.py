@@ -70,7 +70,7 @@ async def test_prompts_and_skills_stay_when_their_server_lists_its_tools(router:
         others = [record.tool_id for record in router.tools if record.kind is not Kind.TOOL]
     assert others == ["clerk/gone", "clerk/review", "clerk/tea"]
     assert router.instructions("clerk/tea") == "Boil water."
-    assert router.route("make tea", selection=Selection(kinds=("skill",))).ids == ("clerk/tea",)
+    assert router.route("make tea", selection=Selection(kinds=(Kind.SKILL,))).ids == ("clerk/tea",)
 
 
 def test_a_list_of_skills_replaces_the_skills() -> None:

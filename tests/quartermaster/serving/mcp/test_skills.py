@@ -32,7 +32,7 @@ async def test_a_skill_is_read(router: Router, name: str) -> None:
 
 
 async def test_a_kind_that_the_server_does_not_offer_is_refused(router: Router) -> None:
-    only = {"selection": Selection(kinds=("tool",))}
+    only = {"selection": Selection(kinds=(Kind.TOOL,))}
     found = await asked(router, "find_tools", {"request": "make tea", "kind": "skill"}, **only)
     assert "kind is 'skill': this server offers tool" in text_of(found)
     read = await asked(router, "call_tool", {"tool_id": "own/tea"}, **only)

@@ -10,10 +10,7 @@ import pytest
 
 from router import Router
 from tests.support.factories import TOOLS, expansion_row
-from tests.support.publishing import Publications, sign
 from tests.support.quick import QUICK
-
-WEIGHTS = {"name": 3, "description": 3, "expansion": 0.1, "dense": 0.1}
 
 
 @pytest.fixture(scope="session")
@@ -50,26 +47,15 @@ def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def catalog(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A catalog with two snapshots: an older one, of other weights, and the one that serves."""
-    published = Publications(tmp_path_factory.mktemp("compared"), snapshot)
-    published.add("20250101T000000Z-00000000", weights=WEIGHTS)
-    published.add("20250102T000000Z-11111111")
-    published.publish("20250102T000000Z-11111111")
-    sign(published.folder / "20250102T000000Z-11111111", lambda manifest: manifest["recipe"].update(name="default"))
-    return published.folder
-
-
-@pytest.fixture(scope="module")
-def address(catalog: Path) -> Iterator[str]:
-    """The address of a server over that catalog."""
+def address(snapshot: Path) -> Iterator[str]:
+    """The address of a server over the run's snapshot."""
     from quartermaster.cli.commands.serve.http import inspect_tool
     from quartermaster.serving.http import HttpSettings, address_of, app, listen
 
-    with Router.open(catalog) as router, listen(HttpSettings(port=0)) as listening:
+    with Router.open(snapshot) as router, listen(HttpSettings(port=0)) as listening:
         import uvicorn
 
-        application = app(router, HttpSettings(), folder=catalog, inspect=inspect_tool)
+        application = app(router, HttpSettings(), inspect=inspect_tool)
         server = uvicorn.Server(uvicorn.Config(application, log_config=None, lifespan="on", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -19,7 +19,6 @@ PAGES = (
     f"/?request={REQUEST}&block=weather/*",
     "/tools",
     "/tools/stripe/create_refund",
-    f"/compare?request={REQUEST}",
     f"/tools/weather/getForecast?request={REQUEST}",
     MISSING,
 )

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from quartermaster.serving.page.comparing import SnapshotCache
 from quartermaster.serving.page.home import CostCache, facts, sample_requests
 from router import Router, SnapshotInvalid
 from router.snapshot.snapshot import Snapshot
@@ -52,10 +51,9 @@ def test_the_cost_is_read_once_unless_it_cannot_be_read_now(snapshot: Path) -> N
             raise found
         return float(found)
 
-    shelf = SnapshotCache(snapshot)
-    cache = CostCache(shelf, cost)
-    assert [cache.of(snapshot.name) for _ in range(3)] == [None, 1.5, 1.5]
-    gone = CostCache(shelf, cost)
-    assert [gone.of(snapshot.name) for _ in range(2)] == [None, None]  # there is no database, and there will be none
+    cache = CostCache(cost)
+    assert [cache.of(snapshot) for _ in range(3)] == [None, 1.5, 1.5]
+    gone = CostCache(cost)
+    assert [gone.of(snapshot) for _ in range(2)] == [None, None]  # there is no database, and there will be none
     assert asked == [snapshot] * 3
-    assert CostCache(None, cost).of(snapshot.name) is None
+    assert gone.of(None) is None

@@ -1,7 +1,5 @@
 """The pages answer what was asked, and what strangers wrote does nothing on them."""
 
-import hashlib
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,26 +11,24 @@ from starlette.testclient import TestClient
 
 from quartermaster.cli.commands.serve.http import inspect_tool
 from quartermaster.serving.page.browsing import excerpt, list_providers, list_tools
-from quartermaster.serving.page.comparing import SnapshotCache, rank_changes
 from quartermaster.serving.page.rendering import tool_path
 from router import Router, Selection, Signal, SnapshotInvalid
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
 from tests.quartermaster.serving.conftest import Ask
-from tests.support.publishing import Publications, sign
 
 REQUEST = "give the customer their money back"
 
 
 @pytest.fixture(scope="module")
-def pages(client_of: Ask, catalog: Path) -> TestClient:
-    return client_of(Router.open(catalog), catalog, inspect_tool)
+def pages(client_of: Ask, snapshot: Path) -> TestClient:
+    return client_of(Router.open(snapshot), inspect_tool)
 
 
 @pytest.fixture(scope="module")
 def hostile(client_of: Ask, hostile_folder: Path) -> TestClient:
-    return client_of(Router.open(hostile_folder), hostile_folder, inspect_tool)
+    return client_of(Router.open(hostile_folder), inspect_tool)
 
 
 def text(client: TestClient, path: str, status: int = 200, **query: Any) -> str:
@@ -49,7 +45,7 @@ def text(client: TestClient, path: str, status: int = 200, **query: Any) -> str:
         ({"k": "٣"}, "it must be a whole number"),
         ({"k": "9" * 5_000}, "it must be a whole number"),
         ({"k": "0" * 5_000 + "7000"}, "it must be a whole number"),
-        ({"token_budget": "much"}, "token budget is &#39;much&#39;"),
+        ({"token_budget": "much"}, "token_budget is &#39;much&#39;"),
     ],
 )
 def test_a_field_that_is_wrong_is_named_and_what_was_filled_in_stays(
@@ -98,12 +94,12 @@ def test_a_tools_page_has_its_record_phrases_verdicts_and_neighbours(pages: Test
     assert '<th scope="row">anthropic</th><td class="number">' in page
 
 
-def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(client_of: Ask, catalog: Path) -> None:
+def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(client_of: Ask, snapshot: Path) -> None:
     def gone(_folder: Path, _tool_id: str) -> Any:
         raise SnapshotInvalid("catalog.duckdb cannot be opened")
 
     for inspect, said in ((gone, "catalog.duckdb cannot be opened"), (None, "without access to")):
-        page = text(client_of(Router.open(catalog), catalog, inspect), "/tools/stripe/create_refund")
+        page = text(client_of(Router.open(snapshot), inspect), "/tools/stripe/create_refund")
         assert said in page
         assert "Refunds a charge in full or in part." in page
 
@@ -170,47 +166,11 @@ def test_no_tool_is_left_out_between_two_pages(router: Router, monkeypatch: pyte
     assert found == sorted(tool.tool_id for tool in router.tools)
 
 
-def test_two_snapshots_answer_one_request_by_default_the_last_two(pages: TestClient, catalog: Path) -> None:
-    page = text(pages, "/compare", request=REQUEST)
-    selected = re.findall(r'<option value="([^"]+)" selected>', page)
-    assert selected == ["20250101T000000Z-00000000", "20250102T000000Z-11111111"]
-    assert "No definition and no English phrase differs." in page
-    shelf = SnapshotCache(catalog)
-    before, after = (shelf.opened(stored.name).route(REQUEST, k=10) for stored in reversed(shelf.snapshots()))
-    changes = rank_changes(before, after)
-    assert [row.rise for row in changes] == [
-        before.ids.index(row.tool_id) - after.ids.index(row.tool_id) for row in changes
-    ]
-    assert any(row.rise for row in changes)
-
-
-def test_a_comparison_says_which_tools_and_phrases_differ(client_of: Ask, snapshot: Path, tmp_path: Path) -> None:
-    published = Publications(tmp_path, snapshot)
-    older = published.add("20250101T000000Z-00000000")
-    lines = [json.loads(line) for line in (older / "records.jsonl").read_text(encoding="utf-8").splitlines()]
-    lines[0]["phrases"][0] = "x" * len(lines[0]["phrases"][0])  # as long as before, so that the offsets hold
-    (older / "records.jsonl").unlink()
-    written = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    (older / "records.jsonl").write_text(written, encoding="utf-8")
-    digest = hashlib.sha256(written.encode()).hexdigest()
-    sign(older, lambda manifest: manifest["files"].update({"records.jsonl": digest}))
-    published.add("20250102T000000Z-11111111")
-    published.publish("20250102T000000Z-11111111")
-    page = text(client_of(Router.open(published.folder), published.folder), "/compare")
-    assert "0 added, 1 changed, 0 removed." in page
-    assert "<ins>report a bug in the repo</ins>" in page and "<del>xxxx" in page
-
-
-@pytest.mark.parametrize("name", ["../../../etc", "..", ".", "20990101T000000Z-00000000", "/etc/passwd", "CURRENT"])
-def test_a_snapshot_is_one_of_the_catalogs_and_no_path(pages: TestClient, name: str) -> None:
-    assert "has no snapshot" in text(pages, "/compare", 422, request=REQUEST, a=name)
-
-
 def test_what_strangers_wrote_is_text(hostile: TestClient) -> None:
     ids = [tool["tool_id"] for tool in hostile.get("/v1/tools").json()["tools"]]
     assert ids == ['"><img src=x onerror=alert(1)>', "../../healthz"]
     why = [f"{path}?request=refund" for path in map(tool_path, ids)]
-    paths = ("/tools", "/?request=refund", *map(tool_path, ids), "/", "/compare", *why)
+    paths = ("/tools", "/?request=refund", *map(tool_path, ids), "/", *why)
     bodies = [text(hostile, path) for path in paths]
     for body in bodies:
         assert "<script" not in body and "<img" not in body and "onerror=alert(1)>" not in body.replace("&gt;", "")
@@ -228,7 +188,6 @@ def test_a_form_repeats_what_it_was_sent_as_text(pages: TestClient) -> None:
         ("/", ("request", "allow", "k")),
         ("/tools", ("q", "provider")),
         ("/tools/stripe/create_refund", ("request",)),
-        ("/compare", ("request", "a")),
     ):
         for name in fields:
             response = pages.get(path, params={"request": "x", name: attack})
@@ -240,7 +199,7 @@ def test_the_style_sheet_and_every_page_load_nothing_from_elsewhere(pages: TestC
     assert sheet.headers["Content-Type"].startswith("text/css")
     assert "url(" not in sheet.text and "@import" not in sheet.text
     tool = "/tools/stripe/create_refund"
-    for path in ("/", "/?request=refund", "/tools", tool, f"{tool}?request=refund", "/compare?request=refund"):
+    for path in ("/", "/?request=refund", "/tools", tool, f"{tool}?request=refund"):
         body = text(pages, path)
         assert "http://" not in body and "https://" not in body
         assert "<script" not in body and " style=" not in body

@@ -83,5 +83,5 @@ def test_over_http_an_answer_has_needed_by_as_the_document_says(pages: TestClien
     assert brought["needed_by"] == [{"tool_id": CREDITS["id"], "parameter": "person_id"}]
     assert brought["raised"] > 0 and brought["raised"] == pytest.approx(brought["gain"])
     schema = pages.get("/openapi.json").json()["components"]["schemas"]
-    assert schema["NeededByJson"]["required"] == ["tool_id", "parameter"]
-    assert {"needed_by", "raised"} <= set(schema["RoutedToolJson"]["required"])
+    assert schema["NeededBy"]["required"] == ["tool_id", "parameter"]
+    assert {"needed_by", "raised"} <= set(schema["RoutedTool"]["required"])
