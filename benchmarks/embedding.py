@@ -21,7 +21,7 @@ from benchmarks.support.measuring import RESULTS, about, report
 from pipeline import records, sources
 from pipeline.encoders.export import ExportCache
 from pipeline.enrichment.file import FileGenerator
-from pipeline.enrichment.generator import GeneratedExpansion, Question
+from pipeline.enrichment.generator import GeneratedExpansion
 from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from pipeline.vectors import BatchEncoder, ReferenceEncoder, export_encoder, resolve_encoder
@@ -40,9 +40,8 @@ def texts_of(catalog: Path, tools: int) -> list[str]:
     for place in np.linspace(0, len(held) - 1, min(tools, len(held))).astype(int):
         record = held[place]
         found[project_record(record, None).dense] = None
-        if written.key(record) is None:
-            continue
-        for outcome in next(iter(written.generate([Question("", record)]))):
+        question = written.question(record, "")
+        for outcome in next(iter(written.generate([question] if question else []))):
             if isinstance(outcome, GeneratedExpansion):
                 document = project_record(record, outcome.expansion)
                 found.update(dict.fromkeys((document.dense, *document.phrases)))

@@ -7,7 +7,6 @@ from pipeline.sources.naming import location
 from pipeline.sources.transport.access import resolve_access
 from quartermaster.cli.commands.permission import permit_commands
 from quartermaster.serving.mcp import Upstream
-from quartermaster.serving.mcp.upstream import refused_sse
 
 
 def catalog_upstreams(folder: Path, *, allow_commands: bool) -> tuple[Upstream, ...]:
@@ -22,8 +21,6 @@ def catalog_upstreams(folder: Path, *, allow_commands: bool) -> tuple[Upstream, 
 
 
 def _upstream(source: SourceSettings, folder: Path) -> Upstream:
-    if source.sse:
-        raise refused_sse(f"{folder}, the source {source.label!r}")
     credentials = resolve_access(source)
     auth = None
     if source.oauth is not None:

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
-from router.tools.trust.trusted_record import WithheldText
 
 from router.answer.results import RoutedTools
 from router.contract import Signal
 from router.provider_formats import Rendered
 from router.record import ToolRecord
+from router.tools.trust.trusted import WithheldText
 
 REFERENCE = "#/components/schemas/{name}"
 _ATTRIBUTE = re.compile(r"^ {8}(\w+): (.+?)(?=^ {8}\w+: |\Z)", re.DOTALL | re.MULTILINE)
