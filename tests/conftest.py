@@ -75,7 +75,7 @@ def pytest_report_header() -> str:
 GROUPS = {
     "torch": (
         "tests/pipeline/vectors/",
-        "tests/pipeline/learning/encoder/",
+        "tests/quartermaster/training/",
         "tests/router/answer/test_cross_encoder.py",
     ),
     "prefect": (
