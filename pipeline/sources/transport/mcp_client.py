@@ -124,10 +124,11 @@ async def _introspect(
             client = httpx2.AsyncClient(
                 transport=Transport(reach),
                 timeout=source.timeout_s,
-                headers={"Accept-Encoding": "identity", **access.headers},
+                headers=access.headers,
                 auth=auth,
                 event_hooks={"response": [allowance.bound]},
             )
+            client.headers["Accept-Encoding"] = "identity"
             target = streamable_http_client(
                 access.url,
                 http_client=await stack.enter_async_context(client),
