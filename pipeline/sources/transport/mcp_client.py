@@ -195,9 +195,7 @@ def _words(cause: BaseException) -> str:
 def _hint(source: SourceSettings, status: int | None) -> str:
     """Say what to do about a server that refuses a request without the right token, or knows no such request."""
     if status == 405:
-        return (
-            ": if it has the deprecated HTTP+SSE transport alone, put a bridge before it, such as mcp-proxy, as command"
-        )
+        return ": if it has the old HTTP+SSE transport alone, give a command that bridges to it, such as mcp-remote"
     if status not in (401, 403):
         return ""
     if source.oauth is not None:
