@@ -62,8 +62,8 @@ class SourceSettings(Section):
     def _no_sse(cls, values: Any) -> Any:
         if isinstance(values, Mapping) and "sse" in values:
             raise ValueError(
-                "sse: the deprecated HTTP+SSE transport is not read any more. Give the url of the server's streamable "
-                'HTTP, or put a bridge before it, such as command = ["mcp-proxy", "https://…/sse"]'
+                "sse: the deprecated HTTP+SSE transport is not read any more. Give the server's address of streamable "
+                'HTTP, often /mcp, or a command that bridges to it, such as command = ["npx", "mcp-remote", "URL"]'
             )
         return values
 

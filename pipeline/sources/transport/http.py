@@ -26,6 +26,8 @@ from router.addresses import is_private_name, is_public, literal_address, looked
 T = TypeVar("T")
 _GZIP = 16 + zlib.MAX_WBITS
 _PORTS = {"http": 80, "https": 443}
+# No encoding but gzip: whether a body of another is whole would not be known.
+_OWN = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "quartermaster"}
 
 
 class Reach:
@@ -220,9 +222,9 @@ async def _answer(
     """Return the answer behind all redirects, whose bodies are not read."""
     headers: Mapping[str, str] = with_user(url, access.headers)
     for _ in range(limits.redirects + 1):
-        # No other encoding: whether a body of it is whole would not be known.
-        request = httpx2.Request("GET", url, headers={**_ABOUT_US, "Accept-Encoding": "gzip", **headers})
-        response = await transport.handle_async_request(request)
+        sent = httpx2.Headers(_OWN)
+        sent.update(headers)
+        response = await transport.handle_async_request(httpx2.Request("GET", url, headers=sent))
         if not response.has_redirect_location:
             return response
         await response.aclose()
@@ -238,9 +240,6 @@ async def _answer(
             headers = {}  # and never again, wherever it leads from there
         url = to
     raise RunAborted(f"{subject(source)} redirects more than the {limits.redirects} times that limits.redirects allows")
-
-
-_ABOUT_US = {"Accept": "*/*", "User-Agent": "quartermaster"}
 
 
 def with_user(url: httpx2.URL, headers: Mapping[str, str]) -> dict[str, str]:

@@ -124,10 +124,11 @@ async def _introspect(
             client = httpx2.AsyncClient(
                 transport=Transport(reach),
                 timeout=source.timeout_s,
-                headers={"Accept-Encoding": "identity", **access.headers},
+                headers=access.headers,
                 auth=auth,
                 event_hooks={"response": [allowance.bound]},
             )
+            client.headers["Accept-Encoding"] = "identity"
             target = streamable_http_client(
                 access.url,
                 http_client=await stack.enter_async_context(client),
@@ -194,9 +195,7 @@ def _words(cause: BaseException) -> str:
 def _hint(source: SourceSettings, status: int | None) -> str:
     """Say what to do about a server that refuses a request without the right token, or knows no such request."""
     if status == 405:
-        return (
-            ": if it has the deprecated HTTP+SSE transport alone, put a bridge before it, such as mcp-proxy, as command"
-        )
+        return ": if it has the old HTTP+SSE transport alone, give a command that bridges to it, such as mcp-remote"
     if status not in (401, 403):
         return ""
     if source.oauth is not None:
