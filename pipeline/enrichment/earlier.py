@@ -1,6 +1,6 @@
 """Earlier answers: a tool's last accepted expansion serves, as stale, until a model gives a better one.
 
-See docs/decisions/0063-earlier-expansions-serve.md.
+See docs/decisions/ledger.md.
 """
 
 import json

@@ -11,7 +11,7 @@ from pipeline.records import Catalog
 from pipeline.settings import EnrichmentSettings
 from router.record import ToolRecord
 
-# See docs/decisions/0029-estimate-of-enrichment.md.
+# See docs/decisions/model-requests.md.
 _CONTRASTED_SHARE = 0.35  # of the tools that a model writes for: asked about again beside their siblings
 _SIBLING_TOKENS = 250  # that three siblings add to a question
 _LIMIT_SHARE = 0.98  # of a limit that the limiter uses

@@ -143,7 +143,7 @@ def answer_key(name: str, model: str, asked: Prompt) -> str:
     """Return the key of a model's answer: the hash of all that the model is shown, and of its name.
 
     The prompt's version stands for the texts around the question, which say how to form the answer. See
-    docs/decisions/0062-answers-keyed-by-the-question.md.
+    docs/decisions/ledger.md.
     """
     shown = [fingerprint(asked.instructions), asked.message, dict(asked.parameters)]
     return fingerprint([prompt.PROMPT_VERSION, name, model, *shown])

@@ -64,26 +64,27 @@ class BatchCalls:
 
         Another attempt first looks for a batch whose id got lost on the way: it would be paid for twice.
         """
-        for attempt in range(self._settings.max_retries + 1):
+        retries = 0
+        while True:
             try:
                 with self._explained():
                     return self._create(batch)
             except Unavailable:
-                if attempt == self._settings.max_retries:
+                if retries >= self._settings.max_retries:
                     raise
-            self.sleep(min(self._settings.retry_delay_s * 2**attempt, 30.0))
+            self.sleep(min(self._settings.retry_delay_s * 2**retries, 30.0))
+            retries += 1
             if (batch_id := self.find(batch)) is not None:
                 return batch_id
-        raise AssertionError("unreachable")
 
     def find(self, batch: Batch) -> str | None:
         """Return the id of the batch with this token or file; None where the server has none."""
         with self._explained():
-            for listed in islice(self._client.batches.list(limit=100), _MAX_LISTED):
+            for listed in map(_batch, islice(self._client.batches.list(limit=100), _MAX_LISTED)):
                 # Not every compatible server keeps metadata.
                 metadata = listed.metadata if isinstance(listed.metadata, dict) else {}
                 if metadata.get(_TOKEN_FIELD) == batch.token or listed.input_file_id == batch.file_id:
-                    return _id(listed)
+                    return listed.id
         return None
 
     def look(self, batch: Batch) -> ServerBatch | None:

@@ -6,7 +6,7 @@ from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure,
 from pipeline.enrichment.openai.answers import UNREADABLE
 
 # A model that fails on half of its tools gets so many in a row once in 6,000 builds of 10,000 tools; one that fails on
-# 30 %, never. See docs/decisions/0064-pace-learned-from-refusals.md.
+# 30 %, never. See docs/decisions/model-requests.md.
 MAX_UNUSABLE = 25
 # Failures of tools whose answers were computed and paid for.
 UNUSABLE = UNREADABLE | {"refusal", "truncated"}

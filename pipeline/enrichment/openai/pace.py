@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from pipeline.enrichment.openai.faults import amount
 
-# See docs/decisions/0064-pace-learned-from-refusals.md.
+# See docs/decisions/model-requests.md.
 _LIMIT_SHARE = 0.98  # of a known limit that is used: a server's clock is not ours
 _CATCH_UP_S = 0.1  # of allowance that may be caught up on after a stall
 _CATCH_UP_AFTER_REFUSAL_S = 0.01

@@ -15,7 +15,7 @@ from router.fingerprint import fingerprint
 from router.record import ToolRecord
 
 _OVERHEAD_TOKENS = 16  # that the chat format adds to two messages
-# Of an answer, until the server has counted one. See docs/decisions/0029-estimate-of-enrichment.md.
+# Of an answer, until the server has counted one. See docs/decisions/model-requests.md.
 OUTPUT_TOKENS = 400
 _FIRST_LONGEST = 2.0 * OUTPUT_TOKENS
 # Parameters of which the ledger keeps the values.

@@ -1,6 +1,5 @@
 """The budget of a build, and the money that it spends."""
 
-import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -52,24 +51,7 @@ def test_tools_are_counted_when_they_are_asked_about_and_a_second_question_is_no
     reservation = budget.reserve(0.0)
     assert reservation and reservation.extend(0.0)
     assert budget.reserve(0.0) and not budget.reserve(0.0)
-
-
-def test_threads_together_never_set_aside_more_than_there_is() -> None:
-    budget, granted = Budget(max_cost_usd=100.0, max_tools=150), []
-
-    def take() -> None:
-        for _ in range(100):
-            if reservation := budget.reserve(1.0):
-                granted.append(1)
-                reservation.settle(0.5)
-
-    threads = [threading.Thread(target=take) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(granted) == 150
-    assert "150 other tools were, and enrichment.max_tools (--max-tools) is 150" in budget.reason()
+    assert "2 other tools were, and enrichment.max_tools (--max-tools) is 2" in budget.reason()
 
 
 @pytest.mark.parametrize("concurrency", [1, 16])
