@@ -211,7 +211,7 @@ def test_a_run_of_a_version_before_and_what_was_lost_of_a_restored_ledger_are_to
     folder: Path, server: Receiver
 ) -> None:
     with Ledger.open(folder.parent / "ws") as ledger:
-        ledger._database.connection.execute("UPDATE runs SET counts = NULL, area = NULL, outcome = 'failed'")
+        ledger._database.execute("UPDATE runs SET counts = NULL, area = NULL, outcome = 'failed'")
     run(folder)
     assert [posted.json()["event"] for posted in server.posted] == ["recovered"]
     (folder.parent / "ws" / "ledger.duckdb").unlink()
@@ -219,4 +219,4 @@ def test_a_run_of_a_version_before_and_what_was_lost_of_a_restored_ledger_are_to
     with pytest.raises(RunAborted):
         run(folder)
     told = server.posted[-1].json()
-    assert told["events"] == ["failed", "degraded"] and "was missing; it was restored" in told["reasons"][1]
+    assert told["events"] == ["failed", "degraded"] and "is missing. It was restored" in told["reasons"][1]
