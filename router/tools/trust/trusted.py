@@ -1,7 +1,7 @@
 """The record as an agent's model may read it: without steering text, with a note of what was left out.
 
-Prose is cut, values and names stay whole or go: names of parameters and values are what a call sends. One that cannot be
-trusted is withheld whole, and a call that needs it is then known to be impossible.
+Prose is cut. Names of parameters and values are what a call sends: one that cannot be trusted is withheld whole, and a
+call that needs it is then known to be impossible.
 """
 
 from collections.abc import Mapping
