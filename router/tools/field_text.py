@@ -9,15 +9,6 @@ from router.record import Parameter, ToolRecord
 from router.tools.text_overlap import short_label
 from router.tools.trust import sanitize
 
-__all__ = [
-    "PROJECTION_VERSION",
-    "FieldDocuments",
-    "dense_document",
-    "description_document",
-    "join_texts",
-    "name_document",
-    "project_record",
-]
 
 # Part of every snapshot's content hash: raise it with any change to the texts below. (Vectors are cached by text.)
 PROJECTION_VERSION = 4
@@ -25,6 +16,7 @@ PROJECTION_VERSION = 4
 _MAX_TEXT = 20_000
 # A long description would push the phrases past the encoder's limit. See docs/decisions/0005-dense-documents.md.
 _MAX_DENSE_DESCRIPTION = 500
+_NOTHING = Expansion("", ())
 
 
 def name_document(record: ToolRecord) -> str:
@@ -101,36 +93,20 @@ def project_record(record: ToolRecord, expansion: Expansion | None, languages: C
     `languages` selects the translations. Steering text in the record is removed first: see `router.tools.trust`.
     """
     record, _ = sanitize(record)
+    written = expansion or _NOTHING
+    phrases = (phrase for phrase in (*written.user_phrases, written.when_to_use) if phrase)
     return FieldDocuments(
         record.tool_id,
         name=name_document(record),
         description=description_document(record),
-        expansion=_expansion(expansion),
-        dense=_dense(record, expansion),
-        phrases=_phrases(expansion),
-        translations={code: texts for code, texts in expansion.translations.items() if code in languages}
-        if expansion
-        else {},
-    )
-
-
-def _dense(record: ToolRecord, expansion: Expansion | None) -> str:
-    return dense_document(record, *((expansion.user_phrases, expansion.synonyms) if expansion else ()))
-
-
-def _phrases(expansion: Expansion | None) -> tuple[str, ...]:
-    if expansion is None:
-        return ()
-    return tuple(dict.fromkeys(phrase for phrase in (*expansion.user_phrases, expansion.when_to_use) if phrase))
-
-
-def _expansion(expansion: Expansion | None) -> str:
-    if expansion is None:
-        return ""
-    return join_texts(
-        expansion.when_to_use,
-        *expansion.user_phrases,
-        *expansion.synonyms,
-        *expansion.related_concepts,
-        *expansion.task_categories,
+        expansion=join_texts(
+            written.when_to_use,
+            *written.user_phrases,
+            *written.synonyms,
+            *written.related_concepts,
+            *written.task_categories,
+        ),
+        dense=dense_document(record, written.user_phrases, written.synonyms),
+        phrases=tuple(dict.fromkeys(phrases)),
+        translations={code: texts for code, texts in written.translations.items() if code in languages},
     )

@@ -1,7 +1,6 @@
 """Turns schemas of any dialect into JSON Schema: its type names, `required` as a list, texts as schemas.
 
-A schema that needs no change stays the same object. Nothing is dropped: an unknown type goes into the description, and
-unknown keywords stay.
+Nothing is dropped: an unknown type goes into the description, and unknown keywords stay.
 """
 
 import re
@@ -20,6 +19,7 @@ _ENTRY_NAMES = ("name", "param_name", "parameter_name")
 _DESCRIPTIONS = ("desc", "llm_description", "help", "doc")
 _ENUMS = ("options", "choices", "values", "allowed_values", "allowedValues")
 _ANY = frozenset("any mixed unknown enum select unspecified type_unspecified".split())
+_REPLACED = object()  # in the place of a keyword that others replace
 _TRUTH = {"true": True, "yes": True, "required": True, "false": False, "no": False, "optional": False}
 
 _MAPS = ("patternProperties", "$defs", "definitions", "dependentSchemas")
@@ -88,50 +88,31 @@ def _convert_schema(schema: Mapping[str, Any], depth: int) -> SchemaAndRequired:
         return schema, None
     if _is_object_by_name(schema):
         return object_schema(schema, depth), None
-    changed: dict[str, Any] = {}  # keywords with new values
-    removed: list[str] = []  # keywords that others replace
-    required = _convert_required(schema, removed)
+    converted = dict(schema)  # keywords keep their order
+    required = _convert_required(schema, converted)
     for keyword, value in schema.items():
         if keyword == "properties":
-            _convert_properties(schema, value, changed, depth)
+            _convert_properties(schema, converted, depth)
         elif keyword in _MAPS and isinstance(value, dict):
-            children = {name: _convert_child(child, depth) for name, child in value.items()}
-            _set_if_changed(changed, keyword, value, children)
+            converted[keyword] = {name: _convert_child(child, depth) for name, child in value.items()}
         elif keyword in _LISTS and isinstance(value, list):
-            _set_if_changed(changed, keyword, value, [_convert_child(child, depth) for child in value])
-        elif keyword in _NESTED and (child := _convert_child(value, depth)) is not value:
-            changed[keyword] = child
-    _convert_aliases(schema, changed, removed)
+            converted[keyword] = [_convert_child(child, depth) for child in value]
+        elif keyword in _NESTED:
+            converted[keyword] = _convert_child(value, depth)
     inner = schema.get("schema")
     if isinstance(inner, dict) and "type" not in schema and "properties" not in schema:  # a parameter of OpenAPI
-        changed = {**to_json_schema(inner, depth + 1), **changed}
-        removed.append("schema")
-    by_type = _convert_type(schema, changed, removed)
-    required = by_type if required is None else required
-    if not changed and not removed:
-        return schema, required
-    converted = {key: changed.pop(key, value) for key, value in schema.items() if key in changed or key not in removed}
-    return {**converted, **changed}, required
-
-
-def _set_if_changed(changed: dict[str, Any], keyword: str, old: Any, new: Any) -> None:
-    """Set a keyword if its value changed. Compares by identity: schemas that need no change stay the same object."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        same = len(old) == len(new) and all(child is new[name] for name, child in old.items())
-    elif isinstance(old, list) and isinstance(new, list):
-        same = all(before is after for before, after in zip(old, new, strict=True))
-    else:
-        same = new is old
-    if not same:
-        changed[keyword] = new
+        converted |= {"schema": _REPLACED, **to_json_schema(inner, depth + 1)}
+    _convert_aliases(schema, converted)
+    by_type = _convert_type(schema, converted)
+    kept = {keyword: value for keyword, value in converted.items() if value is not _REPLACED}
+    return kept, by_type if required is None else required
 
 
 def _convert_child(value: Any, depth: int) -> Any:
     if isinstance(value, dict):
         return to_json_schema(value, depth + 1)
     if isinstance(value, list):  # a tuple's items, in older drafts
-        children = [_convert_child(child, depth + 1) for child in value]
-        return value if all(child is old for child, old in zip(children, value, strict=True)) else children
+        return [_convert_child(child, depth + 1) for child in value]
     typed = parse_type(value) if isinstance(value, str) else None
     return typed.schema if typed else value
 
@@ -153,20 +134,20 @@ def _is_keyword(key: str, value: Any) -> bool:
     return key in _SCHEMA_KEYS and not (isinstance(value, dict) and key in ("type", "description", "title", "format"))
 
 
-def _convert_properties(schema: Mapping[str, Any], value: Any, changed: dict[str, Any], depth: int) -> None:
+def _convert_properties(schema: Mapping[str, Any], converted: dict[str, Any], depth: int) -> None:
+    value = schema["properties"]
     named = index_by_name(value) if isinstance(value, list) else value
     if not isinstance(named, dict):
         return
-    converted = {name: _convert_value(child, depth + 1) for name, child in named.items()}
-    _set_if_changed(changed, "properties", value, {name: child for name, (child, _) in converted.items()})
-    required_names = [name for name, (_, required) in converted.items() if required]
+    children = {name: _convert_value(child, depth + 1) for name, child in named.items()}
+    converted["properties"] = {name: child for name, (child, _) in children.items()}
     listed = schema.get("required")
     listed = listed if isinstance(listed, list) else []
-    if added := [name for name in required_names if name not in listed]:
-        changed["required"] = [*listed, *added]
+    if added := [name for name, (_, required) in children.items() if required and name not in listed]:
+        converted["required"] = [*listed, *added]
 
 
-def _convert_required(schema: Mapping[str, Any], removed: list[str]) -> bool | None:
+def _convert_required(schema: Mapping[str, Any], converted: dict[str, Any]) -> bool | None:
     """Return whether a schema declares itself required, as in Swagger and draft 3; None where it does not say."""
     required = None
     for key, truth in (("optional", False), ("required", True)):
@@ -174,45 +155,42 @@ def _convert_required(schema: Mapping[str, Any], removed: list[str]) -> bool | N
         flag = _TRUTH.get(value.lower()) if isinstance(value, str) else value
         if isinstance(flag, bool):
             required = flag is truth
-            removed.append(key)
+            converted[key] = _REPLACED
     return required
 
 
-def _convert_aliases(schema: Mapping[str, Any], changed: dict[str, Any], removed: list[str]) -> None:
+def _convert_aliases(schema: Mapping[str, Any], converted: dict[str, Any]) -> None:
     """Convert other names of `description` and `enum`, where these are missing."""
     if not schema.get("description"):
         key = next((key for key in _DESCRIPTIONS if isinstance(schema.get(key), str)), None)
         if key is not None:
-            changed["description"] = schema[key]
-            removed.append(key)
+            converted |= {"description": schema[key], key: _REPLACED}
     if "enum" not in schema and "properties" not in schema:
         for key in _ENUMS:
             values = schema.get(key)
             if isinstance(values, list) and values:
                 inner = [value.get("value") if isinstance(value, dict) else value for value in values]
                 if all(isinstance(value, str | int | float) for value in inner):
-                    changed["enum"] = inner
-                    removed.append(key)
+                    converted |= {"enum": inner, key: _REPLACED}
                     return
 
 
-def _convert_type(schema: Mapping[str, Any], changed: dict[str, Any], removed: list[str]) -> bool | None:
+def _convert_type(schema: Mapping[str, Any], converted: dict[str, Any]) -> bool | None:
     """Convert a type; return whether its text says that the parameter is required, None where it does not."""
     kind = schema.get("type")
     if isinstance(kind, list):
         types = list(dict.fromkeys(json_type for json_type in map(_json_type, kind) if json_type))
-        if types and types != kind:
-            changed["type"] = types
+        converted["type"] = types or kind
         return None
     if not isinstance(kind, str) or kind in JSON_TYPES:
         return None
-    removed.append("type")
+    converted["type"] = _REPLACED
     if typed := parse_type(kind):
-        changed |= {key: value for key, value in typed.schema.items() if key == "type" or key not in schema}
+        converted |= {key: value for key, value in typed.schema.items() if key == "type" or key not in schema}
         return typed.required
     if kind.lower() not in _ANY:
-        text = changed.get("description") or schema.get("description")
-        changed["description"] = f"{text} ({kind})" if isinstance(text, str) and text else kind
+        text = converted.get("description")
+        converted["description"] = f"{text} ({kind})" if isinstance(text, str) and text else kind
     return None
 
 

@@ -47,56 +47,32 @@ def description_of(metadata: Iterable[Any]) -> str:
     return ""
 
 
-def has_fields(annotation: type) -> bool:
-    """Return whether a class is a dataclass, a TypedDict or a NamedTuple."""
-    named_tuple = issubclass(annotation, tuple) and hasattr(annotation, "_fields")
-    return named_tuple or _is_typed_dict(annotation) or dataclasses.is_dataclass(annotation)
+def fields_of(annotation: Any) -> tuple[dict[str, Any], list[str]] | None:
+    """Return the hints of the fields of a dataclass, a TypedDict or a NamedTuple, and the names of the required ones.
 
-
-def field_hints(annotation: type) -> dict[str, Any]:
-    """Return the annotations of a class's fields, without those that its constructor does not take."""
-    hints = hints_of(annotation)
-    if not dataclasses.is_dataclass(annotation):
-        return hints
-    init_fields = {field.name for field in dataclasses.fields(annotation) if field.init}
-    return {name: hint for name, hint in hints.items() if name in init_fields}
-
-
-def required_fields(annotation: Any, hints: Mapping[str, Any]) -> list[str]:
-    """Return the names of the required fields of a class that `has_fields`, given the hints of its fields."""
-    if _is_typed_dict(annotation):
+    Without the fields that its constructor does not take; None for any other class.
+    """
+    if dataclasses.is_dataclass(annotation):
+        hints, fields = hints_of(annotation), [field for field in dataclasses.fields(annotation) if field.init]
+        missing = dataclasses.MISSING
+        required = [field.name for field in fields if field.default is missing is field.default_factory]
+        return {field.name: hints[field.name] for field in fields}, required
+    if issubclass(annotation, dict) and hasattr(annotation, "__required_keys__"):  # of `typing` or `typing_extensions`
+        hints = hints_of(annotation)
         marks = {name: typing.get_origin(hint) for name, hint in hints.items()}
         # __required_keys__ ignores the marks in annotations that are strings.
-        required_keys = annotation.__required_keys__
-        return [
-            name
-            for name, mark in marks.items()
-            if mark is typing.Required or (name in required_keys and mark is not typing.NotRequired)
-        ]
-    if dataclasses.is_dataclass(annotation):
-        missing = dataclasses.MISSING
-        return [f.name for f in dataclasses.fields(annotation) if f.init and f.default is missing is f.default_factory]
-    return [name for name in hints if name not in annotation._field_defaults]
-
-
-def _is_typed_dict(annotation: Any) -> bool:
-    # Not by its class: typing_extensions has another one.
-    return isinstance(annotation, type) and issubclass(annotation, dict) and hasattr(annotation, "__required_keys__")
+        keys = annotation.__required_keys__
+        required = [n for n, m in marks.items() if m is typing.Required or (n in keys and m is not typing.NotRequired)]
+        return hints, required
+    if issubclass(annotation, tuple) and hasattr(annotation, "_fields"):
+        hints = hints_of(annotation)
+        return hints, [name for name in hints if name not in annotation._field_defaults]
+    return None
 
 
 # Types in docstrings, for parameters without an annotation.
-_TYPES = {
-    "str": "string",
-    "string": "string",
-    "int": "integer",
-    "integer": "integer",
-    "float": "number",
-    "number": "number",
-    "bool": "boolean",
-    "boolean": "boolean",
-    "list": "array",
-    "dict": "object",
-}
+_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
+_TYPES |= {name: name for name in ("string", "integer", "number", "boolean")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +190,8 @@ class SchemaMaker:
             return self._by_pydantic(annotation)
         if issubclass(annotation, os.PathLike):
             return {"type": "string"}
-        return self._with_fields(annotation) if has_fields(annotation) else self._by_msgspec(annotation)
+        fields = fields_of(annotation)
+        return self._by_msgspec(annotation) if fields is None else self._with_fields(annotation, *fields)
 
     def _described(self, inner: Any, metadata: Iterable[Any]) -> Schema:
         schema, text = self.of(inner), description_of(metadata)
@@ -240,8 +217,8 @@ class SchemaMaker:
         items, size = self._union(inside), len(inside)
         return {"type": "array", **({"items": items} if items else {}), "minItems": size, "maxItems": size}
 
-    def _with_fields(self, annotation: type) -> Schema:
-        """Return a reference to the definition of a dataclass, a TypedDict or a NamedTuple, added if it is new."""
+    def _with_fields(self, annotation: type, hints: Mapping[str, Any], required: list[str]) -> Schema:
+        """Return a reference to the definition of a class with fields, added if it is new."""
         if annotation not in self._names:
             name = self._names[annotation] = self._free_name(annotation.__name__)
             schema: Schema = {"type": "object"}
@@ -249,12 +226,11 @@ class SchemaMaker:
             text = annotation.__doc__ or ""
             is_generated = text.startswith(f"{annotation.__name__}(")  # by dataclass or NamedTuple
             docs = parse_docstring("" if is_generated else text)
-            hints = field_hints(annotation)
             fields = {field: self.of(hint) for field, hint in hints.items()}
             for field in fields.keys() & docs.parameters.keys():
                 fields[field].setdefault("description", docs.parameters[field])
             schema.update({"description": docs.description} if docs.description else {}, properties=fields)
-            if required := required_fields(annotation, hints):
+            if required:
                 schema["required"] = required
         return {"$ref": f"#/$defs/{self._names[annotation]}"}
 

@@ -42,17 +42,8 @@ def sanitize(record: ToolRecord) -> tuple[ToolRecord, tuple[RemovedText, ...]]:
     removed = tuple(
         RemovedText(field, text[:_MAX_REPORTED], finding.check, finding.detail) for field, text, finding in hits
     )
-    if (description, parameters, categories, examples) == (
-        record.description,
-        record.parameters,
-        record.categories,
-        record.examples,
-    ):
-        return record, removed
-    return (
-        replace(record, description=description, parameters=parameters, categories=categories, examples=examples),
-        removed,
-    )
+    kept = replace(record, description=description, parameters=parameters, categories=categories, examples=examples)
+    return record if kept == record else kept, removed
 
 
 def _sanitize_parameter(parameter: Parameter, hits: list[tuple[str, str, Finding]]) -> Parameter:
@@ -63,8 +54,6 @@ def _sanitize_parameter(parameter: Parameter, hits: list[tuple[str, str, Finding
     hits.extend(("parameters", *hit) for hit in (*path_hits, *description_hits))
     if any(finding.check in ORDERS for _, finding in (*path_hits, *description_hits)):
         enum = ()
-    if (path, description, enum) == (parameter.path, parameter.description, parameter.enum):
-        return parameter
     return replace(parameter, path="" if path_hits else path, description=description, enum=enum)
 
 

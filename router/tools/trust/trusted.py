@@ -1,7 +1,11 @@
-"""The record as an agent's model may read it: without steering text, with a note of what was left out."""
+"""The record as an agent's model may read it: without steering text, with a note of what was left out.
+
+Prose is cut. Names of parameters and values are what a call sends: one that cannot be trusted is withheld whole, and a
+call that needs it is then known to be impossible.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from router.record import ToolRecord
@@ -20,123 +24,6 @@ _NESTED = frozenset(
 _PROSE = frozenset(("description", "title", "$comment"))
 _SHORTEST_ORDER = 16  # characters; no pattern matches a single shorter word
 _MAX_DEPTH = 64  # deeper than any format renders
-
-
-@dataclass(frozen=True, slots=True)
-class WithheldPart:
-    """A part of a schema that was left out: its JSON pointer, and why.
-
-    `is_needed` says that it is the name of a required parameter, so that the tool cannot be called rightly.
-    """
-
-    pointer: str
-    finding: Finding
-    is_needed: bool = False
-
-
-def trusted_schema(schema: Any) -> tuple[Any, tuple[WithheldPart, ...]]:
-    """Return a schema without what cannot be trusted, and what was left out. An honest schema is returned itself."""
-    reading = _Reading()
-    return reading.schema(schema, "", 0), tuple(reading.withheld)
-
-
-@dataclass
-class _Reading:
-    """Walks one schema, and collects what it leaves out. Unchanged parts are shared with the original."""
-
-    withheld: list[WithheldPart] = field(default_factory=list)
-
-    def schema(self, schema: Any, pointer: str, depth: int) -> Any:
-        """Return a part of a schema at a pointer."""
-        if isinstance(schema, str):  # some vendors write {"city": "the city's name"}
-            return self._prose(schema, pointer)
-        if not isinstance(schema, Mapping | list):
-            return schema
-        if depth > _MAX_DEPTH:
-            return {}
-        if isinstance(schema, list):
-            branches = [self.schema(part, f"{pointer}/{place}", depth + 1) for place, part in enumerate(schema)]
-            return schema if _same(branches, schema) else branches
-        kept: dict[Any, Any] = {}
-        for keyword, value in schema.items():
-            place = f"{pointer}/{escape_pointer_part(str(keyword))}"
-            if keyword in _NAMED and isinstance(value, Mapping):
-                kept[keyword] = self._named(value, place, schema.get("required"), depth + 1)
-            elif keyword in _NESTED:
-                kept[keyword] = self.schema(value, place, depth + 1)
-            elif keyword in _PROSE and isinstance(value, str):
-                if (text := self._prose(value, place)) or not value:
-                    kept[keyword] = text
-            elif keyword == "required" and isinstance(value, list):
-                kept[keyword] = value  # those of withheld names go below
-            elif self._is_clean(keyword, pointer) and self._is_clean(value, place):
-                kept[keyword] = value
-        kept = _without_withheld_names(kept, schema)
-        return schema if len(kept) == len(schema) and _same(kept.values(), schema.values()) else kept
-
-    def _named(self, parts: Mapping[Any, Any], pointer: str, required: Any, depth: int) -> Mapping[Any, Any]:
-        """Return schemas by name, without the names that cannot be trusted."""
-        kept = {}
-        for name, child in parts.items():
-            finding = untrusted(name)
-            if finding is None:
-                kept[name] = self.schema(child, f"{pointer}/{escape_pointer_part(str(name))}", depth)
-            else:
-                needed = pointer.endswith("/properties") and isinstance(required, list) and name in required
-                self.withheld.append(WithheldPart(pointer, finding, needed))
-        return parts if len(kept) == len(parts) and _same(kept.values(), parts.values()) else kept
-
-    def _prose(self, text: str, pointer: str) -> str:
-        kept, hits = sanitize_text(text)
-        self.withheld.extend(WithheldPart(pointer, finding) for _, finding in hits)
-        return text if kept == text else kept  # its cache may hold an equal text, which is another object
-
-    def _is_clean(self, value: Any, pointer: str) -> bool:
-        """Return whether a value can be trusted whole; note it as withheld where not."""
-        finding = untrusted(value)
-        if finding is not None:
-            self.withheld.append(WithheldPart(pointer, finding))
-        return finding is None
-
-
-def untrusted(value: Any) -> Finding | None:
-    """Return the first steering text or hidden character in a value at any depth; None where there is none."""
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            if finding := _untrusted_text(part):
-                return finding
-        elif isinstance(part, Mapping):
-            waiting += [*part.keys(), *part.values()]
-        elif isinstance(part, list | tuple):
-            waiting += part
-    return None
-
-
-def _untrusted_text(text: str) -> Finding | None:
-    if len(text) < _SHORTEST_ORDER and text.isascii() and text.isalnum():  # most keywords, names and types
-        return None
-    _, hits = sanitize_text(text)
-    if hits:
-        return hits[0][1]
-    visible = strip_hidden(text)
-    return None if visible == text else Finding("hidden", "hidden characters")
-
-
-def _without_withheld_names(kept: dict[Any, Any], schema: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return a schema whose `required` has no name that cannot be trusted."""
-    required = schema.get("required")
-    if not isinstance(required, list):
-        return kept
-    names = [name for name in required if untrusted(name) is None]
-    return kept if len(names) == len(required) else {**kept, "required": names}
-
-
-def _same(parts: Any, originals: Any) -> bool:
-    return all(part is original for part, original in zip(parts, originals, strict=True))
-
-
 _REASONS = {
     "instruction": "it orders the model about instead of describing the tool",
     "poisoning": "it tells the agent to take secrets, to hide something from the user, or to divert a call",
@@ -185,34 +72,26 @@ class TrustedRecord:
 def trusted_record(record: ToolRecord) -> TrustedRecord:
     """Return a record as it is handed to a model. The original stays as it is, for people and for calls."""
     unusable = _unusable_name(record)
-    description, hits = sanitize_text(record.description)
-    withheld = [_withheld("description", finding) for _, finding in hits]
-    schema, parts = trusted_schema(record.input_schema)
-    withheld += [_withheld(f"/input_schema{part.pointer}", part.finding) for part in parts]
-    if any(part.is_needed for part in parts):
-        unusable = unusable or "a required parameter's name hides characters or orders the model about"
-    changes: dict[str, Any] = {}
-    if description != record.description:
-        changes["description"] = description
-    if schema is not record.input_schema:
-        changes |= {"input_schema": schema, "parameters": parameter_rows(schema)}
-    for name in ("examples", "categories"):
-        texts, findings = _clean_values(getattr(record, name))
-        if findings:
-            changes[name] = texts
-            withheld += [_withheld(name, finding) for finding in findings]
-    if record.provider is not None and (finding := untrusted(record.provider)):
-        changes["provider"] = None
-        withheld.append(_withheld("provider", finding))
-    if finding := untrusted(record.origin.pointer):
-        changes["origin"] = replace(record.origin, pointer="")
-        withheld.append(_withheld("origin", finding))
-    annotations, findings = _clean_annotations(record.annotations)
-    if findings:
-        changes["annotations"] = annotations
-        withheld += [_withheld("annotations", finding) for finding in findings]
-    shown = replace(record, **changes) if changes else record
-    return TrustedRecord(shown, tuple(dict.fromkeys(withheld)), unusable)
+    reading = _Reading()
+    description = reading.prose(record.description, "description")
+    schema = reading.schema(record.input_schema, "/input_schema", 0)
+    is_same, origin = schema == record.input_schema, record.origin
+    kept = replace(
+        record,
+        description=description,
+        input_schema=record.input_schema if is_same else schema,
+        parameters=record.parameters if is_same else parameter_rows(schema),
+        examples=reading.values(record.examples, "examples"),
+        categories=reading.values(record.categories, "categories"),
+        provider=record.provider if reading.is_clean(record.provider, "provider") else None,
+        origin=origin if reading.is_clean(origin.pointer, "origin") else replace(origin, pointer=""),
+        annotations={
+            name: value for name, value in record.annotations.items() if reading.is_clean([name, value], "annotations")
+        },
+    )
+    if reading.withholds_needed and not unusable:
+        unusable = "a required parameter's name hides characters or orders the model about"
+    return TrustedRecord(record if kept == record else kept, tuple(dict.fromkeys(reading.withheld)), unusable)
 
 
 def trusted_text(text: str) -> str:
@@ -224,25 +103,102 @@ def trusted_text(text: str) -> str:
 def _unusable_name(record: ToolRecord) -> str:
     """Return why a tool's own id or name cannot be shown to a model; empty for any honest one."""
     for label, text in (("id", record.tool_id), ("name", record.name)):
-        if finding := untrusted(text):
+        if finding := _untrusted(text):
             return f"the tool's {label} cannot be shown: {_REASONS[finding.check]}"
     return ""
 
 
-def _withheld(field: str, finding: Finding) -> WithheldText:
-    return WithheldText(strip_hidden(field), finding.check, _REASONS[finding.check])
+class _Reading:
+    """Reads one record, and collects what it leaves out, with the place of each part.
+
+    `withholds_needed` says that the name of a required parameter is among it: the tool cannot be called rightly.
+    """
+
+    def __init__(self) -> None:
+        self.withheld: list[WithheldText] = []
+        self.withholds_needed = False
+
+    def prose(self, text: str, place: str) -> str:
+        """Return a text without the sentences that cannot be trusted."""
+        kept, hits = sanitize_text(text)
+        for _, finding in hits:
+            self._withhold(place, finding)
+        return kept
+
+    def values(self, texts: tuple[str, ...], place: str) -> tuple[str, ...]:
+        """Return the texts that can be trusted whole."""
+        return tuple(text for text in texts if self.is_clean(text, place))
+
+    def is_clean(self, value: Any, place: str) -> bool:
+        """Return whether a value can be trusted whole; note it as withheld where not."""
+        finding = _untrusted(value)
+        if finding is not None:
+            self._withhold(place, finding)
+        return finding is None
+
+    def schema(self, schema: Any, place: str, depth: int) -> Any:
+        """Return a part of a schema at a JSON pointer."""
+        if isinstance(schema, str):  # some vendors write {"city": "the city's name"}
+            return self.prose(schema, place)
+        if not isinstance(schema, Mapping | list):
+            return schema
+        if depth > _MAX_DEPTH:
+            return {}
+        if isinstance(schema, list):
+            return [self.schema(part, f"{place}/{number}", depth + 1) for number, part in enumerate(schema)]
+        kept: dict[Any, Any] = {}
+        for keyword, value in schema.items():
+            below = f"{place}/{escape_pointer_part(str(keyword))}"
+            if keyword in _NAMED and isinstance(value, Mapping):
+                kept[keyword] = self._named(value, below, schema.get("required"), depth + 1)
+            elif keyword in _NESTED:
+                kept[keyword] = self.schema(value, below, depth + 1)
+            elif keyword in _PROSE and isinstance(value, str):
+                if (text := self.prose(value, below)) or not value:
+                    kept[keyword] = text
+            elif keyword == "required" and isinstance(value, list):
+                kept[keyword] = [name for name in value if _untrusted(name) is None]
+            elif self.is_clean(keyword, place) and self.is_clean(value, below):
+                kept[keyword] = value
+        return kept
+
+    def _named(self, parts: Mapping[Any, Any], place: str, required: Any, depth: int) -> Mapping[Any, Any]:
+        """Return schemas by name, without the names that cannot be trusted."""
+        kept = {}
+        for name, child in parts.items():
+            if self.is_clean(name, place):
+                kept[name] = self.schema(child, f"{place}/{escape_pointer_part(str(name))}", depth)
+            elif place.endswith("/properties") and isinstance(required, list) and name in required:
+                self.withholds_needed = True
+        return kept
+
+    def _withhold(self, place: str, finding: Finding) -> None:
+        self.withheld.append(WithheldText(strip_hidden(place), finding.check, _REASONS[finding.check]))
 
 
-def _clean_values(texts: tuple[str, ...]) -> tuple[tuple[str, ...], list[Finding]]:
-    findings = [untrusted(text) for text in texts]
-    kept = tuple(text for text, finding in zip(texts, findings, strict=True) if finding is None)
-    return kept, [finding for finding in findings if finding]
+def _untrusted(value: Any) -> Finding | None:
+    """Return the first steering text or hidden character in a value at any depth; None where there is none."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            if finding := _untrusted_text(part):
+                return finding
+        elif isinstance(part, Mapping):
+            waiting += [*part.keys(), *part.values()]
+        elif isinstance(part, list | tuple):
+            waiting += part
+    return None
 
 
-def _clean_annotations(annotations: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    findings = {name: untrusted([name, value]) for name, value in annotations.items()}
-    kept = {name: value for name, value in annotations.items() if findings[name] is None}
-    return kept, [finding for finding in findings.values() if finding]
+def _untrusted_text(text: str) -> Finding | None:
+    if len(text) < _SHORTEST_ORDER and text.isascii() and text.isalnum():  # most keywords, names and types
+        return None
+    _, hits = sanitize_text(text)
+    if hits:
+        return hits[0][1]
+    visible = strip_hidden(text)
+    return None if visible == text else Finding("hidden", "hidden characters")
 
 
 def visible_value(value: Any) -> Any:

@@ -70,6 +70,29 @@ def test_of_duplicates_one_is_kept_and_another_tool_of_an_id_is_numbered() -> No
     assert [record.tool_id for record in catalog_records(raws).records] == list(ids)
 
 
+@pytest.mark.parametrize(
+    ("provider", "name", "expected"),
+    [
+        (" stripe ", " list_charges ", "stripe/list_charges"),
+        ("  ", "list_charges", "list_charges"),
+        ("v1.2", "get_/people/{id}", "v1.2/get_-people-id-"),
+        ("a", "x -- / -- y", "a/x-y"),
+        ("a", "顧客list", "a/-list"),
+        ("天気", "予報", "u5929-u6c17/u4e88-u5831"),
+        ("a", "///", "a/u002f-u002f-u002f"),
+    ],
+)
+def test_an_id_is_provider_and_name_in_a_few_characters(provider: str, name: str, expected: str) -> None:
+    assert record_of({"name": name}, provider).tool_id == expected
+
+
+def test_texts_are_stripped_and_categories_are_split_at_commas_and_named_once() -> None:
+    row = {"name": " a ", "description": "\n B. ", "categories": ["AI & ML, b ,", "b,c"], "examples": [" pull ", "  "]}
+    record = record_of(row)
+    assert (record.name, record.description, record.examples) == ("a", "B.", ("pull",))
+    assert record.categories == ("AI & ML", "b", "c")
+
+
 DEEP: dict[str, Any] = {}
 for _ in range(300):
     DEEP = {"items": DEEP}
