@@ -152,9 +152,10 @@ def _described(kind: inspect.Type) -> str:
         case inspect.LiteralType():
             return f"one of {', '.join(map(str, kind.values))}"
         case inspect.ListType() | inspect.VarTupleType():
-            most = f" of at most {kind.max_length:,} entries" if kind.max_length else ""
-            least = f", and of {kind.min_length:,} at least" if kind.min_length else ""
-            return f"a list{most}{least}"
+            if not kind.max_length:
+                return "a list"
+            least = f"{kind.min_length:,} to" if kind.min_length else "at most"
+            return f"a list of {least} {kind.max_length:,} entries"
         case inspect.DateTimeType():
             return "a time with its offset, such as 2027-01-31T12:00:00Z"
         case inspect.DataclassType():
