@@ -83,6 +83,11 @@ class ToolSearch:
         """Return found tools in the provider's format."""
         return routed.render(self.form, strict=self.strict)
 
+    def found_names(self, routed: RoutedTools) -> dict[str, Any]:
+        """Return what a model reads where the tools that it found are listed from its next turn on."""
+        found = {"found": list(self.render(routed).names)}
+        return {**found, "note": routed.doubt} if routed.doubt else found
+
     def called(self, name: str, arguments: Any) -> CalledTool:
         """Return the tool that a model calls by its name in the provider's format, with the tool's own arguments.
 

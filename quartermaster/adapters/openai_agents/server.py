@@ -110,8 +110,7 @@ class RouterServer(MCPServer):
         except RequestInvalid as error:
             return str(error)
         searches[context.tool_call_id] = request
-        found = {"found": list(self._search.render(routed).names)}
-        return as_text({**found, "note": routed.doubt} if routed.doubt else found)
+        return as_text(self._search.found_names(routed))
 
     def _events(self, run_context: RunContextWrapper[Any]) -> Iterator[Event]:
         """Yield what was said, called and searched before a call of the model."""

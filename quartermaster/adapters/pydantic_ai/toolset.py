@@ -69,8 +69,7 @@ class RouterToolset(CatalogToolset):
             routed = await self._dialogue.routed([request_of(tool_args)])
         except RequestInvalid as error:
             raise ModelRetry(str(error)) from error
-        found = {"found": list(self.search.render(routed).names)}
-        return {**found, "note": routed.doubt} if routed.doubt else found
+        return self.search.found_names(routed)
 
     def _events(self, messages: Sequence[ModelMessage]) -> Iterator[Event]:
         """Yield what was said, called and searched, in order."""
