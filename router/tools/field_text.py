@@ -9,7 +9,6 @@ from router.record import Parameter, ToolRecord
 from router.tools.text_overlap import short_label
 from router.tools.trust import sanitize
 
-
 # Part of every snapshot's content hash: raise it with any change to the texts below. (Vectors are cached by text.)
 PROJECTION_VERSION = 4
 # The longest real description seen has 13,865 characters; descriptions of megabytes must not slow every build.

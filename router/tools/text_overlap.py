@@ -7,7 +7,6 @@ from functools import lru_cache
 from router.record import ToolRecord
 from router.text import identifier_words, terms
 
-
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile("['\u2019]s\\b")
 _BOILERPLATE = frozenset(

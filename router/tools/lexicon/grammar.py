@@ -6,7 +6,6 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
-
 _PREPOSITIONS = frozenset(
     "as at by for from in into of on over per since to under until via with within without".split()
 )

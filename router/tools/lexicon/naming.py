@@ -9,7 +9,6 @@ from router.record import ToolRecord
 from router.text import identifier_words
 from router.tools.lexicon.grammar import NounPhrase, load_lexicon, singular
 
-
 _ROUTE = re.compile(r"^(?P<method>[a-z]+)_(?P<path>/.*)$")
 _METHODS = {"get": "get", "head": "get", "post": "create", "put": "update", "patch": "update", "delete": "delete"}
 _VERSION = re.compile(r"(?<![A-Za-z])[vV]\d+(?![a-z])|(?<=[a-z])V\d+(?=[A-Z]|$)")
