@@ -11,7 +11,7 @@ Arguments = TypeVarTuple("Arguments")
 
 # Stages that hold the ledger, the store, progress, a network connection or a budget: they run in the build's own
 # process. Every other stage is a module-level function of picklable data that returns picklable data.
-# See docs/decisions/0024-stages-of-plain-data.md and docs/decisions/0088-stages-on-workers.md.
+# See docs/decisions/builds.md.
 DRIVER_STAGES = frozenset({"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"})
 
 

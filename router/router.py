@@ -52,7 +52,7 @@ class Router(ToolRegistration):
     """
 
     # Every public method takes the snapshot once: the next look may find another.
-    # What few routers need is imported where it is needed: see docs/decisions/0118-start.md.
+    # What few routers need is imported where it is needed: see docs/decisions/layers.md.
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Router(ToolRegistration):
             rerank: A second pass over the best tools of each answer.
             overlay: A file that `save_overlay` wrote: tools that are registered and removed from the start.
             trusted_keys: Public keys (`ed25519:…`) and files of keys. A snapshot then serves only if one of them signed
-                it, and if it is not older than one that served; see docs/signing.md.
+                it, and if it is not older than one that served; see docs/operations.md.
             catalog: With `trusted_keys`: the name of the catalog that the snapshot must be of; by default that of the
                 catalog's folder in `path`.
             trust_state: With `trusted_keys`: a file that keeps the number of the newest snapshot over restarts.

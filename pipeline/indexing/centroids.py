@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 # Codes that a request is compared with: 300,000 of 384 dims are 29 MB, some four milliseconds of one core.
 MOST_SCANNED = 300_000
-# One cell in five is scanned. See docs/decisions/0116-fewer-candidates.md.
+# One cell in five is scanned. See docs/decisions/large-catalogs.md.
 _CELLS_PER_PROBE = 5
 _TRAINED_ON = 16_384
 _ITERATIONS = 8

@@ -16,7 +16,7 @@ _STATEMENTS = ("tables.sql", "comments.sql", "views.sql", "costs.sql")
 # The oldest version that the extra `inspect` allows; by default DuckDB writes for its own version only.
 _READABLE = {"storage_compatibility_version": "v1.3.0"}
 # Vectors, most of the file, do not compress, and finding that out takes longer than writing them.
-# See docs/decisions/0039-uncompressed-inspection.md.
+# See docs/decisions/store.md.
 _UNCOMPRESSED = "PRAGMA force_compression='uncompressed'"
 
 

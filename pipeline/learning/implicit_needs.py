@@ -1,7 +1,7 @@
 """Decide which tools of a catalog meet implicit needs: by their schemas, and by how a need's phrases score on them.
 
 A tool's scores are compared with those of background queries on the same tool (Z-norm), so that one threshold serves
-all catalogs. See docs/decisions/0096-implicit-needs.md.
+all catalogs. See docs/decisions/prerequisites.md.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from router.snapshot.snapshot import Snapshot
 from router.tools.implicit_needs import PHRASES, ImplicitNeed, fits_schema
 from router.tools.trust import sanitize
 
-# z-scores. See docs/decisions/0096-implicit-needs.md.
+# z-scores. See docs/decisions/prerequisites.md.
 _LEAST = 4.5
 _OF_BEST = 0.75  # of the best tool's score
 

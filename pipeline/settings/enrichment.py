@@ -120,7 +120,7 @@ class AssessmentSettings(Section):
     """How phrases are judged against the whole catalog.
 
     A text's fit is by how many standard deviations of its scores it fits its own tool better than the mean tool; its
-    lead is by how many the best other tool is ahead of its own. See docs/decisions/0026-assessment-thresholds.md.
+    lead is by how many the best other tool is ahead of its own. See docs/decisions/phrase-checks.md.
     """
 
     enabled: bool = True
@@ -135,7 +135,7 @@ class AssessmentSettings(Section):
     """See `inconsistent_fit`."""
     unsupported_fit: float = 1.5
     """A text with a lower fit than this to its tool's name and subject sentence is unsupported. It is dropped only if
-    the record may have asked for it: see docs/decisions/0075-support-by-the-subject.md."""
+    the record may have asked for it: see docs/decisions/phrase-checks.md."""
     foreign_fit: float = 1.0
     """A part of a record with a lower fit than this to its own name and subject sentence is about something else."""
     echo_similarity: float = Field(0.6, gt=0, le=1)

@@ -36,7 +36,7 @@ class VectorSettings(Section):
     """The most texts that are embedded at once."""
     engine: CandidateEngine = "faiss"
     """What finds the candidates of a large catalog: `faiss` in an index that a router holds in memory, `lancedb` in a
-    table on disk. The second takes the extra `lancedb`, in builds and routers. See docs/engines.md."""
+    table on disk. The second takes the extra `lancedb`, in builds and routers. See docs/past_one_machine.md."""
 
     @property
     def preferred_name(self) -> str:
@@ -148,13 +148,13 @@ class PublishSettings(Section):
     to: str | None = None
     """The catalog's address in a bucket, such as `s3://bucket/catalogs/demo`: builds publish there, and keep a copy in
     the workspace. By default they publish in the workspace alone. Credentials come from the environment. See
-    docs/buckets.md."""
+    docs/past_one_machine.md."""
     grace: Duration = timedelta(days=1)
     """In a bucket, how long a snapshot that retention has removed, and a file that no snapshot needs, stay there. No
     upload and no router that fetches a snapshot may take longer."""
     sign_key: str | None = None
     """The private key that signs snapshots: a PEM file, or `${NAME}` for the variable that holds its text. See
-    docs/signing.md."""
+    docs/operations.md."""
     keep: int = Field(5, ge=1)
     """How many snapshots that may serve stay, the newest. The current one, a pinned one, and the one that a rollback
     would go to stay too."""
@@ -183,7 +183,7 @@ class PublishSettings(Section):
     smallest_loss: Share = 0.005
     """A smaller loss holds nothing back: with thousands of requests a loss that nobody notices is beyond chance."""
     max_judged: int = Field(1000, ge=1)
-    """The most requests of one measurement, spread evenly over the file. See decision 0027."""
+    """The most requests of one measurement, spread evenly over the file. See docs/decisions/gates.md."""
     quarantine: bool = True
     """Hold back a new or changed tool alone that takes other tools' requests which its name and the first sentence of
     its description do not fit. The rest of the build is published. It takes vectors."""
@@ -191,7 +191,8 @@ class PublishSettings(Section):
     """The fewest requests of other providers' tools that such a tool enters the first five of."""
     quarantine_distance: Share = 0.36
     """How far these requests may be from it, in the mean: a request is far where other requests are nearer to the
-    tool's name and first sentence, and other tools' are nearer to the request. 0.5 is by chance. See decision 0074."""
+    tool's name and first sentence, and other tools' are nearer to the request. 0.5 is by chance.
+    See docs/decisions/gates.md."""
     max_probes: int = Field(1000, ge=1)
     """The most requests that new and changed tools are tried on: judged ones, and phrases of the tools that serve."""
 

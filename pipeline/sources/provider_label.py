@@ -13,7 +13,7 @@ The rule for an OpenAPI document, each step only where the one before gives noth
 3. The domain's name after all, where the title is nothing but boilerplate.
 4. None: the caller takes the file's name.
 
-See docs/decisions/0040-provider-labels.md. All labels that the rule was tried on are in the tests.
+See docs/decisions/records.md. All labels that the rule was tried on are in the tests.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Many texts → vectors on every core: batches of like length, a thread for each batch.
 
-See docs/decisions/0025-batches-of-like-length.md.
+See docs/decisions/vectors.md.
 """
 
 from collections.abc import Callable, Iterator, Sequence

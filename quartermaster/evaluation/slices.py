@@ -14,7 +14,7 @@ from quartermaster.evaluation.resampling import differences, holm
 from router.text import identifier_words, pretokenize, terms
 
 # Words as the index counts them: a search box's worth; a sentence; a few sentences; a paragraph with its data.
-# See docs/decisions/0031-request-length-slices.md.
+# See docs/decisions/evaluation.md.
 _LENGTHS = ((4, "1-4 words"), (15, "5-15 words"), (40, "16-40 words"))
 _LONGER = "over 40 words"
 

@@ -15,7 +15,7 @@ _MOST_REQUESTS = 500  # that stop a training, and that judge it
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """How an encoder is trained. See docs/decisions/0106.
+    """How an encoder is trained. See docs/decisions/encoder.md.
 
     `rank` is that of the low-rank deltas (LoRA) of its linear maps; 0 trains all weights. `rate` is the highest
     learning rate: it is warmed up over a tenth of the steps, and falls to 0. A batch has a request of each of

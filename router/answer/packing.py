@@ -53,7 +53,7 @@ def pack(
     First fit, with the fewest tokens that each tool can be told in: one that is too large for the rest of the budget is
     skipped and the next is tried. Then, in rank order, each tool is given the most detail that there is room for.
     """
-    # See docs/decisions/0021-shorten-before-dropping.md.
+    # See docs/decisions/answers.md.
     columns = [column for column, detail in enumerate(_DETAILS) if detail in details]
     if not columns:
         raise RequestInvalid(f"no detail is allowed: choose from {', '.join(_DETAILS)}")

@@ -52,7 +52,7 @@ class StableSelection:
     """The tools of one dialogue, whose turns come one after the other. It is not for several threads.
 
     Each turn has its own best `k` tools. Earlier tools stay in place while there is room. When room runs out, all tools
-    are evicted that are no longer useful. For the defaults see docs/decisions/0020-stable-selection-defaults.md.
+    are evicted that are no longer useful. For the defaults see docs/decisions/answers.md.
 
     Args:
         router: The router that answers each turn.

@@ -60,7 +60,7 @@ class OnnxEncoder:
         self._session = session
         self._query_prefix = spec.query_prefix
         self._dim = spec.dim
-        # In int8 a vector depends on the texts in its run. See docs/decisions/0004-int8-quantization.md.
+        # In int8 a vector depends on the texts in its run. See docs/decisions/vectors.md.
         self._batches = spec.precision != "int8"
         self._has_token_vectors = ENCODER_TOKENS in [output.name for output in session.get_outputs()]
 
@@ -139,7 +139,7 @@ class OnnxEncoder:
         A part's vector is the mean of its tokens, which have read the whole request ("late chunking"). None where the
         model does not pool by the mean, or a part lies past its maximum length.
         """
-        # See docs/decisions/0003-late-chunking.md.
+        # See docs/decisions/steps.md.
         if not self._has_token_vectors:
             return None
         text = self._query_prefix + request

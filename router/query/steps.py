@@ -4,7 +4,7 @@
 at commas, colons, dashes and conjunctions where a new intent begins, but never inside quotes. A clause with too few
 terms of its own ("delete it") stays with the clause before it. Of a long request, mostly the intents are kept.
 
-See docs/decisions/0002-request-steps.md for the evidence.
+See docs/decisions/steps.md for the evidence.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Near-duplicates: one tool that several providers offer, word for word, takes one place of an answer.
 
-See docs/decisions/0010-duplicates-by-text.md for why text alone decides.
+See docs/decisions/records.md for why text alone decides.
 """
 
 import hashlib

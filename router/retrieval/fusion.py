@@ -101,7 +101,7 @@ def _assumed(
 
     `listed`: the catalog has an expansion list, so its best contribution is the limit, even where that is 0.
     """
-    # See docs/decisions/0011-assumed-expansion.md.
+    # See docs/decisions/fusion.md.
     own = rows[Signal.EXPANSION]
     best = np.zeros(len(own))
     if Signal.DENSE in rows:
@@ -120,7 +120,7 @@ def _imputed_of_non_english(
     rows: Mapping[Signal, NDArray[np.float64]], recipe: Recipe, non_english: NDArray[np.bool_]
 ) -> dict[Signal, NDArray[np.float64]]:
     """Return the contributions of name and description assumed for tools in another language, beyond their own."""
-    # See docs/decisions/0099-tools-in-another-language.md.
+    # See docs/decisions/fusion.md.
     evidence = [rows[s] / recipe.weights[s] for s in (Signal.DENSE, Signal.EXPANSION) if s in rows]
     if not evidence or not non_english.any():
         return {}
@@ -150,7 +150,7 @@ def _reciprocal_ranks(ranking: Ranking, recipe: Recipe, weight: float) -> NDArra
     With a shortfall, a rank is a tool's place and how far its standard score falls short of the best. What a tool that
     the list lacks would get is taken off: it gets 0, and all others are moved alike.
     """
-    # See docs/decisions/0097-weighted-rrf.md.
+    # See docs/decisions/fusion.md.
     ranks = np.arange(1.0, len(ranking) + 1)
     if not recipe.adaptive and not recipe.shortfall:
         return weight / (recipe.k + ranks)

@@ -1,7 +1,7 @@
 """The tools of a catalog that meet implicit needs, and how a request's needs bring them into its ranking.
 
 Which tools meet a need is decided when the catalog is indexed. A request then costs a few patterns, and a look-up where
-one matches. See docs/decisions/0096-implicit-needs.md.
+one matches. See docs/decisions/prerequisites.md.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -5,7 +5,7 @@
 for each of the first eight tools and each of its needs, where `share` is that of the tool's provider in the scores of
 the first eight: a request about one service wants its whole chain, one that ten services could answer wants the tools
 themselves. A resolver that needs something itself brings its own, one step further. No more than three tools are
-brought. See docs/decisions/0095-prerequisites.md.
+brought. See docs/decisions/prerequisites.md.
 """
 
 from collections.abc import Callable, Mapping

@@ -123,7 +123,7 @@ def _weights(**by_signal: float) -> dict[str, float]:
 PUBLISHED = Recipe("published", Fusion.RRF, _weights(name=1, description=1, expansion=2, dense=2), k=60)
 LEXICAL = Recipe("lexical", Fusion.CONVEX, _weights(name=0.35, description=0.35, expansion=0.30))
 
-# See docs/decisions/0012-default-recipe.md for the weights, and 0097-weighted-rrf.md for the default's fusion.
+# See docs/decisions/fusion.md.
 _MEASURED = _weights(name=0.3, description=0.4, expansion=0.6, dense=2, intent=1)
 DEFAULT = Recipe(
     "default",

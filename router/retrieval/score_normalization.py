@@ -22,7 +22,7 @@ from router.retrieval.retrievers import MAX_QUERY_TERMS, Ranking
 # Name of the feature that no list gives: whether a request is worded like a task, or like small talk.
 TASK_WORDING = "errand"
 
-# Tools that the dense feature averages. See docs/decisions/0009-dense-feature-three-tools.md.
+# Tools that the dense feature averages. See docs/decisions/abstention.md.
 _NEAREST = 3
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from router.query.steps import MANY_STEPS, Steps
 from router.retrieval.retrievers import Ranking
 
-# See docs/decisions/0013-step-coverage.md and 0102-requests-of-many-steps.md for these six.
+# See docs/decisions/steps.md for these six.
 _GAIN = 0.65
 _GAIN_OF_MANY = 1.0
 _MOSTLY = 0.5  # share of the request from which its steps are most of it

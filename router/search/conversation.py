@@ -20,7 +20,7 @@ from router.retrieval.step_fusion import StepCoverage
 from router.search.search import SearchResult
 
 _MAX_MESSAGES = 4  # each costs as much as a request
-# Weight of a message relative to the one after it. See docs/decisions/0007-message-decay.md.
+# Weight of a message relative to the one after it. See docs/decisions/answers.md.
 _DECAY = 0.6
 _SPEAKER = "user"
 

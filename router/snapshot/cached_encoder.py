@@ -16,7 +16,7 @@ from router.snapshot.snapshot import Snapshot
 
 Vector = NDArray[np.float32]
 
-# Texts of a batch. See docs/decisions/0018-encoding-batches.md.
+# Texts of a batch. See docs/decisions/vectors.md.
 _BATCH = 8
 # Characters of a padded batch, about a thousand tokens: ONNX Runtime keeps the memory of the largest batch it ran.
 _MAX_CHARACTERS = 4_096

@@ -15,7 +15,7 @@ from router.snapshot.globs import is_glob, matching_names
 
 Mask = NDArray[np.bool_]
 # Masks that are kept, of one byte a tool: most requests filter as the one before did.
-# See docs/decisions/0017-filter-masks.md.
+# See docs/decisions/filters.md.
 _MAX_MASKS = 256
 
 

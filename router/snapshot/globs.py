@@ -2,7 +2,7 @@
 
 `*` stands for any characters, `?` for one, `[abc]`, `[a-z]` and `[!a]` for one of a set, as in `fnmatch`. That compiles
 each pattern, which takes milliseconds, and `re` keeps it for the whole process; a request may bring a hundred.
-See docs/decisions/0080-globs-without-expressions.md.
+See docs/decisions/filters.md.
 """
 
 import fnmatch

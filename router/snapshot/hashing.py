@@ -1,6 +1,6 @@
 """Hash the files of a snapshot, several at a time: reading and hashing let other threads run.
 
-See docs/decisions/0118-start.md.
+See docs/decisions/layers.md.
 """
 
 import hashlib

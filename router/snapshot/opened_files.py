@@ -3,7 +3,7 @@
 Tantivy, ONNX Runtime, faiss and numpy open files by their paths, and a path may lead to another file a moment after it
 was hashed. So each file is opened, hashed by its descriptor, and handed on as a link to that descriptor, in a private
 folder of the snapshot's layout. A file that the manifest does not list has no link there: no library can read it.
-See docs/decisions/0082-hostile-snapshots.md.
+See docs/decisions/signatures.md.
 """
 
 import os

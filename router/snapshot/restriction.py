@@ -1,6 +1,6 @@
 """A snapshot restricted to some of its tools: to whoever reads it, the others do not exist.
 
-See docs/decisions/0085-profiles-restrict-the-snapshot.md.
+See docs/decisions/filters.md.
 """
 
 from collections.abc import Callable

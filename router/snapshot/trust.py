@@ -1,6 +1,6 @@
 """Decides whether a snapshot may serve: signed by a trusted key, of the expected catalog, not older than what served.
 
-See docs/signing.md and docs/decisions/0083-signed-snapshots.md.
+See docs/decisions/signatures.md.
 """
 
 import hashlib

@@ -13,7 +13,7 @@ from router.tools.trust import sanitize
 PROJECTION_VERSION = 4
 # The longest real description seen has 13,865 characters; descriptions of megabytes must not slow every build.
 _MAX_TEXT = 20_000
-# A long description would push the phrases past the encoder's limit. See docs/decisions/0005-dense-documents.md.
+# A long description would push the phrases past the encoder's limit. See docs/decisions/vectors.md.
 _MAX_DENSE_DESCRIPTION = 500
 _NOTHING = Expansion("", ())
 
@@ -61,7 +61,7 @@ class FieldDocuments:
     """The documents of one tool, by signal. Each of `phrases` has a vector, beside the dense document's.
 
     The sentence of when to use a tool is its last phrase. `translations` are phrases by language, which the expansion's
-    index reads and the encoder does not. See docs/decisions/0005-dense-documents.md.
+    index reads and the encoder does not. See docs/decisions/vectors.md.
     """
 
     tool_id: str

@@ -37,7 +37,7 @@ def short_label(provider: str | None) -> str:
     return " ".join(label_words(provider)[:MAX_LABEL_WORDS]) or provider[:_MAX_CHARACTERS]
 
 
-# The least Jaccard similarity of near-duplicates. See docs/decisions/0006-near-duplicate-texts.md.
+# The least Jaccard similarity of near-duplicates. See docs/decisions/phrase-checks.md.
 _MIN_SIMILARITY = 0.8
 # The least share of a phrase's terms that a record with steering text must contain. Other records have no such limit: a
 # phrase without shared terms is the most valuable, as it bridges the words of users and of developers.

@@ -3,7 +3,7 @@
 A delta's folder holds `delta.safetensors`: for each changed linear map of the base `<name>.down`, float16 of shape
 (rank, inputs), and `<name>.up`, float16 of shape (outputs, rank). The map's weight becomes W + scale * up @ down. The
 file's metadata (`header`) says over which base it was made, `factors` reads its numbers. `SHA256SUMS` (`checksums`)
-covers the folder's files. See docs/decisions/0104-a-delta-over-the-base.md.
+covers the folder's files. See docs/decisions/encoder.md.
 
 A delta may come from a stranger: whatever is wrong with it raises EncoderInvalid.
 """

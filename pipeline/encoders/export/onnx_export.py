@@ -20,7 +20,7 @@ from router.distribution import install_command
 from router.encoding.encoder import OnnxEncoder
 from router.errors import EncoderInvalid, SnapshotInvalid
 
-# Cosines. fp32 differs only in the order of operations; int8 rounds. See docs/decisions/0004-int8-quantization.md.
+# Cosines. fp32 differs only in the order of operations; int8 rounds. See docs/decisions/vectors.md.
 _LEAST_FP32 = 0.9999
 _MEAN_INT8 = 0.99
 

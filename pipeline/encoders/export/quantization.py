@@ -2,7 +2,7 @@
 
 Activations share one scale per text, and a few large channels would take it. SmoothQuant (Xiao et al., ICML 2023)
 divides such channels and multiplies their weights, which changes nothing in exact arithmetic.
-See docs/decisions/0004-int8-quantization.md.
+See docs/decisions/vectors.md.
 """
 
 from collections.abc import Mapping, Sequence

@@ -20,7 +20,7 @@ from pipeline.learning.adapter.phrase_space import PhraseSpace
 from quartermaster.evaluation.resampling import chance
 from router.encoding.encoder import apply_adapter
 
-# See docs/decisions/0038-adapter-training.md.
+# See docs/decisions/encoder.md.
 _TEMPERATURE = 0.05
 _L2 = 0.01
 _RATE = 1e-3

@@ -106,7 +106,7 @@ class ScoreMoments:
         mean = self.sums / self.count
         deviation = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
         # A tool that few of 400 queries touch has next to no deviation of its own.
-        # See docs/decisions/0034-shrunk-deviations.md.
+        # See docs/decisions/abstention.md.
         target = deviation.mean() if mean_deviation is None else mean_deviation
         return np.stack([mean, (deviation + target) / 2]).astype(np.float32)
 

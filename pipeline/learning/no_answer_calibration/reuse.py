@@ -1,7 +1,7 @@
 """Reuse the calibration of the snapshot that serves, together with its adapter.
 
 The probability that a tool fits depends on the whole catalog. Where few phrases have changed, weights and threshold are
-kept, so that answers stay the same: see docs/decisions/0035-reused-calibration.md. Background scores belong to single
+kept, so that answers stay the same: see docs/decisions/abstention.md. Background scores belong to single
 tools, and follow the catalog: see `update_calibration`.
 """
 

@@ -1,6 +1,6 @@
 """Learn the intent signal from past requests: what the other signals miss of each, and how near is near.
 
-See docs/decisions/0036-intent-signal.md.
+See docs/decisions/use.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ Rankings = Mapping[Signal, Ranking]
 FEWEST_USES = 20
 FOLDS = 5
 # Deviations above the mean similarity of requests for different tools, which differs between encoders.
-# See docs/decisions/0036-intent-signal.md.
+# See docs/decisions/use.md.
 _DEVIATIONS = 2.0
 _HIGHEST = 0.95
 _MOST_COMPARED = 1_000

@@ -13,7 +13,7 @@ from router.search.search import MAX_REQUEST
 
 # The newest are kept: a log keeps growing, and each costs a route in every build and a vector in every snapshot.
 MAX_USES = 5_000
-# Examinations without a success that every tool of a feedback log begins with. See docs/decisions/0112-feedback.md.
+# Examinations without a success that every tool of a feedback log begins with. See docs/decisions/use.md.
 DOUBT = 0.25
 
 

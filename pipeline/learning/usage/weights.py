@@ -25,7 +25,7 @@ FEWEST_REQUESTS = 100
 MOST_REQUESTS = 1_000
 _STEPS = (1 / 4, 1 / 2, 2**-0.5, 2**0.5, 2, 4)
 _SWEEPS = 2
-# A smaller gain changes no weight. See docs/decisions/0037-fitted-weights.md.
+# A smaller gain changes no weight. See docs/decisions/use.md.
 _LEAST_GAIN = 0.002
 SIGNIFICANCE = 0.05
 

@@ -62,7 +62,7 @@ def assess(
         return Assessment()
     cache = cache or ComparisonCache()
     # With a filled cache the products are many and small, and threads cost more than they bring.
-    # See docs/decisions/0033-assessment-cache.md.
+    # See docs/decisions/phrase-checks.md.
     with threadpool_limits(1 if cache.previous else None, "blas"):
         misplaced = misplaced_tools(catalog, tools, settings, cache)
         findings = judge_phrases(catalog.without(misplaced), tools, settings, cache)

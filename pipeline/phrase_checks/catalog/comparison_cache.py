@@ -2,7 +2,7 @@
 
 Whether a text fits a tool as well as its own depends only on the text and the two tools. Results are kept under keys
 made from these: a new text is compared with all tools, a known text with the new tools. See
-docs/decisions/0033-assessment-cache.md.
+docs/decisions/phrase-checks.md.
 """
 
 from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from router.tools.trust.steering_text import Finding, check_generated_phrase, fi
 
 Check = Callable[[RecordContext, CheckedText], Finding | None]
 
-# See docs/decisions/0032-record-checks.md.
+# See docs/decisions/phrase-checks.md.
 _SHORT = ("synonyms", "related_concepts", "task_categories", "requires", "provides")
 _LONGEST = {"when_to_use": 400, "user_phrases": 180, **dict.fromkeys(_SHORT, 80)}
 _LONGEST_OF_ANOTHER = 180  # of a field that is not listed: a translation

@@ -15,7 +15,7 @@ _IDENTIFIER = re.compile(r"@?\w[\w./~-]*\w")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:*\n(-]\s{0,40})$")
 _LONGEST = 3  # words of a provider's name
 # A description that names more providers than this is a list, and supports none of them.
-# See docs/decisions/0032-record-checks.md.
+# See docs/decisions/phrase-checks.md.
 _MOST_NAMED = 4
 
 Name = tuple[str, ...]

@@ -11,7 +11,7 @@ _COURTESY = re.compile(
     re.IGNORECASE,
 )
 # How a claim begins. Any `remove`, `send` and `transfer` would begin too many harmless requests ("send me the menu").
-# See docs/decisions/0032-record-checks.md.
+# See docs/decisions/phrase-checks.md.
 _CLAIMS = tuple(
     (claim, re.compile(begins, re.IGNORECASE))
     for claim, begins in (

@@ -4,7 +4,7 @@ A phrase in other words than the record's is worth most, and looks like a poison
 the poison came from: a remark in the record that is about something else than the tool. `subject` divides a record
 into its subject and its remarks, `measures` measures support by the subject, finds remarks in no language and phrases
 that repeat a remark, and `steering` decides. See
-docs/decisions/0075-support-by-the-subject.md.
+docs/decisions/phrase-checks.md.
 """
 
 from pipeline.phrase_checks.record_steering.steering import SteeringFindings, find_steering

@@ -2,5 +2,5 @@
 
 `store` is what builds and operators write to, over `cached_catalog`. `transactions` change the object CURRENT,
 `uploading` and `signatures` send a snapshot, `pushing` publishes one that lies in a folder, and `sweeping` removes what
-is old. See docs/decisions/0087-snapshots-in-a-bucket.md and docs/decisions/0093-retention-in-a-bucket.md.
+is old. See docs/decisions/buckets.md.
 """

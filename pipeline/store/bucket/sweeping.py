@@ -1,6 +1,6 @@
 """Removes from a bucket what retention took from the list, and what no snapshot needs, once a grace period is over.
 
-Readers and uploads that began before have that long to end. See docs/decisions/0093-retention-in-a-bucket.md.
+Readers and uploads that began before have that long to end. See docs/decisions/buckets.md.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Sends a snapshot to a bucket: its files once each, by content, then its signatures, and its manifest last.
 
 What a killed upload has sent is not sent again, unless it is old: the sweep may be about to remove an old object that
-no manifest names. See docs/decisions/0093-retention-in-a-bucket.md.
+no manifest names. See docs/decisions/buckets.md.
 """
 
 import hashlib

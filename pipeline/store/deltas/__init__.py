@@ -1,4 +1,4 @@
-"""Keep the `catalog.duckdb` of snapshots that do not serve as deltas: docs/decisions/0072-deltas-of-old-databases.md.
+"""Keep the `catalog.duckdb` of snapshots that do not serve as deltas: docs/decisions/store.md.
 
 Call `databases`, which keeps those of a catalog's snapshots. `reading` opens a database whole or as a delta,
 `delta_file` is one delta, and `chunks` cuts a file where its content says so. No router reads `catalog.duckdb`, so

@@ -24,7 +24,7 @@ def call(
     calls: Annotated[
         Optional[Path],
         typer.Option(
-            help="A TOML or JSON file of HTTP APIs, [provider.NAME]: see docs/calling.md. A dry run needs none."
+            help="A TOML or JSON file of HTTP APIs, [provider.NAME]: see docs/serving.md. A dry run needs none."
         ),
     ] = None,
     arguments: Annotated[str, typer.Option(help="The arguments, as a JSON object.")] = "{}",

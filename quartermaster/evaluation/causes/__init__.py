@@ -2,7 +2,7 @@
 
 `cause` names the causes and the ways out. `tool_texts` reads what a step's tools say, `missed_step` holds what is known
 of one missed step, `rules` decides (with `prerequisites`, `implicit_needs` and `cut_text`), and `summary` counts.
-See docs/decisions/0100-causes-of-misses.md.
+See docs/decisions/evaluation.md.
 """
 
 from quartermaster.evaluation.causes.cause import Cause

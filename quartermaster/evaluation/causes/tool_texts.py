@@ -12,7 +12,7 @@ from router.tools.lexicon.naming import parse_operation
 from router.tools.text_overlap import label_words, term_set
 from router.tools.trust import sanitize
 
-_MIN_SIMILARITY = 0.8  # Jaccard of near-duplicates, as in docs/decisions/0006-near-duplicate-texts.md
+_MIN_SIMILARITY = 0.8  # Jaccard of near-duplicates, as in docs/decisions/phrase-checks.md
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ _limiting = threading.Lock()
 
 
 class Candidates(Protocol):
-    """What finds the candidates of a large catalog. Safe to search from many threads. See docs/engines.md."""
+    """What finds the candidates of a large catalog. Safe to search from many threads. See docs/past_one_machine.md."""
 
     def nearest(self, vector: NDArray[np.float32], count: int) -> NDArray[np.int64]:
         """Return some `count` tools whose centroid is nearest to a vector of shape (dim,): ordinals, ascending.

@@ -29,7 +29,7 @@ from router.retrieval.retrievers.vectors import ScorableVectors, StackedVectors,
 _logger = logging.getLogger("router")
 
 # Number of candidates of a large catalog: _FACTOR × tools^_POWER, at least _MIN_CANDIDATES.
-# See docs/decisions/0116-fewer-candidates.md.
+# See docs/decisions/large-catalogs.md.
 _MIN_CANDIDATES = 256
 _FACTOR, _POWER = 27, 0.26
 _SCORE_ALL = 4  # times the candidates: where filters admit no more tools than these, all of them are scored

@@ -18,7 +18,7 @@ from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_array, load_offsets
 from router.retrieval.retrievers.retriever import EMPTY, Admitted, EncodedQuery, Ranking
 
-# See docs/decisions/0015-past-request-neighbours.md.
+# See docs/decisions/use.md.
 _NEIGHBOURS = 20
 
 # Of vectors, tools, weights and threshold.

@@ -31,7 +31,7 @@ DISTANCE: Final = "dot"
 # Memory for parts of the index, of all tables of the process together; least recently used parts go first.
 CACHE_BYTES = 256 * 2**20
 # The share of the clusters that a query reads: at 100,000 tools, three quarters already miss a fiftieth of the first
-# fifty. See docs/decisions/0114-an-engine-for-candidates.md.
+# fifty. See docs/decisions/large-catalogs.md.
 _PROBED = 1.0
 _TOOLS_A_CLUSTER = 4096
 _session: Any = None

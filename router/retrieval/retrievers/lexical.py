@@ -43,7 +43,7 @@ class LexicalRetriever:
     The spread of a ranking is that of a tool drawn at random if the request's terms fell on tools independently:
     sqrt(Σ p (1 - p) idf²), p a term's share of the tools. A term that no tool has adds to it, so a list that knows few
     of the request's words is less sure of its best. The center is 0, the score of a tool without any of the terms.
-    See docs/decisions/0016-lexical-ranking.md.
+    See docs/decisions/fusion.md.
     """
 
     needs_vector = False

@@ -3,7 +3,7 @@
 The mean over tools of a product with a vector is the product with the mean vector; its variance is a quadratic form of
 the covariance. Both are exact. The nearest phrase is a maximum, no product: compared with the product with the mean of
 a tool's phrases, its mean differs by a shift and its deviation by a ratio that hardly depend on the query. A build
-measures both with phrases as queries. See docs/decisions/0014-candidates-of-large-catalogs.md for their accuracy.
+measures both with phrases as queries. See docs/decisions/large-catalogs.md for their accuracy.
 """
 
 from collections.abc import Mapping
@@ -127,7 +127,7 @@ def blend(
     """
     if view is DenseView.DOCUMENT:
         return documents
-    # See docs/decisions/0008-dense-lift.md.
+    # See docs/decisions/vectors.md.
     scores: NDArray[np.float32] = np.where(np.isnan(nearest), documents + lift, nearest)
     if view is DenseView.MEAN:
         scores += documents

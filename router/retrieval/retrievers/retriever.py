@@ -57,7 +57,7 @@ EMPTY = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 # The share of a whole request's tools that a step's lists hold, and of its candidates that are scored for a step.
-# See docs/decisions/0117-shorter-lists-of-steps.md.
+# See docs/decisions/steps.md.
 STEP_SHARE = 0.3
 
 

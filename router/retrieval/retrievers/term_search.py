@@ -4,7 +4,7 @@ Tantivy's Python package visits every tool that has any of the terms; it has no 
 terms make nearly all of that work and little of the scores. So the rarer terms are required and the most frequent ones
 only add to the scores of tools that have one of those (MaxScore: Turtle and Flood, Information Processing & Management
 31, 1995). The hits are those of all terms: a tool without a required term scores less than the last hit, or the search
-is done again. See docs/decisions/0115-pruning-of-frequent-terms.md.
+is done again. See docs/decisions/large-catalogs.md.
 """
 
 import math

@@ -19,7 +19,7 @@ _CHUNK = 256
 def quantize(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Return vectors (n, dim) as int8 (n, dim) and the scales (n,) that the rows are multiplied by.
 
-    See docs/decisions/0014-candidates-of-large-catalogs.md for the loss.
+    See docs/decisions/large-catalogs.md for the loss.
     """
     scales = (np.abs(vectors).max(axis=1, initial=0) / _LEVELS).astype(np.float32)
     rows = np.rint(vectors / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8)

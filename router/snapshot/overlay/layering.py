@@ -7,7 +7,7 @@ changed, removed or unlisted stays in the lists' files, and is filtered out of e
 Only a build knows everything about a tool, so some of it is assumed. A changed tool keeps its phrases, its past
 requests and its background scores; a new one has no past requests, and the mean background scores. Tokens are
 estimated. Vectors come from the request encoder, which may be int8 where the build's was not. The spread of scores over
-the catalog is taken as unchanged. See docs/decisions/0019-tools-at-run-time.md.
+the catalog is taken as unchanged. See docs/decisions/filters.md.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -85,7 +85,7 @@ class ReadableStore(Protocol):
 
 @runtime_checkable
 class SignedStore(ReadableStore, Protocol):
-    """A store whose snapshots an operator may go back to under a signature: see docs/signing.md.
+    """A store whose snapshots an operator may go back to under a signature: see docs/operations.md.
 
     From a store without these methods a router with trusted keys takes newer snapshots only, and must be told the
     catalog's name.

@@ -37,7 +37,7 @@ class Resolution(NamedTuple):
     is_field: bool = False
 
 
-# See docs/decisions/0095-prerequisites.md for these.
+# See docs/decisions/prerequisites.md for these.
 _MODIFIER = 0.8  # for each word of what a tool returns that the tool in need does not have
 _UNQUALIFIED = 0.8  # where the need has words before its head, and the tool none of them
 _NARROWED = 0.75  # for a condition: `teams_with_access_to_the_branch`
