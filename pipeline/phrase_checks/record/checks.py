@@ -54,19 +54,19 @@ def script(context: RecordContext, checked: CheckedText) -> Finding | None:
 
 def other_tool(context: RecordContext, checked: CheckedText) -> Finding | None:
     """Find the identifier of another tool of the catalog."""
-    return _foreign("tool", context.names.other_tool(checked.text, context.record), checked)
+    return _foreign_finding("tool", context.names.other_tool(checked.text, context.record), checked)
 
 
 def other_provider(context: RecordContext, checked: CheckedText) -> Finding | None:
     """Find the name of a provider that the record does not name."""
-    return _foreign("provider", context.names.other_provider(checked.text, context.providers), checked)
+    return _foreign_finding("provider", context.names.other_provider(checked.text, context.providers), checked)
 
 
 def unsupported_operation(context: RecordContext, checked: CheckedText) -> Finding | None:
     """Find phrases that ask to delete, cancel, pay or send, where the record speaks of no such thing."""
     if checked.field not in ("user_phrases", "when_to_use"):
         return None
-    return _foreign("operation", operations.unsupported(checked.text, context.operations), checked)
+    return _foreign_finding("operation", operations.unsupported(checked.text, context.operations), checked)
 
 
 def steered(context: RecordContext, checked: CheckedText) -> Finding | None:
@@ -99,7 +99,7 @@ def first_finding(context: RecordContext, checked: CheckedText) -> Finding | Non
     return next((finding for check in CHECKS if (finding := check(context, checked))), None)
 
 
-def _foreign(check: str, detail: str, checked: CheckedText) -> Finding | None:
+def _foreign_finding(check: str, detail: str, checked: CheckedText) -> Finding | None:
     """Return the finding in a text that says more than what the record's own words say."""
     return Finding(check, detail) if detail and not checked.uses_only_terms else None
 
