@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sentence_transformers.base.sampler import DefaultBatchSampler
 from sentence_transformers.util import semantic_search
@@ -29,13 +30,14 @@ def siblings_of(pairs: TrainingPairs, asked: NDArray[np.int64], vectors: NDArray
     found: Siblings = {}
     for group in np.unique(pairs.group[asked]):
         rows = np.flatnonzero(pairs.group[asked] == group)
-        for row, hits in zip(rows, semantic_search(vectors[rows], vectors[rows], top_k=_LOOKED_AT), strict=True):
-            near = [int(rows[hit["corpus_id"]]) for hit in hits if hit["score"] < _TOO_NEAR]
+        of_group = torch.from_numpy(vectors[rows])
+        for row, hits in zip(rows, semantic_search(of_group, of_group, top_k=_LOOKED_AT), strict=True):
+            near = [int(rows[int(hit["corpus_id"])]) for hit in hits if hit["score"] < _TOO_NEAR]
             found[int(asked[row])] = [int(asked[other]) for other in near if other != row][:_SIBLINGS]
     return found
 
 
-class SiblingBatches(DefaultBatchSampler):  # type: ignore[misc]
+class SiblingBatches(DefaultBatchSampler):
     """Yields batches of places in `pairs.taught`, each at most once an epoch, equal for equal seeds.
 
     A batch is filled by a random tool and its siblings, again and again, with one request of each. A tool that a

@@ -63,16 +63,16 @@ def train_model(
     )
     trainer.remove_callback(PrinterCallback)
     progress.start("train", steps)
-    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(checkpoints)))
+    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(checkpoints)))  # type: ignore[no-untyped-call]
     model.max_seq_length = base.max_length
     return model, int(str(trainer.state.best_model_checkpoint).rpartition("-")[2])
 
 
-class _Stop(SentenceEvaluator):  # type: ignore[misc]
+class _Stop(SentenceEvaluator):
     """Scores a model by the mean reciprocal rank of the requests that tell when to stop."""
 
     def __init__(self, pairs: TrainingPairs, prefix: str) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.primary_metric = "mrr"
         self._pairs, self._prefix = pairs, prefix
 
@@ -81,7 +81,7 @@ class _Stop(SentenceEvaluator):  # type: ignore[misc]
         return {"mrr": round(float(ranks.mean()), 6)}
 
 
-class _Advance(TrainerCallback):  # type: ignore[misc]
+class _Advance(TrainerCallback):
     """Passes steps on to the progress."""
 
     def __init__(self, progress: Progress) -> None:
