@@ -42,6 +42,11 @@ def test_a_wrong_value_is_refused_by_its_field(tmp_path: Path, section: str, val
     assert _refusal(tmp_path, f"[{section}]\n{value}").startswith(f"{section}.{value.partition(' ')[0]}")
 
 
+def test_a_build_that_was_to_train_an_encoder_is_told_what_does(tmp_path: Path) -> None:
+    told = _refusal(tmp_path, "[tuning]\nencoder = 'finetune'")
+    assert told.startswith("tuning: builds no longer train an encoder") and "quartermaster train" in told
+
+
 @pytest.mark.parametrize(
     ("source", "reason"),
     [

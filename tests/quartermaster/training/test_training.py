@@ -144,7 +144,8 @@ def test_held_back_requests_judge_by_the_rank_of_their_tools_in_their_own_catalo
 
     def perfect(texts: Sequence[str]) -> NDArray[np.float32]:
         ordinals = ({pairs.tools.index(text)} if text in pairs.tools else pairs.needed.get(text, ()) for text in texts)
-        return np.array([[tool in own for tool in range(48)] for own in ordinals], np.float32) + blind(texts) / 1_000
+        told = np.array([[tool in own for tool in range(48)] for own in ordinals])
+        return (told + blind(texts) / 1_000).astype(np.float32)
 
     gain = measure_gain(blind, perfect, pairs, ["letters"], everyday, "")
     assert is_gain(gain) and gain["rows"][0]["after"]["mrr"] == 1.0 and gain["mistaken"][1] < gain["mistaken"][0]
