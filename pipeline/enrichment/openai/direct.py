@@ -279,11 +279,9 @@ class _Session:
                 raise latest
 
     async def _send(self, asking: _Asking, mode: OutputMode, sent_at: float) -> Completion:
-        clock, in_flight = asyncio.get_running_loop().time, self._generator.in_flight
-        in_flight.sent(clock())
         body = self._requests.body(asking.question, mode)
         completion = await complete(self._client, body, self._settings.timeout_s)
-        in_flight.answered(clock())
+        self._generator.in_flight.answered(sent_at, asyncio.get_running_loop().time())
         counted = completion.prompt_tokens is not None and completion.completion_tokens is not None
         used = (completion.prompt_tokens or 0) + (completion.completion_tokens or 0) if counted else asking.tokens
         self._pace.answered(completion.headers, asking.tokens, used)

@@ -150,15 +150,12 @@ class InFlight:
         self._round_from: float | None = None
         self._throughput = 0.0
 
-    def sent(self, now: float) -> None:
-        """Note the first request, at which the first round begins."""
-        if self._round_from is None:
-            self._round_from = now
-
-    def answered(self, now: float) -> None:
+    def answered(self, sent_at: float, now: float) -> None:
         """Count an answer; at the end of a round, double the number or take the last doubling back."""
         self._answers += 1
-        if not self._grows or self._round_from is None or self._answers < self.limit:
+        if self._round_from is None:
+            self._round_from = sent_at
+        if not self._grows or self._answers < self.limit:
             return
         throughput = self._answers / max(now - self._round_from, 1e-3)
         if throughput >= _GAIN * self._throughput:
