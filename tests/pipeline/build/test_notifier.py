@@ -207,9 +207,7 @@ def test_the_command_line_prints_one_json_object_for_a_build_that_failed(folder:
 
 
 @pytest.mark.nightly
-def test_a_run_of_a_version_before_and_what_was_lost_of_a_restored_ledger_are_told(
-    folder: Path, server: Receiver
-) -> None:
+def test_a_run_of_a_version_before_and_what_was_lost_with_a_ledger_are_told(folder: Path, server: Receiver) -> None:
     with Ledger.open(folder.parent / "ws") as ledger:
         ledger._database.execute("UPDATE runs SET counts = NULL, area = NULL, outcome = 'failed'")
     run(folder)
@@ -219,4 +217,4 @@ def test_a_run_of_a_version_before_and_what_was_lost_of_a_restored_ledger_are_to
     with pytest.raises(RunAborted):
         run(folder)
     told = server.posted[-1].json()
-    assert told["events"] == ["failed", "degraded"] and "is missing. It was restored" in told["reasons"][1]
+    assert told["events"] == ["failed", "degraded"] and "is missing, and a new one was begun" in told["reasons"][1]
