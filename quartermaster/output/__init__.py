@@ -1,6 +1,5 @@
-"""Results as people read them: on a terminal, as an HTML report, as Prefect artifacts.
+"""Results as people read them: on a terminal, or as an HTML report.
 
 `terminal` holds the consoles, progress bars and tables that the others share; `formatting` turns values into texts;
-`rows` lays out any query. `build`, `plan`, `sources`, `answer`, `evaluation`, `comparison`, `inspection`, `tool_page`
-and `snapshots` each print one kind of result. `report` is the HTML file, `artifacts` are for Prefect.
+`rows` lays out any query. Each other module prints one kind of result; `report` is the HTML file.
 """
