@@ -111,12 +111,12 @@ class CheckedOptions(Options, frozen=True, kw_only=True):
                 raise TypeError(f"Router.route() got an unexpected keyword argument {name!r}")
             if isinstance(value, Integral) and not isinstance(value, bool):
                 values[name] = int(value)  # numpy's
-        if values.get("form") is not None:
-            values["form"] = parse_choice(Form, values["form"])  # one that was added at run time, too
+        form = values.pop("form", None)  # msgspec knows none that was added at run time
         if values.get("selection") is None:
             values["selection"] = defaults.selection
         checked = converted(values, cls, error=RequestInvalid)
-        return replace(checked, rerank=defaults.rerank, vendor_text=defaults.vendor_text)
+        form = None if form is None else parse_choice(Form, form)
+        return replace(checked, form=form, rerank=defaults.rerank, vendor_text=defaults.vendor_text)
 
     @property
     def plain(self) -> bool:

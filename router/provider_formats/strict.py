@@ -14,6 +14,7 @@ from router.errors import QuartermasterError
 from router.provider_formats.schemas import Schema
 
 _FORMATS = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split())
+_SCALARS = {bool: "boolean", type(None): "null", str: "string", int: "integer", float: "number"}
 _KEYWORDS = {
     "string": ("pattern", "format"),
     "number": ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
@@ -180,7 +181,7 @@ class _StrictConversion:
             raise NotStrict(f"it has more than {limits.values:,} enum values")
         if len(texts) > limits.many_values and sum(map(len, texts)) > limits.many_characters:
             raise NotStrict(f"the enum of {place} has more than {limits.many_characters:,} characters")
-        kinds = dict.fromkeys(_kind(value) for value in values)
+        kinds = dict.fromkeys(_SCALARS[type(value)] for value in values)
         kind = next(iter(kinds)) if len(kinds) == 1 else list(kinds)
         return {"type": kind, "enum": list(values)}
 
@@ -238,15 +239,6 @@ def _nullable(schema: Schema) -> Schema:
         return schema
     nullable = {**schema, "type": [*kinds, "null"]}
     return {**nullable, "enum": [*schema["enum"], None]} if "enum" in schema else nullable
-
-
-def _kind(value: Any) -> str:
-    """Return the JSON type of a scalar."""
-    if isinstance(value, bool):
-        return "boolean"
-    if value is None:
-        return "null"
-    return "string" if isinstance(value, str) else "integer" if isinstance(value, int) else "number"
 
 
 @dataclass(slots=True)

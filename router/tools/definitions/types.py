@@ -8,7 +8,6 @@ ParsedType({'type': 'string', 'description': 'the city'}, required=None)
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,17 +168,13 @@ def _is_unambiguous(text: str) -> bool:
 
 def _split(text: str, separators: str) -> list[str]:
     """Return the parts of a text between separators that are outside brackets."""
-    return list(_iter_parts(text, separators))
-
-
-def _iter_parts(text: str, separators: str) -> Iterator[str]:
-    depth, start = 0, 0
+    parts, depth, start = [], 0, 0
     for place, character in enumerate(text):
         depth += (character in "([<{") - (character in ")]>}")
         if depth <= 0 and character in separators:
-            yield text[start:place]
+            parts.append(text[start:place])
             start = place + 1
-    yield text[start:]
+    return [*parts, text[start:]]
 
 
 def _parse_value(text: str) -> Any:

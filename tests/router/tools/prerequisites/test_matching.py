@@ -61,6 +61,10 @@ ALBUMS = tool("search", "q", description="Finds albums, artists and tracks.")
             [tool("get_person_film_credits", "id"), tool("search_person", "query")],
             [("get_person_film_credits", "id", "search_person", 1.0)],
         ),
+        (  # a generated name, without its path and its method
+            [tool("read_user_users__id__get", "id"), tool("search_users", "query")],
+            [("read_user_users__id__get", "id", "search_users", 1.0)],
+        ),
         (
             [tool("get_workflow_run_logs", "run_id"), tool("list_check_runs"), tool("list_workflow_runs")],
             [("get_workflow_run_logs", "run_id", "list_workflow_runs", 0.85)],
@@ -79,7 +83,7 @@ ALBUMS = tool("search", "q", description="Finds albums, artists and tracks.")
             [("get_forecast", "latitude", "search_locations", 0.7)],
         ),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_what_a_tool_needs_is_found_by_another(records: list[ToolRecord], expected: list[object]) -> None:
     assert edges(*records) == expected
