@@ -184,7 +184,7 @@ def test_nothing_is_swept_where_it_cannot_be_told_what_is_needed(stocked: Bucket
 
 
 def test_files_of_a_snapshot_of_another_format_stay(stocked: BucketStore, stores: Stores, tmp_path: Path) -> None:
-    folder = write_bare_snapshot(tmp_path / "built/later", {"own": b"later"}, sequence=9, versions={"format": 6})
+    folder = write_bare_snapshot(tmp_path / "built/later", {"own": b"later"}, sequence=9, versions={"format": 999})
     data = (folder / "manifest.json").read_bytes()
     sha256 = json.loads(data)["files"]["own"]
     stocked.objects.put(f"files/{sha256}", b"later")
