@@ -296,12 +296,6 @@ class Router(ToolRegistration):
         routed = self.route(request, k=k, token_budget=token_budget, shorten=False)
         return [tool.record for tool in (*routed.always, *routed.tools)]
 
-    async def select_async(
-        self, request: str | Sequence[Message], k: int = 5, token_budget: int | None = None
-    ) -> list[ToolRecord]:
-        """Run `select` beside the event loop."""
-        return await self._executor.run(partial(self.select, request, k, token_budget))
-
     def _checked(self, options: RouteOptions) -> CheckedOptions:
         return CheckedOptions.of(options, self._defaults)
 

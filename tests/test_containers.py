@@ -135,7 +135,7 @@ def test_services_run_the_commands_of_the_images_the_documents_and_a_schedule() 
     # tests/flows/test_schedule.py runs that line, at the server of PREFECT_API_URL.
     assert command_of("worker") == nightly["command"] in [shlex.split(line) for line in commands("schedule")]
     assert nightly["environment"]["PREFECT_API_URL"] == "http://prefect:4200/api"
-    schedule = (ROOT / "flows" / "schedule.py").read_text(encoding="utf-8")
+    runtime = (ROOT / "flows" / "runtime.py").read_text(encoding="utf-8")
     *command, host = SERVICES["prefect"]["command"]
-    assert ", ".join(f'"{word}"' for word in command) in schedule
+    assert ", ".join(f'"{word}"' for word in command) in runtime
     assert host == "0.0.0.0"

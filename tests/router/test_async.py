@@ -64,7 +64,6 @@ def test_answers_and_errors_are_those_of_the_methods_without_async(router: Route
     async def ask() -> None:
         assert await router.route_async(REQUEST, k=3, explain=True) == router.route(REQUEST, k=3, explain=True)
         assert await router.route_many_async([REQUEST], k=2) == router.route_many([REQUEST], k=2)
-        assert await router.select_async(REQUEST, 3, token_budget=500) == router.select(REQUEST, 3, token_budget=500)
         with pytest.raises(RequestInvalid, match="empty"):
             await router.route_async(" ")
 

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from router.record import ToolRecord
 from router.text import identifier_words
-from router.tools.lexicon.grammar import load_lexicon, singular
+from router.tools.lexicon.grammar import singular
 
 # Words that end a parameter that identifies a thing: `person_id`, `teamSlug`.
 ID_WORDS = frozenset(
@@ -84,11 +84,6 @@ def head_of(words: Sequence[str]) -> tuple[str, ...]:
     while kept and kept[-1] in _EMPTY_HEADS:
         kept.pop()
     return tuple(kept)
-
-
-def is_verb(word: str) -> bool:
-    """Return whether a word is a verb of operation."""
-    return word in load_lexicon()["verbs"]
 
 
 def path_of(record: ToolRecord) -> str:
