@@ -55,7 +55,8 @@ def walked(walk: Callable[[], object]) -> dict[str, Any]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    own = [code for code in seen if not code.co_name.startswith("<") and package_of(code.co_filename)]
+    # A thread that the walk started may still run.
+    own = [code for code in tuple(seen) if not code.co_name.startswith("<") and package_of(code.co_filename)]
     return {
         "functions": len(own),
         "files": len({code.co_filename for code in own}),
