@@ -27,7 +27,7 @@ from benchmarks.support.dialogues import CACHED, TURNS, common, drawn
 from benchmarks.support.hosted_search import Bm25Search, RegexSearch
 from benchmarks.support.measuring import about, report
 from pipeline.tokens import TokenCounter
-from quartermaster.adapters.openai_hosted import hosted_tools
+from quartermaster.adapters.openai_items import hosted_tools
 from quartermaster.adapters.openai_responses import ResponsesToolSearch
 from quartermaster.evaluation import Judgement
 from router import Router, StableSelection, ToolRecord

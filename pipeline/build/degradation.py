@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from pipeline.build.state import CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment
+from pipeline.enrichment.chain import LedgerOnly
 from pipeline.enrichment.context import STALE_BY
-from pipeline.enrichment.ledger_only import LedgerOnly
 from pipeline.sentences import counted, named
 
 _LONGEST = 600  # characters of a server's words

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from pipeline import enrichment
 from pipeline.build.assessing import Assessor, leave_out
+from pipeline.enrichment.chain import LexiconGenerator, ledger_only
 from pipeline.enrichment.generator import UNASKED
-from pipeline.enrichment.ledger_only import ledger_only
-from pipeline.enrichment.lexicon import LexiconGenerator
 from pipeline.errors import RunAborted
 from pipeline.execution import Execution, parts
 from pipeline.settings import AssessmentSettings, EnrichmentSettings

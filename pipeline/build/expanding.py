@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline import vectors
 from pipeline.build.context import BuildContext
-from pipeline.build.encoder import BuildEncoder, exported_encoder
-from pipeline.build.encoder_change import encoder_change
+from pipeline.build.encoder import BuildEncoder, encoder_change, exported_encoder
 from pipeline.build.enriching import Enriching
 from pipeline.build.learning import reusable_calibration, training_set_of
 from pipeline.build.stages import ProjectedPart, make_screen, project_documents

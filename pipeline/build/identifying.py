@@ -2,14 +2,13 @@
 
 from pipeline.build.context import BuildContext
 from pipeline.build.degradation import degradations
-from pipeline.build.encoder_change import encoder_serving
+from pipeline.build.encoder import encoder_serving
 from pipeline.build.state import BuildState, SnapshotIdentity, SnapshotOutcome, hashes_of
 from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.difference import ToolDifference
 from pipeline.inspection.served_tools import ServedTools
 from pipeline.publish import NOT_MEASURED, RegressionCheck, check_regression
-from pipeline.publish.lost_phrases_gate import lost_phrases_reasons
-from pipeline.publish.quality_gate import hold_reasons
+from pipeline.publish.quality_gate import hold_reasons, lost_phrases_reasons
 from pipeline.publish.removal_gate import removal_reasons, served_sources
 from pipeline.store import decisions
 from quartermaster.evaluation import judgements_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pipeline import learning, publish
 from pipeline.enrichment import Enrichment
-from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.execution import Execution
 from pipeline.progress import Progress
 from pipeline.records import Catalog

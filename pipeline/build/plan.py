@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import records, sources
+from pipeline.build.context import SERVING_AREA, begin, store_of
 from pipeline.build.publishing import signer_of
-from pipeline.build.stores import SERVING_AREA, begin, store_of
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.errors import RunAborted
@@ -16,7 +16,7 @@ from pipeline.inspection.served_tools import ServedTools
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress, SilentProgress
 from pipeline.publish import serving_folder
-from pipeline.publish.missing_tools import MissingTools, count_missing_tools
+from pipeline.publish.quality_gate import MissingTools, count_missing_tools
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings, without_commands
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import no_tool

@@ -10,7 +10,7 @@ from pipeline.enrichment.chain import generators
 from pipeline.enrichment.file import FileGenerator
 from pipeline.errors import RecordRejected
 from pipeline.learning import PastRequests
-from pipeline.publish.missing_tools import count_missing_tools
+from pipeline.publish.quality_gate import count_missing_tools
 from pipeline.sources import Reading
 from pipeline.sources.gaps import no_tool
 

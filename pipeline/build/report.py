@@ -16,7 +16,7 @@ from pipeline.enrichment.verdict import TextVerdict
 from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
 from pipeline.progress import StageClock
-from pipeline.publish.missing_tools import MissingTools
+from pipeline.publish.quality_gate import MissingTools
 from pipeline.publish.quarantine import QuarantinedTool
 from pipeline.records import NOTICES, Notice
 from pipeline.sources.coverage import Coverage, by_source

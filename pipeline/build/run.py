@@ -8,12 +8,11 @@ from pathlib import Path
 
 import duckdb
 
-from pipeline.build.context import BuildContext
+from pipeline.build.context import BuildContext, begin, store_of
 from pipeline.build.driver import run_stages
 from pipeline.build.notifier import BuildNotifier
 from pipeline.build.publishing import signer_of
 from pipeline.build.report import BuildReport
-from pipeline.build.stores import begin, store_of
 from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
 from pipeline.ledger import LEDGER_FILE, Ledger, explained

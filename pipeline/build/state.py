@@ -12,7 +12,7 @@ from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
 from pipeline.learning import MOST_TRAINED, PastRequests, ReusedCalibration
 from pipeline.publish import VERSIONS
-from pipeline.publish.missing_tools import MissingTools
+from pipeline.publish.quality_gate import MissingTools
 from pipeline.publish.quarantine import QuarantinedTool
 from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings

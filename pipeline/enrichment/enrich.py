@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pipeline.enrichment.ask import ask_and_check
+from pipeline.enrichment.chain import LedgerOnly
 from pipeline.enrichment.context import Enrichment, EnrichmentContext
 from pipeline.enrichment.earlier import serve_earlier, serve_earlier_contrast
 from pipeline.enrichment.generator import Generator, questions_about
-from pipeline.enrichment.ledger_only import LedgerOnly
 from router.record import ToolRecord
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pipeline.enrichment.chain import LedgerOnly
 from pipeline.enrichment.generator import Generator, Question, questions_about
-from pipeline.enrichment.ledger_only import LedgerOnly
 from pipeline.ledger import Ledger
 from pipeline.records import Catalog
 from pipeline.settings import EnrichmentSettings

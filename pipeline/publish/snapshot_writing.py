@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.enrichment import Enrichment
-from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.errors import RecordRejected, SnapshotInvalid
 from pipeline.execution import Execution

@@ -1,8 +1,8 @@
 """Stores that builds and operators write to: snapshots in a folder or a bucket, and which of them is current.
 
 `local` is a store in a folder, `bucket` one at an address, `protocol` what a build needs of either; `router.store` is
-the reading side. `decisions` are an operator's (pin, roll back, release), `publication` a build's; `serviceable` says
-which snapshots may serve, `retention` which may be removed: for any store. `signing` signs snapshots with the keys that
+the reading side. `decisions` are an operator's (pin, roll back, release), `publication` a build's; `serviceable`
+says which snapshots may serve, and which may be removed: for any store. `signing` signs snapshots with the keys that
 `private_keys` reads. `deltas` keeps the databases of old snapshots small.
 """
 

@@ -7,6 +7,7 @@ made again from what is there then.
 
 from dataclasses import replace
 
+from pipeline.store.deltas.databases import open_whole
 from pipeline.store.protocol import DecisionStore, retried
 from pipeline.store.publication import (
     find_stored,
@@ -26,7 +27,6 @@ from pipeline.store.signing import (
     sign_stored,
     signature_needed,
 )
-from pipeline.store.whole import open_whole
 from router.errors import SettingsInvalid
 from router.snapshot.store.protocol import Stored
 from router.snapshot.store.state import Pin, StoreState

@@ -74,7 +74,7 @@ class DecisionStore(WritableStore, Protocol):
 
         It may wait for one that does. It is not entered twice by one thread. A store elsewhere that has no lock may
         instead write all that changed at the end of the block, in one step, and raise StoreChanged there where another
-        process was first: `conflicts.retried` then runs the decision again.
+        process was first: `retried` then runs the decision again.
         """
         ...
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pipeline.store.deltas.databases import open_whole
 from pipeline.store.protocol import DecisionStore, PointerStore, SignatureStore
-from pipeline.store.whole import open_whole
 from router.contract import SIGNATURE, Manifest, read_manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.files import read_in

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pipeline.encoders.export import EncoderModel
 from pipeline.encoders.export.model import read_json
 from pipeline.errors import RunAborted
-from pipeline.vectors.sentence_transformer import load_sentence_transformer
+from pipeline.vectors.model import load_sentence_transformer
 from router.contract import ENCODER_TOKENS
 from router.process import silence_onnxruntime
 

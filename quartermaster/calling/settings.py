@@ -15,7 +15,7 @@ from quartermaster.calling.header_rules import header_problem, is_token
 from router.addresses import is_private_name
 from router.errors import SettingsInvalid, quoted
 from router.record import ToolRecord
-from router.snapshot.globs import matching_names
+from router.snapshot.facets import matching_names
 from router.variables import expanded
 
 _ANY = "*"

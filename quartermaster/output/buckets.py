@@ -11,9 +11,8 @@ from typing import Any, Self
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from pipeline.store import SnapshotStore, catalogs
-from pipeline.store.bucket.pushing import push
-from pipeline.store.bucket.store import BucketStore
-from pipeline.store.whole import open_whole
+from pipeline.store.bucket.store import BucketStore, push
+from pipeline.store.deltas.databases import open_whole
 from quartermaster.output.terminal import ProgressBars, err, print_json, say, tell
 from router.contract import Manifest
 from router.errors import SnapshotInvalid

@@ -16,8 +16,8 @@ from pipeline.store import (
     sign_in,
     signing_keys_in,
 )
+from pipeline.store.deltas.databases import open_whole
 from pipeline.store.private_keys import read_signer
-from pipeline.store.whole import open_whole
 from quartermaster.output.catalog_stores import (
     CatalogStore,
     address_of_copy,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.errors import RecordRejected
 from pipeline.sources.formats.document import read_lines
 from quartermaster.evaluation import read_judgements

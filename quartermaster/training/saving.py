@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pipeline.encoders.delta import DeltaHeader, Factors, read_delta, read_header, write_checksums, write_delta
 from pipeline.encoders.export import PACKAGED, WEIGHTS_FILE, EncoderModel, packaged_folder
 from pipeline.errors import RunAborted
-from pipeline.vectors.sentence_transformer import load_sentence_transformer
+from pipeline.vectors.model import load_sentence_transformer
 from quartermaster.training.pairs import TrainingPlan
 from quartermaster.training.trainer import SCALE
 from router.fingerprint import file_sha256

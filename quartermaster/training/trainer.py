@@ -19,7 +19,7 @@ from transformers.trainer_utils import get_last_checkpoint
 
 from pipeline.encoders.export import EncoderModel
 from pipeline.progress import Progress
-from pipeline.vectors.sentence_transformer import load_sentence_transformer
+from pipeline.vectors.model import load_sentence_transformer
 from quartermaster.training.batches import SiblingBatches, siblings_of
 from quartermaster.training.measuring import reciprocal_ranks
 from quartermaster.training.pairs import TrainingPairs, TrainingPlan

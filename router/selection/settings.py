@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from router.errors import SettingsInvalid
 from router.record import Kind
-from router.snapshot.globs import WILDCARDS
+from router.snapshot.facets import WILDCARDS
 from router.typed import check_fields, converted
 
 MAX_WILDCARDS = 1_000

@@ -142,7 +142,7 @@ def _serve(url: str, cache: Path, variables: Mapping[str, str], pipe: Any) -> No
 
 
 def _status(router: Any, served: tuple[str, ...], warnings: tuple[str, ...]) -> Status:
-    from pipeline.store.whole import open_whole
+    from pipeline.store.deltas.databases import open_whole
     from tests.support.publishing import live
 
     snapshot = live(router).snapshot

@@ -10,7 +10,7 @@ import duckdb
 
 from pipeline.ledger import LEDGER_FILE
 from pipeline.store import SnapshotStore
-from pipeline.store.whole import open_whole
+from pipeline.store.deltas.databases import open_whole
 from router.contract import CATALOG_DB
 from router.errors import SnapshotInvalid
 from router.store import current_folder

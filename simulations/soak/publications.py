@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.store.bucket.pushing import push
-from pipeline.store.bucket.store import BucketStore
+from pipeline.store.bucket.store import BucketStore, push
 from router.contract import MANIFEST, Manifest
 from tests.support.publishing import sign
 

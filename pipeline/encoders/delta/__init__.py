@@ -8,9 +8,15 @@ covers the folder's files. See docs/decisions/encoder.md.
 A delta may come from a stranger: whatever is wrong with it raises EncoderInvalid.
 """
 
-from pipeline.encoders.delta.checksums import CHECKSUMS_FILE, read_checksums, write_checksums
 from pipeline.encoders.delta.factors import Delta, Factors, change_of, read_delta, write_delta
-from pipeline.encoders.delta.header import DELTA_FILE, DeltaHeader, read_header
+from pipeline.encoders.delta.header import (
+    CHECKSUMS_FILE,
+    DELTA_FILE,
+    DeltaHeader,
+    read_checksums,
+    read_header,
+    write_checksums,
+)
 
 __all__ = [
     "CHECKSUMS_FILE",

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.encoders.delta.checksums import FETCH_AGAIN
-from pipeline.encoders.delta.header import DELTA_FILE, DeltaHeader, read_header
+from pipeline.encoders.delta.header import DELTA_FILE, FETCH_AGAIN, DeltaHeader, read_header
 from router.errors import EncoderInvalid, quoted
 
 Shape = tuple[int, ...]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from router.contract import Expanded, Signal
 from router.retrieval.no_answer_calibration import MEAN_COSINE, NEAREST

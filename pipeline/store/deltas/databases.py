@@ -11,7 +11,7 @@ import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from pipeline.store.deltas.delta_file import write_delta
 from pipeline.store.deltas.reading import DELTA, base_of, read_database, read_delta, sha256_of
 from router.contract import CATALOG_DB, MANIFEST, Manifest
 from router.errors import SnapshotInvalid
+from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.durable import read_mode, sync
 
 LEAST_SIZE = 16_000_000  # bytes: a smaller database stays whole, for any DuckDB client to open
@@ -154,3 +155,28 @@ def _remove_unfinished(folder: Path) -> None:
         with suppress(FileNotFoundError):
             if abs(time.time() - path.stat().st_mtime) > _HOUR_S:
                 path.unlink()
+
+
+Inspect = Callable[[Path, bytes, Manifest], object]
+
+
+def open_whole(folder: Path, inspect: Inspect | None = None) -> Snapshot:
+    """Open a snapshot's folder and verify every checksum; `inspect` as in `Snapshot.open`. Raises SnapshotInvalid."""
+    if (folder / CATALOG_DB).is_file():
+        return Snapshot.open(folder, whole=True, inspect=inspect)
+    snapshot = Snapshot.open(folder, inspect=inspect)
+    verify_database(folder, snapshot.manifest)
+    return snapshot
+
+
+def verify_database(folder: Path, manifest: Manifest) -> None:
+    """Compare `catalog.duckdb`, or what its delta restores, with its checksum. Raises SnapshotInvalid."""
+    path = folder / CATALOG_DB
+    if CATALOG_DB not in manifest.files:
+        raise SnapshotInvalid(f"{folder} does not list {CATALOG_DB}, which `quartermaster inspect` needs")
+    try:
+        actual = database_sha256(folder)
+    except OSError as error:
+        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+    if actual != manifest.files[CATALOG_DB]:
+        raise SnapshotInvalid(f"{path} is corrupt: its checksum is not the one in the manifest; roll back or rebuild")

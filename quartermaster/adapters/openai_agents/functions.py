@@ -6,7 +6,7 @@ from agents import FunctionTool, Tool, ToolSearchTool, tool_namespace
 from agents.tool_context import ToolContext
 
 from quartermaster.adapters import Call, as_text, call_tool
-from quartermaster.adapters.openai_hosted import hosted_tools
+from quartermaster.adapters.openai_items import hosted_tools
 from quartermaster.adapters.tool_search import object_of
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid

@@ -13,8 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from quartermaster.serving.http.access_log import AccessLog
-from quartermaster.serving.http.audit import AuditLayer
+from quartermaster.serving.http.access_log import AccessLog, AuditLayer
 from quartermaster.serving.http.catalog import catalog_operations
 from quartermaster.serving.http.changes import change_operations
 from quartermaster.serving.http.errors import crashed, http_failed, json_response, router_failed

@@ -4,9 +4,9 @@
 `rendering` escapes and renders them; `errors` shows errors to browsers.
 """
 
-from quartermaster.serving.page.errors import error_page, wants_page
 from quartermaster.serving.page.home import CatalogCost
 from quartermaster.serving.page.pages import pages
+from quartermaster.serving.page.rendering import error_page, wants_page
 from quartermaster.serving.page.tool_page import InspectTool
 
 __all__ = ["CatalogCost", "InspectTool", "error_page", "pages", "wants_page"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment import interleaved_by_provider
-from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.enrichment.openai import DirectGenerator
 from tests.pipeline.enrichment.catalog_run import catalog, run
 from tests.pipeline.enrichment.model_server import (

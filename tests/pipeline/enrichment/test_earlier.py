@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment import Generator, prompt
-from pipeline.enrichment.ledger_only import ledger_only
-from pipeline.enrichment.lexicon import LexiconGenerator
+from pipeline.enrichment.chain import LexiconGenerator, ledger_only
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.enrichment.verdict import TextVerdict
 from pipeline.records import Catalog, catalog_records

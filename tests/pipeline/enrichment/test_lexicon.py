@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.enrichment import Expansion
+from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.enrichment.generator import GeneratedExpansion
-from pipeline.enrichment.lexicon import LexiconGenerator
 from router.record import Parameter, ToolRecord
 from router.tools.lexicon.grammar import load_lexicon
 from tests.pipeline.enrichment.model_server import replies

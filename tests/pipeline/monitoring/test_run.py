@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.failure import Failure
 from pipeline.monitoring import MonitoredRun
-from pipeline.monitoring.payload import payload
+from pipeline.monitoring.announce import payload
 
 Make = Callable[..., MonitoredRun]
 

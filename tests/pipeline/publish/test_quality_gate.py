@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.enrichment import Enrichment, Expansion, GenerationFailure, ScreenedExpansion
-from pipeline.publish.missing_tools import MissingTools
-from pipeline.publish.quality_gate import hold_reasons, use_command
+from pipeline.publish.quality_gate import MissingTools, hold_reasons, use_command
 from pipeline.records import catalog_records
 from pipeline.settings import PublishSettings
 from pipeline.sources import Gap

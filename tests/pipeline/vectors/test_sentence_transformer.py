@@ -12,7 +12,7 @@ from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
 from pipeline.vectors import ReferenceEncoder, export_encoder, resolve_encoder
-from pipeline.vectors.sentence_transformer import load_sentence_transformer
+from pipeline.vectors.model import load_sentence_transformer
 from router.encoding.encoder import OnnxEncoder
 from tests.pipeline.encoders.export.models import strong
 from tests.support.small_delta import save_small_delta

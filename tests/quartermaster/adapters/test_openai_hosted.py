@@ -2,7 +2,7 @@
 
 import pytest
 
-from quartermaster.adapters.openai_hosted import hosted_tools
+from quartermaster.adapters.openai_items import hosted_tools
 from router import Router, Selection, SettingsInvalid
 from tests.support.providers.openai_searching_model import functions_of
 

@@ -7,7 +7,7 @@ import time
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from router.snapshot.globs import is_glob, matching_names
+from router.snapshot.facets import is_glob, matching_names
 
 NAMES = st.lists(st.text("ab-]*[!", max_size=6), unique=True).map(sorted)
 

@@ -12,9 +12,8 @@ import pytest
 
 from pipeline.store import SnapshotStore
 from pipeline.store.deltas import databases
-from pipeline.store.deltas.databases import database_file, restore_dependents, store_as_deltas
+from pipeline.store.deltas.databases import database_file, restore_dependents, store_as_deltas, verify_database
 from pipeline.store.deltas.reading import DELTA, base_of
-from pipeline.store.whole import verify_database
 from router.contract import CATALOG_DB, MANIFEST, Manifest
 from router.errors import SnapshotInvalid
 from tests.support.bare_snapshots import write_bare_snapshot
