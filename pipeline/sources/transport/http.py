@@ -264,14 +264,16 @@ async def _body(response: httpx2.Response, source: SourceSettings, limits: Limit
     gunzip = zlib.decompressobj(_GZIP) if coding.endswith("gzip") else None
     body = bytearray()
     async for chunk in response.aiter_raw():
-        rest = chunk
-        if gunzip and not gunzip.eof:  # behind its end it would keep all that it is given
-            body += gunzip.decompress(chunk, limits.document_bytes + 1)
-            rest = gunzip.unused_data
-        if gunzip and rest.strip(b"\0"):  # padding, as tapes have it
-            raise RunAborted(f"{subject(source)} could not be read: more follows its gzip body")
-        if not gunzip:
+        behind = b""
+        if gunzip is None:
             body += chunk
+        elif gunzip.eof:  # it would keep all that it is given
+            behind = chunk
+        else:
+            body += gunzip.decompress(chunk, limits.document_bytes + 1)
+            behind = gunzip.unused_data
+        if behind.strip(b"\0"):  # padding, as tapes have it
+            raise RunAborted(f"{subject(source)} could not be read: more follows its gzip body")
         if len(body) > limits.document_bytes:
             raise too_large(source, limits)
     if gunzip and not gunzip.eof:
