@@ -22,6 +22,11 @@ from router.snapshot.store.durable import sync
 BACKUPS = "backups"
 _NAME = re.compile(r"ledger-(\d{6,})\.duckdb")
 _BEFORE_MIGRATION = "ledger-before-migration-{}.duckdb"
+_CHANGED = {  # what changes in rows that stay, or are replaced by as many
+    "batches": "token, outcome",
+    "quarantine": "catalog, area, tool_id, content_hash, state",
+    "source_contents": "content_hash",
+}
 _OF_EACH_RUN = ("runs", "rejections", "notices", "migrations")  # tables that each run adds to, whatever it finds
 
 
@@ -88,8 +93,8 @@ def back_up(connection: "duckdb.DuckDBPyConnection", path: Path, run: int, setti
 def open_or_restore(path: Path) -> tuple["duckdb.DuckDBPyConnection", str]:
     """Return a connection to a ledger, and a sentence about what was lost of it, empty where nothing was.
 
-    One that is missing or damaged is restored from the last backup, and a damaged file is moved aside. Raises
-    RunAborted where there is no backup to restore it from, else as `connect`.
+    One that is missing or damaged is restored from the last backup, and a damaged file is moved aside; where its log
+    alone is damaged, that. Raises RunAborted where there is no backup to restore it from, else as `connect`.
     """
     reason = "is missing"
     if path.exists():
@@ -97,6 +102,8 @@ def open_or_restore(path: Path) -> tuple["duckdb.DuckDBPyConnection", str]:
             return connect(path), ""
         except LedgerDamaged as error:
             reason = f"is damaged: {error.reason}"
+        if opened := _without_log(path, reason):
+            return opened
     backup, left = newest_backup(path.parent), [*path.parent.glob(f"{path.name}*"), *backups_of(path.parent)]
     if backup is not None:
         moved = put_in_place(backup, path, "damaged")
@@ -115,6 +122,18 @@ def open_or_restore(path: Path) -> tuple["duckdb.DuckDBPyConnection", str]:
         )
     lost = f"the ledger {path} is missing, and a new one was begun: what was asked before is asked and paid for again"
     return connect(path), lost if any(path.parent.glob(f"*/*/*/{MANIFEST}")) else ""
+
+
+def _without_log(path: Path, reason: str) -> tuple["duckdb.DuckDBPyConnection", str] | None:
+    """Open a ledger without DuckDB's log; None where there is none, or the file itself is what is damaged."""
+    moved = _set_aside(log_of(path), "damaged")
+    if moved is None:
+        return None
+    try:
+        return connect(path), f"the ledger {path} {reason}. It opens without its log, whose end is lost; see {moved}"
+    except LedgerDamaged:
+        moved.rename(log_of(path))
+        return None
 
 
 def put_in_place(backup: Path, path: Path, mark: str) -> Path | None:
@@ -140,9 +159,12 @@ def _set_aside(path: Path, mark: str) -> Path | None:
 
 
 def _stored(connection: "duckdb.DuckDBPyConnection") -> dict[str, int]:
-    """Return how many rows the tables have that are not empty."""
-    counts = row_counts(connection)
-    return {table: count for table, count in counts.items() if count and table not in _OF_EACH_RUN}
+    """Return how many rows the tables have that are not empty, and a hash of those that are changed or replaced."""
+    stored = {table: count for table, count in row_counts(connection).items() if count and table not in _OF_EACH_RUN}
+    for table, what in _CHANGED.items():
+        if table in stored:
+            stored[table] = connection.execute(f"SELECT bit_xor(hash({what})) FROM {table}").fetchall()[0][0]
+    return stored
 
 
 def _backed_up(workspace: Path) -> dict[str, int]:

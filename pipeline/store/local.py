@@ -16,8 +16,6 @@ from router.snapshot.store.folder import CatalogFolder
 from router.snapshot.store.locking import lock_folder
 from router.snapshot.store.pointer import stored_folders
 
-_MOST_STATE = 16 << 20  # bytes: a line for each rollback and each snapshot that was accepted
-_LOCK = ".lock"
 _STAGING = ".building-"
 
 

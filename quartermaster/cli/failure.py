@@ -108,7 +108,7 @@ def _print(line: str, stream: Any) -> None:
 def _extra_of(module: str, arguments: Sequence[str]) -> str:
     """Return the extra that installs a module. For a build that lacks duckdb it is "build", not "inspect"."""
     command = _command(arguments)
-    if module == "prefect":
+    if module in ("prefect", "httpx"):  # the second comes with the first
         return "flows"
     if command == "serve":
         return "serve"

@@ -23,8 +23,6 @@ from pipeline.settings import EnrichmentSettings
 
 _logger = logging.getLogger(__name__)
 
-# A wrong answer was paid for. One more question may help; three wrong answers are the tool's or the model's nature.
-_MAX_ANSWERS = 2
 _MAX_IN_FLIGHT = 512
 _MAX_UNPROVEN_IN_FLIGHT = 64  # before the first answer that can be used: all of them may be paid for in vain
 _MAX_REFUSALS = 12  # pauses in a row, or 429s of one request
@@ -209,6 +207,8 @@ class _Session:
 
     async def _outcome(self, asking: _Asking) -> Outcome:
         """Ask a question, and once more where its answer is unreadable, in the next output mode.
+
+        Both are paid for. One more question may help; three wrong answers would be the tool's or the model's nature.
 
         Raises Fault where every other request would meet the same fault.
         """

@@ -264,13 +264,20 @@ async def _body(response: httpx2.Response, source: SourceSettings, limits: Limit
     gunzip = zlib.decompressobj(_GZIP) if coding.endswith("gzip") else None
     body = bytearray()
     async for chunk in response.aiter_raw():
-        body += gunzip.decompress(chunk, limits.document_bytes + 1) if gunzip else chunk
+        behind = b""
+        if gunzip is None:
+            body += chunk
+        elif gunzip.eof:  # it would keep all that it is given
+            behind = chunk
+        else:
+            body += gunzip.decompress(chunk, limits.document_bytes + 1)
+            behind = gunzip.unused_data
+        if behind.strip(b"\0"):  # padding, as tapes have it
+            raise RunAborted(f"{subject(source)} could not be read: more follows its gzip body")
         if len(body) > limits.document_bytes:
             raise too_large(source, limits)
     if gunzip and not gunzip.eof:
         raise Unavailable(f"{subject(source)} broke off: its gzip body has no end")
-    if gunzip and gunzip.unused_data.strip(b"\0"):  # padding, as tapes have it
-        raise RunAborted(f"{subject(source)} could not be read: more follows its gzip body")
     return bytes(body)
 
 

@@ -61,8 +61,9 @@ def failure_json(status: int, message: str, field: str | None = None) -> dict[st
 
 def route_of(scope: Scope) -> str:
     """Return the declared path of a request, such as `/v1/tools/{tool_id}`: logs and labels hold no ids."""
-    route: str = scope.get("route", "unmatched")
-    return route
+    route: Any = scope.get("route", "unmatched")
+    declared: str = getattr(route, "path", route)  # Starlette leaves its own object where a path has no such method
+    return declared
 
 
 def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -23,7 +23,6 @@ _TERMINAL_SEQUENCE = re.compile(
 )
 _JOINER = re.compile("[\u200c\u200d]")
 _DIRECTION = re.compile("[\u200e\u200f\u061c]")
-_SELECTOR = re.compile("[\ufe00-\ufe0f]")
 _IDEOGRAPH_SELECTOR = re.compile("[\ufe00-\ufe0d\U000e0100-\U000e01ef]")
 _MONGOLIAN_SELECTOR = re.compile("[\u180b-\u180f]")
 # Scripts that use joiners: Arabic, Syriac, the Indic scripts, Myanmar, Khmer, Mongolian.

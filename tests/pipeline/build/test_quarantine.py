@@ -91,7 +91,6 @@ def catalog(tmp_path: Path, published: Path, encoder_folder: Path) -> Catalog:
 
 
 _NEW = ({"id": "z/moon", "name": "moon", "provider": "z", "description": "Tells the phase of the moon."}, _phrases(3))
-_HONEST = ({"id": "y/sail", "name": "sail", "provider": "y", "description": "Sails."}, ["hoist mainsails 77"])
 
 
 def test_a_new_tool_that_takes_requests_is_left_out_and_told_once_until_it_takes_fewer(

@@ -4,13 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from pipeline.errors import RunAborted, SettingsInvalid
-from pipeline.ledger import LEDGER_FILE, Ledger, backups, files
+from pipeline.ledger import LEDGER_FILE, Batch, Ledger, backups, files
+from pipeline.ledger.quarantine import QuarantinedTool
 from pipeline.settings import LedgerSettings
 from tests.pipeline.ledger.ledgers import READ, begin, entry, fill, held, keys, names
 
@@ -80,6 +82,22 @@ def test_a_ledger_in_which_nothing_new_was_stored_is_not_copied_again(workspace:
     for _ in range(2):
         a_build(workspace, LedgerSettings())
     assert of(workspace) == ["ledger-000002.duckdb"]
+
+
+def test_a_settled_batch_and_a_released_tool_are_copied(workspace: Path) -> None:
+    tool = QuarantinedTool("a", "new", "h", datetime.now(UTC), 1, 2, 0.5)
+    with Ledger.open(workspace) as ledger:
+        ledger.batches.put("server", "model", Batch("token", 0, 1, datetime(2026, 1, 1)), [])
+        ledger.quarantine.put(1, "office", "snapshots", [tool], {"a": "h"})
+    a_build(workspace, LedgerSettings())
+    with Ledger.open(workspace) as ledger:
+        ledger.batches.mark_settled("token", "failed")
+    a_build(workspace, LedgerSettings())
+    with Ledger.open(workspace) as ledger:
+        ledger.quarantine.release("office", "snapshots", ["a"])
+    for _ in range(2):
+        a_build(workspace, LedgerSettings(backups=5))
+    assert of(workspace) == [f"ledger-00000{run}.duckdb" for run in (4, 3, 2)]
 
 
 def test_a_backup_leaves_the_ledger_locked_for_others_and_is_private(workspace: Path) -> None:
@@ -154,6 +172,17 @@ def test_what_a_killed_build_committed_is_in_the_log_and_kept(workspace: Path) -
     with Ledger.open(workspace) as ledger:
         assert ledger.problems == ()
     assert keys(workspace) == ["a", "b", "of the log"]
+
+
+def test_a_log_of_another_ledger_is_moved_aside_and_the_ledger_is_kept(workspace: Path, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", _KILLED, str(workspace / LEDGER_FILE)], check=False)
+    here = tmp_path / "here"
+    fill(here, "c")
+    shutil.copy(workspace / LOG, here)
+    with Ledger.open(here) as ledger:
+        assert "opens without its log, whose end is lost" in ledger.problems[0]
+    assert keys(here) == ["c"]
+    assert f"{LOG}.damaged-1" in names(here)
 
 
 @pytest.mark.nightly

@@ -145,6 +145,7 @@ def test_wrong_arguments_are_json_too(run: Callable[..., Done]) -> None:
         (["build", "x"], "duckdb", "build"),  # duckdb alone would not do
         (["build", "x"], "pyarrow", "build"),
         (["schedule", "x"], "prefect", "flows"),
+        (["build", "x", "--flow"], "httpx", "flows"),
         (["serve", "http"], "uvicorn", "serve"),
         (["evaluate", "--html", "x"], "matplotlib", "evaluation"),
     ],

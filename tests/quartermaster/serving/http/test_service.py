@@ -99,12 +99,14 @@ def test_neither_log_nor_metrics_hold_what_was_asked(client_of: Ask, caplog: pyt
         client.get("/", params={"request": "my secret is swordfish"})
         client.get("/tools/swordfish")
         client.get("/swordfish", headers={"X-Swordfish": "swordfish"})
+        client.delete("/tools/swordfish")
     lines = [record.getMessage() for record in caplog.records if record.name == "router.access"]
     assert [line.split()[1:4] for line in lines] == [
         ["POST", "/v1/route", "200"],
         ["GET", "/", "200"],
         ["GET", "/tools/{tool_id:path}", "404"],
         ["GET", "unmatched", "404"],
+        ["DELETE", "/tools/{tool_id:path}", "405"],
     ]
     assert "swordfish" not in "".join(lines) + client.get("/metrics").text
 
