@@ -14,8 +14,8 @@ DRIVER = Box(246, 42, 210, 206, "Driver", (
     "quartermaster schedule", "", "one process, which owns", "the ledger: answers, vectors,",
     "costs; it asks the model,", "decides, and publishes",
 ), True)  # fmt: skip
-WORKERS = Box(246, 302, 210, 76, "Dask workers", ("screen · project · embed · index", "any number, any may die"))
-STORAGE = Box(512, 302, 180, 76, "Shared storage", ("Parquet shards, segments;", "gone after the build"))
+WORKERS = Box(246, 302, 210, 76, "Dask workers", ("project · embed", "any number, any may die"))
+STORAGE = Box(512, 302, 180, 76, "Shared storage", ("Parquet shards;", "gone after the build"))
 BUCKET = Box(512, 42, 180, 206, "Bucket", (
     "files/<sha256>, each once", "", "snapshots/<name>/", "manifest.json, last", "", "CURRENT,",
     "by conditional write",

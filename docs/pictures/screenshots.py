@@ -1,7 +1,7 @@
 """Draw the pictures of the pages and of the report: `python -m docs.pictures.screenshots`.
 
-Builds the demo catalog in a temporary workspace, then without one source, so that there is something to compare; serves
-it on a free port of this machine, and photographs the pages with Chromium. Ends everything that it starts.
+Builds the demo catalog in a temporary workspace, serves it on a free port of this machine, and photographs the pages
+with Chromium. Ends everything that it starts.
 """
 
 import io
@@ -20,13 +20,11 @@ from playwright.sync_api import FloatRect, Page, sync_playwright
 PICTURES = Path(__file__).parent
 ROOT = PICTURES.parents[1]
 DEMO = ROOT / "catalogs" / "demo"
-_LEFT_OUT = '[[source]]\npath = "files.functions.json"\nformat = "function"\nprovider = "dropbox"\n'
 _COMMAND = (sys.executable, "-m", "quartermaster")
 _WIDTH, _COLORS = 1280, 96
 
 REFUND = "a customer was charged twice, give one of the payments back"
 UNSAID = "tell Ravi that I approved his budget"
-SHARE = "send the client a link to the contract"
 
 
 def main() -> None:
@@ -34,7 +32,7 @@ def main() -> None:
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         workspace = Path(folder) / "workspace"
-        _build(Path(folder), workspace)
+        _run("build", DEMO, "--workspace", workspace)
         report = Path(folder) / "report.html"
         _run("evaluate", "--bench", DEMO, "--snapshot", workspace / "snapshots" / "demo", "--html", report)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
@@ -44,26 +42,14 @@ def main() -> None:
             _photograph(tab, f"{address}/tools/stripe/createRefund", "tool", to="table[aria-labelledby=phrases]")
             why = f"{address}/tools/slack/send_direct_message?{urlencode({'request': UNSAID})}"
             _photograph(tab, why, "why_not", to=".why")
-            _photograph(tab, f"{address}/compare?{urlencode({'request': SHARE})}", "compare", to="#answers + table")
             _photograph(tab, report.as_uri(), "report", to="figure")
         browser.close()
 
 
-def _build(folder: Path, workspace: Path) -> None:
-    """Build the demo, then the same without one source: the gate holds that snapshot back."""
-    smaller = Path(shutil.copytree(DEMO, folder / "demo"))
-    settings = (smaller / "catalog.toml").read_text(encoding="utf-8")
-    if _LEFT_OUT not in settings:
-        raise SystemExit(f"{DEMO / 'catalog.toml'} has no source as it is left out here:\n{_LEFT_OUT}")
-    (smaller / "catalog.toml").write_text(settings.replace(_LEFT_OUT, ""), encoding="utf-8")
-    _run("build", DEMO, "--workspace", workspace)
-    _run("build", smaller, "--workspace", workspace, allowed=1)
-
-
-def _run(*arguments: str | Path, allowed: int = 0) -> None:
-    """Run a command of quartermaster; `allowed` is an exit code that is no failure, beside 0."""
+def _run(*arguments: str | Path) -> None:
+    """Run a command of quartermaster."""
     done = subprocess.run([*_COMMAND, *map(str, arguments)], cwd=ROOT, stdout=subprocess.DEVNULL)  # noqa: S603
-    if done.returncode not in (0, allowed):
+    if done.returncode:
         raise SystemExit(f"quartermaster {arguments[0]} ended with {done.returncode}")
 
 
