@@ -61,7 +61,7 @@ def test_the_client_shows_tools_filters_and_mistakes(
     ids = [line.strip().partition("(")[0] for line in printed[2:5]]
     assert len(set(ids)) == 3 and set(ids) <= {tool["id"] for tool in TOOLS}
     assert "  stripe/create_refund(charge, amount)" in printed[2:5]
-    assert printed[-2:] == ["read-only tools alone: none", "k = 0 is refused: 422 k: k must be at least 1"]
+    assert printed[-2:] == ["read-only tools alone: none", "k = 0 is refused: 422 k: k is 0, it must be a whole number from 1 to 128"]
     assert refused.startswith(f"{url} refuses: 401 ")
 
 
@@ -83,7 +83,7 @@ def test_the_routed_operation_of_an_app_is_called_through_the_app(run: Run, fold
 @pytest.mark.nightly
 def test_an_api_is_called_with_a_key_that_no_file_holds_and_the_page_shows_it(run: Run, folder: Path) -> None:
     printed = run("call_openapi.py")
-    assert f"```text\n{printed}```" in (ROOT / "docs" / "calling.md").read_text(encoding="utf-8")
+    assert f"```text\n{printed}```" in (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
     assert printed.splitlines()[-1] == 'bakery/place_order {"customer":"Ada & Co","product":"rye","pieces":2}'
     written = [path for path in (folder / ".quartermaster").rglob("*") if path.is_file()]
     assert written and not [path for path in written if b"crust-and-crumb" in path.read_bytes()]
