@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from router.search.conversation import Message
     from router.selection import Profile, Selection, Weights
     from router.snapshot.cached_encoder import CacheStatistics
-    from router.snapshot.difference import CatalogDifference
 
     __version__: str
 else:
@@ -72,7 +71,6 @@ else:
             "router.search.conversation": "Message",
             "router.selection": "Profile Selection Weights",
             "router.snapshot.cached_encoder": "CacheStatistics",
-            "router.snapshot.difference": "CatalogDifference",
         },
     )
 
@@ -87,7 +85,6 @@ else:
 __all__ = [
     "RECIPES",
     "CacheStatistics",
-    "CatalogDifference",
     "DenseView",
     "Detail",
     "Diagnosis",

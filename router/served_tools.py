@@ -13,7 +13,6 @@ from router.snapshot.current import LiveSnapshot
 from router.snapshot.record_store import RecordSequence
 
 if TYPE_CHECKING:
-    from router.snapshot.difference import CatalogDifference
     from router.tools.trust import TrustedRecord
 
 
@@ -109,16 +108,6 @@ class ServedTools:
         rows = records.facets.rows
         counts = Counter(rows[ordinal].provider for ordinal in records.by_id().tolist())
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0] or "")))
-
-    def difference(self, before: "ServedTools") -> "CatalogDifference":
-        """Return the tools that another router lacks, has otherwise, or has beyond these: what changed since it.
-
-        Definitions and English phrases are compared, phrases in other languages are not. Reads all records of both:
-        about a second for 10,000 tools.
-        """
-        from router.snapshot.difference import difference
-
-        return difference(before._live.snapshot.records, self._live.snapshot.records)
 
     def tokens(self, tool_id: str) -> Mapping[str, Mapping[str, int]] | None:
         """Return the tokens of a tool by form and detail; None where there is no such tool.
