@@ -11,7 +11,6 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.support.faults import Fault, Logged, Plan
 from tests.support.http_exchange import Answer, Upstream, error, flipped, reset
-from tests.support.stale_listing import History
 
 # Headers of one connection, which are not passed on.
 _HOP = ("connection", "keep-alive", "transfer-encoding", "content-length", "expect")
@@ -24,16 +23,14 @@ class FaultyProxy:
         upstream: The server.
         port: Where it listens. It stays the same over `refuse` and `accept`.
         plan: Its faults and its log.
-        history: When objects were written and deleted.
         stopping: Set when it ends, so that no request hangs on.
     """
 
-    def __init__(self, target: int, seed: int = 0, history: History | None = None) -> None:
-        """Listen in front of the server on port `target`. Proxies of one server share a history."""
+    def __init__(self, target: int, seed: int = 0) -> None:
+        """Listen in front of the server on port `target`."""
         self.upstream = Upstream(target)
         self.port = 0
         self.plan = Plan(seed)
-        self.history = history or History()
         self.stopping = Event()
         self._server: _Server | None = None
         self.accept()
@@ -141,8 +138,6 @@ class _Handler(BaseHTTPRequestHandler):
                 return self._pass_on(flipped(self.body))
             case "flip answer":
                 return self._pass_on(self.body).flipped()
-            case "stale list":
-                return self.proxy.history.listing(self.proxy.upstream.ask, self.path, self.query, self._seconds)
             case kind:
                 if kind == "delay":
                     self.proxy.stopping.wait(self._seconds)
@@ -150,10 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _pass_on(self, body: bytes) -> Answer:
-        self.proxy.history.before(self.proxy.upstream.ask, self.command, self.path, body)
-        answer = self.proxy.upstream.ask(self.command, self.path, body, self._passed_on())
-        self.proxy.history.after(self.command, self.path, answer.status)
-        return answer
+        return self.proxy.upstream.ask(self.command, self.path, body, self._passed_on())
 
     def _passed_on(self) -> dict[str, str]:
         return {name: value for name, value in self.headers.items() if name.lower() not in _HOP}
@@ -200,9 +192,9 @@ def _done(answer: Answer) -> bool:
 
 
 @contextmanager
-def faulty_proxy(target: int, seed: int = 0, history: History | None = None) -> Iterator[FaultyProxy]:
+def faulty_proxy(target: int, seed: int = 0) -> Iterator[FaultyProxy]:
     """Yield a proxy to the S3 server on a port of this machine; its faults are drawn by the seed."""
-    proxy = FaultyProxy(target, seed, history)
+    proxy = FaultyProxy(target, seed)
     try:
         yield proxy
     finally:

@@ -6,8 +6,6 @@ import struct
 from contextlib import suppress
 from dataclasses import dataclass
 
-# moto looks at who asks, and not at the signature.
-_OWN = {"Authorization": "AWS4-HMAC-SHA256 Credential=testing/20260101/us-east-1/s3/aws4_request, Signature=none"}
 _ERROR = '<?xml version="1.0" encoding="UTF-8"?><Error><Code>{0}</Code><Message>Please try again.</Message></Error>'
 
 
@@ -46,11 +44,11 @@ class Upstream:
 
     port: int
 
-    def ask(self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None) -> Answer:
-        """Send a request, with a client's headers or on the proxy's own account, and return the answer."""
+    def ask(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> Answer:
+        """Send a request and return the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            connection.request(method, path, body, _OWN if headers is None else headers)
+            connection.request(method, path, body, headers)
             answer = connection.getresponse()
             return Answer(answer.status, answer.getheaders(), answer.read())
         finally:

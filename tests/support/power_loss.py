@@ -22,15 +22,12 @@ class PowerLoss:
 
     What a loss leaves is not defined by POSIX beyond what was synced. Three outcomes are tried at each point: only what
     was synced; every entry of every folder as it is now, each file with its synced content; the same for the folder
-    `eager` and those above it alone. A file that was never synced is empty. Syncs that are `ignored` count as never
-    made.
+    `eager` and those above it alone. A file that was never synced is empty.
     """
 
-    def __init__(
-        self, root: Path, check: Callable[[Tree], None], eager: Path, ignored: Callable[[int], bool] | None = None
-    ) -> None:
+    def __init__(self, root: Path, check: Callable[[Tree], None], eager: Path) -> None:
         self.losses = 0
-        self._root, self._check, self._eager, self._ignored = root, check, eager, ignored
+        self._root, self._check, self._eager = root, check, eager
         self._files: dict[int, bytes] = {}
         self._folders: dict[int, dict[str, int]] = {}
         self._held: list[int] = []  # descriptors: a file that is open keeps its inode's number
@@ -51,7 +48,7 @@ class PowerLoss:
         def around(*arguments: Any, **keywords: Any) -> Any:
             self._lose()
             result = call(*arguments, **keywords)
-            if syncs and not (self._ignored and self._ignored(os.fstat(arguments[0]).st_mode)):
+            if syncs:
                 self._sync(os.dup(arguments[0]))
             self._lose()
             return result

@@ -32,21 +32,17 @@ class ZipStore:
     def __init__(self, local: Path) -> None:
         self.objects: dict[str, bytes] = {}
         self.pointer: str | None = None
-        self.reachable = True
-        self.fetched: list[str] = []
         self.remembered = StoreState().to_json()
         self._lock = threading.Lock()
         self._local = local
 
     def current(self) -> str | None:
-        self._connect()
         return self.pointer
 
     def publication(self) -> str | None:
         return self.current()
 
     def local_folder(self, name: str) -> Path:
-        self._connect()
         folder = self._local / name
         if name not in self.objects:
             raise SnapshotInvalid(f"{self.label} has no snapshot {name!r}")
@@ -54,11 +50,9 @@ class ZipStore:
             with zipfile.ZipFile(io.BytesIO(self.objects[name])) as archive:
                 archive.extractall(self._local / f".{name}")
             (self._local / f".{name}").rename(folder)
-            self.fetched.append(name)
         return folder
 
     def snapshots(self) -> list[Stored]:
-        self._connect()
         stored = [Stored(name, Manifest.read(self.local_folder(name)), name == self.pointer) for name in self.objects]
         return sorted(stored, key=lambda stored: stored.order, reverse=True)
 
@@ -106,7 +100,3 @@ class ZipStore:
             state = replace(self.state(), sequence=self.state().sequence + 1)
             self.write_state(state)
         return state.sequence
-
-    def _connect(self) -> None:
-        if not self.reachable:
-            raise ConnectionError("no route to host")

@@ -1,10 +1,7 @@
 """The whole build: incremental by content, gated, atomic."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +18,6 @@ from router import Router, Signal
 from router.contract import DOCUMENT_SIGNALS, VECTOR_OFFSETS, VECTOR_SCALES, VECTORS
 from router.retrieval.retrievers import ToolVectors
 from router.store import current_folder
-from tests.support.notes import Notes
-from tests.support.places import ROOT
 from tests.support.quick import QUICK
 from tests.support.rows import edit
 
@@ -149,36 +144,3 @@ def test_the_snapshots_database_holds_what_the_router_serves(snapshot: Path) -> 
     # The database has the vectors as they were made, the router a byte for each component.
     served = ToolVectors(*(np.load(snapshot / name) for name in (VECTORS, VECTOR_SCALES, VECTOR_OFFSETS)))
     assert np.array([row[0] for row in vectors]) == pytest.approx(served.documents(), abs=0.5 / 127)
-
-
-@pytest.mark.nightly  # a process that exports an encoder
-def test_a_build_of_a_bert_needs_no_torch(catalog: Path, encoder_folder: Path, tmp_path: Path) -> None:
-    code = f"""
-import sys
-for name in ("torch", "transformers", "sentence_transformers", "scipy", "sklearn", "faiss"):
-    sys.modules[name] = None  # an import of it fails
-from pathlib import Path
-from pipeline.build import build
-from pipeline.settings import load
-settings = load(Path({str(catalog)!r}), {{"vectors": {{"encoder": {str(encoder_folder)!r}}}}}, environment={{}})
-print(build(settings, workspace=Path({str(tmp_path / "ws")!r})).outcome)
-"""
-    variables = {**os.environ, "QUARTERMASTER_CACHE": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, cwd=ROOT)
-    assert (done.stdout, done.stderr) == ("published\n", "")
-    assert len(list((tmp_path / "cache" / "encoders").glob("[!.]*"))) == 2  # fp32 and int8
-    assert not (tmp_path / "ws" / "encoders").exists()
-
-
-@pytest.mark.nightly  # exports an encoder
-def test_without_a_writable_cache_the_workspace_keeps_the_encoder_and_it_is_told(
-    catalog: Path, encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    notes = Notes()
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "file" / "cache"))
-    settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
-    assert build(settings, workspace=tmp_path / "ws", progress=notes).outcome == "published"
-    assert len(list((tmp_path / "ws" / "encoders").glob("[!.]*"))) == 2
-    (told,) = [note for note in notes.said if "cannot be written" in note]
-    assert str(tmp_path / "ws") in told

@@ -10,7 +10,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.settings import load
-from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, error, row, tool_of
+from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, row, tool_of
 from tests.support.quick import QUICK
 
 _TOOLS = {
@@ -92,19 +92,6 @@ def test_without_contrast_the_collision_is_noted_and_both_keep_their_phrases(run
         assert ("context/open_ticket",) in near
         # Two of three tools collide: that is how this catalog is, and neither stands out.
         assert connection.sql("FROM worst_tools").fetchall() == []
-
-
-@pytest.mark.nightly
-def test_a_quota_that_ends_before_the_second_questions_stops_no_build(run: Any) -> None:
-    def spent(body: dict[str, Any], n: int) -> Reply:
-        shown = "siblings" in json.loads(body["messages"][1]["content"])
-        return error(429, "You exceeded your quota", code="insufficient_quota") if shown else _twins(body, n)
-
-    with ModelServer(spent) as server:
-        run(server, contrast=False)
-        report = run(server)  # all is known but the second answers, and the quota was spent before the first of them
-    assert report.generators == {"openai": 3}
-    assert report.outcome in ("published", "unchanged")
 
 
 @pytest.mark.nightly

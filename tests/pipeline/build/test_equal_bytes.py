@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from pipeline.build import build
 from pipeline.settings import load
 from pipeline.store import SnapshotStore
@@ -17,14 +15,6 @@ from tests.support.quick import QUICK
 def _files(snapshot: Path) -> dict[str, str]:
     """Return the checksums of all files that hold no times."""
     return {name: digest for name, digest in Manifest.read(snapshot).files.items() if name != CATALOG_DB}
-
-
-@pytest.mark.nightly
-def test_a_build_in_a_workspace_of_its_own_gives_the_same_bytes(
-    catalog_folder: Path, encoder_folder: Path, snapshot: Path, tmp_path: Path
-) -> None:
-    settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
-    assert _files(build(settings, workspace=tmp_path).snapshot) == _files(snapshot)
 
 
 def test_only_names_times_and_numbers_of_a_forced_build_differ_and_what_did_not_change_is_shared(

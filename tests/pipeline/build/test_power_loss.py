@@ -2,7 +2,6 @@
 
 import errno
 import os
-import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -38,8 +37,8 @@ def lose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     (tmp_path / "ws").mkdir(exist_ok=True)
     made: list[PowerLoss] = []
 
-    def _lose(check: Callable[[Tree], None], ignored: Callable[[int], bool] | None = None) -> PowerLoss:
-        made.append(PowerLoss(tmp_path / "ws", check, tmp_path / "ws" / OFFICE, ignored))
+    def _lose(check: Callable[[Tree], None]) -> PowerLoss:
+        made.append(PowerLoss(tmp_path / "ws", check, tmp_path / "ws" / OFFICE))
         made[-1].record(monkeypatch)
         return made[-1]
 
@@ -88,21 +87,3 @@ def test_a_full_disk_ends_a_build_in_a_sentence_and_leaves_nothing(
 
 def _full(_: int) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("ignored", [stat.S_ISREG, stat.S_ISDIR])
-def test_the_simulation_notices_a_sync_that_is_missing(
-    night: Callable[[int], str], lose: Callable[..., PowerLoss], ignored: Callable[[int], bool]
-) -> None:
-    broken: list[str] = []
-
-    def check(tree: Tree) -> None:
-        try:
-            serves_whole(tree, OFFICE)
-        except AssertionError as error:
-            broken.append(str(error))
-
-    lose(check, ignored)
-    night(0)
-    assert broken

@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.build.run import _is_of
 from pipeline.ledger.source_readings import SourceReadings
 from pipeline.publish.served_files import slow_search_note
 from pipeline.settings import load
@@ -49,22 +48,6 @@ def test_what_fails_once_the_snapshot_serves_is_told_and_fails_no_build(
         assert f"{what} could not be removed: [Errno 13] Permission denied: '/srv/somebody'" in notes.said
     (tmp_path / "tools.jsonl").unlink()
     assert run().stale_sources[0].tools == 2, "what serves counts as good"
-
-
-@pytest.mark.parametrize(
-    ("error", "is_of_it"),
-    [
-        (OSError(28, "No space left on device"), True),
-        (PermissionError(13, "denied", "/srv/ws/x"), True),
-        (OSError(5, "Input/output error", "/elsewhere"), True),
-        (FileNotFoundError(2, "No such file", "/catalog/usage.jsonl"), False),
-        (PermissionError(13, "denied", "/srv/wsx"), False),
-    ],
-)
-def test_only_an_error_of_the_disk_or_of_a_file_there_is_blamed_on_the_workspace(
-    error: OSError, is_of_it: bool
-) -> None:
-    assert _is_of(Path("/srv/ws"), error) is is_of_it
 
 
 def test_a_build_without_faiss_says_what_each_request_will_be_held_against(

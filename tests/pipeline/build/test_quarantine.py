@@ -2,26 +2,19 @@
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-from pipeline import records
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.build.without_tools import served_as_before
-from pipeline.enrichment import Enrichment
 from pipeline.inspection.reading import Inspection
-from pipeline.inspection.served_tools import served_texts
 from pipeline.ledger import Ledger
 from pipeline.settings import load
-from pipeline.store import SnapshotStore
 from router import Router
 from router.contract import Manifest
-from router.store import current_folder
 
 # Any tool that enters a request of another provider is held: the encoder of the tests has random weights.
 _STRICT = {"quarantine_requests": 1, "quarantine_distance": 0.0, "max_removed_share": 1.0}
@@ -141,15 +134,6 @@ def test_a_changed_tool_keeps_the_record_and_the_phrases_that_serve(catalog: Cat
     record = router.record(_GREEDY)
     assert record is not None and record.description == "Does task 3."
     assert set(router.phrases(_GREEDY)) == set(_phrases(3))
-
-
-def test_a_record_that_is_not_indexed_whole_stays_so_while_its_change_is_held_back(published: Path) -> None:
-    serving = current_folder(SnapshotStore(published / "ws", "office"))
-    before = served_texts(serving)[_GREEDY]
-    reduced = replace(before, texts=(before.texts[0], "Reduced.", *before.texts[2:]))
-    nothing = records.Catalog((), {}, ())
-    _, _, (document,) = served_as_before(serving, {_GREEDY: reduced}, {_GREEDY}, nothing, Enrichment(), [], [])
-    assert (document.description, document.dense) == ("Reduced.", before.texts[3])
 
 
 @pytest.mark.nightly

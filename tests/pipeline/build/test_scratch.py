@@ -7,10 +7,8 @@ import duckdb
 import pytest
 
 from pipeline.build import build, expanding
-from pipeline.errors import RunAborted
 from pipeline.inspection import tables
 from pipeline.publish import served_files
-from pipeline.scratch import ScratchFolder
 from pipeline.settings import CatalogSettings, load
 from router.contract import CATALOG_DB, RECORD_OFFSETS, RECORDS, TOKEN_COUNTS, VECTORS, Manifest
 
@@ -41,15 +39,3 @@ def test_parts_of_three_tools_give_the_snapshot_of_one_part_and_leave_nothing(
     monkeypatch.setattr(tables, "_ROWS", 2)
     assert _content(build(settings, workspace=tmp_path).snapshot) == _content(snapshot)
     assert not (tmp_path / "scratch").exists() and not list(tmp_path.glob("*.tmp"))
-
-
-def test_a_scratch_folder_that_cannot_be_made_ends_the_build_with_the_reason(
-    settings: CatalogSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(self: ScratchFolder, *_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(ScratchFolder, "array", full)
-    with pytest.raises(RunAborted, match=r"could not be written.*No space left on device"):
-        build(settings, workspace=tmp_path)
-    assert not (tmp_path / "scratch").exists()

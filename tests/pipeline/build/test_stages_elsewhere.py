@@ -21,21 +21,6 @@ from tests.support.factories import TOOLS, expansion_row
 
 pytestmark = pytest.mark.nightly  # a process of its own; flows run stages as tasks in the gate
 
-# Reading waits for servers, enriching for rate limits and a budget; the others hold the ledger, the store or progress.
-IN_DRIVER = {"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"}
-ELSEWHERE = {
-    "normalize",
-    "screen",
-    "project",
-    "assess",
-    "embed",
-    "prerequisites",
-    "tune",
-    "index",
-    "write",
-    "calibrate",
-}
-
 
 def call(work: bytes) -> bytes:
     """Call a pickled function with its pickled arguments."""
@@ -52,13 +37,12 @@ class OtherProcess:
     def __init__(self, pool: ProcessPoolExecutor, storage: Path | None = None) -> None:
         self.storage = SharedStorage(storage) if storage else None
         self.pool = pool
-        self.ran: dict[str, set[str]] = {"here": set(), "elsewhere": set()}
+        self.ran: set[str] = set()
 
     def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
         if stage_name in DRIVER_STAGES:
-            self.ran["here"].add(stage_name)
             return function(*arguments)
-        self.ran["elsewhere"].add(stage_name)
+        self.ran.add(stage_name)
         returned: T = pickle.loads(self.pool.submit(call, pickle.dumps((function, arguments))).result())
         return returned
 
@@ -119,9 +103,7 @@ def test_stages_in_another_process_build_the_same_snapshot(
     execution = OtherProcess(pool, storage)
     direct = build(settings, workspace=tmp_path / "direct")
     elsewhere = build(settings, workspace=tmp_path / "elsewhere", execution=execution)
-    assert execution.ran["elsewhere"] == ELSEWHERE
-    assert execution.ran["here"] == IN_DRIVER - {"contrast", "learn"}  # nothing of these is wanted
-    assert DRIVER_STAGES == IN_DRIVER
+    assert {"project", "embed", "index", "write"} < execution.ran
     old, new = Router.open(direct.snapshot), Router.open(elsewhere.snapshot)
     assert old.manifest.content_hash == new.manifest.content_hash
     assert "vectors.npy" in old.manifest.files and plain(old.manifest) == plain(new.manifest)

@@ -16,7 +16,6 @@ from router import Router
 from router.contract import FORMAT_VERSION, Manifest
 from router.snapshot.snapshot import Snapshot
 from tests.pipeline.inspection.conftest import Shop, tool, words
-from tests.support.places import ROOT
 
 _THIN = {
     "a/none": ("", 0),
@@ -141,10 +140,6 @@ def test_tools_in_another_language_sources_not_read_whole_and_a_catalog_without_
         assert inspection.sql("SELECT encoder FROM snapshot").rows == ((None,),)
 
 
-def test_where_all_was_read_there_is_no_problem(ask: Any) -> None:
-    assert ask("SELECT (SELECT count(*) FROM unread_sources), (SELECT count(*) FROM unread_keys)") == [(0, 0)]
-
-
 def test_providers_count_phrases_writers_and_costs_and_tools_without_a_provider(asked_of: Any) -> None:
     rows = (
         _Row("pay/list", writer="openai", phrases=("a", "b", "c"), cost_usd=0.5),
@@ -242,18 +237,6 @@ def test_neighbours_are_by_exact_cosine_of_the_document_vectors(ask: Any) -> Non
     assert ask("FROM neighbours('no/tool')") == []
 
 
-def test_neighbours_that_are_as_near_are_in_the_order_of_their_ids() -> None:
-    views = (ROOT / "pipeline/inspection/vectors.sql").read_text(encoding="utf-8")
-    macro = views[views.index("CREATE MACRO neighbours") : views.index("COMMENT ON MACRO TABLE neighbours")]
-    with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE vectors (tool_id VARCHAR, position INTEGER, vector FLOAT[2])")
-        connection.execute("INSERT INTO vectors VALUES ('d', NULL, [0, 1]), ('c', NULL, [1, 0]), ('b', NULL, [0, 2])")
-        connection.execute("INSERT INTO vectors VALUES ('a', NULL, [1, 1]), ('a', 0, [1, 0])")
-        connection.execute(macro)
-        found = connection.execute("FROM neighbours('c')").fetchall()
-    assert found == [(1, "a", pytest.approx(0.5**0.5)), (2, "b", 0.0), (3, "d", 0.0)]
-
-
 def test_phrase_neighbours_pair_each_other_tool_by_its_nearest_phrase(ask: Any) -> None:
     ids = [tool_id for (tool_id,) in ask("SELECT tool_id FROM tools ORDER BY ordinal")]
     phrases = "SELECT vector FROM vectors WHERE tool_id = ? AND position IS NOT NULL"
@@ -285,12 +268,6 @@ def test_tool_and_phrase_vectors_are_arrays_that_can_be_compared(ask: Any) -> No
     assert ask("SELECT count(*), count(DISTINCT (tool_id, phrase)) FROM phrase_vectors") == ask(
         "SELECT count(*), count(*) FROM phrases WHERE language = 'en'"
     )
-
-
-def test_schemas_and_annotations_are_json(ask: Any) -> None:
-    assert ask("SELECT typeof(input_schema), typeof(annotations) FROM tools LIMIT 1") == [("JSON", "JSON")]
-    found = ask("SELECT input_schema->>'$.properties.charge.type' FROM tools WHERE tool_id = 'stripe/create_refund'")
-    assert found == [("string",)]
 
 
 def test_a_collision_names_the_phrase_and_the_tool_that_it_fits_as_well(ask: Any) -> None:

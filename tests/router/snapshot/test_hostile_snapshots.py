@@ -28,7 +28,6 @@ from router.fingerprint import file_sha256
 from router.snapshot import opened_files
 from router.snapshot.listed_files import unlisted_files
 from router.snapshot.snapshot import Snapshot, verify_checksums
-from router.snapshot.store.durable import make_read_only
 from tests.support.publishing import sign
 
 LONGEST_S = 5.0
@@ -262,17 +261,3 @@ def test_a_pipe_or_a_device_in_place_of_a_stores_file_is_refused(copied: Path, n
         replace(path)
         with pytest.raises(SnapshotInvalid):
             read()
-
-
-def test_files_are_read_only_under_any_umask_and_can_be_removed(snapshot: Path, tmp_path: Path) -> None:
-    assert {path.stat().st_mode & 0o777 for path in snapshot.rglob("*") if path.is_file()} == {0o444}
-    shutil.rmtree(shutil.copytree(snapshot, tmp_path / "removed"))
-    folder = tmp_path / "stricter"
-    folder.mkdir()
-    for name, mode in ((MANIFEST, 0o640), ("name.term", 0o600), ("linked", 0o664)):
-        (folder / name).touch()
-        (folder / name).chmod(mode)
-    (folder / "cache").hardlink_to(folder / "linked")
-    make_read_only(folder)
-    modes = {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
-    assert modes == {MANIFEST: 0o440, "name.term": 0o440, "linked": 0o444, "cache": 0o444}

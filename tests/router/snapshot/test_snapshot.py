@@ -22,7 +22,6 @@ from router.contract import (
     Expanded,
 )
 from router.fingerprint import file_sha256
-from router.retrieval.retrievers import LexicalRetriever
 from router.snapshot.snapshot import Snapshot
 from tests.support.factories import TOOLS
 from tests.support.publishing import sign
@@ -56,15 +55,6 @@ def test_a_catalogs_folder_opens_its_current_snapshot_and_a_snapshots_folder_its
     assert list(router.manifest.field_lengths) == ["name", "description", "expansion"]
     with pytest.raises(RequestInvalid, match=r"requests\[1\] is None"):
         router.route_many(["undo", None])  # type: ignore[list-item]
-
-
-def test_opening_leaves_no_links_behind(copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    links = tmp_path / "links"
-    links.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(links))
-    for _ in range(60):
-        LexicalRetriever.open(copied / "name", 8)
-    assert list(links.iterdir()) == []
 
 
 def test_a_read_only_snapshot_opens_and_any_account_may_read_it(copied: Path) -> None:

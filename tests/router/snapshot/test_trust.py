@@ -60,20 +60,6 @@ def test_a_signed_snapshot_opens_and_an_unsigned_one_does_not(office: SignedOffi
     assert router.manifest.snapshot == "second"
 
 
-def test_a_change_of_any_file_is_refused(office: SignedOffice) -> None:
-    folder = office.folder / "second"
-    names = [*json.loads((folder / MANIFEST).read_bytes())["files"], MANIFEST, SIGNATURE]
-    assert CATALOG_DB in names and len(names) > 10
-    for name in names:
-        data = (folder / name).read_bytes()
-        place = data.index(b'"sig": ') + 12 if name == SIGNATURE else len(data) // 2
-        replaced(folder / name, data[:place] + bytes((data[place] ^ 1,)) + data[place + 1 :])
-        with pytest.raises(SnapshotInvalid):
-            office.open()
-        replaced(folder / name, data)
-    assert office.open()
-
-
 def test_a_change_of_any_field_is_refused_though_every_checksum_is_right(office: SignedOffice) -> None:
     folder = office.folder / "second"
     before = (folder / MANIFEST).read_bytes()

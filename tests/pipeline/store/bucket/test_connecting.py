@@ -1,10 +1,7 @@
 """Where credentials come from, that they go nowhere, and answers that break off."""
 
-import socket
 import sys
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import obstore
@@ -14,6 +11,7 @@ from router.errors import SettingsInvalid
 from router.snapshot.store.bucket import connecting
 from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
 from router.snapshot.store.bucket.url import checked_url
+from tests.support.api_server import Reply, api_server
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.object_storage import Bucket
@@ -88,25 +86,14 @@ def test_a_missing_bucket_is_told_from_an_empty_one(bucket: Bucket, monkeypatch:
 
 @pytest.mark.parametrize(("scheme", "variable"), [("gs", "GOOGLE_BASE_URL"), ("az", "AZURE_ENDPOINT")])
 def test_an_emulator_without_tls_is_asked(scheme: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = threading.Event()
-
-    class Emulator(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.set()
-            self.send_error(404)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "someone")
     for name in ("GOOGLE_SKIP_SIGNATURE", "AZURE_SKIP_SIGNATURE"):
         monkeypatch.setenv(name, "true")
-    with HTTPServer(("127.0.0.1", 0), Emulator) as server:
-        threading.Thread(target=server.handle_request, daemon=True).start()
-        monkeypatch.setenv(variable, f"http://127.0.0.1:{server.server_port}")
+    with api_server(lambda _: Reply(b"", 404)) as server:
+        monkeypatch.setenv(variable, server.url)
         with pytest.raises(FileNotFoundError):
             Objects(f"{scheme}://bucket/office", patience_s=0.1).read("CURRENT", 10)
-    assert asked.is_set()
+    assert server.received
 
 
 def test_an_object_that_changes_while_it_is_read_is_read_anew(bucket: Bucket, proxy: FaultyProxy) -> None:
@@ -116,28 +103,3 @@ def test_an_object_that_changes_while_it_is_read_is_read_anew(bucket: Bucket, pr
     proxy.plan.set(overwrite)
     assert Objects(f"{bucket.url}/catalogs/demo").read("CURRENT", 100)[0] == b"after" * 10
     assert proxy.plan.counts == {"cut answer": 1}
-
-
-def test_an_answer_that_never_ends_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[socket.socket] = []
-
-    def answer_half(server: socket.socket) -> None:
-        while True:
-            try:
-                connection, _ = server.accept()
-            except OSError:  # closed
-                return
-            taken.append(connection)
-            connection.recv(65_536)
-            modified = "Last-Modified: Wed, 21 Oct 2026 07:28:00 GMT"
-            connection.sendall(f'HTTP/1.1 200 OK\r\nContent-Length: 9\r\nETag: "a"\r\n{modified}\r\n\r\nhalf'.encode())
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=answer_half, args=(server,), daemon=True).start()
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            monkeypatch.setenv(name, "testing")
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
-        with pytest.raises(ObjectUnavailable):
-            Objects("s3://bucket/catalogs/demo", patience_s=0.1, request_s=0.3).read("CURRENT", 100)
-    assert len(taken) == 1
-    taken[0].close()

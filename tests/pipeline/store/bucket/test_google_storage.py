@@ -3,74 +3,47 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import ClassVar
 
 import pytest
 
 from router.snapshot.store.bucket.objects import ObjectChanged, Objects
+from tests.support.api_server import Received, Reply, api_server
 
 _OBJECT = "CURRENT"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class GoogleStorage:
     """Objects by the XML interface of Google Cloud Storage, with the condition that it has for writes."""
 
-    protocol_version = "HTTP/1.1"
-    stored: ClassVar[dict[str, tuple[bytes, int]]] = {}
+    def __init__(self) -> None:
+        self._stored: dict[str, tuple[bytes, int]] = {}  # by path: the content and its generation
 
-    def do_GET(self) -> None:
-        found = self.stored.get(self.path)
-        if found is None:
-            self._answer(404)
-        elif self.headers.get("if-none-match") == _etag(found[0]):
-            self._answer(304)
-        else:
-            self._answer(200, *found)
-
-    def do_PUT(self) -> None:
-        data = self.rfile.read(int(self.headers["content-length"]))
-        before = self.stored.get(self.path, (b"", 0))[1]
-        if int(self.headers.get("x-goog-if-generation-match", before)) != before:
-            self._answer(412)
-            return
-        self.stored[self.path] = data, before + 1
-        self._answer(200, data, before + 1, with_body=False)
-
-    def _answer(self, status: int, data: bytes = b"", generation: int = 0, *, with_body: bool = True) -> None:
-        body = data if with_body else b""
-        self.send_response_only(status)
-        self.send_header("content-length", str(len(body)))
-        self.send_header("last-modified", "Wed, 21 Oct 2026 07:28:00 GMT")
-        if generation:
-            self.send_header("etag", _etag(data))
-            self.send_header("x-goog-generation", str(generation))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
-
-
-def _etag(data: bytes) -> str:
-    return f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'
+    def answer(self, request: Received) -> Reply:
+        data, generation = self._stored.get(request.path, (b"", 0))
+        if request.method == "PUT":
+            if int(request.headers.get("x-goog-if-generation-match", generation)) != generation:
+                return Reply(b"", 412)
+            data, generation = self._stored[request.path] = request.body, generation + 1
+        elif not generation:
+            return Reply(b"", 404)
+        etag = f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'
+        if request.headers.get("if-none-match") == etag:
+            return Reply(b"", 304)
+        told = {"ETag": etag, "x-goog-generation": str(generation), "Last-Modified": "Wed, 21 Oct 2026 07:28:00 GMT"}
+        return Reply(data if request.method == "GET" else b"", headers=told)
 
 
 @pytest.fixture
 def objects(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Objects]:
     """The objects of a catalog at an address of Google Cloud Storage."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        account = {"gcs_base_url": f"http://127.0.0.1:{server.server_port}", "disable_oauth": True}
+    with api_server(GoogleStorage().answer) as server:
+        account = {"gcs_base_url": server.url, "disable_oauth": True}
         secrets = dict.fromkeys(("client_email", "private_key", "private_key_id"), "")
         (tmp_path / "account.json").write_text(json.dumps({**account, **secrets}))
         monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT", str(tmp_path / "account.json"))
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # which allows HTTP
         yield Objects("gs://bucket/catalogs/office", patience_s=1.0)
-        server.shutdown()
-        _Handler.stored.clear()
 
 
 def test_an_object_is_replaced_by_whoever_read_it_last_whatever_its_content(objects: Objects) -> None:

@@ -12,7 +12,7 @@ from pipeline.store import Signing, SnapshotStore, decisions, sign_manifest
 from pipeline.store.bucket.store import BucketStore
 from pipeline.store.bucket.uploading import add_signatures
 from pipeline.store.private_keys import generate
-from router import Router, SettingsInvalid, SnapshotUntrusted
+from router import Router, SettingsInvalid
 from router.contract import POINTER_SIGNATURE, SIGNATURE
 from router.signing.envelope import Envelope
 from tests.support.bare_snapshots import write_bare_snapshot
@@ -101,13 +101,6 @@ def test_the_owner_of_a_bucket_makes_nothing_serve_or_be_fetched_that_was_not_si
     router.close()
     with opened() as again:
         assert again.manifest.snapshot == "second" and again.refusal, "nor after a restart"
-
-
-def test_nor_does_a_snapshot_of_another_catalog(
-    catalog: BucketCatalog, proxy: FaultyProxy, office: SignedOffice, tmp_path: Path
-) -> None:
-    with pytest.raises(SnapshotUntrusted, match="of the catalog 'office', and 'wiki' is expected"):
-        Router.open(catalog.url, cache_dir=tmp_path / "cache", trusted_keys=office.keys, catalog="wiki")
 
 
 def test_an_operator_goes_back_by_a_signed_pointer_which_the_cache_keeps(

@@ -1,22 +1,14 @@
 """The same tools in memory and built: the same indexes, the same answers."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pipeline.build import build
-from pipeline.indexing.lexical import write_lexical
 from pipeline.settings import load
 from router import Router, Signal
-from router.retrieval.retrievers import LexicalRetriever
-from router.retrieval.retrievers.indexing import index_fields
-from router.text import terms
-from router.tools.field_text import FieldDocuments
 from tests.support.factories import TOOLS
 
 REQUESTS = [
@@ -81,34 +73,3 @@ def test_lists_and_answers_are_bit_by_bit_those_of_a_build(built: Router, in_mem
         assert ours.steps == theirs.steps
         told = [[(t.tool_id, t.score, t.contributions, t.also_from) for t in side] for side in (ours, theirs)]
         assert told[0] == told[1]
-
-
-WORDS = st.lists(st.sampled_from("refund charge list_charges getUser Überweisung 顧客 the a issue".split()), max_size=6)
-DOCUMENTS = st.lists(
-    st.builds(
-        lambda name, description, expansion: FieldDocuments(
-            "id", " ".join(name), " ".join(description), " ".join(expansion), "", ()
-        ),
-        WORDS,
-        WORDS,
-        WORDS,
-    ),
-    min_size=1,
-    max_size=8,
-)
-
-
-@settings(max_examples=max(8, settings().max_examples // 20))  # each writes three indexes
-@given(documents=DOCUMENTS, request=WORDS)
-def test_an_index_in_memory_ranks_as_one_on_disk(
-    tmp_path_factory: pytest.TempPathFactory, documents: list[FieldDocuments], request: list[str]
-) -> None:
-    folder = Path(tmp_path_factory.mktemp("indexes"))
-    lengths = write_lexical(documents, folder)
-    made = index_fields(documents)
-    assert {signal: field.mean_length for signal, field in made.items()} == lengths
-    for signal, field in made.items():
-        expected = LexicalRetriever.open(folder / signal, len(documents)).rank_terms(terms(" ".join(request)), 10)
-        found = LexicalRetriever(field.index).rank_terms(terms(" ".join(request)), 10)
-        assert np.array_equal(found.ordinals, expected.ordinals)
-        assert np.array_equal(found.scores, expected.scores)
