@@ -125,17 +125,6 @@ def test_a_model_that_is_down_stops_no_removal_and_is_told(office: Office, reply
 
 
 @pytest.mark.nightly
-def test_a_new_model_within_a_budget_keeps_what_the_old_one_wrote(office: Office) -> None:
-    with ModelServer() as server:
-        for left in (15, 0):
-            report = office.night(server, model="gpt-6", max_tools=15)
-            assert (report.generators, len(report.stale_expansions)) == ({"openai": _TOOLS}, left)
-            assert set(_stale(report).values()) <= {("model",)}
-        back = office.night(server)
-    assert (len(server.requests), back.stale_expansions) == (_TOOLS, {})
-
-
-@pytest.mark.nightly
 def test_a_new_prompt_within_a_budget_takes_no_tool_to_the_lexicon(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:

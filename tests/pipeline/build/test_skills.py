@@ -3,7 +3,6 @@
 import shutil
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from pipeline.build import build
@@ -110,23 +109,3 @@ def test_no_skill_is_needed_first_or_needs_another_and_what_changed_of_one_is_to
     assert (change.tool_id, change.parts) == ("skills/meeting-minutes", ("instructions",))
     (need,) = router.prerequisites("billing/create_invoice")
     assert [resolver.tool_id for resolver in need.resolvers] == ["billing/list_customers"]
-
-
-@pytest.mark.nightly
-def test_a_snapshot_of_the_version_before_is_inspected_and_compared(folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(folder, tmp_path / "office")
-    shutil.rmtree(copy / "skills")
-    (copy / "catalog.toml").write_text('[[source]]\npath = "tools.jsonl"\n[vectors]\nencoder = "none"\n')
-    old = built(copy)
-    assert b"kind" not in (old / "records.jsonl").read_bytes()  # byte for byte as that version wrote it
-    with duckdb.connect(str(old / "catalog.duckdb")) as connection:
-        for column in ("kind", "instructions"):
-            connection.execute(f"ALTER TABLE tools DROP COLUMN {column}")
-    router = Router.open(old)
-    assert {record.kind for record in router.tools} == {Kind.TOOL}
-    assert router.route(REQUESTS[2], selection=TOOLS_ONLY).ids == router.route(REQUESTS[2]).ids
-    write_catalog(copy)
-    with Inspection.open(built(copy)) as inspection:
-        assert {(row[0], row[1]) for row in inspection.changes(old).rows} == {(tool_id, "added") for tool_id in IDS}
-    with Inspection.open(old) as inspection:
-        assert inspection.tool("billing/list_customers").record.kind is Kind.TOOL

@@ -91,32 +91,3 @@ def test_a_failure_stands_until_the_model_answers_and_every_build_and_tool_tells
 
 def _full_disk(*_: object) -> None:
     raise OSError(28, "No space left on device")
-
-
-@pytest.mark.nightly
-def test_builds_are_all_builds_of_the_catalog_of_any_area_and_the_last_is_under_way(shop: Shop) -> None:
-    lexicon: dict[str, Any] = {"enrichment": {"generator": "lexicon"}}
-    bad = {"id": "pay/list", "user_phrases": "of the wrong shape"}
-    measured = shop.build(tool("pay/list"), area="evaluations")
-    first = shop.build(tool("pay/list"), expansions=[bad], **lexicon)
-    assert rows(first, "SELECT generator, kind, message, words_by FROM failures") == [
-        ("file", "shape", "user_phrases is not a list of texts", "lexicon")
-    ]
-    shop.build(tool("pay/list"), expansions=[bad], **lexicon)
-    with pytest.raises(RunAborted):
-        shop.build()
-    with duckdb.connect(str(shop.workspace / "ledger.duckdb")) as ledger:  # as a version without areas wrote it
-        ledger.execute("UPDATE runs SET area = NULL WHERE run_id = 3")
-    last = shop.build(tool("pay/list"), tool("pay/refund"), expansions=[words("pay/list")])
-    said = "run_id, area, outcome, snapshot, finished_at >= started_at, tools, embedded, cost_usd"
-    assert rows(last, f"SELECT {said} FROM builds") == [
-        (1, "evaluations", "published", measured.name, True, 1, 0, 0.0),
-        (2, "snapshots", "published", first.name, True, 1, 0, 0.0),
-        (3, None, "unchanged", first.name, True, 1, 0, 0.0),
-        (4, "snapshots", "failed", None, True, None, None, 0.0),
-        (5, "snapshots", "running", last.name, None, 2, 0, 0.0),
-    ]
-    assert rows(last, "SELECT message FROM builds WHERE message IS NOT NULL") == [("the catalog 'shop' holds no tool",)]
-    assert rows(last, "FROM failures") == []  # a line of the file is this build's alone
-    seen = "SELECT run_id, detail FROM history WHERE event = 'first seen' ORDER BY run_id"
-    assert rows(last, seen) == [(1, "by a build of evaluations"), (5, None)]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pipeline.inspection import Inspection
-from pipeline.inspection.template import write_template
+from pipeline.inspection.template import TEMPLATE, write_template
 from router import Router
 from router.contract import FORMAT_VERSION, Manifest
 from router.snapshot.snapshot import Snapshot
@@ -288,3 +288,25 @@ def test_the_snapshot_says_what_it_is(ask: Any, snapshot: Path) -> None:
     assert manifest.encoder is not None
     expected = (manifest.snapshot, "office", manifest.created_at, manifest.encoder.model, "default", FORMAT_VERSION)
     assert ask(said) == [expected]
+
+
+_DESCRIBED = """
+    SELECT 'table', table_name, sql, comment, estimated_size FROM duckdb_tables()
+    UNION ALL SELECT 'view', view_name, sql, comment, 0 FROM duckdb_views() WHERE NOT internal
+    UNION ALL SELECT 'macro', function_name, macro_definition, comment, 0 FROM duckdb_functions() WHERE NOT internal
+    UNION ALL SELECT 'column', table_name || '.' || column_name, data_type, comment, 0 FROM duckdb_columns()
+        WHERE NOT internal
+    ORDER BY ALL
+"""
+
+
+def described(path: Path) -> list[tuple[object, ...]]:
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return connection.execute(_DESCRIBED).fetchall()
+
+
+def test_the_packaged_template_is_what_the_statements_make(tmp_path: Path) -> None:
+    write_template(tmp_path / "new.duckdb")
+    made = described(tmp_path / "new.duckdb")
+    assert len(made) > 250
+    assert made == described(TEMPLATE), "write it anew: python -m pipeline.inspection.template"

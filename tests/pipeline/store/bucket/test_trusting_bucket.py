@@ -12,7 +12,7 @@ from pipeline.store import Signing, SnapshotStore, decisions, sign_manifest
 from pipeline.store.bucket.store import BucketStore
 from pipeline.store.bucket.uploading import add_signatures
 from pipeline.store.private_keys import generate
-from router import Router, SettingsInvalid
+from router import Router
 from router.contract import POINTER_SIGNATURE, SIGNATURE
 from router.signing.envelope import Envelope
 from tests.support.bare_snapshots import write_bare_snapshot
@@ -150,20 +150,6 @@ def test_a_start_without_the_bucket_checks_as_much(
     (cache / "second" / SIGNATURE).unlink()
     with pytest.raises(Exception, match=r"the cache cannot serve second: .* is not signed by a trusted key"):
         opened()
-
-
-def test_a_signed_rollback_is_followed_and_takes_a_number(office: SignedOffice, stores: Stores, tmp_path: Path) -> None:
-    store = stores("operator")
-    for name in ("first", "second"):
-        store.upload(office.folder / name)
-    store.publish("second")
-    with Router.open(store.label, cache_dir=tmp_path / "cache", trusted_keys=office.keys) as router:
-        with pytest.raises(SettingsInvalid, match="give --sign-key FILE"):
-            decisions.rollback(store)
-        assert store.current() == "second"
-        decisions.rollback(store, Signing(office.signer))
-        assert router.reload() and router.manifest.snapshot == "first"
-    assert stores("build").take_sequence() == 4  # the pointer took number 3
 
 
 def test_signatures_of_one_manifest_lie_side_by_side(stores: Stores, tmp_path: Path, proxy: FaultyProxy) -> None:
