@@ -61,7 +61,10 @@ def test_the_client_shows_tools_filters_and_mistakes(
     ids = [line.strip().partition("(")[0] for line in printed[2:5]]
     assert len(set(ids)) == 3 and set(ids) <= {tool["id"] for tool in TOOLS}
     assert "  stripe/create_refund(charge, amount)" in printed[2:5]
-    assert printed[-2:] == ["read-only tools alone: none", "k = 0 is refused: 422 k: k is 0, it must be a whole number from 1 to 128"]
+    assert printed[-2:] == [
+        "read-only tools alone: none",
+        "k = 0 is refused: 422 k: k is 0, it must be a whole number from 1 to 128",
+    ]
     assert refused.startswith(f"{url} refuses: 401 ")
 
 

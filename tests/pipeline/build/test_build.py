@@ -32,7 +32,7 @@ from router.retrieval.retrievers import ToolVectors
 from router.store import current_folder
 from tests.support.quick import QUICK
 from tests.support.rows import edit
-from tests.support.zip_store import ZipStore
+from tests.support.stores import OwnStore
 
 
 def _vectors(encoder: Path) -> dict[str, dict[str, Any]]:
@@ -183,16 +183,14 @@ def test_only_names_times_and_numbers_of_a_forced_build_differ_and_what_did_not_
     assert {name for name in manifests[0].files if (first / name).samefile(forced / name)} == set(files)
 
 
-def test_a_build_publishes_into_a_store_that_is_no_folder_and_finds_it_unchanged(
-    catalog_folder: Path, tmp_path: Path
-) -> None:
+def test_a_build_publishes_into_a_users_own_store_and_finds_it_unchanged(catalog_folder: Path, tmp_path: Path) -> None:
     settings = load(catalog_folder, QUICK, environment={})
-    store = ZipStore(tmp_path / "cache")
+    store: Any = OwnStore(tmp_path / "own")
     first = build(settings, workspace=tmp_path / "workspace", store=store)
     assert (first.outcome, store.current()) == ("published", first.snapshot.name)
     assert Router.open(store).route("give the customer their money back").ids
     again = build(settings, workspace=tmp_path / "workspace", store=store)
-    assert (again.outcome, list(store.objects)) == ("unchanged", [first.snapshot.name])
+    assert (again.outcome, [stored.name for stored in store.snapshots()]) == ("unchanged", [first.snapshot.name])
     assert not (tmp_path / "workspace" / "snapshots").exists()
 
 

@@ -23,7 +23,7 @@ from router.snapshot.snapshot import Snapshot
 from router.store import open_store
 from simulations.soak.threads import known_answers, routing_threads
 from tests.support.fake_encoder import FakeEncoder
-from tests.support.publishing import Publications, corrupt, look, sign
+from tests.support.publishing import Publications, corrupt, live, look, sign
 from tests.support.threads import Own
 from tests.support.waiting import until
 
@@ -299,15 +299,20 @@ class PanicException(BaseException):
 ERRORS = (MemoryError(), RecursionError("deep"), OSError("gone"), SystemExit(1), PanicException("of Tantivy"))
 
 
+@pytest.mark.parametrize("of_the_store", [False, True])
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 def test_no_error_ends_the_watching(
-    office: Publications, error: BaseException, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    office: Publications,
+    error: BaseException,
+    of_the_store: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def fails(*_: object, **__: object) -> Snapshot:
         raise error
 
     with Router.open(office.folder, watch=LOOK) as router, monkeypatch.context() as patched:
-        patched.setattr(Snapshot, "open", fails)
+        patched.setattr(*((live(router)._store, "publication") if of_the_store else (Snapshot, "open")), fails)
         office.publish("second")
         assert until(lambda: caplog.records)
         patched.undo()

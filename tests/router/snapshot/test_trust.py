@@ -19,6 +19,7 @@ from router.contract import CATALOG_DB, MANIFEST, POINTER_SIGNATURE, SIGNATURE, 
 from router.signing.envelope import Statement
 from tests.support.publishing import corrupt, look, sign
 from tests.support.signing import SignedOffice
+from tests.support.stores import OwnStore, put
 
 REFUSED = b"quartermaster_publication_refused 1.0"
 
@@ -108,6 +109,18 @@ def test_a_catalog_serves_in_no_others_place(office: SignedOffice, tmp_path: Pat
     with pytest.raises(SnapshotUntrusted, match="of the catalog 'crm', and 'office' is expected"):
         office.open()
     assert office.open(catalog="crm").manifest.catalog == "crm"
+
+
+def test_a_store_without_a_name_needs_the_catalogs(office: SignedOffice, tmp_path: Path) -> None:
+    store: Any = OwnStore(tmp_path / "own")
+    for name in ("first", "second"):
+        put(store, office.folder / name)
+        store.publish(name)
+    with pytest.raises(SettingsInvalid, match="own://office does not tell its catalog's name"):
+        Router.open(store, trusted_keys=office.keys)
+    assert Router.open(store, trusted_keys=office.keys, catalog="office").manifest.snapshot == "second"
+    with pytest.raises(SettingsInvalid, match="cannot keep a signed pointer"):
+        decisions.use(store, "first", By(office.signer))
 
 
 def test_keys_are_rotated_without_a_pause(office: SignedOffice, tmp_path: Path) -> None:
