@@ -1,6 +1,5 @@
 """A tool that takes other tools' requests is held back alone; the rest of the night's build is published."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from pipeline.ledger import Ledger
 from pipeline.settings import load
 from router import Router
 from router.contract import Manifest
+from tests.support.rows import write_rows
 
 # Any tool that enters a request of another provider is held: the encoder of the tests has random weights.
 _STRICT = {"quarantine_requests": 1, "quarantine_distance": 0.0, "max_removed_share": 1.0}
@@ -47,8 +47,8 @@ class Catalog:
         tools |= {tool["id"]: (tool, phrases) for tool, phrases in more}
         rows = [tool for tool, _ in tools.values()]
         words = [{"id": tool_id, "user_phrases": phrases} for tool_id, (_, phrases) in tools.items()]
-        _write(self.folder / "tools.jsonl", rows)
-        _write(self.folder / "expansions.jsonl", words)
+        write_rows(self.folder / "tools.jsonl", rows)
+        write_rows(self.folder / "expansions.jsonl", words)
         sections: dict[str, dict[str, Any]] = {
             "vectors": {"encoder": str(self._encoder) if vectors else "none"},
             "enrichment": {"generator": "lexicon"},
@@ -62,10 +62,6 @@ class Catalog:
     def ledger(self) -> Ledger:
         """Open the ledger."""
         return Ledger.open(self.workspace)
-
-
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -241,17 +241,10 @@ def test_phrase_neighbours_pair_each_other_tool_by_its_nearest_phrase(ask: Any) 
     ids = [tool_id for (tool_id,) in ask("SELECT tool_id FROM tools ORDER BY ordinal")]
     phrases = "SELECT vector FROM vectors WHERE tool_id = ? AND position IS NOT NULL"
     vectors = [np.array([vector for (vector,) in ask(phrases, [tool_id])]) for tool_id in ids]
-    best = {ids[at]: (vectors[0] @ vectors[at].T).max() for at in range(1, 8)}
-    found = ask("SELECT rank, tool_id, cosine FROM phrase_neighbours(?)", [ids[0]])
-    assert {tool_id: cosine for _, tool_id, cosine in found} == {
-        tool_id: pytest.approx(cosine, abs=1e-6) for tool_id, cosine in best.items()
-    }
-    assert found == sorted(found, key=lambda row: (-row[2], row[1]))
-    ((phrase, other, other_phrase),) = ask(
-        "SELECT phrase, tool_id, other_phrase FROM phrase_neighbours(?, k := 1)", [ids[0]]
-    )
-    held = "SELECT count(*) FROM phrases WHERE (tool_id, phrase) IN ((?, ?), (?, ?))"
-    assert ask(held, [ids[0], phrase, other, other_phrase]) == [(2,)]
+    best = {ids[at]: pytest.approx((vectors[0] @ vectors[at].T).max(), abs=1e-6) for at in range(1, 8)}
+    found = ask("FROM phrase_neighbours(?)", [ids[0]])
+    assert dict(ask("SELECT tool_id, cosine FROM phrase_neighbours(?)", [ids[0]])) == best
+    assert ask("FROM phrase_neighbours(?, k := 1)", [ids[0]]) == found[:1]
 
 
 def test_tool_and_phrase_vectors_are_arrays_that_can_be_compared(ask: Any) -> None:

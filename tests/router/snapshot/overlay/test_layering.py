@@ -26,6 +26,7 @@ from router.tools.definitions import records_of
 from tests.router.snapshot.overlay.small_catalogs import record
 from tests.support.factories import TOOLS
 from tests.support.fake_encoder import FakeEncoder
+from tests.support.hostile_json import hostile_json
 
 MEETING = record("start_meeting", description="Starts a video meeting and invites people.", categories=("calls",))
 REQUEST = "start a video meeting and invite people"
@@ -181,19 +182,7 @@ def test_a_snapshot_without_vectors_takes_an_overlay_too(thin: Path) -> None:
 
 
 TEXTS = st.text(st.characters(), max_size=8)
-SCHEMAS = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["type", "properties", "items", "anyOf", "$ref", "enum", "required", "description"])
-            | TEXTS,
-            inner,
-            max_size=3,
-        )
-    ),
-    max_leaves=10,
-)
+SCHEMAS = hostile_json("type properties items anyOf $ref enum required description")
 
 
 @settings(max_examples=max(25, settings().max_examples // 4))
