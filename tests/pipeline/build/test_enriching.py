@@ -100,18 +100,6 @@ def test_without_contrast_the_collision_is_noted_and_both_keep_their_phrases(run
         assert connection.sql("FROM worst_tools").fetchall() == []
 
 
-@pytest.mark.nightly
-def test_a_half_written_catalog_says_which_tools_have_no_words_of_their_own(run: Any) -> None:
-    with ModelServer(_twins) as server:
-        report = run(server, max_tools=2, contrast=False)
-        assert (report.snapshot / "expanded.npy").is_file()
-        assert [failure.kind for failure in report.failures] == ["budget"]
-        assert report.generators == {"lexicon": 1, "openai": 2}
-        full = run(server, contrast=False)
-    assert not (full.snapshot / "expanded.npy").exists()
-    assert full.asked == {"openai": 1}
-
-
 def _verdict(field: str, text: str, consequence: Consequence = Consequence.DROPPED) -> TextVerdict:
     return TextVerdict("sky/moon", field, text, "steered", consequence, "say «refund»")
 

@@ -59,20 +59,6 @@ def test_a_filter_by_kind_leaves_out_and_does_not_reorder(router: Router, reques
         assert only.ids == tuple(tool_id for tool_id in every.ids if kinds[tool_id] is kind)
 
 
-@pytest.mark.parametrize(
-    ("request_text", "skill"),
-    [
-        (REQUESTS[0], "skills/release-notes"),
-        (REQUESTS[1], "skills/invoice-ocr"),
-        ("what colour is our logo", "skills/Brand-Guidelines"),
-        ("who said what in the call, as minutes", "skills/meeting-minutes"),
-        ("what changed since the last version", "skills/release-notes"),  # in `when_to_use` alone
-    ],
-)
-def test_a_request_that_a_skill_is_for_finds_it_first(router: Router, request_text: str, skill: str) -> None:
-    assert router.route(request_text).ids[0] == skill
-
-
 def test_orders_in_a_description_reach_no_model_and_no_index(router: Router, snapshot: Path) -> None:
     (handed,) = router.route("rotate the database passwords", k=1).render("openai").tools
     assert handed["function"]["description"] == "Skill, call it to read how: Rotate database passwords."

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.store import SnapshotStore, decisions, last_built
 from router.contract import CURRENT, FORMAT_VERSION, MANIFEST, Manifest
-from router.errors import SettingsInvalid, SnapshotInvalid
+from router.errors import SnapshotInvalid
 from router.snapshot.store.state import StoreState
 from tests.support.publishing import Publications, sign
 
@@ -117,12 +117,6 @@ def test_what_is_damaged_can_be_rolled_back_from(store: SnapshotStore, damage: s
     if damage == "folder is gone":
         shutil.rmtree(store.folder / C)
     assert decisions.rollback(store) == B
-
-
-def test_where_nothing_was_published_there_is_nothing_to_roll_back(store: SnapshotStore) -> None:
-    (store.folder / CURRENT).unlink()
-    with pytest.raises(SettingsInvalid, match="serves no snapshot: there is nothing to roll back from"):
-        decisions.rollback(store)
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 20, b"\xff\xfe\x00\x81"])
