@@ -43,4 +43,5 @@ def put(store: DecisionStore, folder: Path) -> None:
     if isinstance(store, BucketStore):
         store.upload(folder)
     else:
-        shutil.copytree(folder, getattr(store, "kept", store).folder / folder.name)
+        kept: Any = getattr(store, "kept", store)
+        shutil.copytree(folder, kept.folder / folder.name)

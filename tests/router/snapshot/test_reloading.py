@@ -312,7 +312,10 @@ def test_no_error_ends_the_watching(
         raise error
 
     with Router.open(office.folder, watch=LOOK) as router, monkeypatch.context() as patched:
-        patched.setattr(*((live(router)._store, "publication") if of_the_store else (Snapshot, "open")), fails)
+        if of_the_store:
+            patched.setattr(live(router)._store, "publication", fails)
+        else:
+            patched.setattr(Snapshot, "open", fails)
         office.publish("second")
         assert until(lambda: caplog.records)
         patched.undo()
