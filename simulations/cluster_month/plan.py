@@ -23,7 +23,6 @@ BUCKET: dict[str, Callable[[], list[Fault]]] = {
     "flipped manifests": lambda: [Fault("flip answer", "GET", "*.json", share=0.3)],
     "flipped uploads": lambda: [Fault("flip request", "PUT", share=0.3)],
     "late": lambda: [Fault("delay", seconds=0.05)],
-    "stale listing": lambda: [Fault("stale list", seconds=6)],
     "away": list,
 }
 # What happens to one builder. The kills come at a request of its own.

@@ -25,7 +25,6 @@ from simulations.cluster_month.chain import KEPT, chain_violations, publications
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy, faulty_proxy
 from tests.support.object_storage import Bucket, ObjectStorage, object_storage_server
-from tests.support.stale_listing import History
 
 PUBLISHERS = 3
 _ANSWER_S = 120
@@ -40,7 +39,6 @@ def _faults() -> list[Fault]:
         Fault("failed answer", "PUT", KEPT, share=0.15),
         Fault("error", "PUT", share=0.05),
         Fault("cut answer", "GET", share=0.05),
-        Fault("stale list", share=0.5, seconds=2),
     ]
 
 
@@ -73,11 +71,10 @@ class Tally:
 
 def play(folder: Path, storage: ObjectStorage, rounds: int, seed: int) -> Tally:
     """Let publishers publish at once, so many times, and return what came of it."""
-    bucket, history, tally = storage.new_bucket(), History(), Tally()
+    bucket, tally = storage.new_bucket(), Tally()
     with ExitStack() as stack:
         proxies = [
-            stack.enter_context(faulty_proxy(storage.port, seed * PUBLISHERS + number, history))
-            for number in range(PUBLISHERS)
+            stack.enter_context(faulty_proxy(storage.port, seed * PUBLISHERS + number)) for number in range(PUBLISHERS)
         ]
         pipes = [stack.enter_context(_publisher(folder, bucket, proxy, number)) for number, proxy in enumerate(proxies)]
         for number in range(rounds):

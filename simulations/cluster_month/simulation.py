@@ -23,7 +23,6 @@ from simulations.month.oracle import Outcome
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import faulty_proxy
 from tests.support.object_storage import ObjectStorage
-from tests.support.stale_listing import History
 
 _BUILD_S = 1.5  # about as long as a build takes: when "anywhere" in it may be
 _TINY_DISK = 2_000  # bytes
@@ -71,10 +70,8 @@ class ClusterMonth:
     def play(self) -> Iterator[NightResult]:
         """Play the nights in turn, and yield each as it ends."""
         with ExitStack() as stack:
-            history = History()
             self._proxies = [
-                stack.enter_context(faulty_proxy(self._storage.port, self._seed + number, history))
-                for number in range(4)
+                stack.enter_context(faulty_proxy(self._storage.port, self._seed + number)) for number in range(4)
             ]
             self._fleet_proxy = self._proxies[2]
             self._operator_bucket = self._bucket.through(self._proxies[3].port)

@@ -20,7 +20,6 @@ Kind = Literal[
     "flip answer",  # one byte of the answer's body differs
     "flip request",  # one byte of the request's body differs
     "delay",  # passed on after `seconds`
-    "stale list",  # a LIST shows the bucket as it was `seconds` ago
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -52,8 +51,6 @@ class Fault:
 
     def matches(self, method: str, key: str) -> bool:
         """Whether a request could meet this fault."""
-        if self.kind == "stale list" and method != "LIST":
-            return False
         return self.method in ("*", method) and fnmatchcase(key, self.key)
 
 

@@ -1,8 +1,11 @@
 """An HTTP/1.1 proxy in front of an S3 server that injects faults by a plan."""
 
+import http.client
 import socket
+import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
@@ -10,30 +13,82 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.support.faults import Fault, Logged, Plan
-from tests.support.http_exchange import Answer, Upstream, error, flipped, reset
-from tests.support.stale_listing import History
 
 # Headers of one connection, which are not passed on.
 _HOP = ("connection", "keep-alive", "transfer-encoding", "content-length", "expect")
+
+
+_ERROR = '<?xml version="1.0" encoding="UTF-8"?><Error><Code>{0}</Code><Message>Please try again.</Message></Error>'
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An HTTP answer: status, headers and body."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    def flipped(self) -> "Answer":
+        """Return the answer with one bit of its body turned."""
+        return Answer(self.status, self.headers, flipped(self.body))
+
+
+def error(status: int, code: str, retry_after: float = 0) -> Answer:
+    """Return an error as S3 answers it. `retry_after` is in seconds; 0 for no such header."""
+    headers = [("content-type", "application/xml")]
+    if retry_after:
+        headers.append(("retry-after", f"{retry_after:.0f}"))
+    return Answer(status, headers, _ERROR.format(code).encode())
+
+
+def flipped(body: bytes) -> bytes:
+    """Return the body with one bit of its middle byte turned."""
+    if not body:
+        return body
+    middle = len(body) // 2
+    return body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
+
+
+def _ask(port: int, method: str, path: str, body: bytes, headers: dict[str, str]) -> Answer:
+    """Pass a request on to the server on a port of loopback, and return its answer."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        return Answer(answer.status, answer.getheaders(), answer.read())
+
+
+def _send_half(port: int, method: str, path: str, body: bytes, headers: dict[str, str]) -> None:
+    """Pass half of a body on and hang up."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            connection.putheader(name, value)
+        connection.endheaders(body[: len(body) // 2])
+
+
+def reset(connection: socket.socket) -> None:
+    """Break a connection, as a server that died does."""
+    with suppress(OSError):  # the client was faster
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 class FaultyProxy:
     """Passes requests on to an S3 server on loopback, and injects the faults of its plan.
 
     Attributes:
-        upstream: The server.
+        target: The port of the server.
         port: Where it listens. It stays the same over `refuse` and `accept`.
         plan: Its faults and its log.
-        history: When objects were written and deleted.
         stopping: Set when it ends, so that no request hangs on.
     """
 
-    def __init__(self, target: int, seed: int = 0, history: History | None = None) -> None:
-        """Listen in front of the server on port `target`. Proxies of one server share a history."""
-        self.upstream = Upstream(target)
+    def __init__(self, target: int, seed: int = 0) -> None:
+        """Listen in front of the server on port `target`."""
+        self.target = target
         self.port = 0
         self.plan = Plan(seed)
-        self.history = history or History()
         self.stopping = Event()
         self._server: _Server | None = None
         self.accept()
@@ -132,7 +187,7 @@ class _Handler(BaseHTTPRequestHandler):
             case "break":
                 pass
             case "cut request":
-                self.proxy.upstream.send_half(self.command, self.path, self.body, self._passed_on())
+                _send_half(self.proxy.target, self.command, self.path, self.body, self._passed_on())
             case "slow down":
                 return error(503, "SlowDown", retry_after=self._seconds)
             case "error":
@@ -141,8 +196,6 @@ class _Handler(BaseHTTPRequestHandler):
                 return self._pass_on(flipped(self.body))
             case "flip answer":
                 return self._pass_on(self.body).flipped()
-            case "stale list":
-                return self.proxy.history.listing(self.proxy.upstream.ask, self.path, self.query, self._seconds)
             case kind:
                 if kind == "delay":
                     self.proxy.stopping.wait(self._seconds)
@@ -150,10 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _pass_on(self, body: bytes) -> Answer:
-        self.proxy.history.before(self.proxy.upstream.ask, self.command, self.path, body)
-        answer = self.proxy.upstream.ask(self.command, self.path, body, self._passed_on())
-        self.proxy.history.after(self.command, self.path, answer.status)
-        return answer
+        return _ask(self.proxy.target, self.command, self.path, body, self._passed_on())
 
     def _passed_on(self) -> dict[str, str]:
         return {name: value for name, value in self.headers.items() if name.lower() not in _HOP}
@@ -200,9 +250,9 @@ def _done(answer: Answer) -> bool:
 
 
 @contextmanager
-def faulty_proxy(target: int, seed: int = 0, history: History | None = None) -> Iterator[FaultyProxy]:
+def faulty_proxy(target: int, seed: int = 0) -> Iterator[FaultyProxy]:
     """Yield a proxy to the S3 server on a port of this machine; its faults are drawn by the seed."""
-    proxy = FaultyProxy(target, seed, history)
+    proxy = FaultyProxy(target, seed)
     try:
         yield proxy
     finally:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,30 +21,27 @@ _CALLS = ("fsync", "rename", "replace", "link", "unlink", "remove", "rmdir", "mk
 class PowerLoss:
     """Follows the files of a folder and calls `check` with what each power loss would leave of them.
 
-    What a loss leaves is not defined by POSIX beyond what was synced. Three outcomes are tried at each point: only what
-    was synced; every entry of every folder as it is now, each file with its synced content; the same for the folder
-    `eager` and those above it alone. A file that was never synced is empty. Syncs that are `ignored` count as never
-    made.
+    What a loss leaves is not defined by POSIX beyond what was synced. Two outcomes are tried at each point: only what
+    was synced; every entry of every folder as it is now, each file with its synced content. A file that was never
+    synced is empty.
     """
 
-    def __init__(
-        self, root: Path, check: Callable[[Tree], None], eager: Path, ignored: Callable[[int], bool] | None = None
-    ) -> None:
+    def __init__(self, root: Path, check: Callable[[Tree], None]) -> None:
         self.losses = 0
-        self._root, self._check, self._eager, self._ignored = root, check, eager, ignored
+        self._root, self._check = root, check
         self._files: dict[int, bytes] = {}
         self._folders: dict[int, dict[str, int]] = {}
         self._held: list[int] = []  # descriptors: a file that is open keeps its inode's number
         self._seen: set[int] = set()
         self._sync(os.open(root, os.O_RDONLY))
 
-    def record(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Lose power before and after each call, from now on."""
-        for name in _CALLS:
-            monkeypatch.setattr(os, name, self._around(getattr(os, name), name == "fsync"))
-
-    def close(self) -> None:
-        """Close what is held open."""
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Lose power before and after each call in the block."""
+        with pytest.MonkeyPatch.context() as patch:
+            for name in _CALLS:
+                patch.setattr(os, name, self._around(getattr(os, name), name == "fsync"))
+            yield
         for descriptor in self._held:
             os.close(descriptor)
 
@@ -51,7 +49,7 @@ class PowerLoss:
         def around(*arguments: Any, **keywords: Any) -> Any:
             self._lose()
             result = call(*arguments, **keywords)
-            if syncs and not (self._ignored and self._ignored(os.fstat(arguments[0]).st_mode)):
+            if syncs:
                 self._sync(os.dup(arguments[0]))
             self._lose()
             return result
@@ -68,17 +66,13 @@ class PowerLoss:
             self._files[inode] = path.read_bytes()
 
     def _lose(self) -> None:
-        eager = {path.stat().st_ino: path for path in self._above() if path.is_dir()}
         everywhere = {path.stat().st_ino: path for path in (self._root, *self._root.rglob("*")) if path.is_dir()}
-        for live in ({}, eager, everywhere):
+        for live in ({}, everywhere):
             tree = dict(self._walk(self._root.stat().st_ino, "", live))
             if (state := hash(frozenset(tree.items()))) not in self._seen:
                 self._seen.add(state)
                 self.losses += 1
                 self._check(tree)
-
-    def _above(self) -> list[Path]:
-        return [path for path in (self._eager, *self._eager.parents) if path.is_relative_to(self._root)]
 
     def _walk(self, folder: int, prefix: str, live: dict[int, Path]) -> Iterator[tuple[str, bytes]]:
         if path := live.get(folder):

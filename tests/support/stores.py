@@ -1,22 +1,39 @@
 """Stores of every kind, and how a snapshot gets into one."""
 
 import shutil
+from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
-from pipeline.store import DecisionStore, SnapshotStore
+from pipeline.store import DecisionStore, SnapshotStore, decisions
 from pipeline.store.bucket.store import BucketStore
 from tests.support.object_storage import Bucket
-from tests.support.zip_store import ZipStore
 
-KINDS = ("folder", "zip files", "bucket", "bucket in a folder")
+KINDS = ("folder", "own", "bucket", "bucket in a folder")
+_METHODS = (
+    *("current", "publication", "local_folder", "snapshots", "staging", "seal", "publish", "retain"),
+    *("state", "write_state", "locked", "take_sequence"),
+)
+
+
+class OwnStore:
+    """A store as a user writes one: it has the methods of a `DecisionStore`, and nothing else of the folder's."""
+
+    label = "own://office"
+
+    def __init__(self, folder: Path) -> None:
+        self.kept = SnapshotStore(folder, "office")
+        for name in _METHODS:
+            setattr(self, name, getattr(self.kept, name))
+        self.rollback = partial(decisions.rollback, cast(Any, self))
 
 
 def empty_store(kind: str, folder: Path, bucket: Bucket) -> DecisionStore:
     """Return an empty store of a kind, of the catalog "office". The environment names the bucket's server."""
     if kind == "folder":
         return SnapshotStore(folder, "office")
-    if kind == "zip files":
-        return ZipStore(folder / "local")
+    if kind == "own":
+        return cast(DecisionStore, OwnStore(folder / "local"))
     address = f"{bucket.url}/catalogs/office" if kind == "bucket" else f"file://{folder}/bucket/office"
     return BucketStore(address, folder / "cache/snapshots/office")
 
@@ -25,9 +42,6 @@ def put(store: DecisionStore, folder: Path) -> None:
     """Put a snapshot's folder into a store of any kind, under its own name."""
     if isinstance(store, BucketStore):
         store.upload(folder)
-    elif isinstance(store, SnapshotStore):
-        shutil.copytree(folder, store.folder / folder.name)
     else:
-        with store.staging(folder.name) as staged:
-            shutil.copytree(folder, staged, dirs_exist_ok=True)
-            store.seal(staged)
+        kept: Any = getattr(store, "kept", store)
+        shutil.copytree(folder, kept.folder / folder.name)

@@ -50,7 +50,3 @@ class BucketCatalog:
         """Put a wrong content in the place of a file."""
         self._sent.discard(sha256)
         obstore.put(self.store, file_object(sha256), content)
-
-    def content(self, sha256: str) -> bytes:
-        """Return a file's content."""
-        return bytes(obstore.get(self.store, file_object(sha256)).bytes())

@@ -15,7 +15,7 @@ from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger import Ledger
 from pipeline.settings import load
-from pipeline.store import SnapshotStore, decisions
+from pipeline.store import SnapshotStore
 from pipeline.store.bucket.store import BucketStore
 from router import Router
 from tests.support.faults import Fault
@@ -100,44 +100,6 @@ def test_an_upload_that_fails_leaves_the_snapshot_in_the_workspace(
     kept = SnapshotStore(tmp_path / "one", "office").newest()
     assert kept is not None and kept in str(failure.value) and kept != first.snapshot.name
     assert SnapshotStore(tmp_path / "one", "office").current() == first.snapshot.name
-
-
-@pytest.mark.nightly
-def test_a_build_does_not_publish_over_what_another_has_published_since_it_began(
-    build_into: Callable[..., BuildReport], tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = build_into("one")
-    other: list[BuildReport] = []
-    seal = BucketStore.seal
-
-    def seal_late(store: BucketStore, staged: Path) -> Path:
-        monkeypatch.setattr(BucketStore, "seal", seal)
-        other.append(build_into("two", more="lend_a_bicycle"))
-        return seal(store, staged)
-
-    monkeypatch.setattr(BucketStore, "seal", seal_late)
-    report = build_into("one", more="water_the_plants")
-    published = other[0].snapshot.name
-    assert (report.outcome, other[0].outcome) == ("held", "published")
-    (reason,) = report.held
-    assert f"{published} serves since this build began" in reason and first.snapshot.name in reason
-    store = BucketStore(address, tmp_path / "reader/snapshots/office")
-    assert store.current() == published
-    numbers = [stored.order[0] for stored in store.snapshots()]
-    assert report.snapshot.name in {stored.name for stored in store.snapshots()} and len({*numbers}) == len(numbers)
-    assert build_into("one", more="water_the_plants").outcome == "published"
-
-
-@pytest.mark.nightly
-def test_a_rollback_in_the_bucket_is_heeded_by_a_build_on_another_machine(
-    build_into: Callable[..., BuildReport], tmp_path: Path, address: str
-) -> None:
-    first = build_into("one")
-    build_into("one", more="lend_a_bicycle")
-    decisions.rollback(BucketStore(address, tmp_path / "operator/snapshots/office"))
-    held = build_into("two", more="lend_a_bicycle")
-    assert held.outcome == "held" and "rolled back from" in held.held[0]
-    assert BucketStore(address, tmp_path / "reader/snapshots/office").current() == first.snapshot.name
 
 
 def test_an_experiment_asks_nothing_of_the_bucket(

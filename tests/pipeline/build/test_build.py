@@ -1,10 +1,7 @@
 """The whole build: incremental by content, gated, atomic."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +9,30 @@ import duckdb
 import numpy as np
 import pytest
 
-from pipeline.build import build
+from pipeline.build import build, expanding
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
-from pipeline.settings import load
+from pipeline.inspection import tables
+from pipeline.publish import served_files
+from pipeline.settings import CatalogSettings, load
 from pipeline.store import SnapshotStore
 from router import Router, Signal
-from router.contract import DOCUMENT_SIGNALS, VECTOR_OFFSETS, VECTOR_SCALES, VECTORS
+from router.contract import (
+    CATALOG_DB,
+    DOCUMENT_SIGNALS,
+    RECORD_OFFSETS,
+    RECORDS,
+    TOKEN_COUNTS,
+    VECTOR_OFFSETS,
+    VECTOR_SCALES,
+    VECTORS,
+    Manifest,
+)
 from router.retrieval.retrievers import ToolVectors
 from router.store import current_folder
-from tests.support.notes import Notes
-from tests.support.places import ROOT
 from tests.support.quick import QUICK
 from tests.support.rows import edit
+from tests.support.stores import OwnStore
 
 
 def _vectors(encoder: Path) -> dict[str, dict[str, Any]]:
@@ -151,34 +159,65 @@ def test_the_snapshots_database_holds_what_the_router_serves(snapshot: Path) -> 
     assert np.array([row[0] for row in vectors]) == pytest.approx(served.documents(), abs=0.5 / 127)
 
 
-@pytest.mark.nightly  # a process that exports an encoder
-def test_a_build_of_a_bert_needs_no_torch(catalog: Path, encoder_folder: Path, tmp_path: Path) -> None:
-    code = f"""
-import sys
-for name in ("torch", "transformers", "sentence_transformers", "scipy", "sklearn", "faiss"):
-    sys.modules[name] = None  # an import of it fails
-from pathlib import Path
-from pipeline.build import build
-from pipeline.settings import load
-settings = load(Path({str(catalog)!r}), {{"vectors": {{"encoder": {str(encoder_folder)!r}}}}}, environment={{}})
-print(build(settings, workspace=Path({str(tmp_path / "ws")!r})).outcome)
-"""
-    variables = {**os.environ, "QUARTERMASTER_CACHE": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, cwd=ROOT)
-    assert (done.stdout, done.stderr) == ("published\n", "")
-    assert len(list((tmp_path / "cache" / "encoders").glob("[!.]*"))) == 2  # fp32 and int8
-    assert not (tmp_path / "ws" / "encoders").exists()
+def _files(snapshot: Path) -> dict[str, str]:
+    """Return the checksums of all files that hold no times."""
+    return {name: digest for name, digest in Manifest.read(snapshot).files.items() if name != CATALOG_DB}
 
 
-@pytest.mark.nightly  # exports an encoder
-def test_without_a_writable_cache_the_workspace_keeps_the_encoder_and_it_is_told(
-    catalog: Path, encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_only_names_times_and_numbers_of_a_forced_build_differ_and_what_did_not_change_is_shared(
+    catalog_folder: Path, quick: Path
 ) -> None:
-    notes = Notes()
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "file" / "cache"))
-    settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
-    assert build(settings, workspace=tmp_path / "ws", progress=notes).outcome == "published"
-    assert len(list((tmp_path / "ws" / "encoders").glob("[!.]*"))) == 2
-    (told,) = [note for note in notes.said if "cannot be written" in note]
-    assert str(tmp_path / "ws") in told
+    first = current_folder(SnapshotStore(quick, "office"))
+    forced = build(load(catalog_folder, QUICK, environment={}), workspace=quick, force=True).snapshot
+    manifests = [Manifest.read(folder) for folder in (first, forced)]
+    files, other_files = [_files(folder) for folder in (first, forced)]
+    assert files == other_files
+    assert {"name", "description", "expansion"} <= {name.split("/")[0] for name in files if "/" in name}
+    assert len({manifest.content_hash for manifest in manifests}) == 1
+    one, other = (json.loads((folder / "manifest.json").read_bytes()) for folder in (first, forced))
+    differing = {name for name in one if one[name] != other[name]}
+    assert differing - {"created_at"} == {"files", "sequence", "snapshot", "checksum"}
+    old, new = Router.open(first), Router.open(forced)
+    for request in ("refund the customer", "open a ticket", "what is new"):
+        assert old.route(request, explain=True).tools == new.route(request, explain=True).tools
+    assert {name for name in manifests[0].files if (first / name).samefile(forced / name)} == set(files)
+
+
+def test_a_build_publishes_into_a_users_own_store_and_finds_it_unchanged(catalog_folder: Path, tmp_path: Path) -> None:
+    settings = load(catalog_folder, QUICK, environment={})
+    store: Any = OwnStore(tmp_path / "own")
+    first = build(settings, workspace=tmp_path / "workspace", store=store)
+    assert (first.outcome, store.current()) == ("published", first.snapshot.name)
+    assert Router.open(store).route("give the customer their money back").ids
+    again = build(settings, workspace=tmp_path / "workspace", store=store)
+    assert (again.outcome, [stored.name for stored in store.snapshots()]) == ("unchanged", [first.snapshot.name])
+    assert not (tmp_path / "workspace" / "snapshots").exists()
+
+
+_TABLES = ("tools", "parameters", "phrases", "vectors")
+
+
+@pytest.fixture
+def settings(catalog_folder: Path, encoder_folder: Path) -> CatalogSettings:
+    return load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+
+
+def _content(folder: Path) -> dict[str, Any]:
+    """Return the content hash, the bytes of the served files, and the rows of the tables."""
+    content: dict[str, Any] = {"hash": Manifest.read(folder).content_hash}
+    content |= {name: (folder / name).read_bytes() for name in (RECORDS, RECORD_OFFSETS, TOKEN_COUNTS, VECTORS)}
+    with duckdb.connect(str(folder / CATALOG_DB), read_only=True) as connection:
+        for table in _TABLES:
+            rows = connection.sql(f"FROM {table}")
+            content[table] = (list(zip(rows.columns, map(str, rows.types), strict=True)), rows.fetchall())
+    return content
+
+
+def test_parts_of_three_tools_give_the_snapshot_of_one_part_and_leave_nothing(
+    settings: CatalogSettings, snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (expanding, served_files):
+        monkeypatch.setattr(module, "_TOOLS_A_PART", 3)
+    monkeypatch.setattr(tables, "_ROWS", 2)
+    assert _content(build(settings, workspace=tmp_path).snapshot) == _content(snapshot)
+    assert not (tmp_path / "scratch").exists() and not list(tmp_path.glob("*.tmp"))

@@ -1,10 +1,9 @@
 """Nights on which no model can be asked: paid expansions serve on, and nothing falls to the lexicon unseen."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
-from typing import Any, TypeVar, TypeVarTuple
+from typing import Any
 
 import duckdb
 import pytest
@@ -14,7 +13,6 @@ from pipeline.build.report import BuildReport
 from pipeline.enrichment import prompt
 from pipeline.enrichment.openai import direct
 from pipeline.errors import RunAborted, Unavailable
-from pipeline.execution import DirectExecution
 from pipeline.settings import load
 from pipeline.store import SnapshotStore
 from router.contract import Manifest
@@ -22,9 +20,6 @@ from tests.pipeline.enrichment.batch_server import BatchServer
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, error, row, tool_of
 from tests.support.quick import QUICK
 from tests.support.rows import write_rows
-
-T = TypeVar("T")
-Arguments = TypeVarTuple("Arguments")
 
 _TOOLS = 30  # three are more than a twentieth of them, and two are few
 _NOBODY = "http://127.0.0.1:9/v1"
@@ -127,48 +122,6 @@ def test_a_model_that_is_down_stops_no_removal_and_is_told(office: Office, reply
         server.script = lambda *_: reply
         with pytest.raises(RunAborted):  # too many new tools without a model
             office.night(server)
-
-
-class _Retried(DirectExecution):
-    """Tries each stage again where something did not answer, as the tasks of a flow do."""
-
-    batch_size: int | None = 10
-
-    def __init__(self) -> None:
-        self.tried: list[str] = []
-
-    def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
-        self.tried.append(stage_name)
-        try:
-            return function(*arguments)
-        except Unavailable:
-            self.tried.append(f"{stage_name} again")
-            return function(*arguments)
-
-
-@pytest.mark.nightly
-def test_a_stage_is_tried_again_before_earlier_answers_serve(office: Office) -> None:
-    office.write(changed=2)
-    tries = _Retried()
-    with ModelServer() as server:
-        report = office.night(server, tries, base_url=_NOBODY)
-    assert [stage for stage in tries.tried if stage.startswith("enrich")] == [
-        "enrich",
-        "enrich again",
-        *["enrich"] * 3,  # without the model: the same part, and the two others
-    ]
-    assert len(report.stale_expansions) == 2
-
-
-@pytest.mark.nightly
-def test_a_new_model_within_a_budget_keeps_what_the_old_one_wrote(office: Office) -> None:
-    with ModelServer() as server:
-        for left in (15, 0):
-            report = office.night(server, model="gpt-6", max_tools=15)
-            assert (report.generators, len(report.stale_expansions)) == ({"openai": _TOOLS}, left)
-            assert set(_stale(report).values()) <= {("model",)}
-        back = office.night(server)
-    assert (len(server.requests), back.stale_expansions) == (_TOOLS, {})
 
 
 @pytest.mark.nightly

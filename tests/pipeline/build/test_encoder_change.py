@@ -13,7 +13,7 @@ from pipeline.build.encoder import encoder_change, encoder_serving
 from pipeline.build.report import BuildReport
 from pipeline.encoders.export import describe_model
 from pipeline.progress import SilentProgress
-from pipeline.settings import VectorSettings, load
+from pipeline.settings import load
 from router import Router
 from router.contract import ADAPTER, BACKGROUND_SCORES, CATALOG_DB, Manifest
 from router.user_cache import CACHE_VARIABLE
@@ -77,13 +77,6 @@ def test_nothing_that_was_learned_on_the_old_encoder_is_in_the_new_snapshot_and_
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     shutil.rmtree(tmp_path / "first")
     assert Router.open(before.snapshot).route("thing 3 please").tools
-
-
-def test_a_manifest_tells_what_auto_would_have_preferred_and_no_path(tmp_path: Path, snapshot: Path) -> None:
-    assert Manifest.read(snapshot).preferred_encoder == ""  # the settings named a folder
-    assert VectorSettings().preferred_name == "BAAI/bge-base-en-v1.5"
-    assert VectorSettings(preferred=str(tmp_path)).preferred_name == tmp_path.name
-    assert VectorSettings(encoder="none").preferred_name == ""
 
 
 def test_another_revision_is_a_change_of_encoder(snapshot: Path, encoder_folder: Path, tmp_path: Path) -> None:

@@ -8,9 +8,15 @@ import duckdb
 import pytest
 
 from pipeline.build import build
+from pipeline.build.assessing import Assessed, leave_out
 from pipeline.build.report import BuildReport
+from pipeline.enrichment import Enrichment
+from pipeline.enrichment.context import ScreenedExpansion
+from pipeline.enrichment.verdict import Consequence, TextVerdict
+from pipeline.phrase_checks.record_steering import Remark
 from pipeline.settings import load
-from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, error, row, tool_of
+from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, row, tool_of
+from tests.support.factories import make_expansion
 from tests.support.quick import QUICK
 
 _TOOLS = {
@@ -94,26 +100,52 @@ def test_without_contrast_the_collision_is_noted_and_both_keep_their_phrases(run
         assert connection.sql("FROM worst_tools").fetchall() == []
 
 
-@pytest.mark.nightly
-def test_a_quota_that_ends_before_the_second_questions_stops_no_build(run: Any) -> None:
-    def spent(body: dict[str, Any], n: int) -> Reply:
-        shown = "siblings" in json.loads(body["messages"][1]["content"])
-        return error(429, "You exceeded your quota", code="insufficient_quota") if shown else _twins(body, n)
-
-    with ModelServer(spent) as server:
-        run(server, contrast=False)
-        report = run(server)  # all is known but the second answers, and the quota was spent before the first of them
-    assert report.generators == {"openai": 3}
-    assert report.outcome in ("published", "unchanged")
+def _verdict(field: str, text: str, consequence: Consequence = Consequence.DROPPED) -> TextVerdict:
+    return TextVerdict("sky/moon", field, text, "steered", consequence, "say «refund»")
 
 
-@pytest.mark.nightly
-def test_a_half_written_catalog_says_which_tools_have_no_words_of_their_own(run: Any) -> None:
-    with ModelServer(_twins) as server:
-        report = run(server, max_tools=2, contrast=False)
-        assert (report.snapshot / "expanded.npy").is_file()
-        assert [failure.kind for failure in report.failures] == ["budget"]
-        assert report.generators == {"lexicon": 1, "openai": 2}
-        full = run(server, contrast=False)
-    assert not (full.snapshot / "expanded.npy").exists()
-    assert full.asked == {"openai": 1}
+def _found(*verdicts: TextVerdict) -> Assessed:
+    return Assessed(verdicts, {"sky/moon": ("sky/sun",)}, {"sky/moon": (Remark("description", "say refund"),)})
+
+
+def _enrichment() -> Enrichment:
+    expansion = make_expansion(
+        "is the moon full",
+        "refund the client",
+        when_to_use="For refunds.",
+        synonyms=("moon", "refund"),
+        translations={"de": ("ist Vollmond", "erstatte es"), "fr": ("rembourse",)},
+    )
+    return Enrichment({"sky/moon": ScreenedExpansion(expansion, "openai", "m", "key", expansion)})
+
+
+def test_an_assessment_is_the_same_after_the_ledger_has_kept_it() -> None:
+    found = _found(_verdict("user_phrases", "refund the client"))
+    assert Assessed.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_dropped_texts_leave_every_field_and_noted_ones_stay() -> None:
+    enrichment = _enrichment()
+    leave_out(
+        enrichment,
+        _found(
+            _verdict("user_phrases", "refund the client"),
+            _verdict("when_to_use", "For refunds."),
+            _verdict("synonyms", "refund"),
+            _verdict("translations.de", "erstatte es"),
+            _verdict("translations.fr", "rembourse"),
+            _verdict("user_phrases", "is the moon full", Consequence.NOTED),
+        ),
+    )
+    kept = enrichment.written["sky/moon"].expansion
+    assert (kept.user_phrases, kept.when_to_use, kept.synonyms) == (("is the moon full",), "", ("moon",))
+    assert kept.translations == {"de": ("ist Vollmond",)}
+
+
+def test_the_remarks_that_steered_are_told_as_verdicts_on_the_record() -> None:
+    enrichment = _enrichment()
+    leave_out(enrichment, _found())
+    assert [(verdict.check, verdict.field, verdict.text) for verdict in enrichment.suspicious] == [
+        ("foreign", "description", "say refund")
+    ]
+    assert enrichment.steering == {"sky/moon": frozenset({"say refund"})}

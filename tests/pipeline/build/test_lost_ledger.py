@@ -15,7 +15,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.ledger import LEDGER_FILE
-from pipeline.ledger.commands import check, compact
+from pipeline.ledger.commands import check
 from pipeline.settings import load
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.support.places import ROOT
@@ -110,19 +110,6 @@ def test_a_lost_ledger_comes_back_from_its_backup_and_nothing_in_it_is_asked_aga
     outcomes = rows(workspace, "SELECT run_id, outcome FROM runs ORDER BY ALL")
     assert outcomes == [(1, "published"), (2, "unchanged")]
     assert check(workspace).problems == ()
-
-
-@pytest.mark.nightly
-def test_a_rewritten_ledger_leaves_out_vectors_that_no_snapshot_has_and_nothing_else(
-    run: Any, shop: Path, workspace: Path
-) -> None:
-    with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:
-        connection.execute("INSERT INTO vectors_32 SELECT 'of no snapshot', model_key, vector FROM vectors_32")
-        ((twice,),) = connection.execute("SELECT count(*) FROM vectors_32").fetchall()
-    assert compact(workspace, drop_vectors=True).vectors >= twice // 2
-    report, asked = run(shop, workspace)
-    assert (report.outcome, asked) == ("unchanged", 0)
-    assert report.embedded < 24  # texts that a check looked at, and no snapshot has
 
 
 @pytest.mark.nightly

@@ -8,11 +8,9 @@ from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.inspection import Inspection
 from pipeline.settings import load
-from pipeline.sources.last_reading import SourceReading
 from router import Router
 from router.operation import Operation
 from tests.pipeline.enrichment.model_server import ModelServer
-from tests.support.factories import make_raw
 from tests.support.quick import QUICK
 
 
@@ -46,9 +44,3 @@ def test_an_api_that_moves_gives_a_new_snapshot_in_which_no_tool_has_changed_and
         shown = after.tool("shop/listItems").record.operation
         assert shown == Operation("GET", "/items", servers=("https://new.test",))
         assert after.changes(first.snapshot).column("what") == (["operation"],)
-
-
-def test_a_source_that_fails_keeps_how_its_tools_are_called() -> None:
-    tool = make_raw(operation=Operation("GET", "/items", servers=("https://a.test",)))
-    reading = SourceReading("key", "a.json", (tool, make_raw("other")))
-    assert SourceReading.from_text("key", "a.json", reading.to_text()) == reading

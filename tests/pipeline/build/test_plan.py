@@ -7,8 +7,10 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.plan import Plan, plan
+from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings, load
+from pipeline.sources import Reading, read
 from tests.pipeline.enrichment.model_server import USAGE, ModelServer
 from tests.support.quick import QUICK
 from tests.support.rows import write_rows
@@ -72,3 +74,18 @@ def test_a_plan_knows_the_modes_the_limits_the_prices_and_the_budget(tmp_path: P
         unpriced = planned(model="llama3")
         assert (unpriced.questions, unpriced.cost_usd) == (2, None)
         assert planned(max_tools=1).questions == 1
+
+
+def test_a_build_goes_on_while_a_plan_waits_for_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_rows(tmp_path / "slow.jsonl", [{"name": "slow", "description": "Is slow."}])
+    write_rows(tmp_path / "empty.jsonl", [])
+    slow, empty = (load(tmp_path / f"{name}.jsonl", QUICK, environment={}) for name in ("slow", "empty"))
+
+    def read_slowly(*arguments: Any) -> Reading:
+        monkeypatch.undo()
+        with pytest.raises(RunAborted, match="no tool"):  # and not that the ledger is in use
+            build(empty, workspace=tmp_path / "ws")
+        return read(*arguments)
+
+    monkeypatch.setattr("pipeline.build.plan.sources.read", read_slowly)
+    assert plan(slow, workspace=tmp_path / "ws").new == 1

@@ -2,8 +2,7 @@
 
 import errno
 import os
-import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,26 +31,9 @@ def night(catalog: Path, tmp_path: Path) -> Callable[[int], str]:
     return _night
 
 
-@pytest.fixture
-def lose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., PowerLoss]]:
-    """Lose power at every point from now on; `check` gets what is left."""
-    (tmp_path / "ws").mkdir(exist_ok=True)
-    made: list[PowerLoss] = []
-
-    def _lose(check: Callable[[Tree], None], ignored: Callable[[int], bool] | None = None) -> PowerLoss:
-        made.append(PowerLoss(tmp_path / "ws", check, tmp_path / "ws" / OFFICE, ignored))
-        made[-1].record(monkeypatch)
-        return made[-1]
-
-    yield _lose
-    monkeypatch.undo()
-    for loss in made:
-        loss.close()
-
-
 @pytest.mark.parametrize("nights", [1, pytest.param(3, marks=pytest.mark.nightly)])
 def test_whenever_power_is_lost_what_serves_is_whole_and_no_older_than_was_said(
-    night: Callable[[int], str], lose: Callable[..., PowerLoss], tmp_path: Path, nights: int
+    night: Callable[[int], str], tmp_path: Path, nights: int
 ) -> None:
     left: list[str | None] = []
     said: list[str | None] = [None]  # what finished commands said to serve, the last at the end
@@ -60,16 +42,17 @@ def test_whenever_power_is_lost_what_serves_is_whole_and_no_older_than_was_said(
         left.append(serves_whole(tree, OFFICE))
         assert left[-1] not in said[:-1]
 
-    losses = lose(check)
-    for number in range(nights):
-        said.append(night(number))
-        assert left[-1] == said[-1]
-    assert list(dict.fromkeys(left)) == said
-    assert losses.losses > 30 * nights
-    if nights == 1:
-        return
-    older = said.pop(-2)
-    assert decisions.rollback(SnapshotStore(tmp_path / "ws", "office")) == left[-1] == older
+    (tmp_path / "ws").mkdir()
+    losses = PowerLoss(tmp_path / "ws", check)
+    with losses.recorded():
+        for number in range(nights):
+            said.append(night(number))
+            assert left[-1] == said[-1]
+        assert list(dict.fromkeys(left)) == said
+        assert losses.losses > 30 * nights
+        if nights > 1:
+            older = said.pop(-2)
+            assert decisions.rollback(SnapshotStore(tmp_path / "ws", "office")) == left[-1] == older
 
 
 def test_a_full_disk_ends_a_build_in_a_sentence_and_leaves_nothing(
@@ -88,21 +71,3 @@ def test_a_full_disk_ends_a_build_in_a_sentence_and_leaves_nothing(
 
 def _full(_: int) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("ignored", [stat.S_ISREG, stat.S_ISDIR])
-def test_the_simulation_notices_a_sync_that_is_missing(
-    night: Callable[[int], str], lose: Callable[..., PowerLoss], ignored: Callable[[int], bool]
-) -> None:
-    broken: list[str] = []
-
-    def check(tree: Tree) -> None:
-        try:
-            serves_whole(tree, OFFICE)
-        except AssertionError as error:
-            broken.append(str(error))
-
-    lose(check, ignored)
-    night(0)
-    assert broken

@@ -1,5 +1,7 @@
-"""Once a snapshot serves, nothing that follows makes its build a failure."""
+"""Once a snapshot serves, nothing that follows fails its build, and what it gives back of the disk is told."""
 
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,8 +11,8 @@ import duckdb
 import pytest
 
 from pipeline.build import build
+from pipeline.build.disk_space import remove_unused_caches
 from pipeline.build.report import BuildReport
-from pipeline.build.run import _is_of
 from pipeline.ledger.source_readings import SourceReadings
 from pipeline.publish.served_files import slow_search_note
 from pipeline.settings import load
@@ -51,22 +53,6 @@ def test_what_fails_once_the_snapshot_serves_is_told_and_fails_no_build(
     assert run().stale_sources[0].tools == 2, "what serves counts as good"
 
 
-@pytest.mark.parametrize(
-    ("error", "is_of_it"),
-    [
-        (OSError(28, "No space left on device"), True),
-        (PermissionError(13, "denied", "/srv/ws/x"), True),
-        (OSError(5, "Input/output error", "/elsewhere"), True),
-        (FileNotFoundError(2, "No such file", "/catalog/usage.jsonl"), False),
-        (PermissionError(13, "denied", "/srv/wsx"), False),
-    ],
-)
-def test_only_an_error_of_the_disk_or_of_a_file_there_is_blamed_on_the_workspace(
-    error: OSError, is_of_it: bool
-) -> None:
-    assert _is_of(Path("/srv/ws"), error) is is_of_it
-
-
 def test_a_build_without_faiss_says_what_each_request_will_be_held_against(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,3 +63,28 @@ def test_a_build_without_faiss_says_what_each_request_will_be_held_against(
     assert slow_search_note(tmp_path, SimpleNamespace(documents=range(8), phrases=range(22))) is None  # type: ignore[arg-type]
     (tmp_path / CANDIDATES).touch()
     assert slow_search_note(tmp_path, vectors) is None
+
+
+_MONTHS = 60 * 86_400
+
+
+def _aged(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{}")
+    os.utime(path, (time.time() - _MONTHS,) * 2)
+    return path
+
+
+def test_cached_checks_that_nothing_uses_are_removed_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "user"))
+    workspace = tmp_path / "workspace"
+    (workspace / "snapshots" / "shop").mkdir(parents=True)
+    kept = [_aged(workspace / "compared" / "shop.npz"), workspace / "compared" / "new.npz"]
+    gone = [_aged(workspace / "screened" / "shop.json"), _aged(workspace / "compared" / ".old.npz")]
+    kept[1].write_text("")  # of a catalog whose snapshots are elsewhere
+    notes = Notes()
+    remove_unused_caches(workspace, notes)
+    assert all(path.exists() for path in kept)
+    assert not any(path.exists() for path in gone)
+    told = "cached checks that nothing used for 30 days were removed: compared/.old.npz, screened/shop.json"
+    assert notes.said == [told]

@@ -1,27 +1,20 @@
 """A tool that takes other tools' requests is held back alone; the rest of the night's build is published."""
 
-import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-from pipeline import records
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.build.without_tools import served_as_before
-from pipeline.enrichment import Enrichment
 from pipeline.inspection.reading import Inspection
-from pipeline.inspection.served_tools import served_texts
 from pipeline.ledger import Ledger
 from pipeline.settings import load
-from pipeline.store import SnapshotStore
 from router import Router
 from router.contract import Manifest
-from router.store import current_folder
+from tests.support.rows import write_rows
 
 # Any tool that enters a request of another provider is held: the encoder of the tests has random weights.
 _STRICT = {"quarantine_requests": 1, "quarantine_distance": 0.0, "max_removed_share": 1.0}
@@ -54,8 +47,8 @@ class Catalog:
         tools |= {tool["id"]: (tool, phrases) for tool, phrases in more}
         rows = [tool for tool, _ in tools.values()]
         words = [{"id": tool_id, "user_phrases": phrases} for tool_id, (_, phrases) in tools.items()]
-        _write(self.folder / "tools.jsonl", rows)
-        _write(self.folder / "expansions.jsonl", words)
+        write_rows(self.folder / "tools.jsonl", rows)
+        write_rows(self.folder / "expansions.jsonl", words)
         sections: dict[str, dict[str, Any]] = {
             "vectors": {"encoder": str(self._encoder) if vectors else "none"},
             "enrichment": {"generator": "lexicon"},
@@ -69,10 +62,6 @@ class Catalog:
     def ledger(self) -> Ledger:
         """Open the ledger."""
         return Ledger.open(self.workspace)
-
-
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -141,15 +130,6 @@ def test_a_changed_tool_keeps_the_record_and_the_phrases_that_serve(catalog: Cat
     record = router.record(_GREEDY)
     assert record is not None and record.description == "Does task 3."
     assert set(router.phrases(_GREEDY)) == set(_phrases(3))
-
-
-def test_a_record_that_is_not_indexed_whole_stays_so_while_its_change_is_held_back(published: Path) -> None:
-    serving = current_folder(SnapshotStore(published / "ws", "office"))
-    before = served_texts(serving)[_GREEDY]
-    reduced = replace(before, texts=(before.texts[0], "Reduced.", *before.texts[2:]))
-    nothing = records.Catalog((), {}, ())
-    _, _, (document,) = served_as_before(serving, {_GREEDY: reduced}, {_GREEDY}, nothing, Enrichment(), [], [])
-    assert (document.description, document.dense) == ("Reduced.", before.texts[3])
 
 
 @pytest.mark.nightly

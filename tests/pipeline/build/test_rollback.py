@@ -1,7 +1,6 @@
 """Nights after a rollback, under a pin, and with a wrong clock: no build undoes what an operator decided."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,9 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.publish import snapshot_writing
 from pipeline.settings import load
-from pipeline.store import SnapshotStore, decisions, local
+from pipeline.store import SnapshotStore, decisions
 from router.errors import SnapshotInvalid
-from router.store import current_folder
 from tests.support.quick import QUICK
 from tests.support.rows import edit
 
@@ -39,30 +36,12 @@ def night(catalog: Path, quick: Path) -> Night:
     return _night
 
 
-class Clock(datetime):
-    """A clock that is wrong by `ahead`."""
-
-    ahead = timedelta()
-
-    @classmethod
-    def now(cls, tz: tzinfo | None = None) -> "Clock":
-        return cls.fromtimestamp(datetime.now(UTC).timestamp() + cls.ahead.total_seconds(), tz)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> type[Clock]:
-    """Give builds a clock that a test may set."""
-    clock = type("SetClock", (Clock,), {})
-    monkeypatch.setattr(local, "datetime", clock)
-    monkeypatch.setattr(snapshot_writing, "datetime", clock)
-    return clock
-
-
 def test_a_rollback_lasts_until_the_content_changes_or_is_released(night: Night, store: SnapshotStore) -> None:
     good, bad = store.current(), night("Deletes charges.")
     decisions.rollback(store)
     held = night()
     assert (held.outcome, held.snapshot, held.removed) == ("held", bad.snapshot, ())
+    assert night(force=True).outcome == "held"
     assert f"that of {bad.snapshot.name}, which was rolled back from" in held.held[0]
     assert store.current() == good
     mended = night("Returns charges, oldest first.")
@@ -71,14 +50,6 @@ def test_a_rollback_lasts_until_the_content_changes_or_is_released(night: Night,
     decisions.release(store, bad.snapshot.name)
     last = night(keep=1).to_json()
     assert (last["outcome"], {*last["removed"]}) == ("published", {good, bad.snapshot.name}) and last["freed_bytes"] > 0
-
-
-@pytest.mark.nightly
-def test_a_forced_build_of_content_that_was_left_is_held(night: Night, store: SnapshotStore) -> None:
-    good, _ = store.current(), night("Deletes charges.")
-    decisions.rollback(store)
-    assert night(force=True).outcome == "held"
-    assert store.current() == good
 
 
 @pytest.mark.nightly
@@ -98,21 +69,3 @@ def test_builds_under_a_pin_are_written_once_and_held_and_a_damaged_state_stops_
     with pytest.raises(SnapshotInvalid, match=r"state\.json is damaged"):
         night("Deletes charges.")
     assert store.current() == published.snapshot.name
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("wrong", [timedelta(days=365), timedelta(days=-365)])
-def test_three_nights_with_a_wrong_clock_push_nothing_out(
-    night: Night, store: SnapshotStore, clock: type[Clock], wrong: timedelta
-) -> None:
-    nights = [current_folder(store).name, night("Returns charges, version 1.").snapshot.name]
-    clock.ahead = wrong
-    nights += [night(f"Returns charges, version {n}.").snapshot.name for n in range(2, 5)]
-    clock.ahead = timedelta()
-    nights += [night(f"Returns charges, version {n}.", keep=3).snapshot.name for n in range(5, 7)]
-    assert nights != sorted(nights)
-    assert [stored.name for stored in store.snapshots()] == nights[:-4:-1]
-    assert [stored.order[0] for stored in store.snapshots()] == [7, 6, 5]
-    assert store.newest() == nights[-1]
-    assert decisions.rollback(store) == nights[-2]
-    assert decisions.rollback(store) == nights[-3]

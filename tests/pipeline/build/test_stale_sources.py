@@ -197,16 +197,6 @@ def test_what_is_kept_holds_no_secret_and_grows_only_with_what_changes(shop: Sho
     assert b"sk-secret" not in (shop.workspace / LEDGER_FILE).read_bytes()
 
 
-@pytest.mark.nightly
-def test_what_a_source_gave_goes_with_it(shop: Shop) -> None:
-    catalog = (shop.folder / "catalog.toml").read_text(encoding="utf-8")
-    (shop.folder / "catalog.toml").write_text(catalog.partition("[[source]]\nurl")[0], encoding="utf-8")
-    held = shop.build()
-    SnapshotStore(shop.workspace, "shop").publish(held.snapshot.name)
-    shop.build()
-    assert shop.ledger("SELECT count(*) FROM source_contents") == [(2,)]
-
-
 def test_a_plan_runs_no_command_and_counts_such_a_source_by_its_last_known_records(shop: Shop) -> None:
     shop.answer("", 503)
     told = plan(shop.settings(), workspace=shop.workspace).to_json()["stale_sources"]

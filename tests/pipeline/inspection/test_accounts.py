@@ -1,11 +1,13 @@
-"""What the ledger knows, in the snapshot: costs, failures, builds, history."""
+"""What the ledger knows, in the snapshot: costs, failures, builds, history; and from a phrase to its question."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from pipeline.enrichment.prompt import INSTRUCTIONS, PROMPT_VERSION
 from pipeline.errors import RunAborted
 from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, but, completion
 from tests.pipeline.inspection.conftest import Shop, tool, words
@@ -93,30 +95,45 @@ def _full_disk(*_: object) -> None:
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.nightly
-def test_builds_are_all_builds_of_the_catalog_of_any_area_and_the_last_is_under_way(shop: Shop) -> None:
-    lexicon: dict[str, Any] = {"enrichment": {"generator": "lexicon"}}
-    bad = {"id": "pay/list", "user_phrases": "of the wrong shape"}
-    measured = shop.build(tool("pay/list"), area="evaluations")
-    first = shop.build(tool("pay/list"), expansions=[bad], **lexicon)
-    assert rows(first, "SELECT generator, kind, message, words_by FROM failures") == [
-        ("file", "shape", "user_phrases is not a list of texts", "lexicon")
+_STORY = "I would rather tell you a story."
+
+
+def asked(shop: Shop, statement: str) -> list[tuple[Any, ...]]:
+    """Ask the newest snapshot, with the ledger attached as the page on inspecting shows it."""
+    snapshots = sorted((shop.workspace / "snapshots" / "shop").glob("*/catalog.duckdb"))
+    with duckdb.connect(str(snapshots[-1]), read_only=True) as connection:
+        connection.execute(f"ATTACH '{shop.workspace / 'ledger.duckdb'}' AS ledger (READ_ONLY)")
+        return connection.execute(statement).fetchall()
+
+
+def test_a_phrase_leads_to_its_question_and_answer_and_a_failure_keeps_what_the_model_wrote(shop: Shop) -> None:
+    with ModelServer(but("list", Reply(completion(_STORY)))) as server:
+        shop.build(tool("pay/list"), tool("pay/refund"), server=server)  # the failed question is asked again
+        messages = [[message["content"] for message in request.body["messages"]] for request in server.requests]
+    ((question, instructions, parameters, written, cost, version),) = asked(
+        shop,
+        "SELECT question, instructions, parameters, completion, cost_usd, prompt_version FROM phrase_sources "
+        "JOIN ledger.answers USING (expansion_key) WHERE phrase = 'please do refund'",
+    )
+    assert [instructions, question] in messages
+    assert (instructions, version) == (INSTRUCTIONS, PROMPT_VERSION)
+    assert json.loads(written)["user_phrases"] == ["please do refund"]
+    assert (json.loads(parameters), cost) == ({}, pytest.approx(COST))
+    failed = "SELECT DISTINCT kind, completion, question IS NOT NULL FROM ledger.answers WHERE kind IS NOT NULL"
+    assert asked(shop, failed) == [("shape", _STORY, True)]
+    counts = "SELECT (SELECT count(*) FROM ledger.questions), (SELECT count(*) FROM ledger.instructions)"
+    assert asked(shop, counts) == [(2, 1)], "each is stored once"
+
+
+def test_each_phrase_has_the_part_of_the_answer_that_it_stands_in(shop: Shop) -> None:
+    line = {**words("pay/list", "show bills"), "when_to_use": "To see bills.", "translations": {"de": ["Rechnungen"]}}
+    shop.build(tool("pay/list"), expansions=[line], enrichment={"languages": ["de"]})
+    assert asked(shop, "SELECT phrase, field, language, generator FROM phrase_sources") == [
+        ("show bills", "user_phrases", "en", "file"),
+        ("To see bills.", "when_to_use", "en", "file"),
+        ("Rechnungen", "translations", "de", "file"),
     ]
-    shop.build(tool("pay/list"), expansions=[bad], **lexicon)
-    with pytest.raises(RunAborted):
-        shop.build()
-    with duckdb.connect(str(shop.workspace / "ledger.duckdb")) as ledger:  # as a version without areas wrote it
-        ledger.execute("UPDATE runs SET area = NULL WHERE run_id = 3")
-    last = shop.build(tool("pay/list"), tool("pay/refund"), expansions=[words("pay/list")])
-    said = "run_id, area, outcome, snapshot, finished_at >= started_at, tools, embedded, cost_usd"
-    assert rows(last, f"SELECT {said} FROM builds") == [
-        (1, "evaluations", "published", measured.name, True, 1, 0, 0.0),
-        (2, "snapshots", "published", first.name, True, 1, 0, 0.0),
-        (3, None, "unchanged", first.name, True, 1, 0, 0.0),
-        (4, "snapshots", "failed", None, True, None, None, 0.0),
-        (5, "snapshots", "running", last.name, None, 2, 0, 0.0),
-    ]
-    assert rows(last, "SELECT message FROM builds WHERE message IS NOT NULL") == [("the catalog 'shop' holds no tool",)]
-    assert rows(last, "FROM failures") == []  # a line of the file is this build's alone
-    seen = "SELECT run_id, detail FROM history WHERE event = 'first seen' ORDER BY run_id"
-    assert rows(last, seen) == [(1, "by a build of evaluations"), (5, None)]
+    no_model = (
+        "SELECT DISTINCT question, completion, kind FROM phrase_sources JOIN ledger.answers USING (expansion_key)"
+    )
+    assert asked(shop, no_model) == [(None, None, None)]

@@ -133,9 +133,3 @@ def test_a_predecessor_that_cannot_be_opened_stops_no_build(
     with Inspection.open(shop.build(tool("pay/list"))) as inspection:
         assert inspection.table("changes").rows == ()
         assert inspection.table("snapshot").column("previous") == (None,)
-
-
-@pytest.mark.nightly
-def test_an_evaluation_is_compared_with_evaluations_alone(copied: tuple[Shop, Path, Path]) -> None:
-    with Inspection.open(copied[0].build(tool("pay/refund"), area="evaluations")) as inspection:
-        assert inspection.table("changes").rows == ()

@@ -1,7 +1,6 @@
 """The metrics on judged requests, snapshot after snapshot."""
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import duckdb
 
 from pipeline.inspection import tables
 from router.contract import Manifest
-from router.snapshot.snapshot import Snapshot
 from tests.pipeline.inspection.conftest import Shop, tool, words
 
 _TOOLS = (tool("pay/list", "Lists charges."), tool("pay/refund", "Returns money to a customer."))
@@ -64,8 +62,3 @@ def test_manifests_give_the_metrics_oldest_first_and_nothing_where_nothing_was_j
         ("later", True, 4, "a", 1.0, None, None),
         ("later", True, 4, "b", 0.5, 0.25, 0.75),
     ]
-
-
-def test_the_inspection_database_is_verified_with_the_whole_snapshot(snapshot: Path, tmp_path: Path) -> None:
-    copied = shutil.copytree(snapshot, tmp_path / "copied")
-    assert Snapshot.open(copied, whole=True).manifest.files["catalog.duckdb"]

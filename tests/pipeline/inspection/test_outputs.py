@@ -5,14 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.build.without_tools import served_as_before
-from pipeline.enrichment import Enrichment
 from pipeline.inspection import Inspection
-from pipeline.inspection.served_tools import served_expansions, served_texts
-from pipeline.records import Catalog
+from pipeline.inspection.served_tools import served_expansions
 from router.record import Parameter
-from router.snapshot.overlay import Overlay
-from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.snapshot import Snapshot
 from tests.pipeline.inspection.conftest import Shop, tool, words
 
@@ -54,18 +49,3 @@ def test_a_snapshot_has_the_rows_beside_the_record_so_that_answers_do_not_read_t
     assert second.keys() == {"record", "phrases"}
     records = Snapshot.open(_folder(shop)).records
     assert records.complete_record(0).outputs == OUTPUTS and records.entry(0).record.outputs == ()
-
-
-def test_a_tool_that_is_registered_as_the_snapshot_has_it_makes_no_layer(shop: Shop) -> None:
-    base = Snapshot.open(_folder(shop))
-    overlay = Overlay().registered([base.records.complete_record(0)])
-    assert apply_overlay(base, overlay) is base
-
-
-def test_a_record_that_serves_on_keeps_its_hash(shop: Shop) -> None:
-    folder = _folder(shop)
-    nothing = Catalog((), {}, ())
-    kept, _, _ = served_as_before(folder, served_texts(folder), {"pay/find"}, nothing, Enrichment(), [], [])
-    with Inspection.open(folder) as inspection:
-        assert kept.hashes == {"pay/find": inspection.record_hashes()["pay/find"]}
-    assert kept.records[0].outputs == OUTPUTS

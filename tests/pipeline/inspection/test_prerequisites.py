@@ -10,7 +10,6 @@ import pytest
 from pipeline.inspection import Inspection
 from tests.pipeline.inspection.conftest import Shop
 from tests.support.film_tools import CHAIN, FILM_TOOLS
-from tests.support.places import ROOT
 
 _SEARCH_FILM, _LIST_CASTS, _LIST_IMAGES, _IMAGE_SIZE = (row["id"] for row in CHAIN)
 
@@ -58,19 +57,6 @@ def test_chains_follow_what_a_resolver_needs_for_three_steps_at_the_product_of_c
         for pair in zip(chain["tool_ids"], chain["tool_ids"][1:], strict=False):
             product *= sure[pair]
         assert chain["confidence"] == pytest.approx(product, abs=0.001)
-
-
-def test_no_chain_comes_back_to_a_tool_that_it_has() -> None:
-    sql = (ROOT / "pipeline/inspection/views.sql").read_text(encoding="utf-8")
-    (view,) = (part for part in sql.split("CREATE VIEW ") if part.startswith("prerequisite_chains"))
-    with duckdb.connect() as connection:
-        connection.execute(
-            "CREATE TABLE prerequisites (tool_id VARCHAR, parameter VARCHAR, resolver VARCHAR, confidence DOUBLE)"
-        )
-        connection.execute("INSERT INTO prerequisites VALUES ('a', 'b_id', 'b', 1), ('b', 'a_id', 'a', 0.5)")
-        connection.execute(f"CREATE VIEW {view.partition(';')[0]}")
-        found = connection.execute("SELECT chain FROM prerequisite_chains").fetchall()
-    assert found == [("a → b_id → b",), ("b → a_id → a",)]
 
 
 def test_a_tool_page_has_what_it_needs_and_what_needs_it(films: Path) -> None:

@@ -152,14 +152,6 @@ def test_hostile_text_is_kept_as_it_is_and_executes_nothing(shop: Shop) -> None:
         assert "\u001b" not in str(raised.value)
 
 
-def test_another_connection_of_the_process_and_its_settings_are_left_alone(snapshot: Path) -> None:
-    path = str(snapshot / "catalog.duckdb")
-    with duckdb.connect(path, read_only=True) as mine, Inspection.open(snapshot) as inspection:
-        assert inspection.table("tools").columns[1] == "tool_id"
-        assert mine.execute("SELECT count(*) FROM glob('*')").fetchall()[0][0] >= 0
-        mine.execute("SET threads = 1")
-
-
 def test_a_damaged_missing_or_older_database_is_an_invalid_snapshot(snapshot: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(snapshot, tmp_path / snapshot.name)
     database = folder / "catalog.duckdb"

@@ -1,19 +1,17 @@
 """What every store promises to routers, builds and operators, whatever it is made of."""
 
-import logging
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipeline.store import DecisionStore, PointerStore, SharedStore, WritableStore
+from pipeline.store import DecisionStore
 from router import Router, SnapshotInvalid
 from router.contract import MANIFEST
 from router.snapshot.store.state import Pin, StoreState
 from router.store import ReadableStore, current_folder
-from tests.support.publishing import Publications, corrupt, look
+from tests.support.publishing import Publications, corrupt
 from tests.support.stores import put
-from tests.support.zip_store import ZipStore, zipped
 
 
 @pytest.fixture
@@ -32,14 +30,6 @@ def store(empty: DecisionStore, built: Publications) -> DecisionStore:
 
 def names(store: ReadableStore) -> str:
     return "".join(stored.name for stored in store.snapshots())
-
-
-def test_it_has_the_protocols_of_its_kind(kind: str, empty: DecisionStore) -> None:
-    for protocol in (ReadableStore, WritableStore, DecisionStore):
-        assert isinstance(empty, protocol)
-        assert not isinstance(Path(), protocol)
-    assert isinstance(empty, PointerStore) is (kind != "zip files")
-    assert isinstance(empty, SharedStore) is kind.startswith("bucket")
 
 
 def test_nothing_serves_before_it_is_published(empty: DecisionStore) -> None:
@@ -78,8 +68,6 @@ def test_a_router_follows_publications_and_a_rollback(store: DecisionStore) -> N
 def test_a_damaged_snapshot_is_refused_and_what_served_serves_on(store: DecisionStore) -> None:
     router = Router.open(store)
     corrupt(store.local_folder("b"))
-    if isinstance(store, ZipStore):
-        store.objects["b"] = zipped(store.local_folder("b"))
     store.publish("b")
     with pytest.raises(SnapshotInvalid, match="corrupt"):
         router.reload()
@@ -116,22 +104,3 @@ def test_numbers_rise_and_what_is_remembered_is_read_back(store: DecisionStore) 
     with store.locked():
         store.write_state(state)
     assert store.state() == state
-
-
-@pytest.mark.parametrize("kind", ["zip files"], indirect=True)  # how a bucket is followed: bucket/test_following.py
-def test_a_store_that_is_away_is_warned_of_once(store: ZipStore, caplog: pytest.LogCaptureFixture) -> None:
-    router = Router.open(store)
-    assert store.fetched.count("a") == 1
-    store.reachable = False
-    with caplog.at_level(logging.WARNING, "router"):
-        for _ in range(6):
-            look(router)
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "zip://office" in caplog.text and "no route to host" in caplog.text
-    with pytest.raises(SnapshotInvalid, match="zip://office cannot be read: no route to host"):
-        Router.open(store)
-    assert router.route("refund").snapshot == "a"
-    store.reachable = True
-    store.publish("b")
-    look(router)
-    assert router.manifest.snapshot == "b"

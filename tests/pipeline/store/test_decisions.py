@@ -10,12 +10,11 @@ from router.errors import SettingsInvalid, SnapshotInvalid
 from router.store import ReadableStore
 from tests.support.publishing import Publications, corrupt
 from tests.support.stores import put
-from tests.support.zip_store import ZipStore, zipped
 
 Stocked = Callable[..., DecisionStore]
 
 
-@pytest.fixture(params=["folder", "zip files", "bucket"])
+@pytest.fixture(params=["folder", "own", "bucket"])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -40,19 +39,11 @@ def stocked(empty: DecisionStore, tmp_path: Path, thinnest: Path) -> Stocked:
             put(empty, folder)
         for content, fault in faults.items():
             if fault == "damaged":
-                corrupt_in(empty, named(empty, content))
+                corrupt(empty.local_folder(named(empty, content)))
         empty.publish(named(empty, contents[-1]))
         return empty
 
     return stock
-
-
-def corrupt_in(store: DecisionStore, name: str) -> None:
-    """Damage a snapshot where a router reads it, and in a store of zip files also where they are kept."""
-    folder = store.local_folder(name)
-    corrupt(folder)
-    if isinstance(store, ZipStore):
-        store.objects[name] = zipped(folder)
 
 
 def named(store: ReadableStore, content: str) -> str:
@@ -95,7 +86,7 @@ def test_a_decision_that_was_killed_midway_changes_nothing(stocked: Stocked, mon
     store = stocked("a", "b", "c")
     store.publish(named(store, "b"))
     with monkeypatch.context() as patched:
-        patched.setattr(type(store), "publish", _killed)
+        patched.setattr(store, "publish", _killed)
         with pytest.raises(KeyboardInterrupt):
             decisions.rollback(store)
     assert serving(store) == "b" and not reasons(store, "b")

@@ -1,10 +1,11 @@
-"""Features to a probability, and to an estimate of fit."""
+"""What the lists of one request tell: features, a probability, an estimate of fit, and when a tool leads clearly."""
 
 import json
 import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,11 +14,16 @@ from router import Signal, SnapshotInvalid
 from router.retrieval.no_answer_calibration import (
     BEST_BM25,
     DENSE_Z_SCORE,
+    MEAN_COSINE,
     Calibration,
     FitEstimate,
     apply_calibrations,
     generic_calibrations,
+    has_clear_leader,
+    no_answer_features,
 )
+from router.retrieval.retrievers import EMPTY, DenseRetriever, Ranking, ToolVectors
+from tests.router.retrieval.rankings import ranking
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
 CALIBRATION = Calibration({"dense": 2.0, "errand": -1.0}, -1.0, 0.5, 0.05, "phrases", {"auc": 0.9})
@@ -93,3 +99,55 @@ def test_enough_tools_in_memory_are_calibrated_by_the_lists_that_they_have(
     found = generic_calibrations(signals, tools)
     assert [set(calibration.weights) for calibration in found] == weights
     assert all(calibration.generic for calibration in found)
+
+
+LISTS = (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, Signal.DENSE)
+DESCRIBED = {Signal.DESCRIPTION: ranking((4, 2.0)), Signal.EXPANSION: ranking((7, 3 * math.log(62)))}
+NEAR = {Signal.DENSE: ranking((1, 0.7), (0, 0.5), center=0.3, spread=0.1)}
+
+
+@pytest.mark.parametrize(
+    ("lists", "features"),
+    [
+        (DESCRIBED, {BEST_BM25: math.log(4)}),  # of 30 tools a word of none weighs ln(1 + 30.5 / .5): three of them
+        ({Signal.DESCRIPTION: EMPTY}, {BEST_BM25: 0.0}),
+        ({Signal.NAME: ranking((0, 5.0))}, {}),
+        (NEAR, {DENSE_Z_SCORE: 4 / math.sqrt(2 * math.log(30))}),  # four spreads, over the best of 30 by chance
+    ],
+)
+def test_features_are_the_best_words_and_how_far_the_nearest_stands_out(
+    lists: dict[Signal, Ranking], features: dict[str, float]
+) -> None:
+    assert no_answer_features(lists, None, None, 30) == pytest.approx(features)
+
+
+def test_texts_is_the_mean_over_all_texts_of_the_nearest_three() -> None:
+    # Cosines with (1, 0): tool 0 has 1 and 0, tool 1 has .6, tool 2 has -1, tool 3 has .8: the mean of .5, .6 and .8.
+    rows = np.array([[127, 0], [0, 127], [60, 80], [-127, 0], [80, 60]], np.int8)
+    scales = np.array([1 / 127, 1 / 127, 0.01, 1 / 127, 0.01], np.float32)
+    dense = DenseRetriever(ToolVectors(rows, scales, np.array([0, 2, 3, 4, 5])))
+    lists = {Signal.DENSE: ranking((0, 1.0), (3, 0.8), (1, 0.6), (2, -1.0))}
+    features = no_answer_features(lists, dense, np.array([1, 0], np.float32), 4)
+    assert features[MEAN_COSINE] == pytest.approx((0.5 + 0.6 + 0.8) / 3, abs=1e-6)
+
+
+def test_empty_lists_have_no_say_and_ties_and_duplicates_do_not_count_against_the_leader() -> None:
+    fused, twins = ranking((1, 10.0), (2, 1.0)), ranking((1, 10.0), (3, 10.0), (2, 1.0))
+    alone = {Signal.NAME: EMPTY, Signal.DENSE: ranking((1, 2.0))}
+    assert not has_clear_leader(alone, fused)  # one list agrees with nothing
+    assert has_clear_leader({**alone, Signal.EXPANSION: ranking((1, 3.0))}, fused)
+    assert not has_clear_leader({}, EMPTY)
+    tied = {signal: ranking((0, 2.0), (1, 2.0)) for signal in LISTS}
+    assert has_clear_leader(tied, fused)
+    assert not has_clear_leader(tied, twins)
+    assert has_clear_leader(tied, twins, np.array([0, 1, 2, 1]))
+
+
+@given(st.integers(2, 4), st.integers(0, 4), st.floats(0, 1) | st.just(0.5), st.floats(0.01, 1e6))
+def test_who_is_first_in_most_lists_and_far_ahead_leads_and_nobody_else(
+    count: int, first: int, second: float, scale: float
+) -> None:
+    first = min(first, count)
+    lists = {s: ranking((0 if n < first else 1, scale)) for n, s in enumerate(LISTS[:count])}
+    clear = first >= 2 and first >= 0.75 * count and second <= 0.5
+    assert has_clear_leader(lists, ranking((0, 1.0), (1, second))) is clear

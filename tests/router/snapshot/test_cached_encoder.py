@@ -1,8 +1,5 @@
 """The request cache: the same vectors, bounded, counted, and nobody waits for another's encoding."""
 
-import os
-import signal
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -82,24 +79,6 @@ def test_a_request_with_its_parts_is_kept_as_one_and_taken_for_no_other_request(
         first[0] = 1
 
 
-def test_two_threads_encode_at_once() -> None:
-    meet = threading.Barrier(2)
-
-    class Meeting(Counting):
-        def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
-            meet.wait(20)  # broken, if the other were kept out
-            return self.encode(requests)
-
-    encoder = CachedEncoder(Meeting(), 4)
-    asked = [threading.Thread(target=encoder.encode_request, args=("a",)) for _ in range(2)]
-    for thread in asked:
-        thread.start()
-    for thread in asked:
-        thread.join()
-    assert not meet.broken
-    assert encoder.statistics == CacheStatistics(hits=0, misses=2, size=1, capacity=4)
-
-
 def test_a_router_keeps_requests_where_it_is_asked_to_and_answers_the_same(snapshot: Path) -> None:
     keeping, plain = Router.open(snapshot, request_cache=9), Router.open(snapshot)
     assert keeping.route(REQUEST) == keeping.route(REQUEST) == plain.route(REQUEST)
@@ -110,16 +89,3 @@ def test_a_router_keeps_requests_where_it_is_asked_to_and_answers_the_same(snaps
     for size in (-1, 1.5, True, None):
         with pytest.raises(SettingsInvalid, match="request_cache is"):
             Router.open(snapshot, request_cache=size)  # type: ignore[arg-type]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_child_that_was_forked_while_a_thread_held_the_lock_goes_on() -> None:
-    encoder = CachedEncoder(Counting(), 4)
-    with encoder._lock:
-        child = os.fork()
-        if not child:
-            signal.alarm(10)
-            encoder.encode_request("a")
-            os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -4,29 +4,26 @@ import asyncio
 import gc
 import logging
 import os
-import random
 import shutil
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.store import SnapshotStore
 from router import RequestInvalid, Router, SettingsInvalid, SnapshotInvalid
 from router.contract import FORMAT_VERSION, MANIFEST
-from router.snapshot.reloading import ReloadingSnapshot, pauses_between_looks
+from router.snapshot.reloading import ReloadingSnapshot
 from router.snapshot.snapshot import Snapshot
 from router.store import open_store
 from simulations.soak.threads import known_answers, routing_threads
 from tests.support.fake_encoder import FakeEncoder
-from tests.support.publishing import Publications, corrupt, look, sign
+from tests.support.publishing import Publications, corrupt, live, look, sign
 from tests.support.threads import Own
 from tests.support.waiting import until
 
@@ -183,23 +180,6 @@ def test_a_request_under_way_is_answered_by_the_old_snapshot_which_goes_with_it(
     assert mapped(whole.folder / "second")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.usefixtures("counted")
-def test_reloads_leave_neither_threads_nor_mappings_nor_files_behind(whole: Publications) -> None:
-    router = Router.open(whole.folder)
-
-    def held() -> tuple[int, int]:
-        return len(list(Path("/proc/self/task").iterdir())), mapped(whole.folder)
-
-    before = held()
-    for name in ("second", "first") * 2:
-        whole.publish(name)
-        assert router.reload() is True
-        router.route(REQUEST)
-    # Tantivy's own threads notice that their index went when they next wake, within half a second.
-    assert until(lambda: held() <= before), (before, held())
-
-
 def test_a_new_snapshot_shares_the_encoder_and_its_cache_where_that_is_the_same(whole: Publications) -> None:
     router = Router.open(whole.folder, request_cache=7)
     router.route(REQUEST)
@@ -271,16 +251,6 @@ def test_a_request_that_waits_when_the_router_closes_is_told_so(whole: Publicati
     assert all(isinstance(answer, RequestInvalid) and "closed" in str(answer) for answer in refused)
 
 
-@pytest.mark.usefixtures("counted")
-def test_a_router_that_nobody_holds_goes_though_it_watches(office: Publications, own: Own) -> None:
-    router = Router.open(office.folder, watch=60)
-    gone = weakref.ref(router._live.snapshot)
-    assert len(watchers(own)) == 1
-    del router
-    assert gone() is None
-    assert until(lambda: not watchers(own))
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="has no fork")
 def test_a_forked_child_watches_on(office: Publications) -> None:
     with Router.open(office.folder, watch=LOOK) as router:
@@ -329,50 +299,25 @@ class PanicException(BaseException):
 ERRORS = (MemoryError(), RecursionError("deep"), OSError("gone"), SystemExit(1), PanicException("of Tantivy"))
 
 
+@pytest.mark.parametrize("of_the_store", [False, True])
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 def test_no_error_ends_the_watching(
-    office: Publications, error: BaseException, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    office: Publications,
+    error: BaseException,
+    of_the_store: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def fails(*_: object, **__: object) -> Snapshot:
         raise error
 
     with Router.open(office.folder, watch=LOOK) as router, monkeypatch.context() as patched:
-        patched.setattr(Snapshot, "open", fails)
+        if of_the_store:
+            patched.setattr(live(router)._store, "publication", fails)
+        else:
+            patched.setattr(Snapshot, "open", fails)
         office.publish("second")
         assert until(lambda: caplog.records)
         patched.undo()
         office.publish("third")
         assert until(lambda: router.manifest.snapshot == "third")
-
-
-def test_a_store_that_fails_does_not_end_the_watching(office: Publications, caplog: pytest.LogCaptureFixture) -> None:
-    class Failing(SnapshotStore):
-        failures = 0
-
-        def publication(self) -> tuple[str, int] | None:
-            if self.failures:
-                self.failures -= 1
-                raise BaseException("the client of a bucket")
-            return super().publication()
-
-    store = Failing.at(office.folder)
-    assert isinstance(store, Failing)
-    with Router.open(store, watch=LOOK) as router:
-        store.failures = 2
-        assert until(lambda: not store.failures)
-        office.publish("second")
-        assert until(lambda: router.manifest.snapshot == "second")
-    assert "looking for a new snapshot failed" in caplog.text
-
-
-def test_watchers_that_start_together_look_all_through_the_interval_and_an_interval_apart() -> None:
-    looks = [[*accumulate(islice(pauses_between_looks(5.0, random.Random(seed)), 40))] for seed in range(1_000)]
-    for begin in (0, 10, 100):
-        by_tenth = [
-            sum(begin + tenth / 2 <= at < begin + (tenth + 1) / 2 for row in looks for at in row) for tenth in range(10)
-        ]
-        assert sum(by_tenth) == pytest.approx(1_000, rel=0.05)  # one look each in five seconds
-        assert max(by_tenth) < 150  # all 1,000 without the spread
-    first, *others = islice(pauses_between_looks(5.0, random.Random(1)), 1_000)
-    assert 0 <= first <= 5
-    assert 4.5 <= min(others) < 4.55 < 5.45 < max(others) <= 5.5

@@ -1,7 +1,8 @@
-"""Opening a snapshot: whole, or refused."""
+"""Opening a snapshot: whole, or refused; its token counts by name; and two catalogs compared tool by tool."""
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,17 @@ from router.contract import (
     FORMER_FILES,
     MANIFEST,
     TOKEN_COUNTS,
+    UNNAMED_TOKEN_FORMATS,
     Expanded,
+    Manifest,
 )
-from router.fingerprint import file_sha256
-from router.retrieval.retrievers import LexicalRetriever
+from router.fingerprint import file_sha256, fingerprint
+from router.provider_formats import Detail, Form
+from router.record import Origin
+from router.snapshot.difference import CatalogDifference, ToolChange, difference
+from router.snapshot.record_store import RecordStore, ToolEntry
 from router.snapshot.snapshot import Snapshot
-from tests.support.factories import TOOLS
+from tests.support.factories import TOOLS, make_record
 from tests.support.publishing import sign
 
 REQUEST = "give the customer their money back"
@@ -56,15 +62,6 @@ def test_a_catalogs_folder_opens_its_current_snapshot_and_a_snapshots_folder_its
     assert list(router.manifest.field_lengths) == ["name", "description", "expansion"]
     with pytest.raises(RequestInvalid, match=r"requests\[1\] is None"):
         router.route_many(["undo", None])  # type: ignore[list-item]
-
-
-def test_opening_leaves_no_links_behind(copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    links = tmp_path / "links"
-    links.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(links))
-    for _ in range(60):
-        LexicalRetriever.open(copied / "name", 8)
-    assert list(links.iterdir()) == []
 
 
 def test_a_read_only_snapshot_opens_and_any_account_may_read_it(copied: Path) -> None:
@@ -198,3 +195,79 @@ def test_an_adapter_moves_requests_of_the_recipes_that_use_it(copied: Path) -> N
         before = plain.rankings(REQUEST, recipe=recipe)[Signal.DENSE].ordinals.tolist()
         after = moved.rankings(REQUEST, recipe=recipe)[Signal.DENSE].ordinals.tolist()
         assert (after == before) is same
+
+
+FORMATS, DETAILS = tuple(map(str, Form)), tuple(map(str, Detail))
+
+
+def recount(folder: Path, counts: np.ndarray, formats: tuple[str, ...], details: tuple[str, ...]) -> None:
+    """Put other counts into a snapshot, of the formats and details named."""
+    np.save(folder / TOKEN_COUNTS, counts)
+    manifest = Manifest.read(folder)
+    files = {**manifest.files, TOKEN_COUNTS: file_sha256(folder / TOKEN_COUNTS)}
+    replace(manifest, files=files, token_formats=formats, token_details=details).write(folder)
+
+
+def test_unnamed_counts_are_the_first(snapshot: Path, copied: Path, caplog: pytest.LogCaptureFixture) -> None:
+    counts = np.load(snapshot / TOKEN_COUNTS)[:, : len(UNNAMED_TOKEN_FORMATS)]
+    recount(copied, counts, UNNAMED_TOKEN_FORMATS, DETAILS)
+    raw = json.loads((copied / MANIFEST).read_text(encoding="utf-8"))
+    for key in ("checksum", "token_formats", "token_details"):
+        del raw[key]
+    (copied / MANIFEST).write_text(json.dumps({**raw, "checksum": fingerprint(raw)}), encoding="utf-8")
+    assert (Snapshot.open(copied).token_counts[:, : len(UNNAMED_TOKEN_FORMATS)] == counts).all()
+    later = FORMATS[len(UNNAMED_TOKEN_FORMATS) :]
+    told = [f"{copied} has no token counts of {', '.join(later)}"] if later else []
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == told
+
+
+def test_counts_are_read_by_name_and_those_of_unknown_formats_and_details_ignored(copied: Path) -> None:
+    counts = np.load(copied / TOKEN_COUNTS)
+    other = np.full((len(counts), len(FORMATS) + 1, len(DETAILS) + 1), -1, np.int32)
+    other[:, 1:, 1:] = counts[:, ::-1, ::-1]
+    recount(copied, other, ("carrier pigeon", *FORMATS[::-1]), ("telegram", *DETAILS[::-1]))
+    assert (Snapshot.open(copied).token_counts == counts).all()
+
+
+def test_counts_that_are_not_there_are_estimated(copied: Path, caplog: pytest.LogCaptureFixture) -> None:
+    counts = np.load(copied / TOKEN_COUNTS)
+    recount(copied, counts[:, 1:], FORMATS[1:], DETAILS)
+    router = Router.open(copied)
+    assert "has no token counts of openai: they are estimated" in caplog.text
+    tokens = router.tokens(router.tool_id(0)) or {}
+    assert list(tokens["responses"].values()) == counts[0, 1].tolist() and min(tokens["openai"].values()) > 0
+    routed = router.route("refund a charge", token_budget=2 * tokens["openai"]["full"])
+    assert len(routed) and routed.tokens is not None and routed.tokens <= 2 * tokens["openai"]["full"]
+
+
+def test_what_lacks_a_detail_is_estimated_and_what_does_not_fit_refused(copied: Path) -> None:
+    counts = np.load(copied / TOKEN_COUNTS)
+    recount(copied, counts[:, :, :2], FORMATS, DETAILS[:2])
+    assert (Snapshot.open(copied).token_counts > 0).all()
+    recount(copied, counts, FORMATS[1:], DETAILS)
+    with pytest.raises(SnapshotInvalid, match=f"in {len(FORMATS) - 1} forms and 3 details"):
+        Router.open(copied)
+
+
+LIST, REFUND = make_record("list"), make_record("refund")
+
+
+def store(*entries: ToolEntry) -> RecordStore:
+    return RecordStore.of(sorted(entries, key=lambda entry: entry.record.tool_id))
+
+
+def test_tools_of_one_catalog_alone_are_added_or_removed() -> None:
+    before, after = store(ToolEntry(LIST, ("show",))), store(ToolEntry(REFUND, ("undo",)))
+    assert difference(before, after) == CatalogDifference(("stripe/refund",), ("stripe/list",), ())
+    assert not difference(before, before)
+
+
+def test_a_changed_tool_names_its_parts_and_its_phrases() -> None:
+    changed = replace(LIST, description="Lists.", input_schema={"type": "object"})
+    found = difference(store(ToolEntry(LIST, ("a", "b"))), store(ToolEntry(changed, ("b", "c"))))
+    assert found.changed == (ToolChange("stripe/list", ("description", "schema"), ("c",), ("a",)),)
+
+
+def test_where_a_tool_was_read_from_is_no_change() -> None:
+    moved = replace(LIST, origin=Origin("elsewhere.json", "/7"))
+    assert not difference(store(ToolEntry(LIST, ())), store(ToolEntry(moved, ())))

@@ -19,8 +19,7 @@ from router.contract import CATALOG_DB, MANIFEST, POINTER_SIGNATURE, SIGNATURE, 
 from router.signing.envelope import Statement
 from tests.support.publishing import corrupt, look, sign
 from tests.support.signing import SignedOffice
-from tests.support.stores import put
-from tests.support.zip_store import ZipStore
+from tests.support.stores import OwnStore, put
 
 REFUSED = b"quartermaster_publication_refused 1.0"
 
@@ -58,20 +57,6 @@ def test_a_signed_snapshot_opens_and_an_unsigned_one_does_not(office: SignedOffi
     with pytest.raises(SnapshotUntrusted):
         router.reload()
     assert router.manifest.snapshot == "second"
-
-
-def test_a_change_of_any_file_is_refused(office: SignedOffice) -> None:
-    folder = office.folder / "second"
-    names = [*json.loads((folder / MANIFEST).read_bytes())["files"], MANIFEST, SIGNATURE]
-    assert CATALOG_DB in names and len(names) > 10
-    for name in names:
-        data = (folder / name).read_bytes()
-        place = data.index(b'"sig": ') + 12 if name == SIGNATURE else len(data) // 2
-        replaced(folder / name, data[:place] + bytes((data[place] ^ 1,)) + data[place + 1 :])
-        with pytest.raises(SnapshotInvalid):
-            office.open()
-        replaced(folder / name, data)
-    assert office.open()
 
 
 def test_a_change_of_any_field_is_refused_though_every_checksum_is_right(office: SignedOffice) -> None:
@@ -127,11 +112,11 @@ def test_a_catalog_serves_in_no_others_place(office: SignedOffice, tmp_path: Pat
 
 
 def test_a_store_without_a_name_needs_the_catalogs(office: SignedOffice, tmp_path: Path) -> None:
-    store = ZipStore(tmp_path / "local")
+    store: Any = OwnStore(tmp_path / "own")
     for name in ("first", "second"):
         put(store, office.folder / name)
         store.publish(name)
-    with pytest.raises(SettingsInvalid, match="zip://office does not tell its catalog's name"):
+    with pytest.raises(SettingsInvalid, match="own://office does not tell its catalog's name"):
         Router.open(store, trusted_keys=office.keys)
     assert Router.open(store, trusted_keys=office.keys, catalog="office").manifest.snapshot == "second"
     with pytest.raises(SettingsInvalid, match="cannot keep a signed pointer"):

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.quartermaster.adapters.agent_model import required_of
+from tests.support.api_server import Reply
 from tests.support.providers.anthropic_rules import Refused, check, prompt_of, references_of
-from tests.support.providers.loopback import Answer, Loopback, Posted
+from tests.support.providers.loopback import Loopback, Posted
 
 _CHARACTERS = 4  # of a token
 
@@ -97,14 +98,14 @@ class MessagesServer:
     def __exit__(self, *_: object) -> None:
         self._http.__exit__()
 
-    def _answer(self, request: Posted) -> Answer:
+    def _answer(self, request: Posted) -> Reply:
         try:
             _check_headers(request)
-            return Answer(json.dumps(self._message(request.body)))
+            return Reply.of(self._message(request.body))
         except Refused as refused:
             self.refused.append(str(refused))
             error = {"type": "error", "error": {"type": refused.kind, "message": str(refused)}, "request_id": "req_1"}
-            return Answer(json.dumps(error), status=refused.status)
+            return Reply.of(error, refused.status)
 
     def _message(self, body: dict[str, Any]) -> dict[str, Any]:
         """Check a request, and return the model's message."""

@@ -12,8 +12,9 @@ from typing import Any
 from openai.types.responses import Response, response_create_params
 from pydantic import ConfigDict, TypeAdapter
 
+from tests.support.api_server import Reply
 from tests.support.providers.checking import type_errors
-from tests.support.providers.loopback import Answer, Loopback, Posted
+from tests.support.providers.loopback import Loopback, Posted
 from tests.support.providers.openai_responses_rules import Refused, check
 
 Items = list[dict[str, Any]]
@@ -43,7 +44,7 @@ class ResponsesServer:
     def __exit__(self, *_: object) -> None:
         self._http.__exit__()
 
-    def _answer(self, request: Posted) -> Answer:
+    def _answer(self, request: Posted) -> Reply:
         try:
             if request.path != "/v1/responses":
                 raise Refused(f"Invalid URL (POST {request.path})")
@@ -51,8 +52,8 @@ class ResponsesServer:
         except Refused as refused:
             self.refused.append(str(refused))
             error = {"message": str(refused), "type": "invalid_request_error", "param": None, "code": None}
-            return Answer(json.dumps({"error": error}), status=400)
-        return Answer(json.dumps(response))
+            return Reply.of({"error": error}, 400)
+        return Reply.of(response)
 
     def respond(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the response to a request. Raises Refused."""

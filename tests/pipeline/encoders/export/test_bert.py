@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.encoders.export import EncoderModel, describe_model
 from pipeline.encoders.export.bert import load_weights, unsupported_reason, write_bert
-from pipeline.encoders.export.bert_numpy import NumpyBert, _gelu
+from pipeline.encoders.export.bert_numpy import NumpyBert
 from router.encoding.encoder import OnnxEncoder
 from router.errors import EncoderInvalid
 from tests.pipeline.encoders.export.models import change, strong
@@ -75,12 +73,6 @@ def test_without_a_layer_a_vector_is_the_normalised_sum_of_three_embeddings(tmp_
     scaled = (total - np.mean(total)) / math.sqrt(np.var(total) + 1e-12)
     scaled = scaled * weights["embeddings.LayerNorm.weight"] + weights["embeddings.LayerNorm.bias"]
     assert NumpyBert(model).vector([5, 9]) == pytest.approx(scaled / np.linalg.norm(scaled), abs=1e-5)
-
-
-@given(st.floats(-30, 30, width=32))
-def test_gelu_is_the_exact_one(x: float) -> None:
-    exact = x * (1 + math.erf(x / math.sqrt(2))) / 2
-    assert float(_gelu(np.array([x], np.float32))[0]) == pytest.approx(exact, abs=2e-6)
 
 
 def rewrite(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:

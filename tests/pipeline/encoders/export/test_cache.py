@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipeline.encoders.export import Export, ExportCache, cache_folder
+from pipeline.encoders.export import Export, ExportCache, ExportUse, cache_folder, remove_unused
 from pipeline.encoders.export.cache import _name
 from router.contract import EncoderManifest
 from router.encoding.encoder import read_spec
@@ -167,3 +168,49 @@ def test_a_refusal_is_remembered_with_its_reason(tmp_path: Path) -> None:
     assert ExportCache(folders).refusal(replace(SPEC, revision="r2")) is None
     ExportCache(folders[:1]).refuse(SPEC, "nowhere to write")  # is tried again then
     assert ExportCache(folders[:1]).refusal(SPEC) is None
+
+
+_MONTHS = 60 * 86_400
+
+
+def _age(path: Path) -> None:
+    os.utime(path, (time.time() - _MONTHS,) * 2)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Export:
+    return ExportCache([tmp_path]).get(SPEC, Maker())
+
+
+def test_an_export_that_nothing_used_for_a_month_is_removed_and_a_snapshot_keeps_its_link(
+    made: Export, tmp_path: Path
+) -> None:
+    assert remove_unused(tmp_path) == remove_unused(tmp_path / "missing") == []
+    os.link(made.folder / "model.onnx", tmp_path / "linked.onnx")
+    content = (tmp_path / "linked.onnx").read_bytes()
+    _age(made.folder / "export.json")
+    assert remove_unused(tmp_path) == [made.folder.name]
+    assert not made.folder.exists() and (tmp_path / "linked.onnx").read_bytes() == content
+
+
+def test_finding_an_export_counts_as_its_use(made: Export, tmp_path: Path) -> None:
+    _age(made.folder / "export.json")
+    ExportCache([tmp_path]).find(SPEC)
+    assert remove_unused(tmp_path) == []
+
+
+def test_an_export_of_a_running_build_stays_whatever_the_clock_says(made: Export, tmp_path: Path) -> None:
+    use = ExportUse(made.folder)
+    _age(made.folder / "export.json")
+    assert remove_unused(tmp_path) == []
+    del use
+    assert remove_unused(tmp_path) == [made.folder.name]
+
+
+def test_what_a_killed_export_left_is_removed_after_a_day_and_other_folders_are_left_alone(tmp_path: Path) -> None:
+    for name in (".making-old", ".making-new", "notes"):
+        (tmp_path / name).mkdir()
+    _age(tmp_path / ".making-old")
+    _age(tmp_path / "notes")
+    assert remove_unused(tmp_path) == []
+    assert {path.name for path in tmp_path.iterdir()} == {".making-new", "notes"}

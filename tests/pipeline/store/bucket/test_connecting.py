@@ -1,10 +1,9 @@
 """Where credentials come from, that they go nowhere, and answers that break off."""
 
-import socket
+import hashlib
+import json
 import sys
-import threading
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import obstore
@@ -12,8 +11,9 @@ import pytest
 
 from router.errors import SettingsInvalid
 from router.snapshot.store.bucket import connecting
-from router.snapshot.store.bucket.objects import Objects, ObjectUnavailable
+from router.snapshot.store.bucket.objects import ObjectChanged, Objects, ObjectUnavailable
 from router.snapshot.store.bucket.url import checked_url
+from tests.support.api_server import Received, Reply, api_server
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.object_storage import Bucket
@@ -88,25 +88,14 @@ def test_a_missing_bucket_is_told_from_an_empty_one(bucket: Bucket, monkeypatch:
 
 @pytest.mark.parametrize(("scheme", "variable"), [("gs", "GOOGLE_BASE_URL"), ("az", "AZURE_ENDPOINT")])
 def test_an_emulator_without_tls_is_asked(scheme: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = threading.Event()
-
-    class Emulator(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.set()
-            self.send_error(404)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "someone")
     for name in ("GOOGLE_SKIP_SIGNATURE", "AZURE_SKIP_SIGNATURE"):
         monkeypatch.setenv(name, "true")
-    with HTTPServer(("127.0.0.1", 0), Emulator) as server:
-        threading.Thread(target=server.handle_request, daemon=True).start()
-        monkeypatch.setenv(variable, f"http://127.0.0.1:{server.server_port}")
+    with api_server(lambda _: Reply(b"", 404)) as server:
+        monkeypatch.setenv(variable, server.url)
         with pytest.raises(FileNotFoundError):
             Objects(f"{scheme}://bucket/office", patience_s=0.1).read("CURRENT", 10)
-    assert asked.is_set()
+    assert server.received
 
 
 def test_an_object_that_changes_while_it_is_read_is_read_anew(bucket: Bucket, proxy: FaultyProxy) -> None:
@@ -118,26 +107,48 @@ def test_an_object_that_changes_while_it_is_read_is_read_anew(bucket: Bucket, pr
     assert proxy.plan.counts == {"cut answer": 1}
 
 
-def test_an_answer_that_never_ends_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[socket.socket] = []
+_OBJECT = "CURRENT"
 
-    def answer_half(server: socket.socket) -> None:
-        while True:
-            try:
-                connection, _ = server.accept()
-            except OSError:  # closed
-                return
-            taken.append(connection)
-            connection.recv(65_536)
-            modified = "Last-Modified: Wed, 21 Oct 2026 07:28:00 GMT"
-            connection.sendall(f'HTTP/1.1 200 OK\r\nContent-Length: 9\r\nETag: "a"\r\n{modified}\r\n\r\nhalf'.encode())
 
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=answer_half, args=(server,), daemon=True).start()
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            monkeypatch.setenv(name, "testing")
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
-        with pytest.raises(ObjectUnavailable):
-            Objects("s3://bucket/catalogs/demo", patience_s=0.1, request_s=0.3).read("CURRENT", 100)
-    assert len(taken) == 1
-    taken[0].close()
+class GoogleStorage:
+    """Objects by the XML interface of Google Cloud Storage, with the condition that it has for writes."""
+
+    def __init__(self) -> None:
+        self._stored: dict[str, tuple[bytes, int]] = {}  # by path: the content and its generation
+
+    def answer(self, request: Received) -> Reply:
+        data, generation = self._stored.get(request.path, (b"", 0))
+        if request.method == "PUT":
+            if int(request.headers.get("x-goog-if-generation-match", generation)) != generation:
+                return Reply(b"", 412)
+            data, generation = self._stored[request.path] = request.body, generation + 1
+        elif not generation:
+            return Reply(b"", 404)
+        etag = f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'
+        if request.headers.get("if-none-match") == etag:
+            return Reply(b"", 304)
+        told = {"ETag": etag, "x-goog-generation": str(generation), "Last-Modified": "Wed, 21 Oct 2026 07:28:00 GMT"}
+        return Reply(data if request.method == "GET" else b"", headers=told)
+
+
+@pytest.fixture
+def objects(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Objects]:
+    """The objects of a catalog at an address of Google Cloud Storage."""
+    with api_server(GoogleStorage().answer) as server:
+        account = {"gcs_base_url": server.url, "disable_oauth": True}
+        secrets = dict.fromkeys(("client_email", "private_key", "private_key_id"), "")
+        (tmp_path / "account.json").write_text(json.dumps({**account, **secrets}))
+        monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT", str(tmp_path / "account.json"))
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # which allows HTTP
+        yield Objects("gs://bucket/catalogs/office", patience_s=1.0)
+
+
+def test_an_object_is_replaced_by_whoever_read_it_last_whatever_its_content(objects: Objects) -> None:
+    objects.replace(_OBJECT, b"one", None)
+    data, version = objects.read(_OBJECT, 100)
+    assert objects.read_if_changed(_OBJECT, version, 100) is None
+    objects.replace(_OBJECT, data + b" two", version)
+    objects.put(_OBJECT, b"one")  # an earlier content is another version all the same
+    with pytest.raises(ObjectChanged):
+        objects.replace(_OBJECT, b"lost", version)
+    assert objects.read(_OBJECT, 100)[0] == b"one"

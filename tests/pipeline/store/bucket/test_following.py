@@ -1,6 +1,5 @@
 """A router over a bucket follows it, outlives it, starts without it, and mends its own cache."""
 
-import gc
 import logging
 import os
 import shutil
@@ -20,12 +19,11 @@ from router.fingerprint import file_sha256
 from router.snapshot import reloading
 from router.snapshot.snapshot import Snapshot
 from router.snapshot.store.bucket import reader
-from router.snapshot.store.bucket.reader import BucketReader
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.object_storage import Bucket
 from tests.support.places import ROOT
-from tests.support.publishing import Publications, live, look, sign
+from tests.support.publishing import Publications, look, sign
 from tests.support.uploading import BucketCatalog
 from tests.support.waiting import until
 
@@ -110,22 +108,6 @@ def test_nobody_waits_for_a_bucket_that_hangs(
     assert time.monotonic() - began < 30
 
 
-def test_closing_in_the_middle_of_a_pull_is_no_refusal(
-    opened: Opened, own: str, catalog: BucketCatalog, proxy: FaultyProxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.WARNING, "router")
-    catalog.publish("a")
-    router = opened()
-    catalog.publish("c")
-    proxy.plan.set(Fault("hang", "GET", "*/files/*", seconds=60))
-    looking = threading.Thread(target=lambda: look(router), daemon=True)
-    looking.start()
-    assert until(lambda: proxy.plan.counts["hang"])
-    router.close()
-    looking.join(60)
-    assert not looking.is_alive() and caplog.text == ""
-
-
 def test_a_router_starts_without_the_bucket_with_what_served_last_and_says_so(
     opened: Opened, catalog: BucketCatalog, proxy: FaultyProxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -197,6 +179,8 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "extra file": lambda folder: (folder / "name" / "evil.store").write_bytes(b"x"),
     "folder for a file": lambda folder: put_folder(folder / "records.jsonl"),
     "no folder": shutil.rmtree,
+    "no cache": lambda folder: shutil.rmtree(folder.parent),
+    "damaged CURRENT": lambda folder: (folder.parent / CURRENT).write_bytes(b"../b\xff"),
 }
 
 
@@ -218,22 +202,6 @@ def test_a_damaged_cache_is_not_served_without_the_bucket(opened: Opened, cache:
     (cache / CURRENT).write_text("x" * 5000)
     with pytest.raises(SnapshotInvalid, match="does not answer"):
         opened()
-
-
-def test_a_damaged_current_of_the_cache_is_written_anew(opened: Opened, cache: Path) -> None:
-    for text in ("", "../b", "\xff", "none", "x" * 5000):
-        opened().close()
-        (cache / CURRENT).write_bytes(text.encode("latin-1"))
-        assert opened().manifest.snapshot == "a"
-        assert (cache / CURRENT).read_text() == "a\n"
-
-
-def test_a_router_follows_on_after_its_cache_was_removed(opened: Opened, catalog: BucketCatalog, cache: Path) -> None:
-    router = opened()
-    shutil.rmtree(cache.parent)
-    catalog.publish("b")
-    look(router)
-    assert router.route("refund").snapshot == "b"
 
 
 @pytest.mark.parametrize("moment", [("GET", "*/CURRENT"), ("GET", "*/manifest.json"), ("HEAD", "*/{own}")])
@@ -264,42 +232,6 @@ def test_the_cache_keeps_the_current_snapshot_the_one_before_and_what_another_ro
     router.close()
     opened()
     assert cached(cache) == ["b", "c"]
-
-
-def test_a_forked_child_follows_the_cache_that_its_parent_fills(opened: Opened, catalog: BucketCatalog) -> None:
-    router = opened()
-    ready, go = os.pipe(), os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            look(router)
-            os.write(ready[1], b".")
-            os.read(go[0], 1)
-            look(router)
-            status = 0 if router.manifest.snapshot == "b" and not router.refusal else 2
-        finally:
-            os._exit(status)
-    assert os.read(ready[0], 1) == b"."
-    catalog.publish("b")
-    look(router)
-    assert router.manifest.snapshot == "b"
-    os.write(go[1], b".")
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    for descriptor in (*ready, *go):
-        os.close(descriptor)
-
-
-def test_a_router_is_freed_with_what_it_holds(opened: Opened) -> None:
-    router = opened()
-    store = live(router)._store
-    assert isinstance(store, BucketReader) and store.cache._held
-    held = dict(store.cache._held)
-    del router, store
-    gc.collect()
-    for descriptor in held.values():
-        with pytest.raises(OSError):
-            os.fstat(descriptor)
 
 
 def test_a_cache_that_cannot_be_made_or_has_no_address_is_refused(

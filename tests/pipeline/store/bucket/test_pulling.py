@@ -1,7 +1,6 @@
 """A pull brings what the cache lacks, whole and verified, or nothing."""
 
 import errno
-import os
 import shutil
 import stat
 from collections import Counter
@@ -79,15 +78,6 @@ def test_whole_files_are_linked_and_damaged_fetched(
     Snapshot.open(other, whole=True)
     assert list(fetched(proxy)) == [sha256_of(office.folder / "b", str(broken))]
     assert (other / CATALOG_DB).samefile(one / CATALOG_DB)
-
-
-def test_files_are_copied_where_there_are_no_links(store: BucketReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_links(*_: Any, **__: Any) -> None:
-        raise PermissionError(errno.EPERM, "no links here")
-
-    monkeypatch.setattr(os, "link", no_links)
-    for name in "ab":
-        Snapshot.open(store.local_folder(name), whole=True)
 
 
 @pytest.mark.parametrize("kind", ["flip answer", "cut answer", "break", "slow down", "error"])
@@ -185,13 +175,6 @@ def test_a_file_is_continued_where_it_broke_off_and_a_wrong_beginning_fetched_an
     if received is not None:
         (entry,) = [entry for entry in proxy.plan.log if entry.method == "GET" and entry.key.endswith(sha256)]
         assert entry.received == received
-
-
-def test_large_files_come_in_ranges(store: BucketReader, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(downloading, "_RANGE", 5_000)
-    proxy.plan.set(Fault("cut answer", "GET", FILES, share=0.3, times=5))
-    Snapshot.open(store.local_folder("a"), whole=True)
-    assert max(fetched(proxy).values()) > 3
 
 
 def test_a_line_that_breaks_off_often_brings_the_file(store: BucketReader, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,20 +1,16 @@
 """Processes that share a cache fetch a file once, never see half a snapshot, and outlive each other's deaths."""
 
-import os
 import signal
 import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from router.contract import Manifest
 from router.snapshot.snapshot import Snapshot
-from router.snapshot.store.bucket import pulling, reader
+from router.snapshot.store.bucket import reader
 from router.snapshot.store.bucket.objects import ObjectUnavailable
 from router.snapshot.store.bucket.reader import BucketReader
 from tests.support.faults import Fault
@@ -67,44 +63,6 @@ def test_a_killed_pull_is_finished_by_the_next(store: BucketReader, proxy: Fault
     assert {path.name for path in store.cache.folder.iterdir()} == {"a", "bucket", ".pulling.lock"}
 
 
-class Killed(BaseException):
-    """Ends a pull where a kill could."""
-
-
-def test_a_pull_that_ends_at_any_step_leaves_all_or_nothing(
-    store: BucketReader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps: list[tuple[Any, str]] = [(pulling, name) for name in ("link_or_copy", "make_read_only", "sync_tree", "sync")]
-    steps += [(pulling, "link_or_copy"), (Path, "unlink"), (Path, "rename"), (Path, "write_bytes"), (Path, "mkdir")]
-    folder = store.cache.folder / "a"
-    for number in range(400):
-        left = number
-
-        def counted(original: Any) -> Any:
-            def step(*arguments: Any, **options: Any) -> Any:
-                nonlocal left
-                if threading.current_thread() is threading.main_thread():
-                    left -= 1
-                    if left < 0:
-                        raise Killed
-                return original(*arguments, **options)
-
-            return step
-
-        with monkeypatch.context() as patched:
-            for owner, name in steps:
-                patched.setattr(owner, name, counted(getattr(owner, name)))
-            try:
-                BucketReader(store.label, store.cache.folder).local_folder("a")
-            except Killed:
-                if folder.exists():
-                    Snapshot.open(folder, whole=True)
-                continue
-        Snapshot.open(folder, whole=True)
-        return
-    pytest.fail("a pull takes more steps than that")
-
-
 def test_who_waits_too_long_for_another_does_without(store: BucketReader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "_WAIT_S", 0.1)
     other = BucketReader(store.label, store.cache.folder)
@@ -114,38 +72,3 @@ def test_who_waits_too_long_for_another_does_without(store: BucketReader, monkey
         store.close()
         with pytest.raises(ObjectUnavailable):
             store.local_folder("a")
-
-
-def test_a_reader_of_a_snapshot_that_is_removed_again_and_again_gets_it_whole(store: BucketReader) -> None:
-    ended = threading.Event()
-    problems: list[BaseException] = []
-
-    def read() -> None:
-        mine = BucketReader(store.label, store.cache.folder)
-        while not ended.wait(0.01) and not problems:
-            try:
-                folder = mine.local_folder("a")
-                assert sorted(Manifest.read(folder).files)[0]
-                assert (folder / "records.jsonl").stat().st_size
-                mine.cache.hold_only(())
-            except BaseException as error:  # noqa: BLE001 - told by the test
-                problems.append(error)
-
-    reading = threading.Thread(target=read)
-    reading.start()
-    removed = 0
-    while removed < 2 and not problems:
-        try:
-            removed += len(store.cache.remove_all_but(["b", "c"]))
-        except BlockingIOError:
-            continue
-    ended.set()
-    reading.join()
-    assert problems == []
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, Path.touch, lambda path: path.symlink_to("/tmp")])
-def test_what_lies_in_its_place_is_replaced(store: BucketReader, cache: Path, make: Callable[[Path], object]) -> None:
-    make(cache / "a")
-    Snapshot.open(store.local_folder("a"), whole=True)
-    assert not (cache / "a").is_symlink()

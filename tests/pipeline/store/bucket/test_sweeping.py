@@ -18,7 +18,6 @@ from router.snapshot.store.bucket.remote import RemoteCatalog
 from router.snapshot.store.protocol import StoreUnavailable
 from router.snapshot.store.state import Pin
 from tests.support.bare_snapshots import write_bare_snapshot
-from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy
 
 Stores = Callable[..., BucketStore]
@@ -139,20 +138,6 @@ def test_files_that_no_manifest_names_go_when_they_are_old(stocked: BucketStore,
     stores("two", grace=NOW).retain(5)
     left = {stored.name for stored in stocked.objects.list("")}
     assert files(stocked) == 4 and reservation_object("killed") not in left and "notes.txt" in left
-
-
-def test_a_listing_that_is_late_costs_no_file(
-    stocked: BucketStore, stores: Stores, tmp_path: Path, proxy: FaultyProxy
-) -> None:
-    new = write_bare_snapshot(tmp_path / "built/d", {"own": b"d", "shared": b"in all"}, sequence=4)
-    proxy.plan.set(Fault("stale list", seconds=3600))  # as if the bucket were empty yet
-    stocked.upload(new)
-    stocked.publish("d")
-    assert names(stores("two")) == ["d"]
-    stores("two").retain(1)
-    assert proxy.plan.counts["stale list"] > 2
-    proxy.plan.set()
-    assert files(stocked) == 5 and stores("three").local_folder("d").is_dir()
 
 
 def test_an_object_that_a_listing_shows_older_than_it_is_stays(

@@ -1,5 +1,6 @@
 """Changes of CURRENT: one conditional write each, done once whatever answer gets lost, and never over another's."""
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -8,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from pipeline.store import SnapshotStore, decisions
+from pipeline.store import decisions
 from pipeline.store.bucket.store import BucketStore
 from pipeline.store.serviceable import is_held
 from router.errors import SettingsInvalid, SnapshotInvalid
+from router.fingerprint import fingerprint
+from router.snapshot.store.bucket.head import Head
 from router.snapshot.store.bucket.remote import RemoteCatalog
-from router.snapshot.store.state import Pin
-from router.store import StoreChanged, StoreUnavailable
+from router.snapshot.store.state import Pin, StoreState
+from router.store import StoreChanged
 from tests.support.bare_snapshots import write_bare_snapshot
 from tests.support.faults import Fault
 from tests.support.faulty_proxy import FaultyProxy
@@ -69,14 +72,6 @@ def test_a_lost_write_is_known_beneath_a_later_one(stocked: BucketStore, stores:
     overtake = Fault("lost answer", "PUT", "*/CURRENT", times=1, act=lambda: numbers.append(other.take_sequence()))
     proxy.plan.set(overtake)
     assert (stocked.take_sequence(), numbers) == (4, [5])
-
-
-def test_a_bucket_that_stays_away_is_told(stocked: BucketStore, stores: Stores, proxy: FaultyProxy) -> None:
-    proxy.plan.set(Fault("error", "PUT", "*/CURRENT"))
-    with pytest.raises(StoreUnavailable, match="CURRENT"):
-        stores(patience_s=0.1).publish("b")
-    proxy.plan.set()
-    assert stocked.current() == "a"
 
 
 def test_an_overtaken_decision_is_made_again(stocked: BucketStore, stores: Stores, proxy: FaultyProxy) -> None:
@@ -168,22 +163,29 @@ def test_a_rollback_never_leaves_what_was_published_after_it_was_asked_for(
     assert other.current() == "c"
 
 
-def test_the_cache_says_what_the_bucket_says(stocked: BucketStore, stores: Stores) -> None:
-    stocked.publish("b")
-    cache = SnapshotStore.at(stocked.cache.folder)
-    assert cache.current() is None  # its files are not here yet
-    stocked.local_folder("b")
-    assert cache.current() == "b"
-    other = stores("two")
-    other.local_folder("c")
-    other.publish("c")
-    other.write_state(replace(other.state(), pin=Pin("c", "2026-01-01")))
-    assert SnapshotStore.at(other.cache.folder).current() == "c"
-    assert SnapshotStore.at(other.cache.folder).state() == other.state()
-
-
 def test_a_damaged_current_is_an_error_and_no_empty_store(stocked: BucketStore) -> None:
     stocked.objects.put("CURRENT", b"{")
     for ask in (stocked.current, stocked.take_sequence):
         with pytest.raises(SnapshotInvalid, match="CURRENT is damaged"):
             ask()
+
+
+HEAD = Head(
+    "né", StoreState(sequence=7, pin=Pin("a", "ops")), "signed", 3, ("change",), {"b": "2026-01-01"}, {"b": "x"}
+)
+
+
+def test_it_is_read_as_it_was_written_and_a_changed_byte_is_told_by_the_checksum() -> None:
+    assert Head.from_json(HEAD.to_json(), "CURRENT") == HEAD
+    with pytest.raises(SnapshotInvalid, match="CURRENT is damaged: its checksum does not match its content"):
+        Head.from_json(HEAD.to_json().replace(b'"sequence": 7', b'"sequence": 3'), "CURRENT")
+
+
+def test_an_earlier_one_has_no_checksum_and_the_keys_of_a_later_one_count_in_it_and_are_ignored() -> None:
+    raw = json.loads(HEAD.to_json()) | {"later": 1}
+    with pytest.raises(SnapshotInvalid, match="checksum"):
+        Head.from_json(json.dumps(raw).encode(), "CURRENT")
+    del raw["checksum"]
+    assert Head.from_json(json.dumps({**raw, "checksum": fingerprint(raw)}).encode(), "CURRENT") == HEAD
+    del raw["going"]
+    assert Head.from_json(json.dumps(raw).encode(), "CURRENT") == replace(HEAD, going={})

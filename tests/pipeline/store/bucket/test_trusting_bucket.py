@@ -12,7 +12,7 @@ from pipeline.store import Signing, SnapshotStore, decisions, sign_manifest
 from pipeline.store.bucket.store import BucketStore
 from pipeline.store.bucket.uploading import add_signatures
 from pipeline.store.private_keys import generate
-from router import Router, SettingsInvalid, SnapshotUntrusted
+from router import Router
 from router.contract import POINTER_SIGNATURE, SIGNATURE
 from router.signing.envelope import Envelope
 from tests.support.bare_snapshots import write_bare_snapshot
@@ -103,13 +103,6 @@ def test_the_owner_of_a_bucket_makes_nothing_serve_or_be_fetched_that_was_not_si
         assert again.manifest.snapshot == "second" and again.refusal, "nor after a restart"
 
 
-def test_nor_does_a_snapshot_of_another_catalog(
-    catalog: BucketCatalog, proxy: FaultyProxy, office: SignedOffice, tmp_path: Path
-) -> None:
-    with pytest.raises(SnapshotUntrusted, match="of the catalog 'office', and 'wiki' is expected"):
-        Router.open(catalog.url, cache_dir=tmp_path / "cache", trusted_keys=office.keys, catalog="wiki")
-
-
 def test_an_operator_goes_back_by_a_signed_pointer_which_the_cache_keeps(
     opened: Opened, catalog: BucketCatalog, office: SignedOffice, tmp_path: Path, proxy: FaultyProxy, cache: Path
 ) -> None:
@@ -157,20 +150,6 @@ def test_a_start_without_the_bucket_checks_as_much(
     (cache / "second" / SIGNATURE).unlink()
     with pytest.raises(Exception, match=r"the cache cannot serve second: .* is not signed by a trusted key"):
         opened()
-
-
-def test_a_signed_rollback_is_followed_and_takes_a_number(office: SignedOffice, stores: Stores, tmp_path: Path) -> None:
-    store = stores("operator")
-    for name in ("first", "second"):
-        store.upload(office.folder / name)
-    store.publish("second")
-    with Router.open(store.label, cache_dir=tmp_path / "cache", trusted_keys=office.keys) as router:
-        with pytest.raises(SettingsInvalid, match="give --sign-key FILE"):
-            decisions.rollback(store)
-        assert store.current() == "second"
-        decisions.rollback(store, Signing(office.signer))
-        assert router.reload() and router.manifest.snapshot == "first"
-    assert stores("build").take_sequence() == 4  # the pointer took number 3
 
 
 def test_signatures_of_one_manifest_lie_side_by_side(stores: Stores, tmp_path: Path, proxy: FaultyProxy) -> None:

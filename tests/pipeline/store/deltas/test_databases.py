@@ -130,13 +130,6 @@ def test_a_database_that_differs_from_its_checksum_stays_whole(catalog: Path) ->
     assert changed.read_bytes() == b"changed by hand" * 100
 
 
-def test_a_small_database_stays_whole(catalog: Path, nights: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(databases, "LEAST_SIZE", len(nights[3]) + 1)
-    write_bare_snapshot(catalog / "night4", {CATALOG_DB: nights[4]})
-    assert store_as_deltas(catalog, "night4") == []
-    assert whole(catalog) == ["night3", "night4"]
-
-
 # One process that forks for each step: it imports the router once.
 _KILLED = """
 import os, signal, sys

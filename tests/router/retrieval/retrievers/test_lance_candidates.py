@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from router import contract
 from router.distribution import install_command
 from router.errors import SnapshotInvalid
-from router.retrieval.retrievers import Admitted, DenseRetriever, DenseView, LanceCandidates, ToolVectors
-from router.retrieval.retrievers.held_files import HeldFiles
+from router.retrieval.retrievers import Admitted, DenseRetriever, DenseView, LanceCandidates
 from tests.router.retrieval.retrievers.crowds import DIM, TOOLS, opened, write_crowds
 
 pytest.importorskip("lancedb")
@@ -62,13 +61,6 @@ def test_the_first_tools_are_the_admitted_ones_of_every_vector_in_its_order_and_
         assert first.ordinals[shared].tolist() == expected.ordinals[covered].tolist()
         assert first.scores[shared] == pytest.approx(expected.scores[covered], abs=2e-6)
     assert np.mean(found) >= (0.98 if share is None or share > 0.3 else 1)
-
-
-def test_tools_added_at_run_time_are_among_the_candidates(retriever: DenseRetriever, requests: Requests) -> None:
-    added = retriever.with_later(ToolVectors.of(requests[:1], requests[:0], np.array([0, 0])))
-    ranking = added.rank_vector(requests[0], 20, DenseView.DOCUMENT)
-    assert ranking.ordinals[0] == TOOLS and len(ranking) == 20
-    assert ranking.scores[0] == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore")  # LanceDB says that a fork may go wrong
@@ -141,12 +133,3 @@ def test_a_truncated_file_and_flipped_bits_end_in_a_ranking_or_in_a_refusal(copi
                 assert len(found) <= 300 and (np.diff(found) > 0).all()
                 assert len(found) == 0 or 0 <= found[0] <= found[-1] < TOOLS
         path.write_bytes(whole)
-
-
-def test_links_and_descriptors_go_with_the_files(catalog: Path) -> None:
-    files = HeldFiles(catalog, [contract.VECTOR_OFFSETS])
-    links = files.folder()
-    assert (links / contract.VECTOR_OFFSETS).read_bytes() == (catalog / contract.VECTOR_OFFSETS).read_bytes()
-    target = os.readlink(links / contract.VECTOR_OFFSETS)
-    del files
-    assert not links.exists() and not os.path.exists(target)

@@ -1,9 +1,7 @@
 """Frequent terms are left optional where they cannot decide, and the hits are those of all terms."""
 
 import functools
-import gc
 import tempfile
-import weakref
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -121,15 +119,3 @@ def test_a_damaged_dictionary_of_terms_is_refused_at_the_request(tmp_path: Path)
         except SnapshotInvalid:
             refused += 1
     assert refused
-
-
-def test_a_retriever_goes_with_its_last_reference(tmp_path: Path) -> None:
-    retriever = write(tmp_path, ["alpha"])
-    assert len(retriever.rank_terms(["alpha"], 1)) == 1
-    gc.disable()
-    try:
-        search = weakref.ref(retriever._search)
-        del retriever
-        assert search() is None  # without the collector: its mapped files go at once
-    finally:
-        gc.enable()

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pipeline.encoders.export import TOOLS_ENCODER
 from router import Manifest, Router, SettingsInvalid, Signal, SnapshotInvalid
 from router.contract import ENCODER_FOLDER, ENCODER_MODEL
-from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.memory import encoders
 
 TOOLS = {
@@ -60,16 +59,6 @@ def test_a_folder_with_an_encoder_makes_the_dense_list(exported: Path, snapshot:
     for folder in (snapshot, snapshot.parent):  # of a snapshot, or of a catalog
         expected = router.route("undo a payment")
         assert Router.from_tools(TOOLS, encoder=folder).route("undo a payment").tools == expected.tools
-
-
-def test_a_vector_is_the_same_whatever_is_encoded_beside_it(exported: Path) -> None:
-    opened = encoders.open_encoder(exported)
-    assert opened is not None
-    texts = [f"tool {number} " + "and more " * (number % 7) for number in range(50)]
-    together = encode_in_batches(opened.encoder, texts)
-    assert sorted(together) == sorted(texts)
-    for text in texts:
-        assert np.allclose(together[text], opened.encoder.encode([text])[0], atol=1e-6)
 
 
 def test_an_object_that_encodes_texts_is_enough_and_another_makes_another_snapshot() -> None:

@@ -1,23 +1,20 @@
-"""The same tools in memory and built: the same indexes, the same answers."""
+"""The same tools in memory and built give the same indexes and answers, and in memory nothing heavy is imported."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pipeline.build import build
-from pipeline.indexing.lexical import write_lexical
 from pipeline.settings import load
 from router import Router, Signal
-from router.retrieval.retrievers import LexicalRetriever
-from router.retrieval.retrievers.indexing import index_fields
-from router.text import terms
-from router.tools.field_text import FieldDocuments
 from tests.support.factories import TOOLS
+from tests.support.places import ROOT
 
 REQUESTS = [
     "which cards were declined",
@@ -83,32 +80,35 @@ def test_lists_and_answers_are_bit_by_bit_those_of_a_build(built: Router, in_mem
         assert told[0] == told[1]
 
 
-WORDS = st.lists(st.sampled_from("refund charge list_charges getUser Überweisung 顧客 the a issue".split()), max_size=6)
-DOCUMENTS = st.lists(
-    st.builds(
-        lambda name, description, expansion: FieldDocuments(
-            "id", " ".join(name), " ".join(description), " ".join(expansion), "", ()
-        ),
-        WORDS,
-        WORDS,
-        WORDS,
-    ),
-    min_size=1,
-    max_size=8,
-)
+HEAVY = """torch transformers sentence_transformers prefect openai duckdb pyarrow pydantic faiss onnxruntime
+    tokenizers rich typer pipeline flows""".split()
+EXAMPLE = """
+import json, sys
+from router import Router
+
+def refund_charge(charge: str, amount: int | None = None) -> str:
+    "Give a customer the money of a charge back, all of it or a part."
+    return f"refunded {charge}"
+
+def list_charges(customer: str) -> list[str]:
+    "List the payments of a customer, newest first."
+    return ["ch_2", "ch_1"]
+
+router = Router.from_tools([refund_charge, list_charges], encoder=None)
+routed = router.route("return the money to the customer", k=1)
+answer = router.call(routed.ids[0], {"charge": "ch_1"})
+import threading
+print(json.dumps({"answer": answer, "loaded": list(sys.modules), "threads": threading.active_count()}))
+"""
 
 
-@settings(max_examples=max(8, settings().max_examples // 20))  # each writes three indexes
-@given(documents=DOCUMENTS, request=WORDS)
-def test_an_index_in_memory_ranks_as_one_on_disk(
-    tmp_path_factory: pytest.TempPathFactory, documents: list[FieldDocuments], request: list[str]
-) -> None:
-    folder = Path(tmp_path_factory.mktemp("indexes"))
-    lengths = write_lexical(documents, folder)
-    made = index_fields(documents)
-    assert {signal: field.mean_length for signal, field in made.items()} == lengths
-    for signal, field in made.items():
-        expected = LexicalRetriever.open(folder / signal, len(documents)).rank_terms(terms(" ".join(request)), 10)
-        found = LexicalRetriever(field.index).rank_terms(terms(" ".join(request)), 10)
-        assert np.array_equal(found.ordinals, expected.ordinals)
-        assert np.array_equal(found.scores, expected.scores)
+def test_functions_to_an_answer_without_anything_heavy(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "HOME": str(tmp_path)}
+    environment.pop("XDG_CACHE_HOME", None)
+    command = [sys.executable, "-W", "error", "-c", EXAMPLE]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
+    found = json.loads(done.stdout)
+    assert done.stderr == "" and found["answer"] == "refunded ch_1"
+    assert [name for name in HEAVY if name in found["loaded"]] == []
+    assert found["threads"] == 1
+    assert list(tmp_path.iterdir()) == []

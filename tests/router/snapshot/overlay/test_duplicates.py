@@ -64,15 +64,3 @@ def test_a_build_and_a_registration_agree_on_duplicates(base: Snapshot, drawn: l
     kept = {one.tool_id: one for one in (base.records.entry(at).record for at in range(len(base.records)))}
     everything = sorted((kept | {one.tool_id: one for one in registered}).values(), key=lambda one: one.tool_id)
     assert grouped(overlaid) == as_a_build_would(everything)
-
-
-def test_the_second_tools_of_two_providers_are_one_whenever_they_come(base: Snapshot) -> None:
-    assert frozenset({"a/query~2"}) in grouped(base)
-    overlaid = apply_overlay(base, Overlay().registered([record("b/query~2")]))
-    assert frozenset({"a/query~2", "b/query~2"}) in grouped(overlaid)
-
-
-def test_a_tool_that_comes_first_by_its_id_takes_the_place_of_the_first(base: Snapshot) -> None:
-    overlaid = apply_overlay(base, Overlay().registered([record("b/a_query")]))
-    assert frozenset({"a/query", "b/a_query", "c/query", "d/query~5"}) in grouped(overlaid)
-    assert frozenset({"a/query~2", "b/query"}) in grouped(overlaid)

@@ -15,7 +15,7 @@ from router import Router, Signal
 from router.contract import Expanded
 from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid
-from router.retrieval.retrievers import DenseRetriever, DenseView, IntentRetriever, ToolVectors
+from router.retrieval.retrievers import IntentRetriever
 from router.retrieval.score_normalization import BackgroundScores
 from router.selection import Selection
 from router.snapshot.overlay import Overlay
@@ -26,6 +26,7 @@ from router.tools.definitions import records_of
 from tests.router.snapshot.overlay.small_catalogs import record
 from tests.support.factories import TOOLS
 from tests.support.fake_encoder import FakeEncoder
+from tests.support.hostile_json import hostile_json
 
 MEETING = record("start_meeting", description="Starts a video meeting and invites people.", categories=("calls",))
 REQUEST = "start a video meeting and invite people"
@@ -81,19 +82,6 @@ def test_a_removed_tool_is_in_no_list_and_has_no_record(base: Snapshot) -> None:
     assert overlaid.overlay.gone == {"slack/chat_postMessage", "not/there"}
 
 
-def test_ordinals_ids_and_facets_agree(base: Snapshot) -> None:
-    overlay = Overlay().registered([MEETING, record("aaa", None)]).removed(["weather/getForecast"])
-    overlaid = apply_overlay(base, overlay)
-    store = overlaid.records
-    served = [store.tool_id(ordinal) for ordinal in store.by_id().tolist()]
-    assert served == sorted(served) and len(served) == 9
-    assert [store.ordinal(tool_id) for tool_id in served] == store.by_id().tolist()
-    facets = store.facets.rows
-    assert [facets[ordinal].tool_id for ordinal in store.by_id().tolist()] == served
-    assert store.ordinal("weather/getForecast") is None
-    assert len(facets) == len(store) == len(overlaid.token_counts) == 10
-
-
 def test_filters_reach_registered_tools(base: Snapshot) -> None:
     overlaid = apply_overlay(
         base, Overlay().registered([MEETING, record("stop_meeting")]).removed(["weather/getForecast"])
@@ -104,25 +92,6 @@ def test_filters_reach_registered_tools(base: Snapshot) -> None:
     }
     assert set(ids(overlaid, REQUEST, k=20, selection=Selection(categories=("calls",)))) == {"zoom/start_meeting"}
     assert "weather/getForecast" not in ids(overlaid, "will it rain", k=20, selection=Selection(allow=("*",)))
-
-
-def test_a_vectors_cosines_are_those_of_one_store() -> None:
-    draw = np.random.default_rng(0)
-    documents, phrases = (_unit(draw.normal(size=(n, 16))) for n in (20, 30))
-    offsets = np.array([*range(0, 28, 2), *[28] * 3, 29, 30, 30, 30])  # tools 14, 15, 18 and 19 have no phrase
-    whole = ToolVectors.of(documents, phrases, offsets)
-    base = ToolVectors.of(documents[:15], phrases[:28], offsets[:16])
-    later = ToolVectors.of(documents[15:], phrases[28:], offsets[15:] - 28)
-    request = _unit(draw.normal(size=(1, 16)))[0]
-    for view in DenseView:
-        one = DenseRetriever(whole).rank_vector(request, 9, view)
-        two = DenseRetriever(base).with_later(later).rank_vector(request, 9, view)
-        assert one.ordinals.tolist() == two.ordinals.tolist()
-        assert one.scores == pytest.approx(two.scores, abs=1e-6)
-    tools = [0, 14, 15, 19]
-    assert DenseRetriever(whole).best_phrases(request, tools) == DenseRetriever(base).with_later(later).best_phrases(
-        request, tools
-    )
 
 
 def test_past_requests_lead_to_the_changed_tool_and_not_to_a_removed_one() -> None:
@@ -213,19 +182,7 @@ def test_a_snapshot_without_vectors_takes_an_overlay_too(thin: Path) -> None:
 
 
 TEXTS = st.text(st.characters(), max_size=8)
-SCHEMAS = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["type", "properties", "items", "anyOf", "$ref", "enum", "required", "description"])
-            | TEXTS,
-            inner,
-            max_size=3,
-        )
-    ),
-    max_leaves=10,
-)
+SCHEMAS = hostile_json("type properties items anyOf $ref enum required description")
 
 
 @settings(max_examples=max(25, settings().max_examples // 4))
@@ -246,10 +203,6 @@ def _record(snapshot: Snapshot, tool_id: str) -> Any:
     ordinal = snapshot.records.ordinal(tool_id)
     assert ordinal is not None
     return snapshot.records.entry(ordinal).record
-
-
-def _unit(rows: Any) -> Any:
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def test_a_registered_tool_in_another_language_is_marked_like_a_builds(base: Snapshot) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.indexing.lexical import write_lexical
 from router.retrieval.retrievers import Admitted, LexicalRetriever
-from router.snapshot.overlay.lexical import OverlaidLexical, Postings
+from router.snapshot.overlay.lexical import OverlaidLexical
 from router.text import terms, terms_by_language
 from router.tools.field_text import FieldDocuments
 
@@ -51,18 +51,6 @@ def test_a_registered_tool_scores_as_it_would_in_the_index(indexes: tuple[Overla
         assert [scores[tool] for tool in later] == pytest.approx([expected[tool] for tool in later], rel=0.05)
         ranks, ranked = (dict(zip(r.ordinals.tolist(), range(len(r)), strict=True)) for r in (ours, theirs))
         assert max(abs(ranks[tool] - ranked[tool]) for tool in later) <= 6  # of some 200
-
-
-def test_by_the_indexs_own_statistics_it_is_the_indexs_own_score(tmp_path: Path) -> None:
-    """Lengths past 40 too, which an index keeps in three bits."""
-    texts = _texts()
-    whole, mean = _index(tmp_path, texts)
-    postings = Postings([Counter(terms(text)) for text in texts], mean)
-    for word in WORDS[:20]:
-        found = whole.rank_terms([word], len(texts))
-        expected = np.zeros(len(texts))
-        expected[found.ordinals] = found.scores
-        assert postings.scores([word], whole) == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_word_that_only_registered_tools_have_finds_them(indexes: tuple[OverlaidLexical, LexicalRetriever]) -> None:
