@@ -1,9 +1,10 @@
 """Nights on which no model can be asked: paid expansions serve on, and nothing falls to the lexicon unseen."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 import duckdb
 import pytest
@@ -13,6 +14,7 @@ from pipeline.build.report import BuildReport
 from pipeline.enrichment import prompt
 from pipeline.enrichment.openai import direct
 from pipeline.errors import RunAborted, Unavailable
+from pipeline.execution import DirectExecution
 from pipeline.settings import load
 from pipeline.store import SnapshotStore
 from router.contract import Manifest
@@ -20,6 +22,9 @@ from tests.pipeline.enrichment.batch_server import BatchServer
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, error, row, tool_of
 from tests.support.quick import QUICK
 from tests.support.rows import write_rows
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 _TOOLS = 30  # three are more than a twentieth of them, and two are few
 _NOBODY = "http://127.0.0.1:9/v1"
@@ -162,3 +167,34 @@ def test_giving_up_the_model_is_held_back_with_its_cause(office: Office) -> None
     assert "30 of the 30 tools that a model or a file wrote for would fall to the lexicon's words" in report.held[0]
     assert "enrichment.generator (--generator) is lexicon; publish.max_downgraded_share" in report.held[0]
     assert SnapshotStore(office.workspace, "office").current() == serving
+
+
+class _Retried(DirectExecution):
+    """Tries each stage again where something did not answer, as the tasks of a flow do."""
+
+    batch_size: int | None = 10
+
+    def __init__(self) -> None:
+        self.tried: list[str] = []
+
+    def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
+        self.tried.append(stage_name)
+        try:
+            return function(*arguments)
+        except Unavailable:
+            self.tried.append(f"{stage_name} again")
+            return function(*arguments)
+
+
+@pytest.mark.nightly
+def test_a_stage_is_tried_again_before_earlier_answers_serve(office: Office) -> None:
+    office.write(changed=2)
+    tries = _Retried()
+    with ModelServer() as server:
+        report = office.night(server, tries, base_url=_NOBODY)
+    assert [stage for stage in tries.tried if stage.startswith("enrich")] == [
+        "enrich",
+        "enrich again",
+        *["enrich"] * 3,  # without the model: the same part, and the two others
+    ]
+    assert len(report.stale_expansions) == 2

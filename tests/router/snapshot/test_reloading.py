@@ -321,3 +321,20 @@ def test_no_error_ends_the_watching(
         patched.undo()
         office.publish("third")
         assert until(lambda: router.manifest.snapshot == "third")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.usefixtures("counted")
+def test_reloads_leave_neither_threads_nor_mappings_nor_files_behind(whole: Publications) -> None:
+    router = Router.open(whole.folder)
+
+    def held() -> tuple[int, int]:
+        return len(list(Path("/proc/self/task").iterdir())), mapped(whole.folder)
+
+    before = held()
+    for name in ("second", "first") * 2:
+        whole.publish(name)
+        assert router.reload() is True
+        router.route(REQUEST)
+    # Tantivy's own threads notice that their index went when they next wake, within half a second.
+    assert until(lambda: held() <= before), (before, held())

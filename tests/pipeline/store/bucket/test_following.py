@@ -255,3 +255,27 @@ def test_a_path_does_not_need_obstore_and_an_address_names_the_extra(thin: Path)
     )
     told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "buckets need obstore: pip install 'tool-quartermaster[bucket]'" in told
+
+
+def test_a_forked_child_follows_the_cache_that_its_parent_fills(opened: Opened, catalog: BucketCatalog) -> None:
+    router = opened()
+    ready, go = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            look(router)
+            os.write(ready[1], b".")
+            os.read(go[0], 1)
+            look(router)
+            status = 0 if router.manifest.snapshot == "b" and not router.refusal else 2
+        finally:
+            os._exit(status)
+    assert os.read(ready[0], 1) == b"."
+    catalog.publish("b")
+    look(router)
+    assert router.manifest.snapshot == "b"
+    os.write(go[1], b".")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    for descriptor in (*ready, *go):
+        os.close(descriptor)
