@@ -118,8 +118,8 @@ def _filter(
     if options.rerank:
         size = max(size, options.rerank.candidates(options.k))
     always_set = frozenset(always)
-    first_rows = range(min(size + len(always), len(ordinals)))
-    pool = [row for row in first_rows if int(ordinals[row]) not in always_set][:size]
+    best = range(min(size + len(always), len(ordinals)))
+    pool = [row for row in best if int(ordinals[row]) not in always_set][:size]
     if none_fits and selection.empty_if_none_fits:
         reason = "no tool is likely to fit the request"
         return [], [], [Exclusion(int(ordinals[row]), "none fits", reason) for row in pool[: options.k]]

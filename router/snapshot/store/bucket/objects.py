@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
+from router.distribution import install_command
 from router.errors import SettingsInvalid
 from router.snapshot.store.bucket.connecting import connect
 from router.snapshot.store.bucket.daemons import interruptible
@@ -72,7 +73,7 @@ class Objects:
             import obstore
         except ImportError as error:
             raise SettingsInvalid(
-                f"{self.url}: buckets need obstore: pip install 'tool-quartermaster[bucket]'"
+                f"{self.url}: buckets need obstore: {install_command('bucket')}"
             ) from error
         self._obstore: Any = obstore
         self._folder = folder_of(self.url)
