@@ -254,7 +254,7 @@ def test_a_path_does_not_need_obstore_and_an_address_names_the_extra(thin: Path)
         "except SettingsInvalid as error: print(error)\n"
     )
     told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert "buckets need obstore: pip install 'tool-quartermaster[bucket]'" in told
+    assert "buckets need obstore: pip install '.[bucket]'" in told
 
 
 def test_a_forked_child_follows_the_cache_that_its_parent_fills(opened: Opened, catalog: BucketCatalog) -> None:
