@@ -61,6 +61,7 @@ def check(expression: str) -> None:
         parsed = jmespath.compile(expression).parsed
     except (JMESPathError, RecursionError) as error:
         why = " ".join(str(error).split("for expression:")[0].split()).removeprefix("Invalid jmespath expression: ")
+        why = why.encode("utf-8", "backslashreplace").decode()  # pydantic takes no half of a surrogate pair
         raise ValueError(f"{expression[:60]!r} is no JMESPath expression: {why}") from None
     for name in _named(parsed, "function_expression"):
         if name not in _FUNCTIONS:

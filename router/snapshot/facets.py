@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from router.record import Kind, ToolRecord
 
 WILDCARDS = "*?["
-_TOKEN = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
+# As in `fnmatch`, a set's first `]` is one of its characters, so `[]` alone is no set: taken, it is not given back.
+_TOKEN = re.compile(r"\[!?+\]?+[^\]]*\]|.", re.DOTALL)
 
 
 def is_glob(pattern: str) -> bool:

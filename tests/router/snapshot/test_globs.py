@@ -13,6 +13,8 @@ NAMES = st.lists(st.text("ab-]*[!", max_size=6), unique=True).map(sorted)
 
 @given(st.text("ab*?[]!-", min_size=1, max_size=8), NAMES)
 @example("[!]a]*", ["a", "b", "ba"])
+@example("[]", ["[]"])
+@example("[!]*", ["[!]", "[!]a", "a"])
 @example("a*a", ["a", "aa", "aba"])
 @example("[*]", ["*", "a"])
 @example("*a*b", ["ab", "aab", "abab", "ba"])

@@ -72,9 +72,7 @@ class Objects:
         try:
             import obstore
         except ImportError as error:
-            raise SettingsInvalid(
-                f"{self.url}: buckets need obstore: {install_command('bucket')}"
-            ) from error
+            raise SettingsInvalid(f"{self.url}: buckets need obstore: {install_command('bucket')}") from error
         self._obstore: Any = obstore
         self._folder = folder_of(self.url)
         self._patience_s = patience_s

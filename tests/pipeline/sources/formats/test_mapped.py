@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import CatalogSettings, load
+from pipeline.settings.fields import FieldSettings
 from pipeline.sources import Reading, read
 from router.record import Origin
 
@@ -129,3 +131,8 @@ def test_a_wrong_expression_is_refused_before_anything_is_read(
     with pytest.raises(SettingsInvalid) as refused:
         load(tmp_path, environment={})
     assert str(refused.value).count("source 1: fields") == 1 and said in str(refused.value)
+
+
+def test_a_wrong_expression_with_half_a_surrogate_pair_is_refused_like_any_other() -> None:
+    with pytest.raises(ValidationError, match=r"'a .ud800' is no JMESPath expression"):
+        FieldSettings.model_validate({"name": "a \ud800"})
