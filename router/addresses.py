@@ -54,3 +54,11 @@ def looked_up(host: str, port: int) -> list[str]:
     except (OSError, UnicodeError):
         return []
     return list(dict.fromkeys(str(row[4][0]) for row in rows))
+
+
+def is_this_machine(host: str) -> bool:
+    """Return whether a host is `localhost` or a loopback address, written as such. No name is looked up."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name
+        return False

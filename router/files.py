@@ -7,7 +7,9 @@ read, and raise OSError with the path.
 import errno
 import os
 import re
+import shutil
 import stat
+import time
 from pathlib import Path
 
 MAX_DEPTH = 8  # folders in the name of a file
@@ -87,3 +89,12 @@ def _read(descriptor: int, path: Path, most: int) -> tuple[bytes, os.stat_result
 
 def _not_regular(path: Path) -> OSError:
     return OSError(errno.EINVAL, "is no regular file", str(path))
+
+
+def remove_links(folder: Path) -> None:
+    """Remove a folder of links; try again where Tantivy's own thread has just put its lock file there."""
+    for _ in range(100):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.001)

@@ -1,6 +1,5 @@
 """Access to a source: headers, the environment of a command, OAuth. Values may hold `${VARIABLE}`."""
 
-import ipaddress
 import re
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,6 +10,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator, model_va
 
 from pipeline.settings import variables
 from pipeline.settings.base import Section
+from router.addresses import is_this_machine
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VARIABLE = re.compile(r"[^=\0]+")
@@ -106,11 +106,4 @@ def _is_https(url: str) -> bool:
         host, _ = parts.hostname or "", parts.port
     except ValueError:
         return False
-    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host)))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:  # a name
-        return False
+    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and is_this_machine(host)))

@@ -1,9 +1,10 @@
 """What a snapshot is made with and when it serves: encoder, learning, recipe, gates."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -49,6 +50,11 @@ class VectorSettings(Section):
 class TuningSettings(Section):
     """What a build learns from the catalog itself, and from its use."""
 
+    removed: ClassVar[Mapping[str, str]] = {
+        "encoder": "builds no longer train an encoder: remove `encoder`, train one with `quartermaster train`, and "
+        "name its folder in vectors.encoder. See docs/training.md"
+    }
+
     adapter: bool = True
     """Learn the query adapter from the written phrases."""
     max_stale_share: Share = 0.05
@@ -83,16 +89,6 @@ class TuningSettings(Section):
     def untaught(self) -> "TuningSettings":
         """Return the same settings without learning from judged or past requests."""
         return self.model_copy(update={"judged": False, "usage": None, "feedback": None, "fit_weights": False})
-
-    @model_validator(mode="before")
-    @classmethod
-    def _trains_no_encoder(cls, values: Any) -> Any:
-        if isinstance(values, dict) and "encoder" in values:
-            raise ValueError(
-                "builds no longer train an encoder: remove `encoder`, train one with `quartermaster train`, and name "
-                "its folder in vectors.encoder. See docs/training.md"
-            )
-        return values
 
     @model_validator(mode="after")
     def _fits_to_something(self) -> "TuningSettings":

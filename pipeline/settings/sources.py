@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
@@ -27,6 +27,11 @@ class SourceSettings(Section):
     `headers` go to the `url` alone, `env` to the `command`; in their values, in `oauth` and in `url` the environment
     fills in `${VARIABLE}` when the source is read.
     """
+
+    removed: ClassVar[Mapping[str, str]] = {
+        "sse": "sse: the deprecated HTTP+SSE transport is not read any more. Give the server's address of streamable "
+        'HTTP, often /mcp, or a command that bridges to it, such as command = ["npx", "mcp-remote", "URL"]'
+    }
 
     format: SourceFormat | None = None
     """The source format; by default it is told by the content."""
@@ -56,16 +61,6 @@ class SourceSettings(Section):
     private_hosts: tuple[str, ...] = ()
     """Hosts that may have an address of this machine or of a private network. The `url`'s own host needs no mention
     where it can have no other: an IP address, `localhost`, a name without a dot or under `.local` or `.internal`."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _no_sse(cls, values: Any) -> Any:
-        if isinstance(values, Mapping) and "sse" in values:
-            raise ValueError(
-                "sse: the deprecated HTTP+SSE transport is not read any more. Give the server's address of streamable "
-                'HTTP, often /mcp, or a command that bridges to it, such as command = ["npx", "mcp-remote", "URL"]'
-            )
-        return values
 
     @model_validator(mode="after")
     def _one_place(self) -> "SourceSettings":

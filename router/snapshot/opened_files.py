@@ -7,15 +7,13 @@ See docs/decisions/signatures.md.
 """
 
 import os
-import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from router.errors import SnapshotInvalid
-from router.files import open_in
+from router.files import open_in, remove_links
 from router.snapshot.hashing import hash_opened
 
 _DESCRIPTORS = Path("/proc/self/fd")  # a link there opens the same file again, wherever its path leads by now
@@ -99,15 +97,6 @@ def _compare(
             raise SnapshotInvalid(
                 f"{folder / name} is corrupt: its checksum is not the one in the manifest; roll back or rebuild"
             )
-
-
-def remove_links(folder: Path) -> None:
-    """Remove a folder of links; try again where Tantivy's own thread has just put its lock file there."""
-    for _ in range(100):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
-        time.sleep(0.001)
 
 
 def _is_same(one: os.stat_result, other: os.stat_result) -> bool:

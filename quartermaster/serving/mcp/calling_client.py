@@ -4,7 +4,6 @@ Servers are strangers. Their questions name them, lose hidden characters, as the
 not show is not passed on: other servers' context, metadata, tasks.
 """
 
-import ipaddress
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -15,6 +14,7 @@ from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from pydantic import ValidationError
 
+from router.addresses import is_this_machine
 from router.tools.trust import visible_value
 
 InputRequest: TypeAlias = types.ElicitRequest | types.CreateMessageRequest
@@ -129,11 +129,4 @@ def _may_be_visited(url: str) -> bool:
         return False
     if not host or parts.username is not None or parts.password is not None:
         return False
-    return parts.scheme == "https" or (parts.scheme == "http" and _is_this_machine(host))
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and is_this_machine(host))

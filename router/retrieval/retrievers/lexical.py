@@ -1,9 +1,7 @@
 """Lexical signals: BM25 over the index of a field."""
 
 import math
-import shutil
 import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -13,6 +11,7 @@ import tantivy
 
 from router.contract import TEXT_FIELD, Manifest, Signal, text_field
 from router.errors import SnapshotInvalid
+from router.files import remove_links
 from router.refusals import damage_refused
 from router.retrieval.retrievers.retriever import EMPTY, Admitted, EncodedQuery, Ranking, Retriever
 from router.retrieval.retrievers.term_search import Clause, Hits, TermSearch
@@ -152,13 +151,4 @@ def _open_through_links(folder: Path) -> tantivy.Index:
                 (links / path.name).symlink_to(path.absolute())  # not resolved: it may lead to a descriptor
         return tantivy.Index.open(str(links))
     finally:
-        _remove(links)
-
-
-def _remove(folder: Path) -> None:
-    """Remove the folder of links; try again where Tantivy's own thread has just put its lock file there."""
-    for _ in range(100):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
-        time.sleep(0.001)
+        remove_links(links)
