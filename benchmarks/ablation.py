@@ -60,7 +60,7 @@ TAKEN = {
 }
 FUSED = {
     "default": DEFAULT,
-    "standard scores": STANDARD,
+    "z-scores": STANDARD,
     "adaptive RRF, k = 5": ADAPTIVE,
     "- lead": replace(DEFAULT, lead=0),
     "- shortfall, k = 5": replace(DEFAULT, shortfall=0, k=5),

@@ -345,7 +345,7 @@ class Router(ToolRegistration):
     def rankings(self, request: str, *, recipe: str | Recipe | None = None) -> dict[str, Ranking]:
         """Return each signal's own ranking, before fusion: ordinals and raw scores, for evaluation and study.
 
-        Ordinals are of one snapshot: to read them with `tool_id`, open the router without `watch`.
+        Ordinals are valid for one snapshot only: to read them with `tool_id`, open the router without `watch`.
         """
         snapshot = self._live.snapshot
         resolved = recipe_of(snapshot, recipe)

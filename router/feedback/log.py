@@ -96,7 +96,7 @@ class FeedbackLog:
         caller: str | None = None,
         named: bool = False,
     ) -> str:
-        """Record an answer, and return the id to report its outcomes with: 32 letters and digits, by chance.
+        """Record an answer, and return the id to report its outcomes with: 32 random hexadecimal digits.
 
         Args:
             snapshot: The id of the snapshot that answered.

@@ -147,7 +147,7 @@ def _contributions(ranking: Ranking, recipe: Recipe, signal: Signal) -> NDArray[
 def _reciprocal_ranks(ranking: Ranking, recipe: Recipe, weight: float) -> NDArray[np.float64]:
     """Return weight / (k + rank) for each tool of a list, the weight multiplied by the list's confidence.
 
-    With a shortfall, a rank is a tool's place and how far its standard score falls short of the best. What a tool that
+    With a shortfall, a rank is a tool's place and how far its z-score falls short of the best. What a tool that
     the list lacks would get is taken off: it gets 0, and all others are moved alike.
     """
     # See docs/decisions/fusion.md.

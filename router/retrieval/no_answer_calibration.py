@@ -16,7 +16,7 @@ from router.retrieval.retrievers import DenseRetriever, Ranking
 # Names of features, as snapshots store them. `router.retrieval.score_normalization` has those of background queries.
 MEAN_COSINE = "texts"  # mean cosine of the query with all texts, document and phrases, of the nearest tools
 BEST_BM25 = "matched"  # log(1 + the best BM25 score, in units of the rarest possible word)
-DENSE_Z_SCORE = "standing"  # the nearest tool's standard score over that expected of the best of so many by chance
+DENSE_Z_SCORE = "standing"  # the nearest tool's z-score over that expected of the best of so many by chance
 
 NEAREST = 3  # a tool that fits has neighbours that nearly fit; one alone may be near by chance
 _DESCRIBING = (Signal.DESCRIPTION, Signal.EXPANSION)  # lexical lists of what a tool does, not of its name
@@ -56,7 +56,7 @@ def has_clear_leader(
     """Return whether the first tool of a fused ranking leads clearly.
 
     A clear leader has the top score of two lists or more, and of MIN_AGREEING_SHARE of the lists that hold any tool;
-    the runner-up has at most MAX_RUNNER_UP_SHARE of its score in `fused`, which is fused by standard scores.
+    the runner-up has at most MAX_RUNNER_UP_SHARE of its score in `fused`, which is fused by z-scores.
     `duplicates` holds for each ordinal the first ordinal of its duplicates, which do not count as runners-up.
     """
     if not len(fused) or fused.scores[0] <= 0:

@@ -17,7 +17,7 @@ _GREATEST = 1_000_000  # products of greater numbers can overflow, and scores wo
 class Fusion(StrEnum):
     """RRF sums weight / (k + rank); CONVEX sums weight × normalised score over the sum of weights.
 
-    With `shortfall`, a tool's rank is its place + shortfall × (1 − its standard score / the best tool's).
+    With `shortfall`, a tool's rank is its place + shortfall × (1 − its z-score / the best tool's).
     """
 
     RRF = "rrf"
@@ -27,7 +27,7 @@ class Fusion(StrEnum):
 class Normalization(StrEnum):
     """How CONVEX makes the scores of two lists comparable.
 
-    MINMAX scales a list's scores to [0, 1], so the best tools of all lists are equal. STANDARD takes standard scores
+    MINMAX scales a list's scores to [0, 1], so the best tools of all lists are equal. STANDARD takes z-scores
     over the whole catalog, request by request: a list whose best tool stands out counts more than one whose tools are
     all alike.
     """
@@ -50,9 +50,9 @@ class Recipe:
         depth: How many tools each list may hold.
         dense_view: Which vectors score a tool in the dense list.
         normalization: CONVEX: how scores are made comparable.
-        adaptive: RRF: multiply each weight by the standard score of the list's best tool.
+        adaptive: RRF: multiply each weight by the z-score of the list's best tool.
         lead: RRF, adaptive: add so many times the best tool's lead over the tenth to that factor.
-        shortfall: RRF: how many places a tool falls back where it lacks all of the best tool's standard score. A tool
+        shortfall: RRF: how many places a tool falls back where it lacks all of the best tool's z-score. A tool
             that the list lacks then ranks behind its last. 0: places alone count.
         adapter: Pass requests through the snapshot's query adapter, where it has one.
         steps: Also rank each step of a request by itself, and cover them all in one answer.

@@ -40,7 +40,7 @@ class BackgroundScores:
 
     @cached_property
     def _floor(self) -> dict[Signal, float]:
-        """Return for each signal the highest standard score of a tool that scores 0: the feature of an empty list."""
+        """Return for each signal the highest z-score of a tool that scores 0: the feature of an empty list."""
         return {signal: float(np.max(-mean / deviation)) for signal, (mean, deviation) in self.statistics.items()}
 
     def save(self, folder: Path) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class BackgroundScores:
         """Return the features of a request by signal, and TASK_WORDING.
 
         A feature whose list or vector is missing is left out. The lists must be made as those of the background queries
-        were. A signal's feature is the highest standard score of a tool relative to the background queries; for the
+        were. A signal's feature is the highest z-score of a tool relative to the background queries; for the
         dense signal, the mean of the best three. `vector` is the one that the dense list was ranked by.
         """
         features: dict[str, float] = {}

@@ -2,7 +2,7 @@
 
     score(d) = latest(d) + Σ over earlier messages w^age × ranking(message, d)
 
-Each message is ranked by itself; standard scores of different messages are comparable, and so are the ranks that they
+Each message is ranked by itself; z-scores of different messages are comparable, and so are the ranks that they
 weigh. A complete message has high scores and decides alone. An incomplete one ("the same for Bob", "yes, please") has
 low scores, so earlier ones decide.
 """

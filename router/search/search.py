@@ -193,7 +193,7 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
 
 
 def _fused_by_standard_scores(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Ranking:
-    """Fuse the whole request's lists by standard scores, whatever the recipe: ranks alone show no distances."""
+    """Fuse the whole request's lists by z-scores, whatever the recipe: ranks alone show no distances."""
     standard = replace(recipe, fusion=Fusion.CONVEX, normalization=Normalization.STANDARD)
     non_english = _non_english(snapshot, result.query.text, recipe)
     return result.whole if standard == recipe else fuse(result.rankings, standard, snapshot.expanded, non_english)[0]

@@ -40,7 +40,7 @@ class Ranking:
         return replace(self, ordinals=self.ordinals[:depth], scores=self.scores[:depth])
 
     def standard(self) -> NDArray[np.float64]:
-        """Return standard scores, shape (n,): spreads above the center, 0 for those below it."""
+        """Return z-scores, shape (n,): spreads above the center, 0 for those below it."""
         return np.maximum(self.scores - self.center, 0.0) / self.spread
 
     def __len__(self) -> int:
