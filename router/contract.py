@@ -158,7 +158,7 @@ class Manifest:
     why the quality gate withheld the snapshot; empty where it passed. `degraded` lists what its build went without,
     such as a source that did not answer. `stale_sources` lists the sources whose last known records it holds, each with
     `source`, `reason`, `last_read_at`, `age_s` and `tools`; `stale_expansions` counts the tools whose expansion answers
-    an earlier question. `quarantined` lists the tools that its build held back alone, each with `tool_id`, `kind`,
+    an earlier question. `quarantined` lists the tools that its build held back one by one, each with `tool_id`, `kind`,
     `since`, `requests`, `probes`, `distance`, `examples` and `content_hash`. `languages` are those of the phrases,
     English first. `evaluation` has the metrics on the catalog's judged requests; None without any. `tuning` maps what
     was learned to its evidence, or to the reason why it was not learned. `field_lengths` is the mean number of English
@@ -239,7 +239,7 @@ class Manifest:
         for name in (*manifest.files, manifest.snapshot):
             if problem := name_problem(name):
                 place = f"$.files[{name!r:.200}]" if name in manifest.files else "$.snapshot"
-                raise SnapshotInvalid(f"{path}: {place} is no file of a snapshot: its name {problem}")
+                raise SnapshotInvalid(f"{path}: {place} cannot be a file of a snapshot: its name {problem}")
         return manifest
 
 

@@ -81,7 +81,7 @@ class RecordRejected(QuartermasterError):
         self.keys = keys
 
     def __reduce__(self) -> tuple[Callable[..., "RecordRejected"], tuple[Origin, str, tuple[str, ...]]]:
-        """Return how to make it again from its parts: an exception is pickled with its message alone."""
+        """Return how to make it again from its parts: an exception is pickled with nothing but its message."""
         return _rejected, (self.origin, self.reason, self.keys)
 
 

@@ -1,4 +1,4 @@
-"""Read files that somebody else may have put there: regular files alone, inside their folder, of a bounded size.
+"""Read files that somebody else may have put there: only regular files, inside their folder, of a bounded size.
 
 A path may be a pipe that never ends, a device, or a link to another user's file. The functions here look before they
 read, and raise OSError with the path.
@@ -31,7 +31,7 @@ def name_problem(name: str) -> str:
     try:
         longest = max(len(part.encode()) for part in parts)
     except UnicodeEncodeError:
-        return "is no text"
+        return "is not a text"
     return f"has a part of {longest} bytes, at most {_MAX_PART} are read" if longest > _MAX_PART else ""
 
 
@@ -88,7 +88,7 @@ def _read(descriptor: int, path: Path, most: int) -> tuple[bytes, os.stat_result
 
 
 def _not_regular(path: Path) -> OSError:
-    return OSError(errno.EINVAL, "is no regular file", str(path))
+    return OSError(errno.EINVAL, "is not a regular file", str(path))
 
 
 def remove_links(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Exports of a package that are imported when they are first used (PEP 562), so that its other modules load alone."""
+"""Exports of a package that are imported when they are first used (PEP 562), so that its modules load separately."""
 
 import sys
 from collections.abc import Callable, Mapping

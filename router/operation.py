@@ -89,7 +89,7 @@ class OperationBody:
 
 @dataclass(frozen=True, slots=True)
 class SecurityScheme:
-    """A way to authenticate that the document declares: information for whoever writes the settings.
+    """A way to authenticate that the document declares: information for the author of the settings.
 
     Attributes:
         key: Its key in the document.
@@ -116,7 +116,7 @@ class Operation:
         method: In upper case.
         path: The path template, such as `/flows/{id}`.
         servers: The addresses that the document gives, defaults put in for variables; they may be relative to it.
-        has_own_servers: Whether they are those of the path or the operation alone, and not of the whole document.
+        has_own_servers: Whether they are the path's or the operation's, not the whole document's.
         parameters: Where each argument outside of the body goes.
         body: The body of the request; None where there is none.
         security: The ways to authenticate of which one is enough, each a list of keys of `schemes`.
@@ -148,7 +148,7 @@ class Operation:
         try:
             return msgspec.convert(row, cls)
         except msgspec.ValidationError as error:
-            raise TypeError(f"it is no operation: {error}") from None
+            raise TypeError(f"it is not an operation: {error}") from None
 
 
 def _without_defaults(value: Any) -> Any:

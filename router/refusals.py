@@ -38,6 +38,6 @@ def damage_refused(sentence: str) -> Iterator[None]:
 
 
 def described(error: BaseException) -> str:
-    """Return the words of an error; its kind where it has none, or where it is no sentence of a library."""
+    """Return the words of an error; its kind where it has none, or where it is not a library's sentence."""
     words = " ".join(str(error).split())
     return words if words and isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {words}"

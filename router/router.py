@@ -110,7 +110,7 @@ class Router(ToolRegistration):
             catalog: With `trusted_keys`: the name of the catalog that the snapshot must be of; by default that of the
                 catalog's folder in `path`.
             trust_state: With `trusted_keys`: a file that keeps the number of the newest snapshot over restarts.
-            vendor_text: What a model is handed of the vendors' own text: "trusted", without steering text, or
+            vendor_text: What a model is handed of the vendors' own text: "trusted", without prompt injection, or
                 "verbatim". Records and explanations always have all of it.
             feedback: The log of what answers offered and what became of it, which a build learns from. The router
                 closes it; several routers may share one.
@@ -167,7 +167,7 @@ class Router(ToolRegistration):
             feedback: As in `open`.
 
         Raises:
-            SettingsInvalid: A value is no tool (the message names its place), or there is none.
+            SettingsInvalid: A value is not a tool (the message names its place), or there are none.
             SnapshotInvalid: The encoder does not load.
         """
         from router.snapshot.memory import open_encoder, snapshot_from_records
@@ -282,7 +282,7 @@ class Router(ToolRegistration):
         return await self._executor.run(partial(self.route_many, requests, **options))
 
     def select(self, request: str | Sequence[Message], k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
-        """Return records alone: those that the selection always has, then the best `k`, or those that fit the budget.
+        """Return records: those that the selection always has, then the best `k`, or those that fit the budget.
 
         Args:
             request: As in `route`.
@@ -312,7 +312,7 @@ class Router(ToolRegistration):
 
         Raises:
             SettingsInvalid: The router has no feedback log, or the outcome is unknown.
-            RequestInvalid: The answer is in no log, the text is empty, or the tool's id is no text.
+            RequestInvalid: The answer is in no log, the text is empty, or the tool's id is not a text.
         """
         snapshot = self.manifest.snapshot
         record_outcome(self.feedback_log, answer, tool_id, outcome, snapshot, caller)
@@ -362,7 +362,7 @@ class Router(ToolRegistration):
         """Return the recipe of a name; the snapshot's own for None.
 
         Raises:
-            SettingsInvalid: There is no recipe of that name.
+            SettingsInvalid: No recipe has that name.
         """
         return recipe_of(self._live.snapshot, recipe)
 

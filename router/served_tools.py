@@ -53,7 +53,7 @@ class ServedTools:
         return len(self.tools)
 
     def record(self, tool_id: str) -> ToolRecord | None:
-        """Return the record of a tool id, without what only builds and calls read; None where there is no such tool."""
+        """Return the record of a tool id, without what only builds and calls read; None if unknown."""
         records = self._live.snapshot.records
         ordinal = records.ordinal(tool_id)
         return None if ordinal is None else records.entry(ordinal).record
@@ -61,7 +61,7 @@ class ServedTools:
     def complete_record(self, tool_id: str) -> ToolRecord | None:
         """Return the record of a tool id with what answers leave out: outputs, links, operation, instructions.
 
-        None where there is no such tool.
+        None if unknown.
         """
         records = self._live.snapshot.records
         ordinal = records.ordinal(tool_id)
@@ -110,7 +110,7 @@ class ServedTools:
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0] or "")))
 
     def tokens(self, tool_id: str) -> Mapping[str, Mapping[str, int]] | None:
-        """Return the tokens of a tool by form and detail; None where there is no such tool.
+        """Return the tokens of a tool by form and detail; None if unknown.
 
         They are counted by the build (`manifest.token_counter` says how), and estimated for tools registered since and
         for forms that the build did not know.
@@ -124,7 +124,7 @@ class ServedTools:
         return {str(form): dict(zip(details, row, strict=True)) for form, row in counts.items()}
 
     def tool_id_of(self, name: str) -> str | None:
-        """Return the id of the tool that any answer renders under this name; None where there is no such tool.
+        """Return the id of the tool that any answer renders under this name; None if unknown.
 
         Most names can be decoded; for one that ends in a hash the ids of all tools are read, once for each snapshot and
         overlay: .3 s for 10,000.

@@ -1,7 +1,7 @@
 """Values from outside as typed structs, and plain sentences on what is wrong with them.
 
-A constraint is stated once, in the type: `Annotated[int, Meta(ge=1)]`. msgspec checks it; what it refuses is told with
-the field, the value and what the value may be.
+A constraint is stated once, in the type: `Annotated[int, Meta(ge=1)]`. msgspec checks it; what it refuses is reported
+with the field, the value and what the value may be.
 """
 
 import re
@@ -44,7 +44,7 @@ def converted(
 
 
 def check_fields(struct: msgspec.Struct, place: str) -> None:
-    """Check a struct that a program made: msgspec checks those alone that it decodes. Lists become tuples.
+    """Check a struct that a program made: msgspec checks only what it decodes. Lists become tuples.
 
     Raises SettingsInvalid, with the field, the value and what it may be.
     """

@@ -36,7 +36,7 @@ _SENTENCES = {
     "mapping_type": "must be {table} of names and values",
     "model_type": "must be {table} of names and values",
     "model_attributes_type": "must be {table} of names and values",
-    "invalid_key": "has a name that is no text",
+    "invalid_key": "has a name that is not a text",
     "union_tag_invalid": "must be of one of the kinds that are allowed here",
     "union_tag_not_found": "must be of one of the kinds that are allowed here",
 }

@@ -37,7 +37,7 @@ class Explainer:
             contributions = {signal: share * part for signal, part in contributions.items()}
             step_number = int(self._result.covered.steps[rank - 1])
             step, assumed = self._result.steps.texts[step_number] if step_number >= 0 else None, share * assumed
-        raised = self._result.raises.get(ordinal, 0.0)
+        raised = self._result.score_boosts.get(ordinal, 0.0)
         return RoutedTool(
             entry.record.tool_id,
             entry.record,
@@ -103,7 +103,7 @@ class ToolNeed:
 
 
 def needs_of(snapshot: Snapshot, ordinal: int) -> tuple[ToolNeed, ...]:
-    """Return what a tool needs, with the served tools that resolve it; needs without such a tool are left out."""
+    """Return what a tool needs, with the served tools that resolve it; needs without one are left out."""
     graph = snapshot.prerequisites
     needs = []
     for need in graph.needs(ordinal) if graph is not None else ():

@@ -74,9 +74,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             "then holds no more tools than the provider accepts; by default any number."
         ),
     ] = None
-    detail: Annotated[
-        Detail, Meta(description='The most that is told of each tool: "full", "short" or "signature".')
-    ] = Detail.FULL
+    detail: Annotated[Detail, Meta(description='The most detail of each tool: "full", "short" or "signature".')] = (
+        Detail.FULL
+    )
     shorten: Annotated[
         bool, Meta(description="Whether full tools may be shortened where more of them then fit the budget.")
     ] = True

@@ -1,4 +1,4 @@
-"""Which routed tools fit a token budget, and how much is told of each."""
+"""Which routed tools fit a token budget, and in what detail."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def pack(
     `details` are those that may be used. Raises RequestInvalid where there is none. `last` are the positions of
     candidates that have a place among the k, but get only tokens that the candidates of the other places leave.
 
-    First fit, with the fewest tokens that each tool can be told in: one that is too large for the rest of the budget is
+    First fit, with the fewest tokens that each tool can take: one that is too large for the rest of the budget is
     skipped and the next is tried. Then, in rank order, each tool is given the most detail that there is room for.
     """
     # See docs/decisions/answers.md.
@@ -110,7 +110,7 @@ _FEW = 3  # tools of an answer, of which none gives its place to a tool that was
 
 def first_rows(result: SearchResult, rows: Sequence[int], count: int) -> Sequence[int]:
     """Return the first candidates in their order; of a few, brought tools have only places that others leave."""
-    if count > _FEW or not result.raises:
+    if count > _FEW or not result.score_boosts:
         return rows[:count]
     first = frozenset(own_order(result, rows)[:count])
     return [row for row in rows if row in first]
@@ -122,10 +122,10 @@ def own_order(result: SearchResult, rows: Sequence[int]) -> list[int]:
         return list(rows)
     ordinals = result.ranking.ordinals
     ranks = {ordinal: rank for rank, ordinal in enumerate(result.own_ranking.ordinals.tolist())}
-    brought = [row for row in rows if int(ordinals[row]) in result.raises]
-    ordered = [row for row in rows if int(ordinals[row]) not in result.raises]
+    brought = [row for row in rows if int(ordinals[row]) in result.score_boosts]
+    ordered = [row for row in rows if int(ordinals[row]) not in result.score_boosts]
     own = [ranks.get(int(ordinals[row]), len(ranks)) for row in ordered]
-    # From the last on, so that each place is counted among the others alone.
+    # From the last on, so that each place is counted among the others only.
     for row in sorted(brought, key=lambda row: (ranks.get(int(ordinals[row]), len(ranks)), row), reverse=True):
         rank = ranks.get(int(ordinals[row]), len(ranks))
         ordered.insert(sum(other < rank for other in own), row)

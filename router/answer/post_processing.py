@@ -62,7 +62,7 @@ def post_process(
     Raises SettingsInvalid for a combined score without vectors.
     """
     if options.plain:
-        enough = range(min(options.k + len(result.raises), len(result.ranking)))
+        enough = range(min(options.k + len(result.score_boosts), len(result.ranking)))
         first = first_rows(result, enough, options.k)
         return PostProcessingResult(first, [Detail.FULL] * len(first))
     start = perf_counter()
@@ -81,7 +81,7 @@ def post_process(
             failed = str(error)
         ms.append(("rerank", _since(start)))
     if options.selection.weights.any_set or (options.rerank and not failed):
-        result = replace(result, raises={}, own_ranking=None)  # another order decides who has the places
+        result = replace(result, score_boosts={}, own_ranking=None)  # another order decides who has the places
     draft = PostProcessingResult(candidates, (), always, excluded, notes, failed, None, tuple(ms))
     if options.token_budget is None:
         return _capped(draft, result, options)
@@ -97,7 +97,7 @@ def _warn(snapshot: str, note: str) -> None:
 def _always(snapshot: Snapshot, tool_ids: Sequence[str]) -> tuple[list[int], list[str]]:
     """Return the ordinals of the tools that every answer has, and a note for each unknown id."""
     ordinals = {tool_id: snapshot.records.ordinal(tool_id) for tool_id in tool_ids}
-    notes = [f"always: there is no tool {tool_id!r}" for tool_id, ordinal in ordinals.items() if ordinal is None]
+    notes = [f"always: no tool has the id {tool_id!r}" for tool_id, ordinal in ordinals.items() if ordinal is None]
     return [ordinal for ordinal in ordinals.values() if ordinal is not None], notes
 
 

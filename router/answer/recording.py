@@ -19,7 +19,7 @@ def record_answer(
 ) -> RoutedTools:
     """Return an answer with its id in the log; as it is where no log keeps it.
 
-    Of a dialogue no text is kept: "and the same for Bob" names no tool to whoever asks it alone.
+    Of a dialogue no text is kept: "and the same for Bob" names no tool by itself.
     """
     if log is None or not options.feedback:
         return routed

@@ -73,7 +73,7 @@ def rerank(scorer: Scorer, request: str, texts: Sequence[str]) -> Reranked:
     """Return the candidates with these texts, which are best first, ordered by a scorer.
 
     Equal scores keep the order before. Raises RerankingFailed where the scorer raises, gives another number of scores
-    than texts, or a score that is no finite number.
+    than texts, or a score that is not a finite number.
     """
     if not texts:
         return Reranked((), ())
@@ -116,7 +116,7 @@ def cross_encoder(
 
     `model` is a folder, or a name in the hub's cache; it is fetched only with `download`. Calls exclude one another,
     because the tokenizer is not thread-safe. Raises SettingsInvalid where sentence-transformers is not installed, or
-    there is no such model.
+    the model does not exist.
     """
     try:
         # By name: importing it takes seconds, which only a router with a reranker pays.
@@ -158,8 +158,8 @@ class _CrossEncoder:
 
 
 def _number(place: int, score: object) -> float:
-    """Return a score as a float. Raises RerankingFailed, with its place, for what is no finite number."""
-    # NumPy's and torch's scalars are no Python numbers and convert all the same; so would "0.5", which is a mistake.
+    """Return a score as a float. Raises RerankingFailed, with its place, for what is not a finite number."""
+    # NumPy's and torch's scalars are not Python numbers, but convert; so would "0.5", which is a mistake.
     value = float(score) if isinstance(score, SupportsFloat) and not getattr(score, "ndim", 0) else math.nan
     if not math.isfinite(value):
         raise RerankingFailed(f"the reranker gave {score!r} for candidate {place}, it must be a finite number")

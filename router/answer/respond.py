@@ -146,7 +146,7 @@ def _merge_messages(
 
 
 def _best_verdict(snapshot: Snapshot, results: Sequence[SearchResult], recipe: Recipe) -> FitEstimate | None:
-    """Return the verdict on the message that a tool fits best: no tool fits "and the same for Bob" alone."""
+    """Return the verdict on the message that a tool fits best: no tool fits "and the same for Bob" by itself."""
     verdicts = [verdict for result in results if (verdict := estimate_fit(snapshot, result, recipe))]
     return max(verdicts, key=lambda verdict: (not verdict.none_fits, verdict.fits), default=None)
 
@@ -178,7 +178,7 @@ def _score(result: SearchResult, ordinal: int) -> float:
     # Not `result.ranking`, from which duplicates have been removed.
     ranking = result.covered.ranking if result.covered else result.whole
     place = ranking.rank_of(ordinal)
-    return (float(ranking.scores[place - 1]) if place else 0.0) + result.raises.get(ordinal, 0.0)
+    return (float(ranking.scores[place - 1]) if place else 0.0) + result.score_boosts.get(ordinal, 0.0)
 
 
 def _why_nothing(candidates: int, excluded: Sequence[Exclusion]) -> str:

@@ -185,7 +185,7 @@ class RoutedTools:
     ) -> "Rendered":
         """Return the tools in a provider's format, those of `always` first, with the id behind each name.
 
-        Steering text of vendors is left out, and told in `withheld`, unless the router hands over verbatim.
+        Prompt injection in vendors' text is left out, and listed in `withheld`, unless the router hands over verbatim.
 
         Args:
             form: The provider format; that of the answer by default.
@@ -196,7 +196,7 @@ class RoutedTools:
         Raises:
             SettingsInvalid: The form is unknown, or has no deferred tools.
         """
-        from router.provider_formats import render  # here: whoever reads the records renders nothing
+        from router.provider_formats import render  # here: a reader of records renders nothing
 
         tools = (*self.always, *self.tools)
         records, details = [tool.record for tool in tools], [tool.detail for tool in tools]

@@ -1,7 +1,7 @@
 """One selection of tools over a whole dialogue, which keeps tools in place so that the provider's prompt cache holds.
 
 Prompt caches match on a prefix, and tool definitions come first. If the tools change every turn, nothing is cached.
-Here new tools come behind those of earlier turns, and tools that are no longer useful are evicted seldom and together.
+Here new tools come behind those of earlier turns, and tools that are no longer useful are evicted rarely, and together.
 """
 
 import json
@@ -61,9 +61,9 @@ class StableSelection:
         token_budget: The greatest number of tokens of a turn.
         form: The provider format.
         detail: How much of each tool is rendered.
-        keep_within: A tool among so many first of this turn is useful; None for k. With a reranker, `keep_within` ×
-            multiplier candidates are read each turn.
-        keep_called: A tool that was called within so many turns is useful.
+        keep_within: One of the first `keep_within` tools of this turn is useful; None for k. With a reranker,
+            `keep_within` × multiplier candidates are read each turn.
+        keep_called: A tool that was called within this many turns is useful.
         selection: Applies to the whole dialogue: no tool stays that it refuses. The router's own, used for None, only
             filters the tools that each turn finds.
         held: The ids of a dialogue that is continued here, in order.

@@ -20,7 +20,7 @@ class Turn:
         changed: Ids with another definition in the same place.
         tokens: The tokens of all tools.
         prefix_tokens: The tokens of the tools that this turn and the last both begin with.
-        routed: The answer to this turn alone.
+        routed: The answer to this turn only.
         form: The provider format.
         detail: How much of each tool is rendered.
     """

@@ -180,7 +180,7 @@ def read_spec(folder: Path) -> EncoderManifest:
     try:
         return EncoderManifest(**json.loads((folder / EXPORT_RECORD).read_text(encoding="utf-8"))["spec"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise EncoderInvalid(f"{folder} is no exported encoder: {error}") from error
+        raise EncoderInvalid(f"{folder} is not an exported encoder: {error}") from error
 
 
 def _feeds(encodings: Sequence[Any]) -> dict[str, NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""The feedback log: events are queued by whoever routes, and written by a thread of the log."""
+"""The feedback log: routes queue events, and a thread of the log writes them."""
 
 import atexit
 import logging
@@ -223,7 +223,7 @@ class FeedbackLog:
         except OSError as error:
             self._lose(len(batch), error.strerror or str(error))
         except (TypeError, ValueError, OverflowError, RecursionError, MsgspecError) as error:
-            # Something in an event is no JSON. That event is lost alone, and the thread goes on.
+            # An event has no JSON form. Only that event is lost, and the thread goes on.
             if len(batch) == 1:
                 self._lose(1, f"an event cannot be written: {type(error).__name__}")
             else:

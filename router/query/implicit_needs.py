@@ -92,7 +92,7 @@ class ShownNeed:
 
 
 def find_implicit_needs(request: str, wanted: Collection[ImplicitNeed] = tuple(ImplicitNeed)) -> tuple[ShownNeed, ...]:
-    """Return the needs that a request shows, in the order of `ImplicitNeed`, those of `wanted` alone."""
+    """Return the needs that a request shows, in the order of `ImplicitNeed`, only those of `wanted`."""
     lower = request.lower()
     shown = [
         ShownNeed((need,), match.group())

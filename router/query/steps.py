@@ -89,7 +89,7 @@ def find_steps(request: str) -> Steps:
     prose_clauses = [clause for clause in clauses if not _is_machine_text(clause.text)]
     if len(pieces) <= _MAX_STEPS and word_count <= _MAX_WORDS and not _is_pasted(request, prose_clauses, clauses):
         return _weighted_steps(text, pieces) if len(pieces) > 1 else Steps()
-    # People state what they want first or last, if they do not ask for it in so many words.
+    # People state what they want first or last, if they do not ask for it explicitly.
     prose = _merge_short(prose_clauses)
     last = len(prose) - 1
     steps = [piece for place, piece in enumerate(prose) if place in (0, last) or expresses_intent(piece.text)]

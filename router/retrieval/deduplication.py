@@ -1,6 +1,6 @@
 """Near-duplicates: one tool that several providers offer, word for word, takes one place of an answer.
 
-See docs/decisions/records.md for why text alone decides.
+See docs/decisions/records.md for why only text decides.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ def duplicate_key(record: ToolRecord) -> Hashable | None:
     """Return a key that duplicates share: name and description without case and punctuation, or name and parameters
     where there is no description.
 
-    A skill is no duplicate of a tool. None for a tool without a provider, and for one without description and
+    A skill is never the duplicate of a tool. None for a tool without a provider, and for one without description and
     parameters: these have no duplicates.
     """
     if record.provider is None:

@@ -2,9 +2,9 @@
 
 RRF: Cormack, Clarke and Büttcher, SIGIR 2009. Convex combination: Bruch, Gai and Ingber, TOIS 2023.
 
-A tool without an expansion is absent from the expansion's list for every request, so its absence is no evidence. Its
+A tool without an expansion is absent from the expansion's list for every request, so its absence says nothing. Its
 contribution there is assumed from the other lists that describe what a tool does: the better of description and dense,
-or dense alone where the lexicon's words stand in for an expansion. It is at most the best in the expansion's own list.
+or only dense where the lexicon's words stand in for an expansion. It is at most the best in the expansion's own list.
 
 A tool that is described in another language shares no words with an English request, whatever it does. Its
 contributions of name and description are assumed too: the lesser of those of dense and expansion.
@@ -84,7 +84,7 @@ def fuse(
         assumed = _assumed(rows, recipe, expanded[ordinals], listed)
         rows[Signal.EXPANSION] += assumed
     if non_english is not None and recipe.impute_non_english:
-        # A stopgap is made of the name, so it is no evidence beside it.
+        # A stopgap is made of the name, so it adds no evidence.
         is_stopgap = np.zeros(len(ordinals), bool) if expanded is None else expanded[ordinals] == Expanded.STOPGAP
         for signal, beyond in _imputed_of_non_english(rows, recipe, non_english[ordinals] & ~is_stopgap).items():
             rows[signal] += beyond

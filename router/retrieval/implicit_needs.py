@@ -21,7 +21,7 @@ from router.retrieval.step_fusion import StepCoverage
 from router.tools.implicit_needs import ImplicitNeed, fits_schema, meets_in_words, requires_date
 
 _FIRST = 5  # tools that tell whether a need is met, and whose providers come first; a tool is brought to the last place
-_DATED = 3  # tools that the time is told for
+_DATED = 3  # tools that a clock is brought for
 _MOST_TOOLS = 64  # that meet one need, the most confident
 
 
@@ -44,7 +44,7 @@ class _Stored(msgspec.Struct):
 class ImplicitNeedTools:
     """The tools that meet each need, the surest first, and the ordinals of those that require a date.
 
-    Dates are only told where the catalog has a clock.
+    A date brings a clock only where the catalog has one.
     """
 
     tools: Mapping[ImplicitNeed, tuple[ImplicitNeedTool, ...]] = field(default_factory=dict)
@@ -120,7 +120,7 @@ def choose_tools(
     """Return a tool for each need that none of the first tools of a ranking meets.
 
     Among the admitted tools that meet it, one of a provider of the first tools is preferred, then the one that ranks
-    best, then the surest. The time is told only where one of the first three requires a date, the user only by a
+    best, then the surest. A clock is brought only where one of the first three requires a date, the user only by a
     provider of the first tools.
     """
     first = ranking.ordinals[:_FIRST].tolist()

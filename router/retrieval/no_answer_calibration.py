@@ -16,11 +16,11 @@ from router.retrieval.retrievers import DenseRetriever, Ranking
 # Names of features, as snapshots store them. `router.retrieval.score_normalization` has those of background queries.
 MEAN_COSINE = "texts"  # mean cosine of the query with all texts, document and phrases, of the nearest tools
 BEST_BM25 = "matched"  # log(1 + the best BM25 score, in units of the rarest possible word)
-DENSE_Z_SCORE = "standing"  # the nearest tool's z-score over that expected of the best of so many by chance
+DENSE_Z_SCORE = "standing"  # the nearest tool's z-score over that expected by chance of the best of all tools
 
-NEAREST = 3  # a tool that fits has neighbours that nearly fit; one alone may be near by chance
+NEAREST = 3  # a tool that fits has neighbours that nearly fit; a single one may be near by chance
 _DESCRIBING = (Signal.DESCRIPTION, Signal.EXPANSION)  # lexical lists of what a tool does, not of its name
-# One in eight answerable requests of twelve catalogs has such a leader, and one in fifty of those without a tool.
+# One in eight answerable requests of twelve catalogs has a clear leader, and one in fifty of those without a tool.
 MAX_RUNNER_UP_SHARE = 0.5  # of the leader's fused score
 MIN_AGREEING_SHARE = 0.75  # of the lists that hold any tool
 
@@ -117,7 +117,7 @@ class Calibration:
 
     @property
     def generic(self) -> bool:
-        """Return whether it was fitted on other catalogs alone."""
+        """Return whether it was fitted only on other catalogs."""
         return self.source not in (JUDGEMENTS, PHRASES)
 
     def probability(self, features: Mapping[str, float]) -> float | None:
@@ -152,7 +152,7 @@ def apply_calibrations(
     features: Mapping[str, float],
     clear_leader: Callable[[], bool] = lambda: False,
 ) -> FitEstimate | None:
-    """Return the estimate of the first calibration whose features are all there; None where there is no such one.
+    """Return the estimate of the first calibration whose features are all there; None without one.
 
     A tool that leads clearly is never refused: its probability is at least the threshold. `clear_leader` tells whether
     one does; it is called only where the calibration would refuse.
@@ -170,7 +170,7 @@ def apply_calibrations(
 def generic_calibrations(signals: Collection[Signal], tools: int) -> tuple[Calibration, ...]:
     """Return calibrations for a catalog that no build has calibrated, such as tools in memory, best first.
 
-    They read the lists of one request alone, no `BackgroundScores`. Empty for fewer than MIN_CALIBRATED_TOOLS tools,
+    They read only the lists of one request, and no `BackgroundScores`. Empty for fewer than MIN_CALIBRATED_TOOLS tools,
     and for signals that no calibration reads.
     """
     if tools < MIN_CALIBRATED_TOOLS or not {Signal.DESCRIPTION, Signal.EXPANSION} & set(signals):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Resolver(NamedTuple):
     """A tool that finds what another needs, by ordinal, and how sure that is, from 0 to 1.
 
-    `of_own` says that it finds what is the caller's alone.
+    `of_own` says that it finds only what is the caller's own.
     """
 
     ordinal: int
@@ -52,7 +52,7 @@ _NO_PROVIDER = -1
 
 @dataclass(frozen=True)
 class PrerequisiteGraph:
-    """What tools need, by ordinal. Only tools with a resolver are told.
+    """What tools need, by ordinal. It lists only tools with a resolver.
 
     `lines` are the bytes of the JSON lines, `offsets` int64 (tools + 1,) say where each begins, `providers` int32
     (tools,) number the providers, -1 for none. `moved_to` int64 (tools,), where an overlay lies over the snapshot, is

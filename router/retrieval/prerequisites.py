@@ -44,13 +44,13 @@ class Dependent(NamedTuple):
 class BroughtTools:
     """A ranking with the tools that must run first.
 
-    `dependents` are by ordinal the tools that need each. `raises` are by ordinal what being needed added to the score;
-    only the tools that were brought have one.
+    `dependents` are by ordinal the tools that need each. `score_boosts` are by ordinal what being needed added to the
+    score; only the tools that were brought have one.
     """
 
     ranking: Ranking
     dependents: Mapping[int, tuple[Dependent, ...]]
-    raises: Mapping[int, float]
+    score_boosts: Mapping[int, float]
 
 
 def bring_prerequisites(ranking: Ranking, request: str, graph: PrerequisiteGraph, shown: Shown) -> BroughtTools:
@@ -62,11 +62,11 @@ def bring_prerequisites(ranking: Ranking, request: str, graph: PrerequisiteGraph
     needs = {ordinal: graph.needs(ordinal) for ordinal in first}
     if not any(needs.values()):
         return BroughtTools(ranking, {}, {})
-    return _Bringing(ranking, find_identifiers(request), graph, needs, shown).run(first)
+    return _PrerequisiteInserter(ranking, find_identifiers(request), graph, needs, shown).run(first)
 
 
-class _Bringing:
-    """One request's bringing: the tools brought so far, with their scores and where they follow."""
+class _PrerequisiteInserter:
+    """The prerequisites of one request: the tools brought so far, with their scores and where they follow."""
 
     def __init__(
         self,
@@ -99,8 +99,8 @@ class _Bringing:
                 self._follow(ordinal, _STEPS, score * min(1.0, share / _SATURATED) ** _SHARE_POWER, ordinal)
         if not self._brought:
             return BroughtTools(self._ranking, {o: tuple(found) for o, found in self._dependents.items()}, {})
-        ranking, raises = self._inserted()
-        return BroughtTools(ranking, {o: tuple(found) for o, found in self._dependents.items()}, raises)
+        ranking, boosts = self._inserted()
+        return BroughtTools(ranking, {o: tuple(found) for o, found in self._dependents.items()}, boosts)
 
     def _follow(self, ordinal: int, steps: int, score: float, root: int) -> None:
         """Bring what a tool needs at .95 of `score`, behind the tool `root` of the ranking."""
@@ -159,7 +159,7 @@ class _Bringing:
     def _inserted(self) -> tuple[Ranking, dict[int, float]]:
         """Return the ranking with the brought tools in their places, and what that added to their scores."""
         order, scores = self._ranking.ordinals.tolist(), self._ranking.scores.tolist()
-        raises = {}
+        boosts = {}
         for found, (score, root) in sorted(self._brought.items(), key=lambda item: (-item[1][0], item[0])):
             place = order.index(root) + 1
             while place < len(order) and scores[place] >= score:
@@ -173,5 +173,5 @@ class _Bringing:
                 own = scores.pop(old)
             order.insert(place, found)
             scores.insert(place, min(score, scores[place - 1]))
-            raises[found] = scores[place] - own
-        return Ranking(np.array(order, np.int64), np.array(scores)), raises
+            boosts[found] = scores[place] - own
+        return Ranking(np.array(order, np.int64), np.array(scores)), boosts

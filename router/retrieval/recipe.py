@@ -51,9 +51,9 @@ class Recipe:
         dense_view: Which vectors score a tool in the dense list.
         normalization: CONVEX: how scores are made comparable.
         adaptive: RRF: multiply each weight by the z-score of the list's best tool.
-        lead: RRF, adaptive: add so many times the best tool's lead over the tenth to that factor.
+        lead: RRF, adaptive: add this many times the best tool's lead over the tenth to that factor.
         shortfall: RRF: how many places a tool falls back where it lacks all of the best tool's z-score. A tool
-            that the list lacks then ranks behind its last. 0: places alone count.
+            that the list lacks then ranks behind its last. 0: only places count.
         adapter: Pass requests through the snapshot's query adapter, where it has one.
         steps: Also rank each step of a request by itself, and cover them all in one answer.
         collapse: Give duplicates one place.

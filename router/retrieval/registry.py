@@ -26,7 +26,7 @@ OPENERS: dict[Signal, Opener] = {
 
 
 def open_retrievers(folder: Path, manifest: Manifest, tools: int) -> Mapping[Signal, Retriever]:
-    """Return the retrievers of the signals that a snapshot of so many tools has, in the order of `Signal`.
+    """Return the retrievers of the signals that a snapshot with `tools` tools has, in the order of `Signal`.
 
     Raises SnapshotInvalid where a file is missing, unreadable or of another catalog.
     """

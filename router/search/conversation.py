@@ -3,8 +3,8 @@
     score(d) = latest(d) + Σ over earlier messages w^age × ranking(message, d)
 
 Each message is ranked by itself; z-scores of different messages are comparable, and so are the ranks that they
-weigh. A complete message has high scores and decides alone. An incomplete one ("the same for Bob", "yes, please") has
-low scores, so earlier ones decide.
+weigh. A complete message has high scores and decides by itself. An incomplete one ("the same for Bob", "yes,
+please") has low scores, so earlier ones decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -115,7 +115,7 @@ def _steps_with_messages(latest: SearchResult, texts: Sequence[str]) -> Steps:
 def _combined_query(messages: Sequence[EncodedQuery]) -> EncodedQuery:
     """Return a dialogue, the latest message first, as one query: its texts joined, its adapted vectors averaged.
 
-    Thresholds and a reranker compare tools with it: "and the same for Bob" alone would not do.
+    Thresholds and a reranker compare tools with it: "and the same for Bob" is not enough.
     """
     text = "\n".join(message.text for message in messages)  # the latest first: rerankers truncate the end
     vectors = [message.adapted_vector for message in messages]

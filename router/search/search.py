@@ -43,8 +43,8 @@ class SearchResult:
     `query` is what was ranked, `rankings` the list of each signal. `whole` is the fused ranking of the whole request;
     `contributions` and `assumed` belong to it, row for row. `covered` is what its steps make of it, None where it has
     one step. `duplicates` are by ordinal the tools that a tool stands for. `dependents` are by ordinal the tools that
-    need a tool; `raises` is what that added to its score, where it was brought for that. `own_ranking` is `ranking`
-    without that. `implicit_needs` are those that tools were brought for; their texts are the last of `steps`.
+    need a tool; `score_boosts` is what that added to its score, where it was brought for that. `own_ranking` is
+    `ranking` without that. `implicit_needs` are those that tools were brought for; their texts are the last of `steps`.
     """
 
     query: EncodedQuery
@@ -57,7 +57,7 @@ class SearchResult:
     ranking: Ranking
     duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     dependents: Mapping[int, tuple[Dependent, ...]] = field(default_factory=dict)
-    raises: Mapping[int, float] = field(default_factory=dict)
+    score_boosts: Mapping[int, float] = field(default_factory=dict)
     implicit_needs: tuple[MetNeed, ...] = ()
     own_ranking: Ranking | None = None
 
@@ -119,9 +119,13 @@ def add_prerequisites(
         return shown_as.get(ordinal, ordinal) if is_served else None
 
     brought = bring_prerequisites(result.ranking, result.query.text, snapshot.prerequisites, shown)
-    own = result.ranking if brought.raises else None
+    own = result.ranking if brought.score_boosts else None
     return replace(
-        result, ranking=brought.ranking, dependents=brought.dependents, raises=brought.raises, own_ranking=own
+        result,
+        ranking=brought.ranking,
+        dependents=brought.dependents,
+        score_boosts=brought.score_boosts,
+        own_ranking=own,
     )
 
 
@@ -193,7 +197,7 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
 
 
 def _fused_by_standard_scores(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Ranking:
-    """Fuse the whole request's lists by z-scores, whatever the recipe: ranks alone show no distances."""
+    """Fuse the whole request's lists by z-scores, whatever the recipe: ranks show no distances."""
     standard = replace(recipe, fusion=Fusion.CONVEX, normalization=Normalization.STANDARD)
     non_english = _non_english(snapshot, result.query.text, recipe)
     return result.whole if standard == recipe else fuse(result.rankings, standard, snapshot.expanded, non_english)[0]

@@ -102,7 +102,7 @@ _logger = logging.getLogger("router")
 
 
 class ProfileSnapshot:
-    """A `LiveSnapshot` with the tools of a profile alone. It cannot be changed: a change reaches other tools too."""
+    """A `LiveSnapshot` with only a profile's tools. It cannot be changed: a change reaches other tools too."""
 
     def __init__(self, live: LiveSnapshot, profile: Profile) -> None:
         self._live = live

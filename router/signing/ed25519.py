@@ -42,7 +42,7 @@ class PublicKey:
             raw = b""
         if not text.startswith(PREFIX) or len(raw) != KEY_BYTES:
             raise SettingsInvalid(
-                f"{text[:80]!r} is no public key: it must be {PREFIX} and {KEY_BYTES} bytes in Base64, as "
+                f"{text[:80]!r} is not a public key: it must be {PREFIX} and {KEY_BYTES} bytes in Base64, as "
                 "`quartermaster keys show` prints it"
             )
         return cls(raw)

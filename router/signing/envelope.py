@@ -70,7 +70,7 @@ class Envelope:
             signatures = tuple((s.keyid, base64.b64decode(s.sig, validate=True)) for s in raw.signatures)
             payload = base64.b64decode(raw.payload, validate=True)
         except (msgspec.DecodeError, binascii.Error, ValueError, RecursionError) as error:
-            raise ValueError(f"it is no envelope: {error}") from error
+            raise ValueError(f"it is not an envelope: {error}") from error
         if any(len(signature) != SIGNATURE_BYTES for _, signature in signatures):
             raise ValueError(f"a signature has not {SIGNATURE_BYTES} bytes")
         return cls(raw.payload_type, payload, signatures)

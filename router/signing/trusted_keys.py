@@ -76,7 +76,7 @@ class TrustedKeys:
                 keys += found
                 revoked |= gone
         if not keys:
-            raise SettingsInvalid(f"{', '.join(map(str, self._sources))}: there is no key in it")
+            raise SettingsInvalid(f"{', '.join(map(str, self._sources))}: no key in it")
         return tuple(TrustedKey(key.public, key.name, key.expires, key.public.key_id in revoked) for key in keys)
 
     def statement(self, data: bytes) -> tuple[Statement, TrustedKey]:

@@ -52,7 +52,7 @@ def open_current(store: ReadableStore, trust: "Trust | None", before: Snapshot |
 def open_last_served(store: ReadableStore, trust: "Trust | None", problem: SnapshotInvalid) -> Snapshot:
     """Return the snapshot that a cache served last, with a warning, for a store that gives none because of `problem`.
 
-    Raises `problem` where there is no such snapshot, or it does not open either.
+    Raises `problem` where there is none, or it does not open either.
     """
     folder = store.last_served() if isinstance(store, CachingStore) else None
     if folder is None:
@@ -95,7 +95,7 @@ def _open(folder: Path, trust: "Trust | None", before: Snapshot | None = None) -
 class Freshness:
     """The moments of the last looks at the source, in seconds of `time.monotonic`; None where there was none yet.
 
-    A snapshot in use is no older for its age: a catalog may not change for months. It is stale where nobody can say
+    A snapshot in use may be old and fresh: a catalog may not change for months. It is stale where nobody can say
     that it is still the newest: the source cannot be read, or what it publishes is refused.
 
     Attributes:

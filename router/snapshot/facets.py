@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from router.record import Kind, ToolRecord
 
 WILDCARDS = "*?["
-# As in `fnmatch`, a set's first `]` is one of its characters, so `[]` alone is no set: taken, it is not given back.
+# As in `fnmatch`, a set's first `]` is one of its characters, so `[]` is not a set: taken, it is not given back.
 _TOKEN = re.compile(r"\[!?+\]?+[^\]]*\]|.", re.DOTALL)
 
 
@@ -40,7 +40,7 @@ def matching_names(pattern: str, names: Sequence[str]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Segment:
-    """What stands between two `*`: a text, or an expression of so many characters."""
+    """What stands between two `*`: a text, or an expression with its number of characters."""
 
     length: int
     text: str
@@ -173,7 +173,7 @@ class Facets:
         return mask
 
     def unknown(self, patterns: Iterable[str]) -> list[str]:
-        """Return the patterns that are no globs and name no tool."""
+        """Return the patterns that are not globs and match no tool."""
         names = (pattern for pattern in patterns if not is_glob(pattern))
         return [name for name in names if normalize_name(name) not in self._ordinals]
 

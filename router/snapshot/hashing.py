@@ -21,7 +21,7 @@ def hash_opened(
 ) -> Mapping[int, str | OSError]:
     """Return by descriptor the sha256 (64 hex digits) of open files, or the error of one that cannot be read.
 
-    `meanwhile` runs in the calling thread, which then hashes too; a few megabytes it hashes alone. What `meanwhile`
+    `meanwhile` runs in the calling thread, which then hashes too; it hashes a few megabytes by itself. What `meanwhile`
     raises is raised. All threads have ended when this returns or raises.
     """
     sizes = {descriptor: os.fstat(descriptor).st_size for descriptor in descriptors}

@@ -34,7 +34,7 @@ _INTENT = (
 
 
 def require_listed(folder: Path, manifest: Manifest, *, whole: bool = False) -> None:
-    """Raise SnapshotInvalid where a manifest does not list a file that is read of such a snapshot.
+    """Raise SnapshotInvalid where a manifest does not list a file that the router reads.
 
     A router reads them; `whole` adds `catalog.duckdb`, which people read. Also raise it where the folder of an index
     holds a file that is not listed: nothing but an index's own files belongs there.
@@ -81,7 +81,7 @@ def _required(manifest: Manifest) -> Iterator[tuple[str, str]]:
 def _entries(folder: Path, prefix: str) -> Iterator[str]:
     """Yield the names of what is in a folder, and in the folders in it; a link is not followed."""
     with os.scandir(folder) as opened:
-        entries = list(opened)  # whoever stops early leaves no open folder behind
+        entries = list(opened)  # a caller that stops early leaves no folder open
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             yield from _entries(Path(entry.path), f"{prefix}{entry.name}/")

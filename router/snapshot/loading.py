@@ -33,7 +33,7 @@ from router.snapshot.record_store import RecordStore, ToolEntries
 def import_libraries(manifest: Manifest) -> None:
     """Import what reads a snapshot's vectors, which takes as long as hashing 100 MB.
 
-    Where a library cannot be imported nothing happens: whoever needs it tells that.
+    Where a library cannot be imported nothing happens: its first user reports that.
     """
     with suppress(ImportError):
         if Signal.DENSE in manifest.signals and manifest.encoder is not None:

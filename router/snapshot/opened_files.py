@@ -32,7 +32,7 @@ def open_files(
     """Open files of a snapshot by name, and give a folder that leads to them and to nothing else.
 
     `renamed` maps names to those that the given folder has in their place. With `check` each file is compared with its
-    sha256 before the block is entered, by so many `threads` beside the caller's.
+    sha256 before the block is entered, by `threads` threads beside the caller's.
     `meanwhile` runs beside them: it must not read the files. Raises SnapshotInvalid for a file that is missing, is no
     regular file, lies outside the folder, differs from its checksum, or is changed until the block ends; what the block
     raises of that kind names the snapshot's folder. Without /proc, files are opened by their paths, and compared

@@ -113,7 +113,7 @@ class RecordStore:
     """
 
     def __init__(self, lines: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        self._bytes = np.ascontiguousarray(lines).data  # a memoryview: a slice of it is no copy, and no array
+        self._bytes = np.ascontiguousarray(lines).data  # a memoryview: a slice of it copies nothing
         self._offsets = offsets
 
     @classmethod
@@ -152,7 +152,7 @@ class RecordStore:
             raise SnapshotInvalid(f"the record {ordinal} of the snapshot is damaged: {error}") from error
 
     def ordinal(self, tool_id: str) -> int | None:
-        """Return the ordinal of an id; None where there is no such tool."""
+        """Return the ordinal of an id; None if unknown."""
         place = self.place(tool_id)
         return place if place < len(self) and self.tool_id(place) == tool_id else None
 

@@ -86,7 +86,7 @@ class ReloadingSnapshot:
     ) -> "ReloadingSnapshot":
         """Open the current snapshot of a path, an address or a store.
 
-        With `watch`, look every so many seconds for a new publication, within a tenth, and first at a random moment
+        With `watch`, look every `watch` seconds for a new publication, within a tenth, and first at a random moment
         of the interval: routers that start together do not look together. `cache_dir` is that of `open_store`.
         `request_cache` is the number of requests whose vectors are kept. `overlay` is a file that `save` wrote, to be
         laid over the snapshot. `trusted_keys`, `catalog` and `trust_state` are those of `Trust.of`.

@@ -1,4 +1,4 @@
-"""A snapshot restricted to some of its tools: to whoever reads it, the others do not exist.
+"""A snapshot restricted to some of its tools: to its readers, the others do not exist.
 
 See docs/decisions/filters.md.
 """
@@ -23,7 +23,7 @@ _MAX_RESTRICTIONS = 256  # of one snapshot, of some ten bytes for each tool
 
 
 def restrict(snapshot: Snapshot, key: str, tools: Callable[[], Mask]) -> Snapshot:
-    """Return a snapshot with the tools of a mask alone, bool by ordinal. Ordinals stay, and files are shared.
+    """Return a snapshot with only the tools of a mask, bool by ordinal. Ordinals stay, and files are shared.
 
     It is made once for each `key`; `tools` is called only then. Statistics of the lists, such as how common a word is,
     remain those of the whole catalog. The manifest keeps nothing that counts or quotes other tools.

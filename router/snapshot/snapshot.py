@@ -53,7 +53,7 @@ class Snapshot:
     `tokens` are those of each tool as a model is given it. `expanded` has the `Expanded` mark of each tool; None where
     all have an expansion. `adapter` is the query adapter, float32 (dim, dim). `duplicates` has for each tool the first
     ordinal of its duplicates; None where there are none. `prerequisites` says which tools need which, None where none
-    does. `implicit_needs` are the tools that meet those. `non_english` marks the tools with such a description;
+    does. `implicit_needs` are the tools that meet those. `non_english` marks the tools with one in another language;
     None where all are English. `served` masks the ordinals that are tools; None where all are, as without
     an overlay.
     """

@@ -142,7 +142,7 @@ class TrustState:
     """The newest statements by catalog, in a file that several routers of one machine may share."""
 
     def __init__(self, path: Path) -> None:
-        """Read the file once, so that one that cannot be read is told at the start. Raises SettingsInvalid."""
+        """Read the file once, to report an unreadable one at the start. Raises SettingsInvalid."""
         self._path = path
         try:
             self._read()

@@ -169,7 +169,7 @@ class ToldBytes:
     def __init__(self, progress: UploadProgress | None, total: int) -> None:
         self._progress = progress
         self._total = -(-total // _MEGABYTE)
-        self._bytes = self._told = 0
+        self._bytes = self._announced = 0
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -190,9 +190,9 @@ class ToldBytes:
             self._tell(self._total)
 
     def _tell(self, megabytes: int) -> None:
-        if self._progress is not None and megabytes > self._told:
-            self._progress.advance(megabytes - self._told)
-        self._told = max(self._told, megabytes)
+        if self._progress is not None and megabytes > self._announced:
+            self._progress.advance(megabytes - self._announced)
+        self._announced = max(self._announced, megabytes)
 
 
 @retried

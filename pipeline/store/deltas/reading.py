@@ -22,13 +22,13 @@ def read_database(folder: Path) -> Iterator[bytes]:
     Raises OSError where there is none, SnapshotInvalid where a delta is corrupt or its base is missing.
     """
     with ExitStack() as stack:
-        yield from _told(_pieces(_open_at_last(folder, stack)), folder / DELTA)
+        yield from _translate_errors(_pieces(_open_at_last(folder, stack)), folder / DELTA)
 
 
 def read_delta(delta: Path) -> Iterator[bytes]:
     """Return the bytes that a delta in its snapshot's folder restores, in pieces. Raises as `read_database`."""
     with ExitStack() as stack:
-        yield from _told(_pieces(_open_delta(delta, stack)), delta)
+        yield from _translate_errors(_pieces(_open_delta(delta, stack)), delta)
 
 
 def sha256_of(pieces: Iterable[bytes]) -> str:
@@ -48,7 +48,7 @@ def base_of(folder: Path) -> str:
     return ""
 
 
-def _told(pieces: Iterator[bytes], delta: Path) -> Iterator[bytes]:
+def _translate_errors(pieces: Iterator[bytes], delta: Path) -> Iterator[bytes]:
     try:
         yield from pieces
     except (sqlite3.Error, zlib.error, TypeError) as error:  # the latter: a block that is not there

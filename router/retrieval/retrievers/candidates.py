@@ -1,4 +1,4 @@
-"""Candidates of a large catalog: the tools whose centroid is near, which alone are scored by all their vectors.
+"""Candidates of a large catalog: the tools whose centroid is near. Only these are scored by all their vectors.
 
 A tool's centroid is the mean of its document's vector and of its phrases' mean. Centroids are stored as 4-bit product
 codes of two components each, which faiss scans in registers (André, Kermarrec and Le Scouarnec, "Accelerated nearest
@@ -75,7 +75,7 @@ class CandidateIndex:
             if kind not in _KINDS:
                 raise ValueError(f"its kind is {kind!r}, it must be one of {', '.join(map(repr, _KINDS))}")
             if (held_tools, held_dim) == (tools, dim):
-                # faiss also counts a table of cells, of which a build makes 4 √tools, that such an index does not have.
+                # faiss also counts a table of cells, of which a build makes 4 √tools, that this index does not have.
                 with _bounded(path.stat().st_size + 256 * dim * (math.isqrt(tools) + 1)):
                     index = faiss.read_index(str(path))
                 held_tools, held_dim = index.ntotal, index.d
@@ -121,7 +121,7 @@ def _require_layout(index: Any) -> None:
 
 @contextmanager
 def _bounded(size: int) -> Iterator[None]:
-    """Keep faiss from reading more into one vector than a file of so many bytes can hold.
+    """Keep faiss from reading more into one vector than a file of that size can hold.
 
     The limit is one of the whole process, so it is put back; indexes are opened one at a time.
     """

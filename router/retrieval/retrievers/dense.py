@@ -190,7 +190,7 @@ class DenseRetriever:
 
 
 def candidate_count(tools: int) -> int:
-    """Return how many candidates a catalog of so many tools is searched for."""
+    """Return how many candidates are looked for in a catalog of a number of tools."""
     return max(_MIN_CANDIDATES, int(_FACTOR * tools**_POWER))
 
 

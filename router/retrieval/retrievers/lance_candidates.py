@@ -149,7 +149,7 @@ def _damage_refused(sentence: str) -> Iterator[None]:
 
 
 def cluster_count(tools: int) -> int:
-    """Return how many clusters the index of so many tools has."""
+    """Return how many clusters the index of a number of tools has."""
     return -(-tools // _TOOLS_A_CLUSTER)
 
 

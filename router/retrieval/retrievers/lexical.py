@@ -119,7 +119,7 @@ class LexicalRetriever:
         """
         tools = self.tools
         wanted = min(depth, len(admitted))
-        rejected = len(admitted.mask) - len(admitted)  # at most so many hits are of no use
+        rejected = len(admitted.mask) - len(admitted)  # at most this many hits are rejected
         limit = min(math.ceil(_MARGIN * wanted / admitted.share), wanted + rejected, tools)
         while True:
             ordinals, scores = self._search.hits(clauses, limit)

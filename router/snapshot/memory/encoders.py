@@ -77,7 +77,7 @@ def _exported(tools: int) -> OpenedEncoder | None:
             _logger.warning("encoding %s tools, some 20 ms of a core each: encoder=None does without", f"{tools:,}")
         return _from_folder(folder)
     except QuartermasterError as error:
-        _logger.warning("the router is lexical alone: %s", error)
+        _logger.warning("the router has only the lexical signals: %s", error)
         return None
 
 
@@ -152,7 +152,7 @@ class PlainEncoder:
                 "it must give a vector for each text"
             )
         if not np.isfinite(raw).all():
-            raise SettingsInvalid("encoder gave a vector with a component that is infinite or no number")
+            raise SettingsInvalid("encoder gave a vector with a component that is infinite or not a number")
         vectors: NDArray[np.float32] = raw / np.maximum(np.linalg.norm(raw, axis=1, keepdims=True), 1e-12)
         return vectors
 

@@ -87,7 +87,7 @@ class OverlaidLexical:
         return self._with_texts(ranking, english, depth, admitted)
 
     def _with_texts(self, ranking: Ranking, terms: Iterable[str], depth: int, admitted: Admitted | None) -> Ranking:
-        """Return the index's ranking with the texts that share a term. Its spread stays that of the index alone."""
+        """Return the index's ranking with the texts that share a term. Its spread stays the index's."""
         scores = self._postings.scores(terms, self._index)
         # A full ranking only admits texts that beat its last tool, and most often none does.
         hits = np.flatnonzero(scores > (ranking.scores[-1] if len(ranking) >= depth else 0))

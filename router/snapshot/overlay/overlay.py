@@ -100,7 +100,7 @@ class Overlay:
         """Return an overlay in which a source has exactly these tools.
 
         Its other registrations, and the snapshot's other tools of the provider of that name, are not served. Skills and
-        prompts stay, unless there are some among the records: an MCP server lists its tools alone. Raises
+        prompts stay, unless there are some among the records: an MCP server lists tools separately. Raises
         SettingsInvalid as `registered` does.
         """
         source = _label(source)

@@ -45,7 +45,7 @@ def load_overlay(path: Path) -> Overlay:
     try:
         stored = _DECODER.decode(read_bounded(path, _MOST_BYTES))
     except FileNotFoundError:
-        raise SnapshotInvalid(f"there is no overlay {path}: `save_overlay` writes one") from None
+        raise SnapshotInvalid(f"{path} does not exist: `save_overlay` writes an overlay") from None
     except (OSError, ValueError, RecursionError) as error:  # of reading, of JSON, of its types
         raise SnapshotInvalid(f"the overlay {path} cannot be read: {error}") from error
     if stored.format != _FORMAT:

@@ -59,7 +59,7 @@ class CatalogFolder:
     def publication(self) -> tuple[str, int] | None:
         """Return the text and the time of CURRENT; None where nothing was published.
 
-        Raises SnapshotInvalid where it is no text.
+        Raises SnapshotInvalid where it is not text.
         """
         try:
             return read_current(self.folder)
@@ -79,7 +79,7 @@ class CatalogFolder:
         return folder
 
     def snapshots(self) -> list[Stored]:
-        """Return every complete snapshot, newest first. None is current where CURRENT is no text."""
+        """Return every complete snapshot, newest first. None is current where CURRENT is not text."""
         current, stored = None, []
         with suppress(SnapshotInvalid):  # so that another can be made to serve
             current = self.current()

@@ -21,7 +21,7 @@ _SAFELY = sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_NO
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
     """Hold the lock of a file inside the block, and wait for the process that holds it. A killed process frees it."""
-    import fcntl  # not on Windows, where a router may run all the same
+    import fcntl  # not on Windows, where a router may still run
 
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _SAFELY, 0o666)
     try:
@@ -54,7 +54,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def lock_file_within(path: Path, seconds: float, stop: threading.Event) -> Iterator[None]:
-    """Hold the lock of a file inside the block, and wait up to so many seconds for the process that holds it.
+    """Hold the lock of a file inside the block, and wait at most `seconds` for the process that holds it.
 
     Raises BlockingIOError where that process still holds it then, or `stop` was set meanwhile. Where the system has no
     locks, the block runs without one.

@@ -27,7 +27,7 @@ class StoreChanged(OSError):
 class Stored:
     """A complete snapshot in a store, with its manifest; `problem` says why the manifest is None.
 
-    `sequence` is needed only without a manifest: one of another format version may tell its number all the same.
+    `sequence` is needed only without a manifest: one of another format version may still have its number.
     """
 
     name: str
@@ -87,7 +87,7 @@ class ReadableStore(Protocol):
 class SignedStore(ReadableStore, Protocol):
     """A store whose snapshots an operator may go back to under a signature: see docs/operations.md.
 
-    From a store without these methods a router with trusted keys takes newer snapshots only, and must be told the
+    From a store without these methods a router with trusted keys takes newer snapshots only, and needs the
     catalog's name.
     """
 

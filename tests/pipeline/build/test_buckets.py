@@ -115,7 +115,7 @@ def test_an_experiment_asks_nothing_of_the_bucket(
 @pytest.mark.parametrize(
     ("to", "said"),
     [
-        ("ftp://office", "no address of a bucket"),
+        ("ftp://office", "not the address of a bucket"),
         ("s3://key:secret@bucket/office", "no credentials"),
         ("s3://bucket", "names no catalog"),
     ],

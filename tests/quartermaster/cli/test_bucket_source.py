@@ -140,7 +140,7 @@ def test_pull_leaves_a_pin_of_a_catalog_that_was_built_here(
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        ("demo", "is no address of a bucket"),
+        ("demo", "is not the address of a bucket"),
         ("s3://bucket", "names no catalog"),
         ("s3://key:secret@bucket/demo", "must hold no credentials"),
     ],

@@ -106,7 +106,7 @@ def test_a_signature_goes_to_the_bucket(tmp_path: Path, office: Publications, ur
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("push", "office", "ftp://office"), 2, "is no address of a bucket"),
+        (("push", "office", "ftp://office"), 2, "is not the address of a bucket"),
         (("push", "office", "s3://key:word@bucket/office"), 2, "must hold no credentials"),
         (("push", "nothing", "s3://bucket/office"), 4, "no catalog of the workspace"),
         (("snapshots", "s3://bucket"), 2, "names no catalog"),

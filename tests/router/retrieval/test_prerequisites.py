@@ -75,7 +75,7 @@ def test_who_is_brought_where_and_by_how_much_it_is_raised(
 ) -> None:
     brought = bring(listed, *edges)
     assert brought.ranking.ordinals.tolist() == ordinals
-    assert brought.raises == pytest.approx(raises)
+    assert brought.score_boosts == pytest.approx(raises)
 
 
 ALBUMS = [edge(0, 5, 0.9, "album"), edge(0, 4, 0.85, "album", own=True)]
@@ -96,7 +96,7 @@ ALBUMS = [edge(0, 5, 0.9, "album"), edge(0, 4, 0.85, "album", own=True)]
 def test_a_request_that_brings_what_is_needed_needs_no_resolver(
     edges: list[Prerequisite], request_: str, brought: list[int]
 ) -> None:
-    assert list(bring(RANKED, *edges, request=request_).raises) == brought
+    assert list(bring(RANKED, *edges, request=request_).score_boosts) == brought
 
 
 def test_what_the_answer_may_not_have_is_not_brought_and_no_two_of_its_tools_need_each_other() -> None:
@@ -122,8 +122,8 @@ def test_nothing_is_lost_the_first_stays_first_and_scores_do_not_rise(
     assert len(set(ordinals)) == len(ordinals) <= len(listed) + 3
     assert ordinals[:1] == listed.ordinals[:1].tolist()
     assert scores == sorted(scores, reverse=True)
-    unmoved = [ordinal for ordinal in listed.ordinals.tolist() if ordinal not in brought.raises]
-    assert [ordinal for ordinal in ordinals if ordinal not in brought.raises] == unmoved
+    unmoved = [ordinal for ordinal in listed.ordinals.tolist() if ordinal not in brought.score_boosts]
+    assert [ordinal for ordinal in ordinals if ordinal not in brought.score_boosts] == unmoved
 
 
 def test_a_graph_is_read_as_it_was_written_and_an_overlay_moves_or_hides_resolvers(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_tools_of_every_answer_take_no_ranked_place_and_pass_every_filter(router
     routed = router.route("undo a payment of a customer", k=1, selection=selection)
     assert len(routed) == 1 and routed.ids != ("weather/getForecast",)
     assert [tool.tool_id for tool in routed.always] == ["weather/getForecast"]
-    assert routed.notes == ("always: there is no tool 'slack/gone'",)
+    assert routed.notes == ("always: no tool has the id 'slack/gone'",)
     names = [tool["function"]["name"] for tool in routed.render("openai").tools]
     assert names[0] == "weather__getForecast" and len(names) == 2
     selected = Router(opened, Selection(always=("weather/getForecast",))).select("undo a payment", 2)

@@ -108,7 +108,7 @@ def _link(target: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("replace", "words"),
     [
-        (_pipe, "no regular file"),
+        (_pipe, "not a regular file"),
         (_link("/dev/zero"), "leads out of its folder"),
         (_link("/etc/hostname"), "leads out of its folder"),
         (_link("../../elsewhere"), "leads out of its folder"),

@@ -1,6 +1,6 @@
 """The cache of a bucket's catalog: a local catalog folder that several processes share.
 
-<snapshot>/           a snapshot, whole; whoever serves it holds a shared lock of the folder
+<snapshot>/           a whole snapshot; a process that serves it holds a shared lock of the folder
 CURRENT               the snapshot that was verified and served last, with its signed pointer beside it
 .pulling/<sha256>     files that a pull has fetched and verified; `.part` while they come
 .pulling.lock         held by the process that pulls
@@ -116,7 +116,7 @@ class Cache:
         return removed
 
     def remove(self, folder: Path) -> None:
-        """Remove a folder: in one step to whoever looks for it, and then its files. The caller holds `locked`."""
+        """Remove a folder: first its name, in one step, then its files. The caller holds `locked`."""
         if folder.is_symlink() or not folder.is_dir():  # never one of ours, and a pipe would wait for a writer
             folder.unlink()
             return

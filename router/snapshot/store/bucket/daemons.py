@@ -34,7 +34,7 @@ def stoppable(call: Callable[[], _Result], stop: threading.Event) -> _Result:
 
 
 def run_jobs(jobs: Sequence[Job], threads: int, stop: threading.Event) -> None:
-    """Run jobs, so many at once, until all are done. Each is handed an event that is set once it should end.
+    """Run jobs on `threads` threads until all are done. Each gets an event that is set when it should end.
 
     Raises the first error of a job, and Stopped where `stop` is set before all are done. A job that then still waits
     for a server must look at its event before it writes: nobody waits for it. The threads of a `ThreadPoolExecutor`

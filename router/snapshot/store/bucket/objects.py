@@ -52,7 +52,7 @@ class ObjectVersion:
 
     @property
     def condition(self) -> dict[str, str]:
-        """Return the mode in which obstore replaces this version alone."""
+        """Return the mode in which obstore replaces only this version."""
         return {"e_tag": self.etag, **({"version": self.generation} if self.generation else {})}
 
 
@@ -79,7 +79,7 @@ class Objects:
         try:
             self._store: Any = connect(self.url, patience_s, request_s)
         except (ValueError, obstore.exceptions.BaseError) as error:
-            raise SettingsInvalid(f"{self.url} cannot be used: {_told(error)}") from error
+            raise SettingsInvalid(f"{self.url} cannot be used: {_first_line(error)}") from error
 
     def read(self, name: str, most: int) -> tuple[bytes, ObjectVersion]:
         """Return an object of at most `most` bytes, and its version. Raises FileNotFoundError and ObjectUnavailable."""
@@ -136,7 +136,7 @@ class Objects:
     def replace(self, name: str, data: bytes, version: ObjectVersion | None) -> None:
         """Write an object that has this version, or where that is None does not exist.
 
-        Raises ObjectChanged where it has another, and ObjectUnavailable: then it may have been written all the same.
+        Raises ObjectChanged where it has another, and ObjectUnavailable: then it may have been written nevertheless.
         Both may be raised where a lost answer hid that the write succeeded.
         """
         if version is not None and self._folder is not None:
@@ -172,7 +172,7 @@ class Objects:
                 yield from map(_stored, batch)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove objects; one that is gone is no error. Raises ObjectUnavailable."""
+        """Remove objects; missing ones are ignored. Raises ObjectUnavailable."""
         for name in names:
             try:
                 with self._explained(name):
@@ -227,12 +227,16 @@ class Objects:
             raise
         except (errors.PermissionDeniedError, errors.UnauthenticatedError) as error:
             raise ObjectUnavailable(
-                f"{place}: the bucket refuses these credentials ({_told(error)}). They come from the environment, such "
-                "as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+                f"{place}: the bucket refuses these credentials ({_first_line(error)}). They come from the environment, "
+                "such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
             ) from error
         except errors.BaseError as error:
-            told = _NO_BUCKET if _lacks_bucket(error) else f"the bucket does not answer as it should ({_told(error)})"
-            raise ObjectUnavailable(f"{place}: {told}") from error
+            problem = (
+                _NO_BUCKET
+                if _lacks_bucket(error)
+                else f"the bucket does not answer as it should ({_first_line(error)})"
+            )
+            raise ObjectUnavailable(f"{place}: {problem}") from error
 
 
 def _stored(meta: Any) -> StoredObject:
@@ -243,6 +247,6 @@ def _lacks_bucket(error: Exception) -> bool:
     return any(code in str(error) for code in _NO_BUCKET_CODES)
 
 
-def _told(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """Return the first line of an error of obstore, which goes on with a debug text."""
     return str(error).split("\n")[0].strip()[:300]

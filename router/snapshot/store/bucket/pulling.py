@@ -24,7 +24,7 @@ from router.snapshot.store.protocol import Admit
 _THREADS = 6
 _TRIES = 3
 _SPARE_BYTES = 64 << 20  # of the disk, that a pull leaves free
-# A manifest has no sizes, and a bucket may be anybody's: the most that a snapshot of so many tools may take.
+# A manifest has no sizes, and a bucket may be anybody's: the most that a snapshot may take, by its number of tools.
 _MOST_BYTES, _MOST_BYTES_A_TOOL = 8 << 30, 1 << 20
 
 
@@ -83,7 +83,9 @@ def _manifest(catalog: RemoteCatalog, name: str) -> tuple[bytes, Manifest]:
     if manifest.snapshot != name:
         raise SnapshotInvalid(f"{catalog.url} has the manifest of {manifest.snapshot!r:.100} in the place of {name}'s")
     if own := sorted({MANIFEST, SIGNATURE} & set(manifest.files)):
-        raise SnapshotInvalid(f"{catalog.url}: the manifest of {name} lists {own[0]}, which is no file of a snapshot")
+        raise SnapshotInvalid(
+            f"{catalog.url}: the manifest of {name} lists {own[0]}, which cannot be a file of a snapshot"
+        )
     return data, manifest
 
 
@@ -158,7 +160,7 @@ def _fetch(
 
 
 def _require_room(cache: Cache, manifest: Manifest, total: int) -> None:
-    """Raise SnapshotInvalid where a bucket sends more than such a snapshot can take, or the disk has no room for it."""
+    """Raise SnapshotInvalid where a bucket sends more than the snapshot can take, or the disk has no room for it."""
     most = _MOST_BYTES + _MOST_BYTES_A_TOOL * manifest.counts.get("tools", 0)
     if total > most:
         raise SnapshotInvalid(

@@ -171,7 +171,7 @@ class BucketReader:
             return self._pull(name, anew=anew, report=report)
 
     def mirror(self) -> bool:
-        """Let the cache say what the bucket says, its decisions too; return False where it is no cache of the bucket.
+        """Let the cache say what the bucket says, its decisions too; return False where it is not this bucket's cache.
 
         That is a folder in which a catalog was built.
         """
@@ -228,7 +228,7 @@ class BucketReader:
         except BlockingIOError as error:
             raise ObjectUnavailable(f"another process pulls into this cache for a long time: {error}") from error
         except BaseException:
-            self._published.doubt()
+            self._published.invalidate()
             raise
         self._verified, self._signed = name, (name, self._published.version)
         _logger.info(

@@ -142,7 +142,7 @@ class Published:
                         raise
         raise AssertionError  # the last try returns or raises
 
-    def doubt(self) -> None:
+    def invalidate(self) -> None:
         """Read CURRENT whole the next time: what it named was not there, and it may have been damaged on the way."""
         with self._lock:
             self.version = None

@@ -27,7 +27,7 @@ def checked_url(url: str) -> str:
     scheme = match[1].lower() if match else ""
     if scheme not in SCHEMES:
         raise SettingsInvalid(
-            f"{_without_secret(url)!r} is no address of a bucket: it must begin with one of "
+            f"{_without_secret(url)!r} is not the address of a bucket: it must begin with one of "
             f"{', '.join(f'{scheme}://' for scheme in SCHEMES)}"
         )
     if "@" in url or "?" in url or "#" in url:

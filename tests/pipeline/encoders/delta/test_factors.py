@@ -180,7 +180,7 @@ def become_a_pipe(path: Path) -> None:
         (listed("no checksum\n"), CHECKSUMS_FILE),
         (listed(f"{'0' * 63}  delta.safetensors\n"), CHECKSUMS_FILE),
         (listed("\x00" * 70_000), CHECKSUMS_FILE),
-        (become_a_pipe, "no regular file"),
+        (become_a_pipe, "not a regular file"),
         (lambda path: os.truncate(path, 1 << 30), "1,073,741,824 bytes"),  # sparse
     ],
     ids=["no checksums", "left out", "no checksum", "a short one", "a long file", "a pipe", "larger than any delta"],

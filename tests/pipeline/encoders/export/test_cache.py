@@ -52,7 +52,7 @@ def test_an_export_is_made_once_a_user_and_found_again_by_every_workspace(
     assert first == Export(first.folder, SPEC, {"least": 1.0})
     assert (make.made, contents(user), contents(tmp_path)) == (1, [first.folder.name], ["user"])
     assert read_spec(first.folder) == SPEC
-    with pytest.raises(EncoderInvalid, match="no exported encoder"):
+    with pytest.raises(EncoderInvalid, match="not an exported encoder"):
         read_spec(tmp_path)
     assert cache_folder({"QUARTERMASTER_CACHE": "~/kept"}) == Path.home() / "kept" / "encoders"
     with pytest.raises(SettingsInvalid, match="QUARTERMASTER_CACHE is '~nobody-here/kept'"):

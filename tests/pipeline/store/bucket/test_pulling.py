@@ -118,7 +118,7 @@ def test_a_manifest_that_lists_itself_writes_into_no_other_snapshot(
     sha256 = sha256_of(office.folder / "b", "records.jsonl")
     sign(office.folder / "b", lambda manifest: manifest["files"].update({name: sha256}))
     catalog.upload(office.folder / "b")
-    with pytest.raises(SnapshotInvalid, match=rf"lists {name}, which is no file of a snapshot"):
+    with pytest.raises(SnapshotInvalid, match=rf"lists {name}, which cannot be a file of a snapshot"):
         store.local_folder("b")
     assert records.read_bytes() == before
 

@@ -83,7 +83,7 @@ def test_an_object_that_encodes_texts_is_enough_and_another_makes_another_snapsh
         (np.zeros((5, 2)), "encoder gave an array of shape"),
         (np.zeros((1, 0)), "encoder gave an array of shape"),
         (None, "encoder gave an array of shape"),
-        (np.full((1, 2), np.nan), "a component that is infinite or no number"),
+        (np.full((1, 2), np.nan), "a component that is infinite or not a number"),
         ([["a"]], "encoder gave no array of numbers for 1 texts: could not convert"),
         ([[1.0], [1.0, 2.0]], "encoder gave no array of numbers"),
     ],
@@ -151,4 +151,4 @@ def test_auto_takes_the_encoder_at_hand_and_tells_of_waits_and_of_one_that_does_
     assert "encoding 1,000 tools" in caplog.text and "encoder=None does without" in caplog.text
     (exported / "export.json").write_text("{", encoding="utf-8")
     assert Signal.DENSE not in Router.from_tools(TOOLS).manifest.signals
-    assert "the router is lexical alone: encoder is" in caplog.text
+    assert "the router has only the lexical signals: encoder is" in caplog.text

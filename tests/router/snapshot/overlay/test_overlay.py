@@ -126,7 +126,7 @@ def _changed(change: dict[str, Any], sign: bool = True) -> Any:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda path: path.unlink(), "there is no overlay"),
+        (lambda path: path.unlink(), "does not exist: `save_overlay` writes"),
         (lambda path: path.write_bytes(path.read_bytes()[:-20]), "cannot be read"),
         (lambda path: path.write_bytes(b"\xff\xfe"), "cannot be read"),
         (lambda path: path.write_text(path.read_text().replace("Does", "Dose")), "its checksum does not match"),
