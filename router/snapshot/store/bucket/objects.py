@@ -227,8 +227,8 @@ class Objects:
             raise
         except (errors.PermissionDeniedError, errors.UnauthenticatedError) as error:
             raise ObjectUnavailable(
-                f"{place}: the bucket refuses these credentials ({_first_line(error)}). They come from the environment, "
-                "such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+                f"{place}: the bucket refuses the credentials ({_first_line(error)}). They come from "
+                "the environment, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
             ) from error
         except errors.BaseError as error:
             problem = (
