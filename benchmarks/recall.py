@@ -35,7 +35,7 @@ def recall(snapshot: Snapshot, reference: ReferenceVectors, requests: Sequence[s
     for place, request in enumerate(requests):
         scores = exact[:, place]
         fiftieth = np.partition(scores, len(scores) - at)[len(scores) - at]
-        listed = router.rankings(request, recipe=recipe)[Signal.DENSE].ordinals[:at]
+        listed = router.lists(request, recipe=recipe)[0][Signal.DENSE].ordinals[:at]
         found.append(float(np.count_nonzero(scores[listed] >= fiftieth - _EQUAL)) / at)
     return found
 

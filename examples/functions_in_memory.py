@@ -68,7 +68,7 @@ def main(request: str = REQUEST, arguments: str = ARGUMENTS) -> None:
 
     rendered = routed.render("openai")  # or "anthropic", "responses", "mcp", "langchain"
     function = rendered.tools[0]["function"]
-    print(f"a model is given {len(rendered.tools)} of {router.size} tools, first {function['name']}:")
+    print(f"a model is given {len(rendered.tools)} of {len(router)} tools, first {function['name']}:")
     for name, schema in function["parameters"]["properties"].items():
         print(f"  {name}: {schema}")
 

@@ -67,7 +67,7 @@ def main() -> None:
     with Router.from_tools([move_budget, read_budget, approve_invoice, book_room, invite_guest]) as router:
         graph = create_agent(ChatOpenAI(model=arguments.model), router, router.call, k=2).compile()
         state = graph.invoke({"messages": [("user", arguments.request)]})
-    print(f"given   {', '.join(state['selected_tool_ids'])}, of {router.size} tools")
+    print(f"given   {', '.join(state['selected_tool_ids'])}, of {len(router)} tools")
     for message in state["messages"]:
         show(message)
 

@@ -17,7 +17,7 @@ from router.answer.options import (
 from router.answer.recording import record_answer, record_outcome
 from router.answer.reranking import Reranking
 from router.answer.respond import respond, respond_many
-from router.answer.results import RoutedTool, RoutedTools
+from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid, quoted
 from router.provider_formats.formats import VendorText, parse_choice
 from router.record import ToolRecord
@@ -25,7 +25,7 @@ from router.registration import ToolRegistration, read_with_warnings
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Ranking
 from router.search.conversation import Message
-from router.search.search import clean_request, encode, rank, search
+from router.search.search import clean_request, search
 from router.selection import Selection
 from router.snapshot.cached_encoder import CacheStatistics, request_cache_statistics, with_request_cache
 from router.snapshot.current import Freshness, LiveSnapshot
@@ -317,21 +317,6 @@ class Router(ToolRegistration):
         snapshot = self.manifest.snapshot
         record_outcome(self.feedback_log, answer, tool_id, outcome, snapshot, caller)
 
-    def explain(
-        self, request: str, tool_id: str, *, recipe: str | Recipe | None = None
-    ) -> tuple[RoutedTool, int | None]:
-        """Return a tool with its rank in every whole list, and its fused rank, whatever a selection says.
-
-        The fused rank is None where no list holds the tool within the recipe's depth.
-
-        Raises:
-            RequestInvalid: The snapshot has no such tool.
-        """
-        from router.answer.diagnosis import explain_tool
-
-        snapshot = self._live.snapshot
-        return explain_tool(snapshot, request, tool_id, recipe_of(snapshot, recipe))
-
     @documents_route_options
     def diagnose(self, request: str, tool_id: str, **options: Unpack[RouteOptions]) -> "Diagnosis":
         """Return why `route` finds a tool for a request, or does not: its place in every list, and what is before it.
@@ -342,18 +327,12 @@ class Router(ToolRegistration):
 
         return diagnose(self._live.snapshot, request, tool_id, self._checked(options))
 
-    def rankings(self, request: str, *, recipe: str | Recipe | None = None) -> dict[str, Ranking]:
-        """Return each signal's own ranking, before fusion: ordinals and raw scores, for evaluation and study.
-
-        Ordinals are valid for one snapshot only: to read them with `tool_id`, open the router without `watch`.
-        """
-        snapshot = self._live.snapshot
-        resolved = recipe_of(snapshot, recipe)
-        (query,) = encode(snapshot, [clean_request(request)], resolved)
-        return {str(signal): ranking for signal, ranking in rank(snapshot, query, resolved, resolved.depth).items()}
-
     def lists(self, request: str, *, recipe: str | Recipe | None = None) -> tuple[Mapping[str, Ranking], Ranking]:
-        """Return each signal's own ranking of the whole request, and the fused one that `route` cuts to k."""
+        """Return each signal's ranking of the whole request, and the fused one that `route` cuts to k, for study.
+
+        A ranking has ordinals and raw scores. Ordinals are valid for one snapshot only: to read them with `tool_id`,
+        open the router without `watch`.
+        """
         snapshot = self._live.snapshot
         result = search(snapshot, clean_request(request), recipe_of(snapshot, recipe))
         return {str(signal): ranking for signal, ranking in result.rankings.items()}, result.ranking

@@ -44,12 +44,8 @@ class ServedTools:
         """Return the records of all tools by id, each read when it is looked at."""
         return RecordSequence(self._live.snapshot.records)
 
-    @property
-    def size(self) -> int:
-        """Return how many tools there are."""
-        return len(self)
-
     def __len__(self) -> int:
+        """Return how many tools there are."""
         return len(self.tools)
 
     def record(self, tool_id: str) -> ToolRecord | None:
@@ -135,5 +131,5 @@ class ServedTools:
         return id_of(name, lambda tool_id: records.ordinal(tool_id) is not None, lambda: records.facets.hashed_names)
 
     def tool_id(self, ordinal: int) -> str:
-        """Return the tool id of an ordinal of `rankings`."""
+        """Return the tool id of an ordinal of `lists`."""
         return self._live.snapshot.records.tool_id(ordinal)

@@ -146,7 +146,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
             else:
                 own[tool_id] = cast(BaseTool, tool)
         held = cast(RouterState, request.state).get("selected_tool_ids", [])
-        if self._call is not None or len(own) == self._router.size:
+        if self._call is not None or len(own) == len(self._router):
             selection: Selection | None = self._selection
         else:
             held = [tool_id for tool_id in held if tool_id in own]

@@ -72,9 +72,10 @@ def _explained(measured: Measurement, result: JudgedResult, values: dict[str, fl
 def _required_tool(measured: Measurement, judgement: Judgement, tool_id: str) -> dict[str, Any]:
     if measured.router.record(tool_id) is None:
         return {"tool_id": tool_id, "rank": None, "ranks": {}, "phrase": None, "why": "not in this snapshot"}
-    tool, rank = measured.router.explain(judgement.request, tool_id, recipe=measured.recipe)
-    ranks = {str(signal): place for signal, place in tool.ranks.items()}
-    return {"tool_id": tool_id, "rank": rank, "ranks": ranks, "phrase": tool.phrase, "why": why(rank, ranks)}
+    found = measured.router.diagnose(judgement.request, tool_id, recipe=measured.recipe)
+    ranks = {str(signal): place for signal, place in found.tool.ranks.items()}
+    phrase, reason = found.tool.phrase, why(found.rank, ranks)
+    return {"tool_id": tool_id, "rank": found.rank, "ranks": ranks, "phrase": phrase, "why": reason}
 
 
 def why(rank: int | None, ranks: dict[str, int]) -> str:

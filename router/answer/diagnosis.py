@@ -1,6 +1,5 @@
 """Why a request finds a tool, or does not: its place in every list, what stands before it, the words in common."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -11,7 +10,6 @@ from router.answer.respond import respond
 from router.answer.results import RoutedTool, RoutedTools
 from router.contract import DOCUMENT_SIGNALS, Signal
 from router.errors import RequestInvalid
-from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Ranking
 from router.search.search import clean_request, rank, search
 from router.selection import admit
@@ -82,22 +80,21 @@ class Diagnosis:
         return ids.index(self.tool.tool_id) + 1 if self.tool.tool_id in ids else None
 
 
-def explain_tool(snapshot: Snapshot, request: str, tool_id: str, recipe: Recipe) -> tuple[RoutedTool, int | None]:
-    """Return a tool with its rank in every whole list, and its fused rank. Raises RequestInvalid for an unknown id."""
-    tool, fused_rank, _ = _explain(snapshot, request, _ordinal(snapshot, tool_id), recipe)
-    return tool, fused_rank
-
-
 def diagnose(snapshot: Snapshot, request: str, tool_id: str, options: CheckedOptions) -> Diagnosis:
     """Return why a request finds a tool, or does not. Raises what `respond` does; RequestInvalid for an unknown id."""
     ordinal, recipe = _ordinal(snapshot, tool_id), recipe_of(snapshot, options.recipe)
-    tool, fused_rank, rankings = _explain(snapshot, request, ordinal, recipe)
+    # A tool that stands under its duplicate has a rank of its own here.
+    result = search(snapshot, clean_request(request), replace(recipe, collapse=False))
+    fused_rank = result.ranking.rank_of(ordinal)
+    score = float(result.ranking.scores[fused_rank - 1]) if fused_rank else 0.0
+    rankings = rank(snapshot, result.query, recipe, max(len(snapshot.records), 1))
+    tool = Explainer(snapshot, result, rankings, [ordinal]).tool(ordinal, score)
+    needing = name_dependents(snapshot, result.dependents.get(ordinal, ()))
     answer = respond(snapshot, request, msgspec.structs.replace(options, explain=True))
-    tool = replace(tool, needed_by=tuple(needing for needing in tool.needed_by if needing.tool_id in answer.ids))
     entry = snapshot.records.entry(ordinal)
     return Diagnosis(
-        tool,
-        fused_rank,
+        tool=replace(tool, needed_by=tuple(one for one in needing if one.tool_id in answer.ids)),
+        rank=fused_rank,
         lists=tuple(
             _place(snapshot, signal, ranking, ordinal)
             for signal, ranking in rankings.items()
@@ -117,20 +114,6 @@ def _ordinal(snapshot: Snapshot, tool_id: str) -> int:
     if ordinal is None:
         raise RequestInvalid(f"the snapshot {snapshot.manifest.snapshot} has no tool {tool_id!r}")
     return ordinal
-
-
-def _explain(
-    snapshot: Snapshot, request: str, ordinal: int, recipe: Recipe
-) -> tuple[RoutedTool, int | None, Mapping[Signal, Ranking]]:
-    """Return a tool with its rank in every whole list, its fused rank, and the lists."""
-    # A tool that stands under its duplicate has a rank of its own here.
-    result = search(snapshot, clean_request(request), replace(recipe, collapse=False))
-    fused_rank = result.ranking.rank_of(ordinal)
-    score = float(result.ranking.scores[fused_rank - 1]) if fused_rank else 0.0
-    rankings = rank(snapshot, result.query, recipe, max(len(snapshot.records), 1))
-    tool = Explainer(snapshot, result, rankings, [ordinal]).tool(ordinal, score)
-    dependents = name_dependents(snapshot, result.dependents.get(ordinal, ()))
-    return replace(tool, needed_by=dependents), fused_rank, rankings
 
 
 def _place(snapshot: Snapshot, signal: Signal, ranking: Ranking, ordinal: int) -> ListPlace:

@@ -66,9 +66,9 @@ def test_what_cannot_be_answered_is_refused_with_its_value(
 
 
 def test_explain_finds_a_tool_wherever_it_stands(router: Router) -> None:
-    tool, rank = router.explain("which cards were declined", "weather/getForecast")
-    assert rank is not None and rank > 1 and tool.ranks[Signal.DENSE] >= 1
-    first, top = router.explain("which cards were declined", "stripe/list_charges")
-    assert top == 1 and first.score == router.route("which cards were declined")[0].score
+    found = router.diagnose("which cards were declined", "weather/getForecast")
+    assert found.rank is not None and found.rank > 1 and found.tool.ranks[Signal.DENSE] >= 1
+    first = router.diagnose("which cards were declined", "stripe/list_charges")
+    assert first.rank == 1 and first.tool.score == router.route("which cards were declined")[0].score
     with pytest.raises(RequestInvalid, match="nobody/nothing"):
-        router.explain("refund", "nobody/nothing")
+        router.diagnose("refund", "nobody/nothing")

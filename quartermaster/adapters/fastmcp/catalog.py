@@ -102,7 +102,7 @@ class Catalog:
 
     def _view(self, router: Router, tool_ids: frozenset[str]) -> Router:
         """Return the router as somebody who sees these tools alone may use it."""
-        if len(tool_ids) == router.size:
+        if len(tool_ids) == len(router):
             return router
         if tool_ids not in self._views:
             if len(self._views) == _MOST_VIEWS:

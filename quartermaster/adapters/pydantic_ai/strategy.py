@@ -116,7 +116,7 @@ def _narrowed(router: Router, tools: Sequence[ToolDefinition]) -> tuple[Router, 
     """Return a router narrowed to tools that are called by its names or by those of its records."""
     names = {router.tool_id_of(tool.name) or tool.name: tool.name for tool in tools}
     narrowed = router.for_profile(Profile("tool search", Selection(allow=tuple(names))))
-    if not narrowed.size:
+    if not len(narrowed):
         raise SettingsInvalid(
             f"the router knows none of the {len(tools)} deferred tools, such as {quoted(tools[0].name)}: name them as "
             "it renders them or as its records are named, or leave the router out of tool_search()"

@@ -108,8 +108,8 @@ def explain(
         else:
             show_explanation(routed)
         return
+    found = router.diagnose(request, tool, k=k, recipe=recipe)
     if as_json:
-        routed_tool, rank = router.explain(request, tool, recipe=recipe)
-        print(json.dumps({"rank": rank, **routed_tool.to_json()}, ensure_ascii=False))
+        print(json.dumps({"rank": found.rank, **found.tool.to_json()}, ensure_ascii=False))
     else:
-        show_diagnosis(router, router.diagnose(request, tool, k=k, recipe=recipe))
+        show_diagnosis(router, found)

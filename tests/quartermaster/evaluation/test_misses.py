@@ -20,7 +20,7 @@ def test_the_worst_come_first_with_what_was_required_and_what_was_returned(route
     assert [row["id"] for row in found] == ["bad", "gone"]  # what is answered without fault is no part of it
     bad, gone = found
     assert bad["returned"][0]["tool_id"] == "stripe/create_refund" and not bad["returned"][0]["right"]
-    assert bad["required"][0]["rank"] == router.explain(undo, "weather/getForecast", recipe="lexical")[1]
+    assert bad["required"][0]["rank"] == router.diagnose(undo, "weather/getForecast", recipe="lexical").rank
     assert gone["required"][0]["why"] == "not in this snapshot"
     assert (len(gone["required"]), gone["required_left_out"]) == (8, 3)
     assert len(worst(ask(router, judgements, "lexical"), 1)) == 1

@@ -24,10 +24,8 @@ def said(router: Router, tool_id: str = REFUND, request: str = REQUEST, **option
 
 def test_the_places_are_those_of_the_explanation_and_of_the_rankings(router: Router) -> None:
     diagnosis = router.diagnose(REQUEST, REFUND)
-    tool, rank = router.explain(REQUEST, REFUND)
-    assert (diagnosis.tool, diagnosis.rank) == (tool, rank)
-    assert {str(place.signal): place.rank for place in diagnosis.lists if place.rank} == dict(tool.ranks)
-    for name, ranking in router.rankings(REQUEST).items():
+    assert {str(place.signal): place.rank for place in diagnosis.lists if place.rank} == dict(diagnosis.tool.ranks)
+    for name, ranking in router.lists(REQUEST)[0].items():
         place = next(place for place in diagnosis.lists if place.signal == name)
         ahead = [router.tool_id(int(ordinal)) for ordinal in ranking.ordinals]
         assert place.ahead == tuple(ahead[: min(3, (place.rank or 99) - 1)])

@@ -43,8 +43,8 @@ def test_twins_take_one_place_and_are_named_beside_the_best(opened: Snapshot) ->
     assert {"linear/create_issue", "github/create_issue"} <= set(whole)
     assert routed.ids == tuple(tool for tool in whole if tool != "github/create_issue")
     assert routed[routed.ids.index("linear/create_issue")].also_from == ("github/create_issue",)
-    found, rank = router.explain("log a bug in linear", "github/create_issue", recipe=LEXICAL)
-    assert rank == whole.index("github/create_issue") + 1 and found.tool_id == "github/create_issue"
+    found = router.diagnose("log a bug in linear", "github/create_issue", recipe=LEXICAL)
+    assert found.rank == whole.index("github/create_issue") + 1 and found.tool.tool_id == "github/create_issue"
 
 
 def calibrated(opened: Snapshot, threshold: float) -> Router:

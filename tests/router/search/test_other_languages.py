@@ -36,7 +36,7 @@ def test_english_phrases_count_for_the_text_that_an_english_request_cannot_match
     before, after = (_scores(snapshot, REQUEST, assume=assume) for assume in (False, True))
     assert after["images/rotate"] > before["images/rotate"]
     assert after["billing/upload_invoice"] == before["billing/upload_invoice"]
-    tool, _ = Router(snapshot).explain(REQUEST, "images/rotate")
+    tool = Router(snapshot).diagnose(REQUEST, "images/rotate").tool
     assert tool.assumed > 0
     assert tool.score == pytest.approx(sum(tool.contributions.values()))
 

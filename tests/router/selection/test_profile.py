@@ -101,15 +101,14 @@ def test_no_method_of_a_profiles_router_names_a_tool_outside_of_it(
     own = options.get("selection", Selection())
     named = {*own.always, *own.allow, *own.block}
     if asked in within:
-        told += [view.record(asked), view.diagnose(request, asked, **options), view.explain(request, asked)]
+        told += [view.record(asked), view.diagnose(request, asked, **options)]
     else:
         assert (view.record(asked), view.phrases(asked), view.tokens(asked)) == (None, (), None)
         assert view.tool_id_of(asked.replace("/", "__")) is None
-        for ask in (view.diagnose, view.explain):
-            with pytest.raises(RequestInvalid, match="has no tool"):
-                ask(request, asked)
+        with pytest.raises(RequestInvalid, match="has no tool"):
+            view.diagnose(request, asked)
     assert [tool_id for tool_id in outside - named if f"'{tool_id}'" in repr(told)] == []
-    assert len(view) == view.size == len(within) == view.manifest.counts["tools"]
+    assert len(view) == len(within) == view.manifest.counts["tools"]
     assert sum(view.providers.values()) == len(within)
 
 

@@ -119,7 +119,7 @@ def test_a_tool_that_reaches_the_combined_score_is_kept_and_tools_without_a_prov
 def test_the_cosine_of_the_combined_score_is_that_of_the_dense_list(router: Router, opened: Snapshot) -> None:
     selection = Selection(weights=Weights(embed=1), min_combined_score=0.0)
     routed = router.route("undo a payment", k=8, selection=selection)
-    ranking = router.rankings("undo a payment")[Signal.DENSE]
+    ranking = router.lists("undo a payment")[0][Signal.DENSE]
     best = [router.tool_id(ordinal) for ordinal in ranking.ordinals.tolist()]
     assert opened.expanded is None and list(routed.ids) == best
 

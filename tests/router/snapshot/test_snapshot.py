@@ -75,12 +75,13 @@ def test_a_read_only_snapshot_opens_and_any_account_may_read_it(copied: Path) ->
 
 def test_a_tool_without_expansion_is_told_what_is_assumed_of_it(copied: Path) -> None:
     tool_id = "stripe/list_charges"
-    before, _ = Router.open(copied).explain(REQUEST, tool_id, recipe="published")
+    before = Router.open(copied).diagnose(REQUEST, tool_id, recipe="published").tool
     assert before.assumed == 0
     ids = sorted(tool["id"] for tool in TOOLS)
     save(copied, EXPANDED, np.array([Expanded.NO if i == tool_id else Expanded.YES for i in ids], np.uint8))
     router = Router.open(copied)
-    tool, rank = router.explain(REQUEST, tool_id, recipe="published")
+    found = router.diagnose(REQUEST, tool_id, recipe="published")
+    tool, rank = found.tool, found.rank
     assert rank is not None
     better = min(tool.ranks[s] for s in (Signal.DESCRIPTION, Signal.DENSE) if s in tool.ranks)
     assert tool.contributions[Signal.EXPANSION] == pytest.approx(2 / (60 + better))
@@ -189,8 +190,8 @@ def test_an_adapter_moves_requests_of_the_recipes_that_use_it(copied: Path) -> N
     save(copied, ADAPTER, mirror)
     moved = Router.open(copied)
     for recipe, same in (("default", False), ("published", True)):
-        before = plain.rankings(REQUEST, recipe=recipe)[Signal.DENSE].ordinals.tolist()
-        after = moved.rankings(REQUEST, recipe=recipe)[Signal.DENSE].ordinals.tolist()
+        before = plain.lists(REQUEST, recipe=recipe)[0][Signal.DENSE].ordinals.tolist()
+        after = moved.lists(REQUEST, recipe=recipe)[0][Signal.DENSE].ordinals.tolist()
         assert (after == before) is same
 
 

@@ -74,8 +74,8 @@ def test_a_build_learns_from_past_requests_says_what_it_gains_and_takes_none_of_
     own = router.recipe()
     without = replace(own, weights={**own.weights, Signal.INTENT: 0})
     for request, tool_id in REQUESTS.items():  # it speaks for its tool unless the lists had it first
-        _, before = router.explain(request, tool_id, recipe=without)
-        found, _ = router.explain(request, tool_id)
+        before = router.diagnose(request, tool_id, recipe=without).rank
+        found = router.diagnose(request, tool_id).tool
         assert before == 1 or found.contributions[Signal.INTENT] > 0
     files = (path for path in first.snapshot.rglob("*") if path.is_file())
     assert not any(b"z" * 20 in path.read_bytes() for path in files)

@@ -51,7 +51,7 @@ def exported(snapshot: Path, tmp_path: Path) -> Path:
 
 def test_a_folder_with_an_encoder_makes_the_dense_list(exported: Path, snapshot: Path) -> None:
     router = Router.from_tools(TOOLS, encoder=exported)
-    rankings = router.rankings("undo a payment")
+    rankings = router.lists("undo a payment")[0]
     assert len(rankings[Signal.DENSE]) == 2
     assert Signal.DENSE in router.manifest.signals
     assert router.manifest.encoder and router.manifest.encoder.dim == 32
@@ -67,7 +67,7 @@ def test_an_object_that_encodes_texts_is_enough_and_another_makes_another_snapsh
             return super().encode(texts)[:, ::-1]
 
     router = Router.from_tools(TOOLS, encoder=Letters())
-    dense = router.rankings("refund")[Signal.DENSE]
+    dense = router.lists("refund")[0][Signal.DENSE]
     assert len(dense) == 2 and (dense.scores <= 1.1).all()
     assert router.manifest.encoder and router.manifest.encoder.model == "Letters"
     assert router.route_many(["refund a charge, then create an issue", "refund"])[0].ids
