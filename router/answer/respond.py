@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
-from router.answer import tracing
 from router.answer.explanation import Explainer, also_from, name_dependents
 from router.answer.options import CheckedOptions, recipe_of
 from router.answer.post_processing import Exclusion, PostProcessingResult, post_process, tools_kept_out
 from router.answer.results import Dropped, RoutedTool, RoutedTools
+from router.answer.tracing import route_span
 from router.errors import NothingSelected, RequestInvalid
 from router.provider_formats import Form
 from router.query.steps import Steps, find_steps
@@ -31,11 +31,10 @@ from router.snapshot.snapshot import Snapshot
 
 def respond(snapshot: Snapshot, request: str | Sequence[Message], options: CheckedOptions) -> RoutedTools:
     """Return the answer to one request, traced. Raises what `Router.route` raises."""
-    with tracing.route_span(request, options.k) as span:
+    with route_span(request, options.k) as record:
         latest_first = user_messages(request)
         messages = UserMessages(clean_request(latest_first.latest), tuple(map(clean_request, latest_first.earlier)))
-        routed = _answer(snapshot, messages, options)
-        span.record(routed)
+        record(routed := _answer(snapshot, messages, options))
     return routed
 
 
@@ -52,9 +51,9 @@ def respond_many(snapshot: Snapshot, requests: Sequence[str], options: CheckedOp
     snapshot = _with_encoded(snapshot, cleaned, recipe_of(snapshot, options.recipe))
     answers = []
     for request in cleaned:
-        with tracing.route_span(request, options.k) as span:
+        with route_span(request, options.k) as record:
             answers.append(_answer(snapshot, UserMessages(request), options))
-            span.record(answers[-1])
+            record(answers[-1])
     return answers
 
 

@@ -12,10 +12,11 @@ that other instrumentations read, says otherwise.
 
 import os
 import sys
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from time import time_ns
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any
 
 from router.answer.results import RoutedTools
 
@@ -24,47 +25,24 @@ _CONTENT_SHOWN = ("true", "span_only", "span_and_event")
 _TOTAL = "all"  # the key of RoutedTools.ms for the whole route
 
 
-class RouteSpan(Protocol):
-    """A context in which a request is routed, and which is then given the answer."""
+@contextmanager
+def route_span(request: object, k: int) -> Iterator[Callable[[RoutedTools], None]]:
+    """Put a span around one route, current inside the block, and yield the function that records the answer in it.
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def record(self, routed: RoutedTools) -> None:
-        """Record the answer."""
-
-
-def route_span(request: object, k: int) -> RouteSpan:
-    """Return a span around one route. It ends with the block, and records an error that leaves the block.
-
-    with tracing.route_span(request, k) as span:
-        span.record(routed := …)
+    An error that leaves the block is recorded.
     """
     api = sys.modules.get("opentelemetry.trace")
     if api is None or getattr(api.__spec__, "_initializing", False):  # another thread is in the middle of its import
-        return _NO_SPAN
-    return _OpenTelemetrySpan(api, request, k)
-
-
-class _NoSpan:
-    """The span of every route that is not traced. It does nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-    def record(self, routed: RoutedTools) -> None:
-        return None
-
-
-_NO_SPAN = _NoSpan()
+        yield lambda routed: None
+        return
+    tracer, began = _tracer(api), time_ns()
+    span = tracer.start_span("quartermaster.route", start_time=began)
+    with api.use_span(span, end_on_exit=True):
+        if span.is_recording():
+            span.set_attribute("quartermaster.k", k)
+            if os.environ.get(_CONTENT_VARIABLE, "").lower() in _CONTENT_SHOWN:
+                span.set_attribute("quartermaster.request", str(request))
+        yield partial(_record, tracer, span, began)
 
 
 _last: tuple[Any, Any] = (None, None)  # a provider and its tracer
@@ -84,53 +62,29 @@ def _tracer(api: Any) -> Any:
     return tracer
 
 
-class _OpenTelemetrySpan:
-    """A span that is current while a request is routed, so that the caller's span is its parent."""
-
-    def __init__(self, api: Any, request: object, k: int) -> None:
-        self._api, self._request, self._k = api, request, k
-        self._tracer = _tracer(api)
-
-    def __enter__(self) -> Self:
-        self._began = time_ns()
-        self._span = self._tracer.start_span("quartermaster.route", start_time=self._began)
-        self._entered: AbstractContextManager[Any] = self._api.use_span(self._span, end_on_exit=True)
-        self._entered.__enter__()
-        if self._span.is_recording():
-            self._span.set_attribute("quartermaster.k", self._k)
-            if os.environ.get(_CONTENT_VARIABLE, "").lower() in _CONTENT_SHOWN:
-                self._span.set_attribute("quartermaster.request", str(self._request))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._entered.__exit__(kind, error, trace)
-
-    def record(self, routed: RoutedTools) -> None:
-        """Set the attributes of the answer, and add a span for each stage."""
-        if not self._span.is_recording():
-            return
-        attributes = {
-            "snapshot": routed.snapshot,
-            "recipe": routed.recipe,
-            "tools": routed.ids,
-            "tools.count": len(routed),
-            "always.count": len(routed.always),
-            "dropped.count": len(routed.dropped),
-            "prerequisites.count": sum(bool(tool.needed_by) for tool in routed),
-            "none_fits": routed.none_fits,
-            "fits": routed.fits,
-            "calibrated": None if routed.fits is None else routed.calibrated,
-            "tokens": routed.tokens,
-            "failed": routed.failed or None,
-        }
-        known = {f"quartermaster.{name}": value for name, value in attributes.items() if value is not None}
-        self._span.set_attributes(known)
-        began = self._began
-        # Only the length of each stage is known: each is taken to begin where the one before it ended.
-        for stage, ms in routed.ms.items():
-            if stage != _TOTAL:
-                ended = began + round(ms * 1e6)
-                self._tracer.start_span(f"quartermaster.{stage}", start_time=began).end(end_time=ended)
-                began = ended
+def _record(tracer: Any, span: Any, began: int, routed: RoutedTools) -> None:
+    """Set the attributes of the answer, and add a span for each stage."""
+    if not span.is_recording():
+        return
+    attributes = {
+        "snapshot": routed.snapshot,
+        "recipe": routed.recipe,
+        "tools": routed.ids,
+        "tools.count": len(routed),
+        "always.count": len(routed.always),
+        "dropped.count": len(routed.dropped),
+        "prerequisites.count": sum(bool(tool.needed_by) for tool in routed),
+        "none_fits": routed.none_fits,
+        "fits": routed.fits,
+        "calibrated": None if routed.fits is None else routed.calibrated,
+        "tokens": routed.tokens,
+        "failed": routed.failed or None,
+    }
+    known = {f"quartermaster.{name}": value for name, value in attributes.items() if value is not None}
+    span.set_attributes(known)
+    # Only the length of each stage is known: each is taken to begin where the one before it ended.
+    for stage, ms in routed.ms.items():
+        if stage != _TOTAL:
+            ended = began + round(ms * 1e6)
+            tracer.start_span(f"quartermaster.{stage}", start_time=began).end(end_time=ended)
+            began = ended

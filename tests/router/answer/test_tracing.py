@@ -34,9 +34,9 @@ def exporter(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
 
 def test_a_route_is_a_span_that_says_what_was_answered_and_not_what_was_asked(exporter: InMemorySpanExporter) -> None:
     tracer = trace.get_tracer("agent")
-    with tracer.start_as_current_span("turn") as turn, tracing.route_span("refund Ada Lovelace", 5) as span:
+    with tracer.start_as_current_span("turn") as turn, tracing.route_span("refund Ada Lovelace", 5) as record:
         assert trace.get_current_span() is not turn
-        span.record(ROUTED)
+        record(ROUTED)
     find, rerank, route, outer = exporter.get_finished_spans()
     assert route.status.status_code is StatusCode.UNSET
     assert route.parent and route.parent.span_id == outer.context.span_id
@@ -80,8 +80,8 @@ import sys
 from router import Router
 from router.answer import tracing
 from router.answer.results import RoutedTools
-with tracing.route_span("refund", 5) as span:
-    span.record(RoutedTools((), "one", "default"))
+with tracing.route_span("refund", 5) as record:
+    record(RoutedTools((), "one", "default"))
 print([name for name, module in sys.modules.items() if name.startswith("opentelemetry") and module])
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT)
