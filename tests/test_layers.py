@@ -17,8 +17,8 @@ LEVELS = [
     for package, _, names in (
         line.strip().partition(": ")
         for line in """
-        router: addresses errors operation record expansion files fingerprint lazy_exports contract text process \
-refusals distribution validation variables user_cache typed
+        router: errors operation record expansion files fingerprint lazy_exports contract text process \
+refusals distribution user_cache typed
         router: tools encoding signing feedback
         router: provider_formats query
         router: retrieval
@@ -31,6 +31,7 @@ refusals distribution validation variables user_cache typed
         router: __init__
         quartermaster: package_check
         quartermaster: __init__
+        quartermaster: addresses validation variables
         quartermaster: calling evaluation
         quartermaster: adapters
         quartermaster: serving
@@ -60,7 +61,8 @@ refusals distribution validation variables user_cache typed
 LATE = {("router.snapshot.memory.encoders", "pipeline.encoders.default_encoder")}
 GROUND = LEVELS[0]  # its modules may import each other
 # What the build may use beside its own rooms: all that answers are made of, the public face, and the evaluation.
-FOR_THE_BUILD = set().union(*LEVELS[:6]) | {"router.router", "router.__init__", "quartermaster.evaluation"}
+SHARED = {f"quartermaster.{name}" for name in ("addresses", "validation", "variables", "evaluation")}
+FOR_THE_BUILD = set().union(*LEVELS[:6]) | {"router.router", "router.__init__"} | SHARED
 WITH_EXTRAS = {"quartermaster.adapters", "quartermaster.serving"}
 HEAVY = ("torch", "prefect", "openai", "sentence_transformers", "transformers", "pydantic", "duckdb", "pyarrow")
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator, model_va
 
 from pipeline.settings import variables
 from pipeline.settings.base import Section
-from router.addresses import is_this_machine
+from quartermaster.addresses import is_this_machine
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VARIABLE = re.compile(r"[^=\0]+")

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from router.validation import describe_requirement
+from quartermaster.validation import describe_requirement
 
 Place = tuple[int | str, ...]
 # Their values may be secrets, or hold some: they are never shown.

@@ -14,9 +14,9 @@ from urllib.parse import urljoin, urlsplit
 import anyio
 import anyio.to_thread
 
+from quartermaster.addresses import is_private_name, is_public, literal_address, looked_up
 from quartermaster.calling.errors import CallFailed, CallRefused
 from quartermaster.calling.requests import HttpRequest
-from router.addresses import is_private_name, is_public, literal_address, looked_up
 
 if TYPE_CHECKING:
     import httpx2

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from quartermaster.addresses import is_private_name
 from quartermaster.calling.auth import ApiKey, Auth, ClientCredentials, secrets_of
 from quartermaster.calling.header_rules import header_problem, is_token
-from router.addresses import is_private_name
+from quartermaster.variables import expanded
 from router.errors import SettingsInvalid, quoted
 from router.record import ToolRecord
 from router.snapshot.facets import matching_names
-from router.variables import expanded
 
 _ANY = "*"
 _SECRET_NAME = re.compile("auth|key|token|secret|passw|session|cookie|credential|signature", re.IGNORECASE)

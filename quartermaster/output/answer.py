@@ -3,9 +3,9 @@
 from rich.table import Table
 from rich.text import Text
 
+from quartermaster.evaluation.verdict import advice, score_text, verdict, why_assumed
 from quartermaster.output.terminal import out, plain_text, tell
 from router import Diagnosis, RoutedTool, RoutedTools, Router, Signal
-from router.answer.verdict import advice, score_text, verdict, why_assumed
 from router.contract import DOCUMENT_SIGNALS
 from router.record import Kind
 

@@ -21,7 +21,7 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.naming import redacted, subject, too_large, too_late
 from pipeline.sources.transport.access import Access
-from router.addresses import is_private_name, is_public, literal_address, looked_up
+from quartermaster.addresses import is_private_name, is_public, literal_address, looked_up
 
 T = TypeVar("T")
 _GZIP = 16 + zlib.MAX_WBITS

@@ -19,9 +19,9 @@ from pipeline.sources.naming import location, redacted
 from pipeline.sources.provider_label import label_of_server
 from pipeline.sources.transport import commands
 from pipeline.sources.transport.access import Access, resolve_access
+from quartermaster.validation import describe_requirement
 from router.tools.definitions.nesting import ListedDefinition
 from router.tools.definitions.raw_tool import RawTool
-from router.validation import describe_requirement
 
 if TYPE_CHECKING:
     from pipeline.sources.transport.http import Allowance

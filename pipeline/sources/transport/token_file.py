@@ -21,7 +21,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import RunAborted
-from router.validation import describe_requirement
+from quartermaster.validation import describe_requirement
 
 _OTHERS = 0o077
 _Model = TypeVar("_Model", bound=BaseModel)

@@ -14,7 +14,7 @@ from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from pydantic import ValidationError
 
-from router.addresses import is_this_machine
+from quartermaster.addresses import is_this_machine
 from router.tools.trust import visible_value
 
 InputRequest: TypeAlias = types.ElicitRequest | types.CreateMessageRequest

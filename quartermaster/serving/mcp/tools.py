@@ -13,9 +13,9 @@ from quartermaster.serving.mcp.calling_client import CallingClient
 from quartermaster.serving.mcp.definitions import CallTool, DescribeTool, FindTools, read_arguments
 from quartermaster.serving.mcp.upstreams import Upstreams
 from quartermaster.serving.profiles import Actions, Caller
+from quartermaster.serving.recent_answers import RecentAnswers
 from router.errors import QuartermasterError, RequestInvalid
 from router.feedback import Outcome
-from router.feedback.recent import RecentAnswers
 from router.provider_formats import Form
 from router.record import Kind, ToolRecord
 from router.router import Router

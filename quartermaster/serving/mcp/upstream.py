@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from quartermaster.variables import expanded
 from router.errors import QuartermasterError, SettingsInvalid
 from router.record import ToolRecord
-from router.variables import expanded
 
 _Limit = Annotated[int, Meta(ge=1)]
 

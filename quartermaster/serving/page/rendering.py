@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
-from router.answer.verdict import score_text, why_assumed
+from quartermaster.evaluation.verdict import score_text, why_assumed
 
 _MAX_JSON = 20_000  # characters of a schema
 # Invisible characters with an effect: controls, marks that turn the direction of what follows, zero widths,

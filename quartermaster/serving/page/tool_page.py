@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from quartermaster.evaluation.verdict import advice, verdict
 from router.answer.diagnosis import Diagnosis, ListPlace
-from router.answer.verdict import advice, verdict
 from router.errors import QuartermasterError
 from router.router import Router
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from quartermaster.addresses import literal_address
 from quartermaster.calling import (
     ApiCalls,
     ApiKey,
@@ -24,7 +25,6 @@ from quartermaster.calling import (
     ProviderCalls,
 )
 from quartermaster.calling import sending as sending_module
-from router.addresses import literal_address
 from router.operation import BodyField, Operation, OperationBody, OperationParameter
 from router.record import ToolRecord
 from tests.support.api_server import ApiServer, Received, Reply, api_server

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from quartermaster.evaluation.verdict import score_text
 from quartermaster.output.answer import results_table, show_diagnosis, show_explanation, show_verdict
 from quartermaster.output.terminal import out
 from router import NeededBy, RoutedTools, Router, Signal, ToolRecord
-from router.answer.verdict import score_text
 from router.record import Kind
 from tests.support.film_tools import CREDITS, SEARCH, film_router
 

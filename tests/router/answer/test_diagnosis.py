@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from quartermaster.evaluation.verdict import advice, verdict
 from router import Router, Selection
 from router.answer.diagnosis import WordMatch
 from router.answer.reranking import Reranking
 from router.answer.results import Dropped
-from router.answer.verdict import advice, verdict
 from router.errors import RequestInvalid
 
 REFUND = "stripe/create_refund"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quartermaster.evaluation.verdict import verdict
 from router import NeededBy, Profile, Router, Selection, ToolNeed, ToolResolver
-from router.answer.verdict import verdict
 from tests.support.film_tools import CHAIN, CREDITS, FILM_TOOLS, SEARCH, film_router
 
 CREDITS_ID, SEARCH_ID = CREDITS["id"], SEARCH["id"]

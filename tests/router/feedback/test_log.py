@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from quartermaster.serving.recent_answers import RecentAnswers
 from router import FeedbackLog, Outcome, SettingsInvalid
 from router.feedback import Event, Offered, Removed, Reported, files
 from router.feedback import log as feedback_log
 from router.feedback.events import decode_event, encode_events
 from router.feedback.files import complete_file, event_files
-from router.feedback.recent import RecentAnswers
 from tests.support.waiting import until
 
 

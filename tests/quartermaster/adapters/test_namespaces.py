@@ -2,9 +2,9 @@
 
 import pytest
 
+from quartermaster.adapters.namespaces import in_namespaces
 from router import SettingsInvalid
 from router.provider_formats import Form, Rendered, legal_name, render
-from router.provider_formats.namespaces import in_namespaces
 from router.record import ToolRecord
 from tests.support.factories import make_record
 

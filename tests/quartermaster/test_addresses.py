@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.addresses import is_private_name, is_public, literal_address
+from quartermaster.addresses import is_private_name, is_public, literal_address
 
 PRIVATE = [
     *("127.0.0.1", "0.0.0.0", "10.0.0.1", "100.64.0.1", "169.254.169.254", "192.168.0.1", "255.255.255.255"),
