@@ -26,4 +26,12 @@ else:
         },
     )
 
-__all__ = ["RemovedText", "TrustedRecord", "WithheldText", "sanitize", "trusted_record", "trusted_text", "visible_value"]
+__all__ = [
+    "RemovedText",
+    "TrustedRecord",
+    "WithheldText",
+    "sanitize",
+    "trusted_record",
+    "trusted_text",
+    "visible_value",
+]

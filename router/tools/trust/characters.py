@@ -100,7 +100,9 @@ def _is_legitimate(text: str, position: int) -> bool:
         return True
     if _MONGOLIAN_SELECTOR.match(character):
         return "\u1800" <= before <= "\u18af" and not _MONGOLIAN_SELECTOR.match(before)
-    return character in "\ufe0e\ufe0f" and before != "" and (before in _KEYCAPS or unicodedata.category(before)[0] == "S")
+    return (
+        character in "\ufe0e\ufe0f" and before != "" and (before in _KEYCAPS or unicodedata.category(before)[0] == "S")
+    )
 
 
 def _is_emoji(character: str) -> bool:

@@ -1,7 +1,7 @@
 """Finds steering text: prompt injection, tool poisoning, promotion of a tool over others, defamation of others.
 
-The patterns are in `patterns.toml`. Generated phrases are checked more strictly than sentences of a vendor's description,
-where advice to the model ("always call this before you edit a page") is ordinary and useful.
+The patterns are in `patterns.toml`. Generated phrases are checked more strictly than sentences of a vendor's
+description, where advice to the model ("always call this before you edit a page") is ordinary and useful.
 """
 
 import re
@@ -95,7 +95,11 @@ def _is_excepted(text: str, match: re.Match[str]) -> bool:
 def _rules(strict: bool) -> Mapping[str, list[_Rule]]:
     """Return the rules by each word that a text must hold to match them."""
     rules: dict[str, list[_Rule]] = {}
-    rows = [(check, *row, excepted) for check, table, excepted in (_STRICT_TABLES if strict else _TABLES) for row in _PATTERNS[table]]
+    rows = [
+        (check, *row, excepted)
+        for check, table, excepted in (_STRICT_TABLES if strict else _TABLES)
+        for row in _PATTERNS[table]
+    ]
     for number, (check, words, pattern, excepted) in enumerate(rows):
         rule = (number, check, re.compile(_filled(pattern)), excepted)
         for word in _filled(words).split():

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from router.record import ToolRecord
-from router.tools.lexicon.naming import parse_operation
+from router.tools.naming import parse_operation
 from router.tools.prerequisites.needs import find_needs
-from router.tools.prerequisites.nouns import NeedKind
+from router.tools.prerequisites import NeedKind
 from tests.router.tools.prerequisites.making import tool
 from tests.support.factories import make_record
 
