@@ -55,7 +55,7 @@ class Functions(Mapping[str, Callable[..., Any]]):
             function = self[tool_id]
         except KeyError:
             raise RequestInvalid(f"no function is behind {tool_id!r}: there are {', '.join(self) or 'none'}") from None
-        from router.tools.functions.binding import bind  # here: most routers call no function
+        from router.tools.functions.signatures import bind  # here: most routers call no function
 
         values, keywords = bind(function, tool_id, arguments)
         return function(*values, **keywords)

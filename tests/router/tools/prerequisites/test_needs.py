@@ -6,8 +6,8 @@ import pytest
 
 from router.record import ToolRecord
 from router.tools.naming import parse_operation
-from router.tools.prerequisites.needs import find_needs
 from router.tools.prerequisites import NeedKind
+from router.tools.prerequisites.needs import find_needs
 from tests.router.tools.prerequisites.making import tool
 from tests.support.factories import make_record
 

@@ -3,7 +3,8 @@
 import pytest
 
 from router.tools.prerequisites.matching import find_prerequisites
-from router.tools.prerequisites.resolving import Evidence, stated_thing
+from router.tools.prerequisites.needs import stated_thing
+from router.tools.prerequisites.resolving import Evidence
 from tests.router.tools.prerequisites.making import tool
 from tests.support.factories import make_expansion
 
