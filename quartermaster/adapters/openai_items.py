@@ -6,7 +6,7 @@ from typing import Any
 
 from router.errors import SettingsInvalid, quoted
 from router.provider_formats import Form, Rendered, render
-from router.provider_formats.namespaces import in_namespaces
+from router.provider_formats.rendering import in_namespaces
 from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection

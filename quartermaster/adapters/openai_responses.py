@@ -28,7 +28,7 @@ from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
 from router.provider_formats import Form, render
-from router.provider_formats.namespaces import in_namespaces
+from router.provider_formats.rendering import in_namespaces
 from router.router import Router
 
 # A search's answer has no place for a sentence, so these follow it in a developer's message. Models give such messages

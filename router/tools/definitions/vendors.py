@@ -22,34 +22,27 @@ WRAPPERS = ("function", "toolSpec", "tool_spec", "tool")
 # Keys of the description beside `description`; the first that is not empty counts.
 _DESCRIPTIONS = ("desc", "modelDescription", "summary", "title", "annotations.title")
 # Keys of the parameters, and whether the key is certain: an unreadable value there rejects the record. Under an
-# uncertain key it is only reported as not read. They are those of Amazon Bedrock; MCP; Anthropic; OpenAI (with a mapping
-# by name: ToolBench, xLAM, API-Bank; with a list: Dify, OpenAPI); Gemini; LangChain; Cohere; smolagents; Docker's registry
-# of MCP servers and MCP's prompts; MCP-Zero.
+# uncertain key it is only reported as not read. The first are Amazon Bedrock's, MCP's, Anthropic's and OpenAI's (a
+# mapping by name: ToolBench, xLAM, API-Bank; a list: Dify, OpenAPI); then Gemini's, LangChain's, Cohere's, smolagents', those of
+# Docker's registry and MCP's prompts (arguments), MCP-Zero's (parameter).
 PARAMETERS = {
-    "inputSchema.json": False,
-    **dict.fromkeys(("inputSchema", "input_schema", "parameters"), True),
-    **dict.fromkeys(
-        (
-            "parametersJsonSchema parameters_json_schema schema.parameters schema.inputSchema schema.input_schema schema "
-            "args_schema parameter_definitions input_parameters inputParameters inputs args arguments parameter params"
-        ).split(),
-        False,
-    ),
+    key: key in ("inputSchema", "input_schema", "parameters")
+    for key in (
+        "inputSchema.json inputSchema input_schema parameters parametersJsonSchema parameters_json_schema "
+        "schema.parameters schema.inputSchema schema.input_schema schema args_schema parameter_definitions "
+        "input_parameters inputParameters inputs args arguments parameter params"
+    ).split()
 }
 # Two lists, of the required parameters and of the others.
 SPLIT_PARAMETERS = ("required_parameters", "optional_parameters")
-# Keys of the schema of what a call answers, and whether the key is certain: only there, shapes other than JSON Schema
-# are read. Elsewhere the key may mean anything.
-_OUTPUTS = {
-    **dict.fromkeys("outputSchema.json outputSchema output_schema output_parameters outputParameters".split(), True),
-    **dict.fromkeys(
-        (
-            "responseJsonSchema response_json_schema response responseSchema response_schema returns return_schema output "
-            "outputs"
-        ).split(),
-        False,
-    ),
-}
+# Keys of the schema of what a call answers. Only under a certain one shapes other than JSON Schema are read: elsewhere
+# the key may mean anything.
+_CERTAIN_OUTPUTS = "outputSchema.json outputSchema output_schema output_parameters outputParameters".split()
+_OUTPUTS = (
+    *_CERTAIN_OUTPUTS,
+    *"responseJsonSchema response_json_schema response responseSchema response_schema".split(),
+    *"returns return_schema output outputs".split(),
+)
 _PROVIDERS = ("provider", "serverInfo.name", "server.name", "server", "server_name", "serverName")
 _CATEGORIES = ("category", "categories", "tags")
 _EXAMPLES = ("input_examples", "examples")
@@ -205,9 +198,9 @@ def _outputs(*rows: Mapping[str, Any]) -> tuple[tuple[Parameter, ...], str]:
     `rows` are the object with the definition's fields, and the object around it.
     """
     for row in rows:
-        for place, certain in _OUTPUTS.items():
+        for place in _OUTPUTS:
             value = value_at(row, place)
-            if value and (certain or _is_structure(value)):
+            if value and (place in _CERTAIN_OUTPUTS or _is_structure(value)):
                 parsed = parse_parameters(value)
                 if parsed and (outputs := output_rows(parsed.schema)):
                     return outputs, place.partition(".")[0]
