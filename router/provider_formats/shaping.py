@@ -161,9 +161,8 @@ def _short(schema: Any, depth: int) -> Any:
             short[keyword] = _short(value, depth + 1)
         elif keyword in _BRANCHES:
             short[keyword] = [_short(branch, depth + 1) for branch in value]
-        elif keyword == "description" and depth == 1:
-            if sentence := first_sentence(value, _MAX_PARAMETER_DESCRIPTION):
-                short[keyword] = sentence
+        elif depth == 1 and keyword == "description" and (text := first_sentence(value, _MAX_PARAMETER_DESCRIPTION)):
+            short[keyword] = text
     return short
 
 

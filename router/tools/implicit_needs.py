@@ -25,47 +25,21 @@ class ImplicitNeed(StrEnum):
 
 
 PHRASES: Mapping[ImplicitNeed, tuple[str, ...]] = {
-    ImplicitNeed.WRITE_FILE: (
-        "write text to a file at a path",
-        "save content to a file",
-        "create a new file with this content",
-        "write the results into a file on disk",
-        "save this as a text file",
-    ),
-    ImplicitNeed.CURRENT_TIME: (
-        "get the current date and time",
-        "what time is it now",
-        "what is today's date",
-        "current time in a timezone",
-        "get the current timestamp",
-    ),
-    ImplicitNeed.CURRENT_USER: (
-        "who am I",
-        "get the profile of the current user",
-        "get my own user details",
-        "details of the authenticated user account",
-        "which user is signed in",
-    ),
-    ImplicitNeed.SEND_MAIL: (
-        "send an email",
-        "send an email to a recipient with a subject and a body",
-        "email this to someone",
-        "send a mail message",
-    ),
-    ImplicitNeed.SEND_MESSAGE: (
-        "send a message to someone",
-        "post a message to a channel",
-        "send a direct message to a user",
-        "send a chat message to a room",
-        "send a text message to a phone number",
-        "notify a person",
-    ),
-    ImplicitNeed.SIGN_IN: (
-        "log in with a user name and password",
-        "sign in to an account",
-        "authenticate with a user name and password",
-        "account login",
-    ),
+    need: tuple(phrases.split("; "))
+    for need, phrases in {
+        ImplicitNeed.WRITE_FILE: "write text to a file at a path; save content to a file; create a new file with this "
+        "content; write the results into a file on disk; save this as a text file",
+        ImplicitNeed.CURRENT_TIME: "get the current date and time; what time is it now; what is today's date; current "
+        "time in a timezone; get the current timestamp",
+        ImplicitNeed.CURRENT_USER: "who am I; get the profile of the current user; get my own user details; details of "
+        "the authenticated user account; which user is signed in",
+        ImplicitNeed.SEND_MAIL: "send an email; send an email to a recipient with a subject and a body; email this to "
+        "someone; send a mail message",
+        ImplicitNeed.SEND_MESSAGE: "send a message to someone; post a message to a channel; send a direct message to a "
+        "user; send a chat message to a room; send a text message to a phone number; notify a person",
+        ImplicitNeed.SIGN_IN: "log in with a user name and password; sign in to an account; authenticate with a user "
+        "name and password; account login",
+    }.items()
 }
 
 
@@ -87,25 +61,21 @@ def _phrase_terms(need: ImplicitNeed) -> tuple[frozenset[str], ...]:
 _Words = Mapping[str, frozenset[str]]  # the words of each top-level parameter, by its path
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_CONTENT = _words("content contents text data body")
-_NO_CONTENT = _words("type id check url append")
-_PLACE = _words("path file filename filepath")
-_CHANGE = _words("old original expected required delete")
-_TIME_ZONE = _words("timezone zone tz format locale location city country language lang")
-_SELF = _words("fields include expand format language verbose")
-_ADDRESSEE = _words(
+_CONTENT = frozenset("content contents text data body".split())
+_NO_CONTENT = frozenset("type id check url append".split())
+_PLACE = frozenset("path file filename filepath".split())
+_CHANGE = frozenset("old original expected required delete".split())
+_TIME_ZONE = frozenset("timezone zone tz format locale location city country language lang".split())
+_SELF = frozenset("fields include expand format language verbose".split())
+_ADDRESSEE = frozenset(
     "to recipient recipients channel room chat user users email emails phone number address contact target name "
-    "receiver conversation member"
+    "receiver conversation member".split()
 )
-_MESSAGE = _words("message text body content subject markdown html raw")
-_NO_MESSAGE = _words("id ids type before after since count limit max")
-_SECRET = _words("password passphrase passwd pwd credential credentials")
-_NO_SIGN_IN = _words("new old confirm create amount")
-_DATE = _words("date dates datetime")
+_MESSAGE = frozenset("message text body content subject markdown html raw".split())
+_NO_MESSAGE = frozenset("id ids type before after since count limit max".split())
+_SECRET = frozenset("password passphrase passwd pwd credential credentials".split())
+_NO_SIGN_IN = frozenset("new old confirm create amount".split())
+_DATE = frozenset("date dates datetime".split())
 _DATE_FORMAT = re.compile(r"\b(?:YYYY|ISO[ -]?8601|RFC ?3339)\b", re.IGNORECASE)
 
 

@@ -86,11 +86,8 @@ def uses_only_terms(text: str, allowed_terms: frozenset[str]) -> bool:
 
 def _is_among(word: str, allowed_terms: frozenset[str]) -> bool:
     """Return whether the terms hold a word as it stands, in lower case ("GitHub") or by its parts ("list_issues")."""
-    return any(
-        term_set(form) <= allowed_terms
-        for form in (word, word.casefold(), " ".join(identifier_words(word)))
-        if term_set(form)
-    )
+    forms = map(term_set, (word, word.casefold(), " ".join(identifier_words(word))))
+    return any(form and form <= allowed_terms for form in forms)
 
 
 def record_texts(record: ToolRecord) -> Iterable[str]:

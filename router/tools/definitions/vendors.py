@@ -23,8 +23,8 @@ WRAPPERS = ("function", "toolSpec", "tool_spec", "tool")
 _DESCRIPTIONS = ("desc", "modelDescription", "summary", "title", "annotations.title")
 # Keys of the parameters, and whether the key is certain: an unreadable value there rejects the record. Under an
 # uncertain key it is only reported as not read. The first are Amazon Bedrock's, MCP's, Anthropic's and OpenAI's (a
-# mapping by name: ToolBench, xLAM, API-Bank; a list: Dify, OpenAPI); then Gemini's, LangChain's, Cohere's, smolagents', those of
-# Docker's registry and MCP's prompts (arguments), MCP-Zero's (parameter).
+# mapping by name: ToolBench, xLAM, API-Bank; a list: Dify, OpenAPI); then Gemini's, LangChain's, Cohere's,
+# smolagents', those of Docker's registry and MCP's prompts (arguments), MCP-Zero's (parameter).
 PARAMETERS = {
     key: key in ("inputSchema", "input_schema", "parameters")
     for key in (

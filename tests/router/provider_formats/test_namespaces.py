@@ -4,7 +4,7 @@ import pytest
 
 from router import SettingsInvalid
 from router.provider_formats import Form, Rendered, legal_name, render
-from router.provider_formats.namespaces import in_namespaces
+from router.provider_formats.rendering import in_namespaces
 from router.record import ToolRecord
 from tests.support.factories import make_record
 
