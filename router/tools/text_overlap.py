@@ -1,4 +1,4 @@
-"""Compares texts by their terms: near-duplicates, and the overlap of a text with a record."""
+"""Compares texts by their terms: near-duplicates, the overlap of a text with a record; and shortens labels."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -65,8 +65,7 @@ def find_near_duplicates(texts: Sequence[str]) -> dict[int, int]:
 
 def shares_terms(text: str, record_terms: frozenset[str]) -> bool:
     """Return whether enough of a text's terms are among a record's."""
-    text_terms = term_set(text)
-    return len(text_terms & record_terms) >= _MIN_SHARED * len(text_terms)
+    return len((own := term_set(text)) & record_terms) >= _MIN_SHARED * len(own)
 
 
 def identifying_terms(record: ToolRecord) -> frozenset[str]:

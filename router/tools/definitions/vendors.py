@@ -74,17 +74,13 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
         fields.used.add("required")
     annotations = fields.mapping("annotations")  # not optional: filters depend on these hints
     description = fields.text("description")
-    if not description.strip():
-        description = fields.first_text(_DESCRIPTIONS) or description
+    description = description if description.strip() else fields.first_text(_DESCRIPTIONS) or description
     title = fields.first_text(["title"])
     outputs, output_key = _outputs(fields.row, outer)
-    name = fields.name()
-    if schema and parameters.shape != JSON_SCHEMA:
-        commented = {"$comment": f"read from {key}, {parameters.shape}", **schema}
-    else:
-        commented = schema
     lost = key if key and not is_empty(schema) and not _has_parameters(schema) else None
-    tool_id = (fields.text("id").strip() or None) if own_id else None
+    if schema and parameters.shape != JSON_SCHEMA:
+        schema = {"$comment": f"read from {key}, {parameters.shape}", **schema}
+    name, tool_id = fields.name(), (fields.text("id").strip() or None) if own_id else None
     if "provider" in fields.row:
         fields.used.add("provider")
         provider = fields.text("provider") or provider
@@ -99,7 +95,7 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
         name=name,
         origin=origin,
         description=description,
-        input_schema=commented,
+        input_schema=schema,
         id=tool_id,
         provider=provider,
         examples=examples,

@@ -68,7 +68,7 @@ def function_tool(function: Function) -> RawTool:
                 **({"$defs": maker.definitions} if maker.definitions else {}),
             }
         ),
-        outputs=_outputs(hints["return"]) if hints.get("return") is not None else (),
+        outputs=_outputs(hints.get("return")),
         notices=tuple(notices),
     )
 
@@ -252,7 +252,7 @@ def _other_types(kind: type, value: Any) -> Any:
         try:
             return kind.model_validate(value)
         except ValueError as error:  # in one line: pydantic's own message has several, and links
-            errors = getattr(error, "errors", list)()
+            errors: list[Any] = getattr(error, "errors", list)()
             texts = [": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"]))) for each in errors]
             raise ValueError("; ".join(texts) or str(error)) from None
     if isinstance(kind, type) and issubclass(kind, PathLike):

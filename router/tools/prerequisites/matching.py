@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from itertools import dropwhile, islice
-from types import MappingProxyType
 
 from router.expansion import Expansion
 from router.record import Kind, ToolRecord
@@ -42,7 +41,6 @@ _LEAST_CONFIDENCE = 0.64
 _MOST_RESOLVERS = 3  # for each need
 _LEAST_OF_BEST = 0.85  # share of the best resolver's confidence that another must reach
 _STATED = 0.7
-_NO_EXPANSIONS: Mapping[str, Expansion] = MappingProxyType({})
 _MOST_COMPARED = 100  # tools for one need
 _MOST_NAME_WORDS = 8
 _MOST_TEXT_WORDS = 100  # of what a vendor says of a parameter
@@ -50,7 +48,7 @@ _Found = list[tuple[Candidate, Resolution]]
 
 
 def find_prerequisites(
-    records: Iterable[ToolRecord], expansions: Mapping[str, Expansion] = _NO_EXPANSIONS
+    records: Iterable[ToolRecord], expansions: Mapping[str, Expansion] | None = None
 ) -> tuple[Prerequisite, ...]:
     """Return the edges of a catalog, by tool id, parameter and falling confidence.
 
@@ -63,7 +61,7 @@ def find_prerequisites(
     for record in sorted(records, key=lambda record: record.tool_id):
         if record.provider and record.kind is Kind.TOOL:
             by_provider[record.provider].append(record)
-    providers = [_Provider(group, expansions) for _, group in sorted(by_provider.items())]
+    providers = [_Provider(group, expansions or {}) for _, group in sorted(by_provider.items())]
     geocoders = [tool for provider in providers for tool in provider.geocoders][:_MOST_COMPARED]
     edges = (edge for provider in providers for edge in provider.edges(geocoders))
     return tuple(sorted(edges, key=lambda edge: (edge.tool_id, edge.parameter, -edge.confidence, edge.needed)))

@@ -122,8 +122,7 @@ class _Reading:
 
     def is_clean(self, value: Any, place: str) -> bool:
         """Return whether a value can be trusted whole; note it as withheld where not."""
-        finding = _untrusted(value)
-        if finding is not None:
+        if finding := _untrusted(value):
             self._withhold(place, finding)
         return finding is None
 
