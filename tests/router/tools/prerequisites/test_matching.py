@@ -11,6 +11,7 @@ from router.record import Link, Parameter, ToolRecord
 from router.tools.prerequisites.matching import find_prerequisites
 from router.tools.prerequisites.resolving import Evidence
 from tests.router.tools.prerequisites.making import tool
+from tests.support.factories import make_expansion
 
 
 def edges(*records: ToolRecord) -> list[tuple[str, str, str, float]]:
@@ -197,3 +198,29 @@ def test_a_named_tool_that_needs_the_same_does_not_give_it(named: str, text: str
     found = edges(needing, tool(named, "project_id"), tool("search_projects", "query"))
     assert ("update_project", "project_id", "search_projects", 1.0) in found
     assert {resolver for _, _, resolver, _ in found} == {"search_projects"}
+
+
+ANSWER = tool("reply_in_thread", "thread_ts", "text", provider="slack")
+SEARCH = tool("search_messages", provider="slack")
+NEED_STATED = make_expansion(requires=("the thread's timestamp",))
+OFFER_STATED = make_expansion(provides=("a thread's timestamp by words of its messages",))
+
+
+def test_what_the_model_says_makes_an_edge_where_schemas_and_names_make_none() -> None:
+    assert find_prerequisites([ANSWER, SEARCH]) == ()
+    (edge,) = find_prerequisites([ANSWER, SEARCH], {ANSWER.tool_id: NEED_STATED, SEARCH.tool_id: OFFER_STATED})
+    assert (edge.parameter, edge.needed, edge.confidence) == ("thread_ts", "slack/search_messages", 0.7)
+    assert edge.evidence is Evidence.MODEL
+
+
+def test_the_model_alone_makes_no_tool_of_another_provider_or_one_that_writes_a_resolver() -> None:
+    for other in (tool("search_messages", provider="teams"), tool("delete_messages", provider="slack")):
+        stated = {ANSWER.tool_id: NEED_STATED, other.tool_id: OFFER_STATED}
+        assert find_prerequisites([ANSWER, other], stated) == ()
+
+
+def test_a_tool_that_the_schemas_show_wins_over_what_the_model_says() -> None:
+    reply, listing = tool("reply", "thread_id", provider="slack"), tool("list_threads", provider="slack")
+    stated = {SEARCH.tool_id: OFFER_STATED}
+    assert [edge.needed for edge in find_prerequisites([reply, SEARCH, listing], stated)] == ["slack/list_threads"]
+    assert [edge.needed for edge in find_prerequisites([reply, SEARCH], stated)] == ["slack/search_messages"]
