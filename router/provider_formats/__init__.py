@@ -11,7 +11,7 @@ from router.lazy_exports import lazy_exports
 from router.provider_formats.formats import (
     Detail,
     Form,
-    ProviderFormat,
+    FormatSpec,
     ToolParts,
     VendorText,
     parse_choice,
@@ -34,7 +34,7 @@ else:
 __all__ = [
     "Detail",
     "Form",
-    "ProviderFormat",
+    "FormatSpec",
     "RenderNote",
     "Rendered",
     "ToolParts",

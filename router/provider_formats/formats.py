@@ -73,7 +73,7 @@ ANTHROPIC_STRICT = StrictLimits(
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderFormat:
+class FormatSpec:
     """How a provider takes tools.
 
     Attributes:
@@ -134,9 +134,9 @@ def _mcp(parts: ToolParts) -> dict[str, Any]:
 class Form(StrEnum):
     """The format of a provider's tools. `spec` says how its tools are made."""
 
-    spec: ProviderFormat
+    spec: FormatSpec
 
-    def __new__(cls, name: str, *specs: ProviderFormat) -> "Form":
+    def __new__(cls, name: str, *specs: FormatSpec) -> "Form":
         """Return the member of one entry: its name and its format. A look-up, `Form("mcp")`, takes only the name."""
         member = str.__new__(cls, name)
         member._value_ = name
@@ -144,20 +144,20 @@ class Form(StrEnum):
         return member
 
     # Chat completions.
-    OPENAI = "openai", ProviderFormat(_openai, ("function", "parameters"), 64, cap=128, strict_limits=OPENAI_STRICT)
+    OPENAI = "openai", FormatSpec(_openai, ("function", "parameters"), 64, cap=128, strict_limits=OPENAI_STRICT)
     # OpenAI's Responses API.
     RESPONSES = (
         "responses",
-        ProviderFormat(_responses, ("parameters",), 64, cap=128, strict_limits=OPENAI_STRICT, deferrable=True),
+        FormatSpec(_responses, ("parameters",), 64, cap=128, strict_limits=OPENAI_STRICT, deferrable=True),
     )
     ANTHROPIC = (
         "anthropic",
-        ProviderFormat(
+        FormatSpec(
             _anthropic, ("input_schema",), 128, plain_parameters=True, strict_limits=ANTHROPIC_STRICT, deferrable=True
         ),
     )
-    MCP = "mcp", ProviderFormat(_mcp, ("inputSchema",), 128, marks="_.-", combined_root=True)
-    LANGCHAIN = "langchain", ProviderFormat(_parameters, ("parameters",), 64, strict_limits=OPENAI_STRICT)
+    MCP = "mcp", FormatSpec(_mcp, ("inputSchema",), 128, marks="_.-", combined_root=True)
+    LANGCHAIN = "langchain", FormatSpec(_parameters, ("parameters",), 64, strict_limits=OPENAI_STRICT)
 
 
 class Detail(StrEnum):
