@@ -1,7 +1,7 @@
 """Implicit needs: what a request takes beside the tools that it describes, such as writing "to report.md"."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 
@@ -58,9 +58,6 @@ def _phrase_terms(need: ImplicitNeed) -> tuple[frozenset[str], ...]:
     return tuple(of_phrase for phrase in PHRASES[need] if len(of_phrase := frozenset(terms(phrase))) > 1)
 
 
-_Words = Mapping[str, frozenset[str]]  # the words of each top-level parameter, by its path
-
-
 _CONTENT = frozenset("content contents text data body".split())
 _NO_CONTENT = frozenset("type id check url append".split())
 _PLACE = frozenset("path file filename filepath".split())
@@ -86,7 +83,27 @@ def fits_schema(need: ImplicitNeed, record: ToolRecord) -> bool:
     top = [parameter for parameter in record.parameters if not set(".[") & set(parameter.path)]
     words = {parameter.path: frozenset(identifier_words(parameter.path)) for parameter in top}
     required = {parameter.path for parameter in top if parameter.required}
-    return _SHAPES[need](words, required)
+    match need:
+        case ImplicitNeed.WRITE_FILE:
+            content = _paths(words, _CONTENT, _NO_CONTENT)
+            places = _paths(words, _PLACE, _CONTENT) | (words.keys() & {"name", "key"})
+            changes = any(of & _CHANGE for of in words.values())
+            return bool(content and places) and not changes and required <= content | places
+        case ImplicitNeed.CURRENT_TIME:
+            return all(of & _TIME_ZONE and "to" not in of for of in words.values())
+        case ImplicitNeed.CURRENT_USER:
+            return not required and all(of & _SELF for of in words.values())
+        case ImplicitNeed.SEND_MAIL | ImplicitNeed.SEND_MESSAGE:
+            message = _paths(words, _MESSAGE, _NO_MESSAGE)
+            to = _paths(words, _ADDRESSEE) - message
+            return bool(message and to) and required <= message | to
+        case ImplicitNeed.SIGN_IN:
+            return any(of & _SECRET for of in words.values()) and not any(of & _NO_SIGN_IN for of in words.values())
+
+
+def _paths(words: Mapping[str, frozenset[str]], some: frozenset[str], none: frozenset[str] = frozenset()) -> set[str]:
+    """Return the paths of the parameters that have some words and none of others."""
+    return {path for path, of in words.items() if of & some and not of & none}
 
 
 def requires_date(record: ToolRecord) -> bool:
@@ -96,38 +113,3 @@ def requires_date(record: ToolRecord) -> bool:
         and (_DATE & frozenset(identifier_words(parameter.path)) or _DATE_FORMAT.search(parameter.description))
         for parameter in record.parameters
     )
-
-
-def _writes_file(words: _Words, required: set[str]) -> bool:
-    content = {path for path, of in words.items() if of & _CONTENT and not of & _NO_CONTENT}
-    places = {path for path, of in words.items() if not of & _CONTENT and (of & _PLACE or path in ("name", "key"))}
-    changes = any(of & _CHANGE for of in words.values())
-    return bool(content and places) and not changes and required <= content | places
-
-
-def _tells_time(words: _Words, required: set[str]) -> bool:
-    return all(of & _TIME_ZONE and "to" not in of for of in words.values())
-
-
-def _tells_user(words: _Words, required: set[str]) -> bool:
-    return not required and all(of & _SELF for of in words.values())
-
-
-def _sends(words: _Words, required: set[str]) -> bool:
-    message = {path for path, of in words.items() if of & _MESSAGE and not of & _NO_MESSAGE}
-    to = {path for path, of in words.items() if of & _ADDRESSEE and path not in message}
-    return bool(message and to) and required <= message | to
-
-
-def _signs_in(words: _Words, required: set[str]) -> bool:
-    return any(of & _SECRET for of in words.values()) and not any(of & _NO_SIGN_IN for of in words.values())
-
-
-_SHAPES: Mapping[ImplicitNeed, Callable[[_Words, set[str]], bool]] = {
-    ImplicitNeed.WRITE_FILE: _writes_file,
-    ImplicitNeed.CURRENT_TIME: _tells_time,
-    ImplicitNeed.CURRENT_USER: _tells_user,
-    ImplicitNeed.SEND_MAIL: _sends,
-    ImplicitNeed.SEND_MESSAGE: _sends,
-    ImplicitNeed.SIGN_IN: _signs_in,
-}

@@ -5,12 +5,11 @@ Objects of frameworks are recognised by their attributes, so that no framework i
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from router.errors import RecordRejected, SettingsInvalid, quoted
 from router.record import Origin, ToolRecord
-from router.tools.definitions.json_values import replace_unstorable
 from router.tools.definitions.raw_tool import RawTool, normalize
 from router.tools.definitions.reading import Definition, distinct, records_of
 from router.tools.functions.signatures import Function, function_tool
@@ -42,12 +41,11 @@ def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
     listed: list[tuple[str, ToolRecord, Function | None, tuple[str, ...]]] = []
     for place, tool, label in _places(tools, provider):
         try:
-            definition, function = _parse(tool)
+            definition, function = _parse(tool, label)
         except RecordRejected as rejected:
             raise SettingsInvalid(f"{place}: {rejected.reason}") from None
         if isinstance(definition, RawTool):  # described by this program itself: there is no format to find out
-            named = replace(definition, provider=label and replace_unstorable(label))
-            listed.append((place, normalize(named), function, named.notices))
+            listed.append((place, normalize(definition), function, definition.notices))
             continue
         try:
             records = records_of([definition], label)  # it may hold several
@@ -114,7 +112,7 @@ def _unread(tools: Any) -> Iterator[str]:
         yield f"{', '.join(lists)}: not read, as {_LIST!r} beside it is taken for the list of tools"
 
 
-def _parse(tool: Any) -> tuple[Definition | RawTool, Function | None]:
+def _parse(tool: Any, provider: str | None) -> tuple[Definition | RawTool, Function | None]:
     """Return the definition and function of one tool. Raises RecordRejected for an object that is no tool."""
     if isinstance(tool, ToolRecord | Mapping):
         return tool, None
@@ -141,7 +139,7 @@ def _parse(tool: Any) -> tuple[Definition | RawTool, Function | None]:
         definition = {"name": metadata.name, "description": metadata.description or "", "parameters": schema}
         return definition, _llama_index_call(tool)
     if callable(tool):
-        return function_tool(tool), tool
+        return function_tool(tool, provider), tool
     kind = "" if tool is None else f" of type {type(tool).__name__}"
     raise RecordRejected(_NOWHERE, f"{tool!r:.60}{kind} is no tool: it must be {_EXPECTED}")
 

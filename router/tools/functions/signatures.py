@@ -34,7 +34,7 @@ _VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _NOWHERE = Origin("tools", "")
 
 
-def function_tool(function: Function) -> RawTool:
+def function_tool(function: Function, provider: str | None = None) -> RawTool:
     """Describe a function as a tool, by its signature, annotations and docstring.
 
     The notices name parameters that take any value, and functions with only `**kwargs`. Raises RecordRejected for a
@@ -59,6 +59,7 @@ def function_tool(function: Function) -> RawTool:
     return RawTool(
         name=replace_unstorable(name),
         origin=Origin(getattr(within, "__module__", None) or "", getattr(within, "__qualname__", name)),
+        provider=provider and replace_unstorable(provider),
         description=replace_unstorable(docs.description),
         input_schema=replace_unstorable(
             {
