@@ -65,7 +65,9 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
     as in this project's JSONL; elsewhere it may mean anything, and a server could take the id of another's tool.
     """
     outer = FieldReader(row, origin).row
-    wrapper = next((key for key in WRAPPERS if _wraps(outer, key)), "")
+    wrapper = next((key for key in WRAPPERS if isinstance(outer.get(key), dict)), "")
+    if WRAPPERS[0] in outer and "name" not in outer:  # it is the definition, or rejected
+        wrapper = WRAPPERS[0]
     fields = _Fields(outer[wrapper] if wrapper else outer, origin)
     key, parameters = fields.parameters()
     schema = parameters.schema
@@ -77,7 +79,9 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
     description = description if description.strip() else fields.first_text(_DESCRIPTIONS) or description
     title = fields.first_text(["title"])
     outputs, output_key = _outputs(fields.row, outer)
-    lost = key if key and not is_empty(schema) and not _has_parameters(schema) else None
+    named = schema.get("properties")
+    has_parameters = bool(named) if isinstance(named, dict) else bool(parameter_rows(schema))
+    lost = key if key and not is_empty(schema) and not has_parameters else None
     if schema and parameters.shape != JSON_SCHEMA:
         schema = {"$comment": f"read from {key}, {parameters.shape}", **schema}
     name, tool_id = fields.name(), (fields.text("id").strip() or None) if own_id else None
@@ -127,11 +131,6 @@ def value_at(row: Mapping[str, Any], place: str) -> Any:
     for key in place.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
-
-
-def _wraps(row: Mapping[str, Any], key: str) -> bool:
-    """Return whether the definition is the object under a key."""
-    return isinstance(row.get(key), dict) or (key == WRAPPERS[0] and key in row and "name" not in row)
 
 
 class _Fields(FieldReader):
@@ -209,11 +208,6 @@ def _is_structure(value: Any) -> bool:
         any(isinstance(value.get(keyword), Mapping) for keyword in ("properties", "items"))
         or any(isinstance(value.get(keyword), list) for keyword in COMBINATIONS)
     )
-
-
-def _has_parameters(schema: dict[str, Any]) -> bool:
-    properties = schema.get("properties")
-    return bool(properties) if isinstance(properties, dict) else bool(parameter_rows(schema))
 
 
 def _shorten(value: Any) -> str:

@@ -1,5 +1,6 @@
 """Converts Python annotations to JSON Schema: containers by rules of its own, other types by msgspec."""
 
+import contextlib
 import dataclasses
 import enum
 import inspect
@@ -36,16 +37,13 @@ def hints_of(annotated: Any) -> dict[str, Any]:
     try:
         return typing.get_type_hints(annotated, include_extras=True)
     except _UNRESOLVED:
-        annotations = dict(getattr(annotated, "__annotations__", {}))
-        return {name: _resolve(hint, getattr(annotated, "__globals__", {})) for name, hint in annotations.items()}
-
-
-def _resolve(hint: Any, names: dict[str, Any]) -> Any:
-    probe = types.SimpleNamespace(__annotations__={"hint": hint})
-    try:
-        return typing.get_type_hints(probe, names, include_extras=True)["hint"] if isinstance(hint, str) else hint
-    except _UNRESOLVED:
-        return hint
+        hints = dict(getattr(annotated, "__annotations__", {}))
+    for name, hint in hints.items():
+        if isinstance(hint, str):
+            probe = types.SimpleNamespace(__annotations__={name: hint})
+            with contextlib.suppress(*_UNRESOLVED):
+                hints |= typing.get_type_hints(probe, getattr(annotated, "__globals__", {}), include_extras=True)
+    return hints
 
 
 def description_of(metadata: Iterable[Any]) -> str:

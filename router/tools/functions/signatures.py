@@ -90,7 +90,8 @@ def _given_by_model(function: Function, signature: inspect.Signature, hints: Map
         if parameter.kind not in _VARIADIC
         and parameter.name not in bound
         and not (place == 0 and parameter.name in ("self", "cls"))
-        and not _is_context(parameter, hints.get(parameter.name, parameter.annotation))
+        and parameter.name not in _CONTEXT_NAMES
+        and _type_name(hints.get(parameter.name, parameter.annotation)) not in _CONTEXT_TYPES
     ]
 
 
@@ -189,10 +190,9 @@ def _without_null(schema: Schema) -> Schema:
     return {**(options[0] if len(options) == 1 else {"anyOf": options}), **rest}
 
 
-def _is_context(parameter: Parameter, hint: Any) -> bool:
+def _type_name(hint: Any) -> str:
     named = getattr(hint, "__origin__", hint)  # RunContextWrapper[…]
-    name = named if isinstance(named, str) else getattr(named, "__name__", "")
-    return parameter.name in _CONTEXT_NAMES or name.split("[")[0] in _CONTEXT_TYPES
+    return str(named if isinstance(named, str) else getattr(named, "__name__", "")).split("[")[0]
 
 
 def bind(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:

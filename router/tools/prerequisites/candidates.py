@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from router.record import Parameter, ToolRecord
+from router.record import ToolRecord
 from router.text import identifier_words
 from router.tools.naming import Operation, parse_operation
 from router.tools.prerequisites.needs import find_needs
@@ -56,7 +56,9 @@ class Candidate:
         path = path_of(record)
         segments = [identifier_words(segment) for segment in literal_segments(path)]
         words = {*operation.words, *(word for segment in segments for word in segment)}
-        method = str(record.annotations.get("method", "")).upper() or _method_in(record.name)
+        first = re.split("[_ ]", record.name, maxsplit=1)[0].upper()  # "GET /search/person"
+        in_name = first if "/" in record.name and first in _METHODS else ""
+        method = str(record.annotations.get("method", "")).upper() or in_name
         is_get = method in _READING_METHODS or (bool(path) and not method)  # a path without a method is read
         is_plural = operation.noun_phrase.is_plural
         lists = operation.verb in _LISTING or is_get or (not operation.verb and is_plural)  # `radar_stations`
@@ -85,7 +87,9 @@ class Candidate:
         self.outputs = _output_nouns(record)
         self.outputs_coordinates = any(last_name(row).casefold() in ("lat", "latitude") for row in record.outputs)
         # It can be given a person's words.
-        self.takes_words = any(map(_takes_words, record.parameters))
+        self.takes_words = any(
+            not p.enum and not _WORDS.isdisjoint(identifier_words(last_name(p))[-1:]) for p in record.parameters
+        )
         # It gets one thing: `get_active_window`, `GET /auth/session/info`.
         is_one = not _ONE.isdisjoint(segments[-1][-1:]) if segments else operation.verb != "list" and not is_plural
         self.is_one = is_one and not self.searches
@@ -133,10 +137,6 @@ def _output_nouns(record: ToolRecord) -> frozenset[tuple[str, ...]]:
     return frozenset(found)
 
 
-def _takes_words(parameter: Parameter) -> bool:
-    return not parameter.enum and not _WORDS.isdisjoint(identifier_words(last_name(parameter))[-1:])
-
-
 def _of_name(record: ToolRecord, operation: Operation) -> tuple[str, ...]:
     """Return the noun phrase of a tool's name, without its verb and the words that name no thing."""
     if "/" in record.name.strip("/") and path_of(record):
@@ -152,9 +152,3 @@ def _of_path(segments: Sequence[Sequence[str]], path: str) -> tuple[str, ...]:
         if nouns := head_of([word for word in nouns_of(segment) if word not in _SEARCHING | _SELF | _LISTING]):
             return nouns
     return nouns_of(segments[-1]) if segments and path.rstrip("/").endswith(("}", ">")) else ()
-
-
-def _method_in(name: str) -> str:
-    """Return the HTTP method that a name with a path begins with; empty for any other."""
-    first = re.split("[_ ]", name, maxsplit=1)[0].upper()
-    return first if "/" in name and first in _METHODS else ""

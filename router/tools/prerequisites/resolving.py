@@ -1,6 +1,5 @@
 """How surely one tool resolves what another needs, and what shows it."""
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -90,7 +89,8 @@ def _returned(tool: Candidate, need: Need, other: Candidate) -> tuple[float, Evi
     """Return how well what a tool returns is what the need identifies, from 0 to 1, and whether it is a field of it."""
     head = need.noun[-1]
     # The name and the path may tell more or less of the same thing: what tells more counts.
-    best = min((_overlap(nouns, tool.words) for nouns in other.nouns if nouns[-1] == head), default=0.0)
+    missing = [sum(word not in tool.words for word in nouns[:-1]) for nouns in other.nouns if nouns[-1] == head]
+    best = _MODIFIER ** max(missing) if missing else 0.0
     best *= _NARROWED if other.is_narrowed else 1.0
     best *= _UNQUALIFIED if need.noun[:-1] and other.words.isdisjoint(need.noun[:-1]) else 1.0
     if not other.nouns and other.searches:
@@ -104,11 +104,6 @@ def _returned(tool: Candidate, need: Need, other: Candidate) -> tuple[float, Evi
     if is_output:
         return _OUTPUT, Evidence.OUTPUT, True
     return best * (_NO_OUTPUT if other.record.outputs and not other.outputs else 1.0), Evidence.NAME, False
-
-
-def _overlap(nouns: Sequence[str], words: set[str]) -> float:
-    """Return less for each word before the head that the tool in need does not have."""
-    return float(_MODIFIER ** sum(word not in words for word in nouns[:-1]))
 
 
 def _asked(other: Candidate) -> float:
