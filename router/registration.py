@@ -46,7 +46,7 @@ class ToolRegistration(ServedTools):
             phrases: Requests that a tool is for, by its id or name. Without any, a tool of the snapshot keeps its own.
 
         Raises:
-            SettingsInvalid: A value is no tool. Nothing is changed.
+            SettingsInvalid: A value is not a tool. Nothing is changed.
         """
         tool_set = read_with_warnings(tools, provider)
         by_id = phrases_by_id(phrases, tool_set.records)
@@ -65,7 +65,7 @@ class ToolRegistration(ServedTools):
             phrases: As in `register`.
 
         Raises:
-            SettingsInvalid: A value is no tool. Nothing is changed.
+            SettingsInvalid: A value is not a tool. Nothing is changed.
         """
         tool_set = read_with_warnings(tools, source)
         by_id = phrases_by_id(phrases, tool_set.records)
@@ -122,7 +122,7 @@ class ToolRegistration(ServedTools):
 
 def read_with_warnings(tools: "Tools", provider: str | None) -> "ToolSet":
     """Read tools, and warn of what was renamed, merged, or has no JSON form."""
-    from router.tools.functions.reading import read_tools  # here: a router over a snapshot alone reads no tool
+    from router.tools.functions.reading import read_tools  # here: a router over a snapshot reads no tools
 
     tool_set = read_tools(tools, provider)
     for note in tool_set.notes:

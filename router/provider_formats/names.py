@@ -1,4 +1,4 @@
-"""Names of tools that a provider accepts, each a function of the tool's id alone, and the way back to the id.
+"""Names of tools that a provider accepts, each a function only of the tool's id, and the way back to the id.
 
     stripe/createRefund            → stripe__createRefund
     @acme/mail-mcp/send.now~2      → _-acme__mail-mcp__send-_now--2    (an MCP name keeps its dot)
@@ -33,7 +33,7 @@ def legal_name(tool_id: str, form: Form) -> str:
 def id_of(name: str, has: Callable[[str], bool], hashed: Callable[[], Mapping[str, str]]) -> str | None:
     """Return the id of the tool that has this name in some form; None where no tool has it.
 
-    `has` tells whether there is a tool of an id. `hashed` gives `hashed_names` of the catalog's ids. It is called only
+    `has` says whether there is a tool of an id. `hashed` gives `hashed_names` of the catalog's ids. It is called only
     for a name that ends in a hash, so that a name that a model made up is cheap.
     """
     if _HASHED.search(name):

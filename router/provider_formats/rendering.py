@@ -68,7 +68,7 @@ class Rendered:
         They have the tool's own names, and no nulls that a strict schema requires for properties left out.
 
         Raises:
-            RequestInvalid: No tool of this answer has the name, or the value is no dict.
+            RequestInvalid: No tool of this answer has the name, or the value is not a dict.
         """
         self.tool_id(name)
         if not isinstance(given, Mapping):

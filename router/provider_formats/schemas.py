@@ -60,7 +60,7 @@ _IS_VALID: dict[str, Callable[[Any], bool]] = {
 def valid_schema(schema: Any) -> Schema:
     """Return a valid schema that allows what the vendor's allows, with `definitions` moved to `$defs`.
 
-    Return {} for a value that is no schema.
+    Return {} for a value that is not a schema.
     """
     if not isinstance(schema, Mapping):
         return {}
@@ -104,7 +104,7 @@ class _Repair:
         self.referring: list[Schema] = []
 
     def schema(self, schema: Any, depth: int) -> Any:
-        """Return a part of a schema, repaired; {} for a value that is no schema."""
+        """Return a part of a schema, repaired; {} for a value that is not a schema."""
         if isinstance(schema, str):
             return {"description": schema}  # some vendors write {"city": "the city's name"}
         if not isinstance(schema, dict) or depth > _MAX_DEPTH:
@@ -181,7 +181,7 @@ def _type(value: Any) -> str | list[str] | None:
 
 
 def object_root(schema: Schema) -> Schema:
-    """Return the schema with `type` object and `properties` at its root; an open one where its root is no object.
+    """Return the schema with `type` object and `properties` at its root; an open one where its root is not an object.
 
     `schema` is valid (`valid_schema`), and is not changed.
     """

@@ -94,14 +94,14 @@ class NounPhrase:
         return f"{'an' if vowel else 'a'} {text}"
 
     def with_the(self) -> str:
-        """Return the text with "the", or without for a mass noun that is no value: "the weather", "malware"."""
+        """Return the text with "the", or without for a mass noun that names no value: "the weather", "malware"."""
         without = not self.nouns or (self.is_mass and not self.in_class("value"))
         return self.bare() if without else f"the {self.bare()}"
 
     def synonyms(self) -> list["NounPhrase"]:
         """Return the phrase with synonyms of its noun, in the same number; empty for a compound.
 
-        Nouns change their meaning in compounds: a storage account is no storage profile.
+        Nouns change their meaning in compounds: a storage account is not a storage profile.
         """
         if len(self.nouns) != 1:
             return []

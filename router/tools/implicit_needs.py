@@ -54,7 +54,7 @@ def meets_in_words(need: ImplicitNeed, record: ToolRecord) -> bool:
 
 @cache
 def _phrase_terms(need: ImplicitNeed) -> tuple[frozenset[str], ...]:
-    """Return the terms of each phrase that has at least two: one alone tells too little."""
+    """Return the terms of each phrase that has at least two: a single one says too little."""
     return tuple(of_phrase for phrase in PHRASES[need] if len(of_phrase := frozenset(terms(phrase))) > 1)
 
 

@@ -48,7 +48,7 @@ _FIRST_SENTENCE = re.compile(r"^.*?(?:[.!?\u3002](?=\s|$)|\n|$)", re.DOTALL)
 def find_near_duplicates(texts: Sequence[str]) -> dict[int, int]:
     """Return the position of each text that is a near-duplicate of an earlier one, mapped to the earlier position.
 
-    Terms are the router's: stems, without stop words. A text without terms is no duplicate.
+    Terms are the router's: stems, without stop words. A text without terms is not a duplicate.
     """
     duplicates: dict[int, int] = {}
     originals: list[tuple[int, frozenset[str]]] = []
@@ -77,7 +77,7 @@ def identifying_terms(record: ToolRecord) -> frozenset[str]:
 def uses_only_terms(text: str, allowed_terms: frozenset[str]) -> bool:
     """Return whether a text has content words, and all of them are among a record's `identifying_terms`.
 
-    No check of a phrase against other tools may drop such a phrase ("create an issue"): the tool says it of itself.
+    Checks against other tools must keep these phrases ("create an issue"), since the tool itself says them.
     """
     content_words = [word for word in text.split() if term_set(word)]
     return bool(content_words) and all(_is_among(word, allowed_terms) for word in content_words)

@@ -106,7 +106,7 @@ def _in_object_by_name(
             yield from (ListedDefinition(f"{places[name]}/{index}", row, name) for index, row in enumerate(rows))
     else:
         are_described = all("description" in value or _takes_parameters(value) for value in values)
-        # A description alone is not enough: documents of any kind have objects with one.
+        # A description is not enough: documents of any kind have objects with one.
         are_tools = pointer.rpartition("/")[2] in _TOOLS or any(map(_takes_parameters, values))
         if len(values) < len(named) or not are_described or not are_tools:
             raise _NoTools
@@ -115,7 +115,7 @@ def _in_object_by_name(
 
 
 def _is_holder(value: dict[str, Any], *, filled: bool = False) -> bool:
-    """Return whether an object holds tools or servers and is no tool itself; with `filled`, at least one."""
+    """Return whether an object holds tools or servers and is not a tool itself; with `filled`, at least one."""
     if isinstance(value.get("result"), dict):
         return _is_holder(value["result"], filled=filled)
     if _takes_parameters(value):

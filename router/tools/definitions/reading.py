@@ -94,7 +94,7 @@ def _checked_record(record: ToolRecord) -> ToolRecord:
 
 
 def _json_copy(definition: object) -> dict[str, Any]:
-    """Return a definition as parsed JSON. Raises RecordRejected where it is no object, no JSON, or too long."""
+    """Return a definition as parsed JSON. Raises RecordRejected where it is not an object, not JSON, or too long."""
     if not isinstance(definition, Mapping):
         raise RecordRejected(_REGISTERED, f"a definition is an object, this is {type(definition).__name__}")
     try:

@@ -162,7 +162,7 @@ class _Fields(FieldReader):
 
     def parameters(self) -> tuple[str, ParsedParameters]:
         """Return the key of the parameters and the parameters; empty ones where there are none."""
-        wrappers = set()  # of a schema that is empty: {"json": {}} is no schema of a parameter `json`
+        wrappers = set()  # of a schema that is empty: {"json": {}} does not declare a parameter `json`
         for place, certain in PARAMETERS.items():
             value = value_at(self.row, place)
             if value is None or place in wrappers:

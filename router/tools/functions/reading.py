@@ -36,7 +36,7 @@ def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
     """Return the records of a program's tools; in a mapping, the keys are the providers.
 
     As in a build, exact duplicates are dropped, and another tool of an id that is taken gets `~2`, `~3` in order; the
-    notes say so. Raises SettingsInvalid, which names the place of the first object that is no tool.
+    notes say so. Raises SettingsInvalid, which names the place of the first object that is not a tool.
     """
     listed: list[tuple[str, ToolRecord, Function | None, tuple[str, ...]]] = []
     for place, tool, label in _places(tools, provider):
@@ -113,7 +113,7 @@ def _unread(tools: Any) -> Iterator[str]:
 
 
 def _parse(tool: Any, provider: str | None) -> tuple[Definition | RawTool, Function | None]:
-    """Return the definition and function of one tool. Raises RecordRejected for an object that is no tool."""
+    """Return the definition and function of one tool. Raises RecordRejected for an object that is not a tool."""
     if isinstance(tool, ToolRecord | Mapping):
         return tool, None
     if isinstance(tool, str):
@@ -165,6 +165,6 @@ def _llama_index_call(tool: Any) -> Function:
     async def acall(**arguments: Any) -> Any:
         return (await tool.acall(**arguments)).raw_output
 
-    # `call` of a tool over an async function would wait for it in a thread of its own.
+    # `call` of a tool over an async function would wait for it in another thread.
     is_async = inspect.iscoroutinefunction(getattr(tool, "real_fn", None))
     return acall if is_async else lambda **arguments: tool.call(**arguments).raw_output

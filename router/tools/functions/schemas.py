@@ -1,4 +1,4 @@
-"""Converts Python annotations to JSON Schema: containers by rules of its own, other types by msgspec."""
+"""Converts Python annotations to JSON Schema: containers by rules here, other types by msgspec."""
 
 import contextlib
 import dataclasses

@@ -154,7 +154,7 @@ def stated_thing(statement: str) -> tuple[str, ...]:
 def stated_needs(record: ToolRecord, known: Sequence[Need], statements: Sequence[str]) -> Iterator[Need]:
     """Yield a need for each statement of what a tool requires that names one of its required parameters.
 
-    `known` are the needs that its schema tells: they are not yielded again.
+    `known` are the needs that its schema shows: they are not yielded again.
     """
     taken = {need.parameter for need in known}
     for statement in statements:

@@ -26,7 +26,7 @@ _NUMBERED = frozenset(
         "room routing season serial step tax telephone thought total tracking vat verse version week"
     ).split()
 )
-# Joined spellings without a hump: `geoid`, `userid`. English words that end so are no identifiers.
+# Joined spellings without a hump: `geoid`, `userid`. English words that end so are not identifiers.
 _JOINED_ID = re.compile(r"(?P<noun>[a-z]{3,40}?)(?P<id>ids?|uuids?|guids?)")
 _ENGLISH_IN_ID = frozenset(
     "acid afraid android aphid arachnid avoid bid braid covid fluid forbid grid humid hybrid invalid lipid liquid "
@@ -54,7 +54,7 @@ def last_name(parameter: Parameter) -> str:
 def identified_noun(parameter: str) -> tuple[str, ...] | None:
     """Return the words of the thing that a parameter's name identifies: `originEntityId` → origin, entity.
 
-    Empty for a bare `id`; None for a name that is no identifier's, or that also takes something a person says
+    Empty for a bare `id`; None for a name that is not an identifier's, or that also takes something a person says
     (`username_or_id`).
     """
     words = identifier_words(parameter.rsplit(".", 1)[-1])
@@ -128,6 +128,6 @@ def placeholders(path: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def literal_segments(path: str) -> list[str]:
-    """Return the segments of a path that are no placeholders and no version."""
+    """Return the segments of a path that are neither placeholders nor a version."""
     segments = [segment for segment in path.strip("/").split("/") if segment]
     return [s for s in segments if not _PLACEHOLDER.search(f"/{s}") and not _VERSION.fullmatch(s.lower())]

@@ -88,7 +88,7 @@ def _geocodes(other: Candidate) -> Resolution | None:
 def _returned(tool: Candidate, need: Need, other: Candidate) -> tuple[float, Evidence, bool]:
     """Return how well what a tool returns is what the need identifies, from 0 to 1, and whether it is a field of it."""
     head = need.noun[-1]
-    # The name and the path may tell more or less of the same thing: what tells more counts.
+    # The name and the path may say more or less about the same thing: what says more counts.
     missing = [sum(word not in tool.words for word in nouns[:-1]) for nouns in other.nouns if nouns[-1] == head]
     best = _MODIFIER ** max(missing) if missing else 0.0
     best *= _NARROWED if other.is_narrowed else 1.0

@@ -1,4 +1,4 @@
-"""Finds and removes hidden characters, and tells the scripts of a text.
+"""Finds and removes hidden characters, and finds the scripts of a text.
 
 Joiners, direction marks and variation selectors belong to the text in some scripts and in emoji; elsewhere they are
 hidden characters.
@@ -143,7 +143,7 @@ def scripts_of_languages(languages: Iterable[str]) -> frozenset[str]:
 def foreign_script(text: str, allowed: frozenset[str]) -> str:
     """Return the script of most letters of a text, where it is not allowed; else empty.
 
-    Latin words (names, units, code) may occur in every language, but a text must not consist of them alone.
+    Latin words (names, units, code) may occur in every language, but a text must not consist only of them.
     """
     if text.isascii() and "LATIN" in allowed:
         return ""
