@@ -49,22 +49,13 @@ def describe_requirement(kind: str, context: Mapping[str, Any] | None = None, *,
     `kind` and `context` are a pydantic error's `type` and `ctx`; `table` is the file format's word for a mapping. A
     message that this project wrote itself is returned unchanged.
     """
-    context = {name: _as_integer(value) for name, value in (context or {}).items()}
-    if (message := custom_message(kind, context)) is not None:
-        return message
+    context = {name: int(v) if isinstance(v, float) and v.is_integer() else v for name, v in (context or {}).items()}
+    own = "error" if kind in ("value_error", "assertion_error") else "said"
+    if own in context:
+        return str(context[own])
     if kind == "string_pattern_mismatch":
         return "must not be blank" if context.get("pattern") == _NOT_BLANK else f"must match {context.get('pattern')}"
     try:
         return _SENTENCES[kind].format(**context, table=table)
     except (KeyError, IndexError):
         return "has a value that is not allowed here"
-
-
-def custom_message(kind: str, context: Mapping[str, Any] | None = None) -> str | None:
-    """Return the message, a whole sentence, of an error that this project raised itself; None for any other."""
-    name = "error" if kind in ("value_error", "assertion_error") else "said"
-    return str(context[name]) if context and name in context else None
-
-
-def _as_integer(value: object) -> object:
-    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -4,7 +4,12 @@ import re
 from pathlib import Path
 
 NAME = "tool-quartermaster"  # "quartermaster" is taken on the package index
-PACKAGES = ("router", "pipeline", "flows", "quartermaster")  # each has a logger of its name, above all of its own
+PACKAGES = (
+    "router",
+    "pipeline",
+    "flows",
+    "quartermaster",
+)  # each has a logger of its name, the parent of its modules' loggers
 # The argument of pip. Becomes NAME once the distribution is published.
 _SOURCE = "."
 

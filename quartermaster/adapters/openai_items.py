@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from quartermaster.adapters.namespaces import in_namespaces
 from router.errors import SettingsInvalid, quoted
 from router.provider_formats import Form, Rendered, render
+from router.provider_formats.rendering import in_namespaces
 from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from quartermaster.adapters import Call, as_text, call_tool, finish_now
-from quartermaster.adapters.namespaces import in_namespaces
 from quartermaster.adapters.openai_items import (
     Item,
     call_output,
@@ -29,6 +28,7 @@ from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
 from router.provider_formats import Form, render
+from router.provider_formats.rendering import in_namespaces
 from router.router import Router
 
 # A search's answer has no place for a sentence, so these follow it in a developer's message. Models give such messages

@@ -1,8 +1,7 @@
 """Tools in the formats of providers, and the way back from a model's call. No network, no snapshot.
 
 `formats` is the table of formats and details, `rendering` makes the tools of a request and what a model reads of found
-tools, `shaping` those of one record, `names` the tools' names. Schemas pass through `schemas` (repair), `roots` (object
-roots) and `strict` (strict mode).
+tools, `shaping` those of one record, `names` the tools' names. `schemas` repairs schemas, `strict` makes them strict.
 """
 
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from router.lazy_exports import lazy_exports
 from router.provider_formats.formats import (
     Detail,
     Form,
-    ProviderFormat,
+    FormatSpec,
     ToolParts,
     VendorText,
     parse_choice,
@@ -34,7 +33,7 @@ else:
 __all__ = [
     "Detail",
     "Form",
-    "ProviderFormat",
+    "FormatSpec",
     "RenderNote",
     "Rendered",
     "ToolParts",

@@ -1,4 +1,4 @@
-"""The table of provider formats: `Form` has one entry for each, and `Detail` says how much of a tool is told.
+"""The table of provider formats: `Form` has one entry for each, and `Detail` says how much of a tool is shown.
 
 To add a format, write its entry in `Form` and nothing else.
 """
@@ -9,9 +9,8 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from router.errors import SettingsInvalid, quoted
-from router.provider_formats import strict
-from router.provider_formats.schemas import Schema
 
+Schema = dict[str, Any]
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -36,16 +35,58 @@ class ToolParts:
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderFormat:
+class RequestLimits:
+    """What a provider's strict mode takes in one request, all its tools together: strict tools, optional properties and
+    properties of several types."""
+
+    tools: int
+    optional: int
+    unions: int
+
+
+@dataclass(frozen=True, slots=True)
+class StrictLimits:
+    """What a provider's strict mode takes in one schema; `request` says what it takes in one request, None for any.
+
+    `null_for_optional` says that an optional property is required and may be null, `bounds` that numbers, texts and
+    arrays may be bounded, `recursion` that a schema may refer to itself. An enum of more than `many_values` may have
+    `many_characters` in all.
+    """
+
+    null_for_optional: bool
+    bounds: bool
+    recursion: bool
+    request: RequestLimits | None = None
+    properties: int = 5_000
+    levels: int = 10
+    values: int = 1_000
+    characters: int = 120_000
+    many_values: int = 250
+    many_characters: int = 15_000
+
+
+OPENAI_STRICT = StrictLimits(null_for_optional=True, bounds=True, recursion=True)
+# Anthropic, "JSON schema limitations": beyond them the whole request fails, "Schema is too complex for compilation".
+ANTHROPIC_STRICT = StrictLimits(
+    null_for_optional=False, bounds=False, recursion=False, request=RequestLimits(tools=20, optional=24, unions=16)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FormatSpec:
     """How a provider takes tools.
 
-    `shape` makes the tool from its parts, `schema_path` are the keys that lead to the schema in it. `length` is the
-    greatest length of a name, `marks` are the characters that a name may have besides ASCII letters and digits: `_` and
-    `-` must be among them. `cap` is the greatest number of tools in one request, None for any number. `combined_root`
-    says that the root of a schema may be a combination (anyOf, oneOf, allOf), `plain_parameters` that the names of root
-    parameters must match `^[a-zA-Z0-9_.-]{1,64}$`. `strict_limits` are those of the provider's strict mode, None where
-    it has none. `deferrable` says that a tool may be marked with `defer_loading`, so that the provider's tool search
-    loads it when the model asks for it.
+    Attributes:
+        shape: Makes the tool from its parts.
+        schema_path: The keys that lead to the schema in the tool.
+        length: The greatest length of a name.
+        marks: The characters that a name may have besides ASCII letters and digits, `_` and `-` among them.
+        cap: The greatest number of tools in one request; None for any number.
+        combined_root: Whether the root of a schema may be a combination (anyOf, oneOf, allOf).
+        plain_parameters: Whether the names of root parameters must match `^[a-zA-Z0-9_.-]{1,64}$`.
+        strict_limits: The limits of the provider's strict mode; None where it has none.
+        deferrable: Whether a tool may be marked with `defer_loading`, so that the provider's tool search loads it when
+            the model asks for it.
     """
 
     shape: Callable[[ToolParts], dict[str, Any]]
@@ -55,16 +96,20 @@ class ProviderFormat:
     cap: int | None = None
     combined_root: bool = False
     plain_parameters: bool = False
-    strict_limits: strict.StrictLimits | None = None
+    strict_limits: StrictLimits | None = None
     deferrable: bool = False
 
 
+def _parameters(parts: ToolParts) -> dict[str, Any]:
+    return {**parts.named, "parameters": parts.schema, **parts.strict_flag}
+
+
 def _openai(parts: ToolParts) -> dict[str, Any]:
-    return {"type": "function", "function": {**parts.named, "parameters": parts.schema, **parts.strict_flag}}
+    return {"type": "function", "function": _parameters(parts)}
 
 
 def _responses(parts: ToolParts) -> dict[str, Any]:
-    # Responses is strict unless told otherwise.
+    # Responses is strict by default.
     return {"type": "function", **parts.named, "parameters": parts.schema, "strict": parts.is_strict}
 
 
@@ -78,10 +123,6 @@ def _mcp(parts: ToolParts) -> dict[str, Any]:
     return {**parts.named, **title, "inputSchema": parts.schema, **annotations}
 
 
-def _langchain(parts: ToolParts) -> dict[str, Any]:
-    return {**parts.named, "parameters": parts.schema, **parts.strict_flag}
-
-
 # Limits that are not in a provider's reference are in its error messages:
 #   OpenAI: "The name of the function to be called. Must be a-z, A-Z, 0-9, or contain underscores and dashes, with a
 #     maximum length of 64"; "A max of 128 functions are supported" (API reference, chat completions);
@@ -93,34 +134,34 @@ def _langchain(parts: ToolParts) -> dict[str, Any]:
 class Form(StrEnum):
     """The format of a provider's tools. `spec` says how its tools are made."""
 
-    spec: ProviderFormat
+    spec: FormatSpec
 
-    def __new__(cls, name: str, *specs: ProviderFormat) -> "Form":
-        """Return the member of one entry: its name and its format. A look-up, `Form("mcp")`, takes the name alone."""
+    def __new__(cls, name: str, *specs: FormatSpec) -> "Form":
+        """Return the member of one entry: its name and its format. A look-up, `Form("mcp")`, takes only the name."""
         member = str.__new__(cls, name)
         member._value_ = name
         (member.spec,) = specs
         return member
 
     # Chat completions.
-    OPENAI = "openai", ProviderFormat(_openai, ("function", "parameters"), 64, cap=128, strict_limits=strict.OPENAI)
+    OPENAI = "openai", FormatSpec(_openai, ("function", "parameters"), 64, cap=128, strict_limits=OPENAI_STRICT)
     # OpenAI's Responses API.
     RESPONSES = (
         "responses",
-        ProviderFormat(_responses, ("parameters",), 64, cap=128, strict_limits=strict.OPENAI, deferrable=True),
+        FormatSpec(_responses, ("parameters",), 64, cap=128, strict_limits=OPENAI_STRICT, deferrable=True),
     )
     ANTHROPIC = (
         "anthropic",
-        ProviderFormat(
-            _anthropic, ("input_schema",), 128, plain_parameters=True, strict_limits=strict.ANTHROPIC, deferrable=True
+        FormatSpec(
+            _anthropic, ("input_schema",), 128, plain_parameters=True, strict_limits=ANTHROPIC_STRICT, deferrable=True
         ),
     )
-    MCP = "mcp", ProviderFormat(_mcp, ("inputSchema",), 128, marks="_.-", combined_root=True)
-    LANGCHAIN = "langchain", ProviderFormat(_langchain, ("parameters",), 64, strict_limits=strict.OPENAI)
+    MCP = "mcp", FormatSpec(_mcp, ("inputSchema",), 128, marks="_.-", combined_root=True)
+    LANGCHAIN = "langchain", FormatSpec(_parameters, ("parameters",), 64, strict_limits=OPENAI_STRICT)
 
 
 class Detail(StrEnum):
-    """How much of a tool is told, the most first.
+    """How much of a tool is shown, the most first.
 
     FULL is the record. SHORT keeps each name, type, enum and required parameter, and cuts what is prose: the tool can
     still be called. SIGNATURE is one line and an open schema: the model asks for the schema, or calls by the line.
@@ -143,6 +184,5 @@ def parse_choice(kind: type[Choice], value: str) -> Choice:
     try:
         return kind(value)
     except ValueError:
-        raise SettingsInvalid(
-            f"there is no {kind.__name__.lower()} {quoted(value)}: choose from {', '.join(kind)}"
-        ) from None
+        known = ", ".join(kind)
+        raise SettingsInvalid(f"there is no {kind.__name__.lower()} {quoted(value)}: choose from {known}") from None

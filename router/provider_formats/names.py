@@ -1,4 +1,4 @@
-"""Names of tools that a provider accepts, each a function of the tool's id alone, and the way back to the id.
+"""Names of tools that a provider accepts, each a function only of the tool's id, and the way back to the id.
 
     stripe/createRefund            → stripe__createRefund
     @acme/mail-mcp/send.now~2      → _-acme__mail-mcp__send-_now--2    (an MCP name keeps its dot)
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from hashlib import sha256
 
-from router.provider_formats.formats import Form, ProviderFormat
+from router.provider_formats.formats import Form, FormatSpec
 
 _PAIRS = {"/": "__", "@": "_-", ".": "-_", "~": "--"}
 _LETTERS = {pair: letter for letter, pair in _PAIRS.items()}
@@ -33,7 +33,7 @@ def legal_name(tool_id: str, form: Form) -> str:
 def id_of(name: str, has: Callable[[str], bool], hashed: Callable[[], Mapping[str, str]]) -> str | None:
     """Return the id of the tool that has this name in some form; None where no tool has it.
 
-    `has` tells whether there is a tool of an id. `hashed` gives `hashed_names` of the catalog's ids. It is called only
+    `has` says whether there is a tool of an id. `hashed` gives `hashed_names` of the catalog's ids. It is called only
     for a name that ends in a hash, so that a name that a model made up is cheap.
     """
     if _HASHED.search(name):
@@ -56,7 +56,7 @@ def hashed_names(tool_ids: Iterable[str]) -> dict[str, str]:
     return {name: tool_id for name, tool_id in ids_by_name.items() if name not in ambiguous}
 
 
-def _naming_specs() -> tuple[ProviderFormat, ...]:
+def _naming_specs() -> tuple[FormatSpec, ...]:
     """Return the forms, one of those with equal rules for names: they give equal names."""
     return tuple({(form.spec.length, form.spec.marks): form.spec for form in Form}.values())
 
@@ -67,7 +67,7 @@ def _spelling(marks: str) -> dict[int, str]:
     return str.maketrans({letter: pair for letter, pair in _PAIRS.items() if letter not in marks})
 
 
-def _decodable_name(tool_id: str, spec: ProviderFormat) -> str | None:
+def _decodable_name(tool_id: str, spec: FormatSpec) -> str | None:
     """Return the name that can be decoded to the id; None where there is none."""
     name = tool_id.translate(_spelling(spec.marks))
     legal = 0 < len(name) <= spec.length and not re.search(f"[^A-Za-z0-9{re.escape(spec.marks)}]", name)
@@ -79,7 +79,7 @@ def _decoded(name: str) -> str:
     return _PAIR.sub(lambda pair: _LETTERS[pair[0]], name)
 
 
-def _hashed_name(tool_id: str, spec: ProviderFormat) -> str:
+def _hashed_name(tool_id: str, spec: FormatSpec) -> str:
     """Return a part of the id, with a share for the provider and one for the name, and the hash of the whole id."""
     digest = sha256(tool_id.encode("utf-8", "surrogatepass")).digest()
     ending = f"--{b32encode(digest).decode().lower()[:_HASH_LENGTH]}"

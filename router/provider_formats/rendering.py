@@ -3,16 +3,20 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any, Literal
 
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats.formats import Detail, Form, VendorText, parse_choice
+from router.provider_formats.formats import Detail, Form, Schema, VendorText, parse_choice
 from router.provider_formats.names import legal_name
-from router.provider_formats.schemas import Schema, resolve_reference
+from router.provider_formats.schemas import resolve_reference
 from router.provider_formats.shaping import ToolShaper, signature
 from router.provider_formats.strict import NotStrict, Quota
 from router.record import ToolRecord
 from router.tools.trust import WithheldText
+
+# "As a best practice, aim to keep each namespace to fewer than 10 functions" (OpenAI's guide to tool search).
+_MAX_FUNCTIONS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +43,10 @@ class Rendered:
     """
 
     form: Form
-    tools: tuple[dict[str, Any], ...]
-    names: dict[str, str]
-    parameters: dict[str, Mapping[str, str]]
-    strict: dict[str, Schema]
+    tools: tuple[dict[str, Any], ...] = ()
+    names: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    strict: dict[str, Schema] = field(default_factory=dict)
     dropped: tuple[RenderNote, ...] = ()
     notes: tuple[RenderNote, ...] = ()
     withheld: dict[str, tuple[WithheldText, ...]] = field(default_factory=dict)
@@ -53,12 +57,10 @@ class Rendered:
         Raises:
             RequestInvalid: No tool of this answer has the name.
         """
-        try:
-            return self.names[name]
-        except KeyError:
-            raise RequestInvalid(
-                f"no tool of this answer is called {name!r}: there are {', '.join(self.names) or 'none'}"
-            ) from None
+        if name not in self.names:
+            known = ", ".join(self.names) or "none"
+            raise RequestInvalid(f"no tool of this answer is called {name!r}: there are {known}")
+        return self.names[name]
 
     def arguments(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments that a model gave for a tool, as the tool itself takes them.
@@ -66,7 +68,7 @@ class Rendered:
         They have the tool's own names, and no nulls that a strict schema requires for properties left out.
 
         Raises:
-            RequestInvalid: No tool of this answer has the name, or the value is no dict.
+            RequestInvalid: No tool of this answer has the name, or the value is not a dict.
         """
         self.tool_id(name)
         if not isinstance(given, Mapping):
@@ -101,6 +103,7 @@ def render(
     of details is another than that of the records.
     """
     form, vendor_text = parse_choice(Form, form), parse_choice(VendorText, vendor_text)
+    limits = form.spec.strict_limits
     if defer_loading and not form.spec.deferrable:
         able = ", ".join(other for other in Form if other.spec.deferrable)
         raise SettingsInvalid(f"form {form} has no deferred tools: leave defer_loading out, or choose from {able}")
@@ -108,9 +111,8 @@ def render(
     if len(details) != len(records):
         raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one for each record")
     most = form.spec.cap if cap == "provider" else cap
-    request_limits = form.spec.strict_limits.request if form.spec.strict_limits else None
-    quota = Quota(request_limits) if request_limits else None
-    rendered = Rendered(form, (), {}, {}, {}, withheld={})
+    quota = Quota(limits.request) if limits and limits.request else None
+    rendered = Rendered(form)
     tools: list[dict[str, Any]] = []
     dropped: list[RenderNote] = []
     notes: list[RenderNote] = []
@@ -131,11 +133,13 @@ def render(
             dropped.append(RenderNote(tool_id, shaper.handed.unusable))
             continue
         schema, renamed = shaper.schema(form, its_detail)
-        closed, why_not = _strict_schema(shaper, form, its_detail, quota) if strict else (None, "")
-        if closed is not None:
-            rendered.strict[name] = schema
-        if why_not:
-            notes.append(RenderNote(tool_id, f"not strict: {why_not}"))
+        closed: Schema | None = None
+        if strict:
+            try:
+                closed = shaper.strict_schema(form, its_detail, quota)
+                rendered.strict[name] = schema
+            except NotStrict as why_not:
+                notes.append(RenderNote(tool_id, f"not strict: {why_not}"))
         rendered.names[name] = tool_id
         if renamed:
             rendered.parameters[name] = renamed
@@ -145,15 +149,49 @@ def render(
     return replace(rendered, tools=tuple(tools), dropped=tuple(dropped), notes=tuple(notes))
 
 
-def _strict_schema(shaper: ToolShaper, form: Form, detail: Detail, quota: Quota | None) -> tuple[Schema | None, str]:
-    """Return the strict schema and an empty text, or None and the reason why there is none."""
-    try:
-        closed = shaper.strict_schema(form, detail)
-        if quota is not None:
-            quota.take(closed)
-    except NotStrict as reason:
-        return None, str(reason)
-    return closed, ""
+def in_namespaces(rendered: Rendered, providers: Mapping[str, str | None], *, taken: Collection[str] = ()) -> Rendered:
+    """Return tools of OpenAI's Responses API in namespaces of at most nine functions, one or more a provider.
+
+    A namespace is `{"type": "namespace", "name", "description", "tools"}`. A function keeps its whole name, so that
+    `tool_id` and `arguments` work as before, whatever namespace a call names. A namespace's description names its
+    functions: before a search, the model sees nothing else of them. Tools without a provider stay functions and come
+    last.
+
+    Args:
+        rendered: Tools in the form "responses".
+        providers: The provider of each tool by its id.
+        taken: Names that no namespace may get, since OpenAI refuses a name that comes twice in one dialogue.
+
+    Raises:
+        SettingsInvalid: The tools are in another form.
+    """
+    if rendered.form is not Form.RESPONSES:
+        raise SettingsInvalid(f"form {rendered.form} has no namespaces: render the tools as {Form.RESPONSES}")
+    groups: dict[str | None, list[dict[str, Any]]] = {}
+    for tool in rendered.tools:
+        groups.setdefault(providers.get(rendered.names[tool["name"]]), []).append(tool)
+    loose = groups.pop(None, [])
+    # OpenAI reserves the namespace of a deferred function's own name.
+    names = {*taken, *rendered.names}
+    namespaces = []
+    for provider, tools in groups.items():
+        parts = -(-len(tools) // _MAX_FUNCTIONS)  # as few as possible, whose sizes differ by one at most
+        for part in range(parts):
+            functions = tools[part * len(tools) // parts : (part + 1) * len(tools) // parts]
+            name = _free_name(legal_name(provider or "tools", Form.RESPONSES), names)
+            names.add(name)
+            # All are legal names: none of them can hold a sentence.
+            listed = ", ".join(tool["name"].partition("__")[2] or tool["name"] for tool in functions)
+            namespace = {"type": "namespace", "name": name, "description": f"{name}: {listed}", "tools": functions}
+            namespaces.append(namespace)
+    return replace(rendered, tools=(*namespaces, *loose))
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """Return the name, or the first of name_2, name_3 and so on that is free."""
+    endings: Iterable[str] = [""] if name not in taken else (f"_{number}" for number in count(2))
+    candidates = (f"{name[: Form.RESPONSES.spec.length - len(ending)]}{ending}" for ending in endings)
+    return next(candidate for candidate in candidates if candidate not in taken)
 
 
 def _without_optional_nulls(arguments: Any, schema: Any, root: Schema) -> Any:
@@ -179,7 +217,6 @@ def _without_optional_nulls(arguments: Any, schema: Any, root: Schema) -> Any:
 
 
 def _accepts_null(schema: Any, root: Schema) -> bool:
-    """Return whether a schema accepts null."""
     schema = resolve_reference(schema, root)
     if not isinstance(schema, Mapping):
         return True

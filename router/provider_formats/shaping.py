@@ -6,14 +6,20 @@ A shorter tool has its descriptions cut to a sentence and a schema without prose
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from router.fingerprint import canonical_json
-from router.provider_formats.formats import Detail, Form, ToolParts, VendorText
+from router.provider_formats.formats import Detail, Form, Schema, ToolParts, VendorText
 from router.provider_formats.names import legal_name
-from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
-from router.provider_formats.schemas import Schema, resolve_reference, valid_schema
-from router.provider_formats.strict import NotStrict, strict_schema
+from router.provider_formats.schemas import (
+    merge_combinations,
+    object_root,
+    resolve_reference,
+    valid_schema,
+    with_plain_parameters,
+)
+from router.provider_formats.strict import NotStrict, Quota, strict_schema
 from router.record import Kind, ToolRecord
 from router.tools.trust import TrustedRecord, trusted_record
 
@@ -38,7 +44,7 @@ _MAX_NESTED = 2
 
 
 class ToolShaper:
-    """Makes the tools of one record, by default of its trusted text alone. `handed` says what was withheld.
+    """Makes the tools of one record, by default only of its trusted text. `handed` says what was withheld.
 
     Their schemas are copies that a caller may change. Values in them, such as those of an enum or a default, are the
     record's own.
@@ -46,30 +52,34 @@ class ToolShaper:
 
     def __init__(self, record: ToolRecord, vendor_text: VendorText = VendorText.TRUSTED) -> None:
         self.handed = handed_record(record, vendor_text)
-        self._record = record = _with_lead(self.handed.record)
-        self._object = object_root(valid_schema(record.input_schema))
+        handed = self.handed.record
+        lead = _LEADS.get(handed.kind)
+        self._record = replace(handed, description=f"{lead}{handed.description}".strip()) if lead else handed
+        self._object = object_root(valid_schema(handed.input_schema))
         self._without_combinations = merge_combinations(self._object)
+        self._open: tuple[Schema, dict[str, str]] = ({"type": "object", "properties": {}}, {})
         self._schemas: dict[tuple[bool, bool, Detail], tuple[Schema, dict[str, str]]] = {}
-        self._open_schema: Schema = {"type": "object", "properties": {}}
-        self._descriptions = {Detail.FULL: record.description or ""}
 
     def tool(self, form: Form, detail: Detail, name: str, closed: Schema | None) -> dict[str, Any]:
         """Return the record in a form; `closed` is its strict schema, None for a tool that is not strict."""
-        description = self._description(detail)
-        annotations = self._record.annotations
+        annotations, description = self._record.annotations, self._record.description
+        if detail is not Detail.FULL:
+            is_short = detail is Detail.SHORT
+            description = first_sentence(description, _MAX_TOOL_DESCRIPTION) if is_short else self._signature
         title = annotations.get("title") if detail is Detail.FULL else None
         hints = () if detail is Detail.SIGNATURE else _HINTS
-        parts = ToolParts(
-            named={"name": name, "description": description} if description else {"name": name},
-            schema=closed or self.schema(form, detail)[0],
-            is_strict=bool(closed),
-            title=title if isinstance(title, str) else None,
-            hints={hint: value for hint in hints if isinstance(value := annotations.get(hint), bool)},
+        return form.spec.shape(
+            ToolParts(
+                named={"name": name, "description": description} if description else {"name": name},
+                schema=closed or self.schema(form, detail)[0],
+                is_strict=bool(closed),
+                title=title if isinstance(title, str) else None,
+                hints={hint: value for hint in hints if isinstance(value := annotations.get(hint), bool)},
+            )
         )
-        return form.spec.shape(parts)
 
-    def strict_schema(self, form: Form, detail: Detail) -> Schema:
-        """Return the strict schema. Raises NotStrict, with the reason, where there is none."""
+    def strict_schema(self, form: Form, detail: Detail, quota: Quota | None = None) -> Schema:
+        """Return the strict schema, which `quota` counts. Raises NotStrict, with the reason, where there is none."""
         limits = form.spec.strict_limits
         if limits is None:
             raise NotStrict(f"{form} has no strict mode")
@@ -77,12 +87,15 @@ class ToolShaper:
             raise NotStrict("a signature has no schema to hold it to")
         if not self._record.input_schema:
             raise NotStrict("the record has no schema")
-        return strict_schema(self.schema(form, detail)[0], limits)
+        closed = strict_schema(self.schema(form, detail)[0], limits)
+        if quota is not None:
+            quota.take(closed)
+        return closed
 
     def schema(self, form: Form, detail: Detail) -> tuple[Schema, dict[str, str]]:
         """Return the schema of the parameters, and the old names, by new name, of those that the form renames."""
         if detail is Detail.SIGNATURE:
-            return self._open_schema, {}
+            return self._open
         key = (form.spec.combined_root, form.spec.plain_parameters, detail)
         if key not in self._schemas:
             root = self._object if form.spec.combined_root else self._without_combinations
@@ -90,19 +103,9 @@ class ToolShaper:
             self._schemas[key] = (short_schema(root) if detail is Detail.SHORT else root), renamed
         return self._schemas[key]
 
-    def _description(self, detail: Detail) -> str:
-        if detail not in self._descriptions:
-            is_short = detail is Detail.SHORT
-            self._descriptions[detail] = (
-                short_description(self._record) if is_short else signature_of(self._record, self._without_combinations)
-            )
-        return self._descriptions[detail]
-
-
-def _with_lead(record: ToolRecord) -> ToolRecord:
-    """Return a record whose description says what a call of it does, where it is no tool."""
-    lead = _LEADS.get(record.kind)
-    return record if lead is None else replace(record, description=f"{lead}{record.description}".strip())
+    @cached_property
+    def _signature(self) -> str:
+        return _signature_of(self._record, self._without_combinations)
 
 
 def handed_record(record: ToolRecord, vendor_text: VendorText) -> TrustedRecord:
@@ -134,11 +137,6 @@ def first_sentence(text: str, most: int) -> str:
     return sentence[: most - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
 
 
-def short_description(record: ToolRecord) -> str:
-    """Return the first sentence of a tool's description; an empty text where it has none."""
-    return first_sentence(record.description or "", _MAX_TOOL_DESCRIPTION)
-
-
 def short_schema(root: Schema) -> Schema:
     """Return a schema by which the tool can still be called: names, types, enums and required properties.
 
@@ -163,28 +161,26 @@ def _short(schema: Any, depth: int) -> Any:
             short[keyword] = _short(value, depth + 1)
         elif keyword in _BRANCHES:
             short[keyword] = [_short(branch, depth + 1) for branch in value]
-        elif (
-            keyword == "description" and depth == 1 and (sentence := first_sentence(value, _MAX_PARAMETER_DESCRIPTION))
-        ):
-            short[keyword] = sentence
+        elif depth == 1 and keyword == "description" and (text := first_sentence(value, _MAX_PARAMETER_DESCRIPTION)):
+            short[keyword] = text
     return short
 
 
 def signature(record: ToolRecord, vendor_text: VendorText = VendorText.TRUSTED) -> str:
     """Return a line like `refund(charge: string, amount?: integer) — Gives money back.`, required parameters first.
 
-    It has the trusted text alone unless `vendor_text` is "verbatim".
+    It has only the trusted text unless `vendor_text` is "verbatim".
     """
     if vendor_text is VendorText.TRUSTED:
         record = trusted_record(record).record
-    return signature_of(record, merge_combinations(object_root(valid_schema(record.input_schema))))
+    return _signature_of(record, merge_combinations(object_root(valid_schema(record.input_schema))))
 
 
-def signature_of(record: ToolRecord, root: Schema) -> str:
+def _signature_of(record: ToolRecord, root: Schema) -> str:
     """Return the signature of a record; `root` is the object root of its schema, without combinations."""
-    members = _members(root, root, 0, _MAX_PARAMETERS)
-    line = f"{_one_line(record.name)}({members})"
-    return f"{line} — {description}" if (description := short_description(record)) else line
+    line = f"{_one_line(record.name)}({_members(root, root, 0, _MAX_PARAMETERS)})"
+    description = first_sentence(record.description, _MAX_TOOL_DESCRIPTION)
+    return f"{line} — {description}" if description else line
 
 
 def _members(schema: Mapping[str, Any], root: Schema, depth: int, most: int) -> str:
@@ -202,7 +198,10 @@ def _type(schema: Any, root: Schema, depth: int) -> str:
     if not isinstance(schema, Mapping):
         return "any"
     if "const" in schema or "enum" in schema:
-        return _values(schema.get("enum", [schema.get("const")]))
+        values = schema.get("enum", [schema.get("const")])
+        texts = [canonical_json(value) for value in values[:_MAX_VALUES]]
+        shown = [text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}…" for text in texts]
+        return "|".join([*shown, "…"] if len(values) > _MAX_VALUES else shown)
     for keyword in ("anyOf", "oneOf"):
         if keyword in schema:
             if depth > _MAX_NESTED:
@@ -220,15 +219,6 @@ def _single_type(kind: str, schema: Mapping[str, Any], root: Schema, depth: int)
     if kind == "object" and schema.get("properties") and depth <= _MAX_NESTED:
         return f"{{{_members(schema, root, depth, _MAX_MEMBERS)}}}"
     return kind
-
-
-def _values(values: list[Any]) -> str:
-    """Return the values of an enum as JSON, the first few and each cut."""
-    texts = [
-        value if len(value := canonical_json(v)) <= _MAX_VALUE else f"{value[:_MAX_VALUE]}…"
-        for v in values[:_MAX_VALUES]
-    ]
-    return "|".join([*texts, "…"] if len(values) > _MAX_VALUES else texts)
 
 
 def _one_line(text: str) -> str:

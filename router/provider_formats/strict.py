@@ -11,62 +11,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from router.errors import QuartermasterError
-from router.provider_formats.schemas import Schema
+from router.provider_formats.formats import RequestLimits, Schema, StrictLimits
 
 _FORMATS = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split())
 _SCALARS = {bool: "boolean", type(None): "null", str: "string", int: "integer", float: "number"}
-_KEYWORDS = {
-    "string": ("pattern", "format"),
-    "number": ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-    "integer": ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-    "array": ("minItems", "maxItems"),
-}
+_NUMBER = ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_KEYWORDS = {"string": ("pattern", "format"), "number": _NUMBER, "integer": _NUMBER, "array": ("minItems", "maxItems")}
 
 
 class NotStrict(QuartermasterError):
     """A schema has no strict form; the message says why, and where. `render` turns it into a note."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLimits:
-    """What a provider's strict mode takes in one request, all its tools together: strict tools, optional properties and
-    properties of several types."""
-
-    tools: int
-    optional: int
-    unions: int
-
-
-@dataclass(frozen=True, slots=True)
-class StrictLimits:
-    """What a provider's strict mode takes in one schema; `request` says what it takes in one request, None for any.
-
-    `null_for_optional` says that an optional property is required and may be null, `bounds` that numbers, texts and
-    arrays may be bounded, `recursion` that a schema may refer to itself.
-    """
-
-    null_for_optional: bool
-    bounds: bool
-    recursion: bool
-    request: RequestLimits | None = None
-    properties: int = 5_000
-    levels: int = 10
-    values: int = 1_000
-    characters: int = 120_000
-    # Of one enum with more than so many values, together so many characters.
-    many_values: int = 250
-    many_characters: int = 15_000
-
-
-OPENAI = StrictLimits(null_for_optional=True, bounds=True, recursion=True)
-# Anthropic, "JSON schema limitations": beyond them the whole request fails, "Schema is too complex for compilation".
-ANTHROPIC = StrictLimits(
-    null_for_optional=False, bounds=False, recursion=False, request=RequestLimits(tools=20, optional=24, unions=16)
-)
-
-
 def strict_schema(root: Schema, limits: StrictLimits) -> Schema:
-    """Return the strict form of an object root without combinations (`roots.merge_combinations`). Raises NotStrict.
+    """Return the strict form of an object root without combinations (`merge_combinations`). Raises NotStrict.
 
     Keywords that only narrow a value and are not supported (minLength, not, a default) are left out: the tool still
     checks them.
@@ -113,7 +71,7 @@ class _StrictConversion:
                 raise NotStrict(f"{place} has properties beside its alternatives")
             closed = {"anyOf": [self.schema(branch, place, level) for branch in branches]}
         elif "const" in schema or "enum" in schema:
-            closed = self._enum(schema, place)
+            closed = self._enum(schema.get("enum", [schema.get("const")]), place)
         else:
             closed = self._typed(schema, place, level)
         if "description" not in schema:
@@ -125,37 +83,44 @@ class _StrictConversion:
         """Return the strict forms of all definitions that the schema refers to, directly or through others."""
         converted: Schema = {}
         while self.pending:
-            name = self.pending.pop()
+            name = self.within = self.pending.pop()
             if name not in converted:
-                self.within = name
                 converted[name] = {}  # holds its place
                 converted[name] = self.schema(self.root["$defs"][name], f"$defs/{name}", 1)
                 self._count(name)
-        if not self.limits.recursion and self._is_circular():
-            raise NotStrict("it refers to itself")
+        if not self.limits.recursion:
+            left = {name: set(others) for name, others in self.edges.items() if name}
+            while free := [name for name, others in left.items() if not others & left.keys()]:
+                for name in free:
+                    del left[name]
+            if left:
+                raise NotStrict("it refers to itself")
         return converted
 
     def object_of(self, schema: Mapping[str, Any], place: str, level: int) -> Schema:
         """Return the strict form of an object: closed, with all its properties."""
-        if level > self.limits.levels:
-            raise NotStrict(f"{place} is more than {self.limits.levels} levels deep")
-        members = schema.get("properties", {})
+        limits, members = self.limits, schema.get("properties", {})
+        if level > limits.levels:
+            raise NotStrict(f"{place} is more than {limits.levels} levels deep")
         if "patternProperties" in schema or schema.get("additionalProperties") not in (None, False):
             raise NotStrict(f"{place} accepts properties that it does not list")
         if not members and "additionalProperties" not in schema:
             raise NotStrict(f"{place} is an object that lists no properties")
         self.properties += len(members)
-        if self.properties > self.limits.properties:
-            raise NotStrict(f"it has more than {self.limits.properties:,} properties")
+        if self.properties > limits.properties:
+            raise NotStrict(f"it has more than {limits.properties:,} properties")
         required = [name for name in schema.get("required", ()) if name in members]
         properties: Schema = {}
         for name, child in members.items():
             self._count(name)
             closed = self.schema(child, f"{place}/{name}" if level > 1 else name, level + 1)
             properties[name] = _nullable(closed) if self.limits.null_for_optional and name not in required else closed
-        if self.limits.null_for_optional:
-            required = list(members)
-        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(members) if limits.null_for_optional else required,
+            "additionalProperties": False,
+        }
 
     def _reference(self, reference: str, place: str) -> Schema:
         """Return a reference to a definition, which is then converted too."""
@@ -168,9 +133,8 @@ class _StrictConversion:
         self.edges.setdefault(self.within, set()).add(name)
         return {"$ref": reference}
 
-    def _enum(self, schema: Mapping[str, Any], place: str) -> Schema:
-        """Return an enum, or a const as an enum of one value, with its types."""
-        values = schema.get("enum", [schema.get("const")])
+    def _enum(self, values: list[Any], place: str) -> Schema:
+        """Return an enum with its types."""
         if any(isinstance(value, dict | list) for value in values):
             raise NotStrict(f"{place} has an enum of objects or lists")
         self.values += len(values)
@@ -181,9 +145,8 @@ class _StrictConversion:
             raise NotStrict(f"it has more than {limits.values:,} enum values")
         if len(texts) > limits.many_values and sum(map(len, texts)) > limits.many_characters:
             raise NotStrict(f"the enum of {place} has more than {limits.many_characters:,} characters")
-        kinds = dict.fromkeys(_SCALARS[type(value)] for value in values)
-        kind = next(iter(kinds)) if len(kinds) == 1 else list(kinds)
-        return {"type": kind, "enum": list(values)}
+        kinds = [*dict.fromkeys(_SCALARS[type(value)] for value in values)]
+        return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": list(values)}
 
     def _typed(self, schema: Mapping[str, Any], place: str, level: int) -> Schema:
         """Return a part with a type, or with several as alternatives."""
@@ -199,11 +162,8 @@ class _StrictConversion:
         """Return a part as one of its types, with the keywords of that type that the provider supports."""
         if kind == "object":
             return self.object_of(schema, place, level)
-        keywords = {keyword: schema[keyword] for keyword in _KEYWORDS.get(kind, ()) if keyword in schema}
-        if not self.limits.bounds:
-            keywords = {keyword: value for keyword, value in keywords.items() if keyword == "format"}
-        if keywords.get("format") not in _FORMATS:
-            keywords.pop("format", None)
+        supported = [k for k in _KEYWORDS.get(kind, ()) if k in schema and (self.limits.bounds or k == "format")]
+        keywords = {k: schema[k] for k in supported if k != "format" or schema[k] in _FORMATS}
         if kind == "array":
             if "prefixItems" in schema:
                 raise NotStrict(f"{place} is a tuple")
@@ -216,29 +176,21 @@ class _StrictConversion:
         if self.characters > self.limits.characters:
             raise NotStrict(f"its names and values have more than {self.limits.characters:,} characters")
 
-    def _is_circular(self) -> bool:
-        """Return whether some definition refers to itself, directly or through others."""
-        left = {name: set(others) for name, others in self.edges.items() if name}
-        while free := [name for name, others in left.items() if not others & left.keys()]:
-            for name in free:
-                del left[name]
-        return bool(left)
-
 
 def _nullable(schema: Schema) -> Schema:
     """Return a strict schema that also allows null."""
-    kind = schema.get("type")
-    kinds = kind if isinstance(kind, list) else [kind]
+    kind, null = schema.get("type"), {"type": "null"}
     if "anyOf" in schema:
-        null = {"type": "null"}
         return schema if null in schema["anyOf"] else {**schema, "anyOf": [*schema["anyOf"], null]}
     if kind is None or kind == "object":
-        beside = {"description": schema["description"]} if "description" in schema else {}
-        return {"anyOf": [{k: v for k, v in schema.items() if k != "description"}, {"type": "null"}], **beside}
+        rest, beside = dict(schema), {}
+        if "description" in rest:
+            beside["description"] = rest.pop("description")
+        return {"anyOf": [rest, null], **beside}
+    kinds = kind if isinstance(kind, list) else [kind]
     if "null" in kinds:
         return schema
-    nullable = {**schema, "type": [*kinds, "null"]}
-    return {**nullable, "enum": [*schema["enum"], None]} if "enum" in schema else nullable
+    return {**schema, "type": [*kinds, "null"], **({"enum": [*schema["enum"], None]} if "enum" in schema else {})}
 
 
 @dataclass(slots=True)
@@ -267,10 +219,9 @@ class Quota:
 
 def _properties(schema: Any) -> Iterator[tuple[Schema, bool]]:
     """Yield every property in a strict schema, and whether it is required."""
-    required = set(schema.get("required", ()))
     for name, child in schema.get("properties", {}).items():
-        yield child, name in required
+        yield child, name in schema["required"]
         yield from _properties(child)
-    inner = (*schema.get("$defs", {}).values(), *schema.get("anyOf", ()), *filter(None, (schema.get("items"),)))
-    for child in inner:
+    items = [schema["items"]] if schema.get("items") else []
+    for child in (*schema.get("$defs", {}).values(), *schema.get("anyOf", ()), *items):
         yield from _properties(child)

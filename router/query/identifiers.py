@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from router.text import identifier_words
-from router.tools.lexicon.grammar import singular
+from router.tools.grammar import singular
 
 _URL = re.compile(r"\bhttps?://|\bwww\.", re.IGNORECASE)
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE)

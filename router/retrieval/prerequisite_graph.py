@@ -20,7 +20,7 @@ from router.contract import PREREQUISITE_OFFSETS, PREREQUISITES, PROVIDER_GROUPS
 from router.errors import SnapshotInvalid
 from router.record import ToolRecord
 from router.retrieval.arrays import load_array, load_bytes, load_offsets
-from router.tools.prerequisites.nouns import NeedKind
+from router.tools.prerequisites import NeedKind
 
 if TYPE_CHECKING:
     from router.tools.prerequisites.matching import Prerequisite

@@ -17,7 +17,7 @@ import numpy as np
 from router.query.identifiers import RequestIdentifiers, find_identifiers
 from router.retrieval.prerequisite_graph import PrerequisiteGraph, Resolver, UnmetNeed
 from router.retrieval.retrievers import Ranking
-from router.tools.prerequisites.nouns import NeedKind
+from router.tools.prerequisites import NeedKind
 
 _TOOLS = 8  # whose needs are looked at
 _MOST_BROUGHT = 3

@@ -15,7 +15,6 @@ PROJECTION_VERSION = 4
 _MAX_TEXT = 20_000
 # A long description would push the phrases past the encoder's limit. See docs/decisions/vectors.md.
 _MAX_DENSE_DESCRIPTION = 500
-_NOTHING = Expansion("", ())
 
 
 def name_document(record: ToolRecord) -> str:
@@ -34,11 +33,9 @@ def dense_document(record: ToolRecord, phrases: Iterable[str] = (), synonyms: It
     A long provider label is shortened: it would dominate short texts.
     """
     label = short_label(record.provider)
-    name = f"{label}: {record.name}" if label else record.name
-    sentences = [name, record.description[:_MAX_DENSE_DESCRIPTION]]
-    if record.categories:
-        sentences.append(f"Categories: {', '.join(record.categories)}")
-    return join_texts(*sentences, *phrases, ", ".join(synonyms), separator=". ")
+    sentences = [f"{label}: {record.name}" if label else record.name, record.description[:_MAX_DENSE_DESCRIPTION]]
+    categories = f"Categories: {', '.join(record.categories)}" if record.categories else ""
+    return join_texts(*sentences, categories, *phrases, ", ".join(synonyms), separator=". ")
 
 
 def join_texts(*texts: str | None, separator: str = "\n") -> str:
@@ -73,13 +70,8 @@ class FieldDocuments:
     translations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def text(self, signal: Signal) -> str:
-        """Return the document of a signal, one of DOCUMENT_SIGNALS."""
-        return {
-            Signal.NAME: self.name,
-            Signal.DESCRIPTION: self.description,
-            Signal.EXPANSION: self.expansion,
-            Signal.DENSE: self.dense,
-        }[signal]
+        """Return the document of a signal, one of DOCUMENT_SIGNALS: the field of its name."""
+        return str(getattr(self, signal))
 
     def translation(self, language: str) -> str:
         """Return the expansion's document in a language other than English; empty where it has none."""
@@ -92,7 +84,7 @@ def project_record(record: ToolRecord, expansion: Expansion | None, languages: C
     `languages` selects the translations. Steering text in the record is removed first: see `router.tools.trust`.
     """
     record, _ = sanitize(record)
-    written = expansion or _NOTHING
+    written = expansion or Expansion("", ())
     phrases = (phrase for phrase in (*written.user_phrases, written.when_to_use) if phrase)
     return FieldDocuments(
         record.tool_id,

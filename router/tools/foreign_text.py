@@ -1,7 +1,7 @@
-"""Tells text that the English analyzer does not read: another script, or another language in Latin letters.
+"""Finds text that the English analyzer does not read: another script, or another language in Latin letters.
 
-Scripts are told by their letters, languages in Latin letters by Tantivy's stop words and by accents. A short text that
-has neither counts as English.
+Letters show the script, Tantivy's stop words and accents another language in Latin letters. A short text that has
+neither counts as English.
 """
 
 from collections.abc import Sequence
@@ -59,10 +59,9 @@ def _has_stop_words(words: Sequence[str], fewest: int) -> bool:
     rest = [word for word in dict.fromkeys(words) if word not in _ENGLISH_STOP_WORDS]
     least = max(fewest, _STOP_WORD_SHARE * len(words))
     text = " ".join(rest)
-    return any(len(rest) - len(_without_stop_words(language).analyze(text)) >= least for language in _LANGUAGES)
-
-
-_LANGUAGES = tuple(sorted(LANGUAGES_WITH_STOP_WORDS))
+    return any(
+        len(rest) - len(_without_stop_words(language).analyze(text)) >= least for language in LANGUAGES_WITH_STOP_WORDS
+    )
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Compares texts by their terms: near-duplicates, and the overlap of a text with a record."""
+"""Compares texts by their terms: near-duplicates, the overlap of a text with a record; and shortens labels."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ _FIRST_SENTENCE = re.compile(r"^.*?(?:[.!?\u3002](?=\s|$)|\n|$)", re.DOTALL)
 def find_near_duplicates(texts: Sequence[str]) -> dict[int, int]:
     """Return the position of each text that is a near-duplicate of an earlier one, mapped to the earlier position.
 
-    Terms are the router's: stems, without stop words. A text without terms is no duplicate.
+    Terms are the router's: stems, without stop words. A text without terms is not a duplicate.
     """
     duplicates: dict[int, int] = {}
     originals: list[tuple[int, frozenset[str]]] = []
@@ -65,8 +65,7 @@ def find_near_duplicates(texts: Sequence[str]) -> dict[int, int]:
 
 def shares_terms(text: str, record_terms: frozenset[str]) -> bool:
     """Return whether enough of a text's terms are among a record's."""
-    text_terms = term_set(text)
-    return len(text_terms & record_terms) >= _MIN_SHARED * len(text_terms)
+    return len((own := term_set(text)) & record_terms) >= _MIN_SHARED * len(own)
 
 
 def identifying_terms(record: ToolRecord) -> frozenset[str]:
@@ -78,7 +77,7 @@ def identifying_terms(record: ToolRecord) -> frozenset[str]:
 def uses_only_terms(text: str, allowed_terms: frozenset[str]) -> bool:
     """Return whether a text has content words, and all of them are among a record's `identifying_terms`.
 
-    No check of a phrase against other tools may drop such a phrase ("create an issue"): the tool says it of itself.
+    Checks against other tools must keep these phrases ("create an issue"), since the tool itself says them.
     """
     content_words = [word for word in text.split() if term_set(word)]
     return bool(content_words) and all(_is_among(word, allowed_terms) for word in content_words)
@@ -86,11 +85,8 @@ def uses_only_terms(text: str, allowed_terms: frozenset[str]) -> bool:
 
 def _is_among(word: str, allowed_terms: frozenset[str]) -> bool:
     """Return whether the terms hold a word as it stands, in lower case ("GitHub") or by its parts ("list_issues")."""
-    return any(
-        term_set(form) <= allowed_terms
-        for form in (word, word.casefold(), " ".join(identifier_words(word)))
-        if term_set(form)
-    )
+    forms = map(term_set, (word, word.casefold(), " ".join(identifier_words(word))))
+    return any(form and form <= allowed_terms for form in forms)
 
 
 def record_texts(record: ToolRecord) -> Iterable[str]:

@@ -14,8 +14,8 @@ from router.record import ToolRecord
 from router.router import Router
 from router.selection import Profile, Selection
 from router.snapshot.memory import EncoderChoice
-from router.tools.definitions import record_of
 from router.tools.definitions.raw_tool import numbered_id
+from router.tools.definitions.reading import record_of
 
 _logger = logging.getLogger("quartermaster.adapters")
 

@@ -9,7 +9,7 @@ from quartermaster.adapters.fastmcp.catalog import definition
 from quartermaster.adapters.found_tools import first_tools, withheld_notes
 from router.answer.results import RoutedTools
 from router.provider_formats import handed_record, listed_line, listed_row
-from router.tools.definitions import record_of
+from router.tools.definitions.reading import record_of
 
 _TOOL_SCHEMA = {
     "type": "object",

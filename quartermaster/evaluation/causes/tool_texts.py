@@ -8,7 +8,7 @@ from router.record import ToolRecord
 from router.router import Router
 from router.text import identifier_words
 from router.tools.field_text import dense_document, description_document, name_document
-from router.tools.lexicon.naming import parse_operation
+from router.tools.naming import parse_operation
 from router.tools.text_overlap import label_words, term_set
 from router.tools.trust import sanitize
 

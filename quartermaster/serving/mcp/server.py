@@ -24,7 +24,7 @@ from router.distribution import version
 from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
 from router.selection import Selection
-from router.tools.definitions import record_of
+from router.tools.definitions.reading import record_of
 
 _Context = ServerRequestContext[Any]
 _Answer = TypeVar("_Answer")

@@ -50,13 +50,10 @@ def check_depth(value: Any, levels: int = MAX_DEPTH) -> None:
     """Raise ValueError where a value is nested more than `levels` deep."""
     level = [value]
     for _ in range(levels):
-        level = [
-            child
-            for item in level
-            if isinstance(item, dict | list)
-            for child in (item.values() if isinstance(item, dict) else item)
+        containers = [
+            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
         ]
-        if not level:
+        if not (level := [child for children in containers for child in children]):
             return
     raise ValueError(f"nested more than {levels} levels deep")
 
@@ -73,9 +70,8 @@ def storage_problem(value: Any) -> str | None:
             stack.extend(item.values())
         elif isinstance(item, list | tuple):
             stack.extend(item)
-        elif isinstance(item, float):
-            if not math.isfinite(item):
-                return "it holds a number that is too large, or none (NaN, Infinity)"
+        elif isinstance(item, float) and not math.isfinite(item):
+            return "it holds a number that is too large, or none (NaN, Infinity)"
         elif isinstance(item, int) and abs(item) >= _TOO_LARGE:
             return f"it holds a whole number of more than {_MAX_DIGITS} digits"
     return None
@@ -112,8 +108,7 @@ def value_at_pointer(document: Any, reference: str) -> Any:
     anchor, *parts = reference.removeprefix("#").split("/")
     if anchor:
         raise LookupError(f"the reference {reference[:200]} is no JSON pointer")
-    for part in parts:
-        part = unescape_pointer_part(part)
+    for part in map(unescape_pointer_part, parts):
         if isinstance(value, Mapping) and part in value:
             value = value[part]
         # The limit on the length: Python refuses to parse thousands of digits.

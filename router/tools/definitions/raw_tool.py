@@ -12,15 +12,19 @@ from router.record import Kind, Link, Origin, Parameter, ToolRecord
 from router.tools.definitions.json_values import storage_problem
 from router.tools.definitions.rows import parameter_rows
 
+_NOT_ID = re.compile(r"[^A-Za-z0-9._-]+")
+_LETTER = re.compile(r"[A-Za-z0-9]")
+_KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+
 
 @dataclass(frozen=True, slots=True)
 class RawTool:
     """A tool in a vendor's words, with its origin.
 
-    `id` is the source's own id, if it has one; `notices` say what could not be kept. `outputs`, `links`
-    and `operation` are within limits of their own already. `shape` describes the key and the
-    shape of the parameters; `lost` is the key of parameters that could not be read. `unread` maps other unknown keys to
-    their shortened values. Raises RecordRejected for a value that cannot be stored.
+    `id` is the source's own id, if it has one; `notices` say what could not be kept. `outputs`, `links` and `operation`
+    are already within their limits. `shape` describes the key and the shape of the parameters; `lost` is the key of
+    parameters that could not be read. `unread` maps other unknown keys to their shortened values. Raises RecordRejected
+    for a value that cannot be stored.
     """
 
     name: str
@@ -53,7 +57,7 @@ class FieldReader:
 
     def __init__(self, row: object, origin: Origin) -> None:
         if not isinstance(row, dict):
-            raise RecordRejected(origin, f"a tool is a JSON object, this is {_kind(row)}")
+            raise RecordRejected(origin, f"a tool is a JSON object, this is {_KINDS.get(type(row), 'a number')}")
         self.row: dict[str, Any] = row
         self.origin = origin
 
@@ -66,25 +70,15 @@ class FieldReader:
 
     def kind(self, field: str) -> str:
         """Return the type of a field's value, in words for a message."""
-        return _kind(self.row.get(field))
+        return _KINDS.get(type(self.row.get(field)), "a number")
 
     def text(self, field: str) -> str:
         """Return a text; empty where it is missing or null."""
-        value = self.row.get(field)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise RecordRejected(self.origin, f"{field} is {_kind(value)}, not a text")
-        return value
+        return str(self._typed(field, str, "a text") or "")
 
     def mapping(self, field: str) -> dict[str, Any]:
         """Return an object; empty where it is missing or null."""
-        value = self.row.get(field)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise RecordRejected(self.origin, f"{field} is {_kind(value)}, not an object")
-        return value
+        return self._typed(field, dict, "an object") or {}
 
     def texts(self, field: str) -> tuple[str, ...]:
         """Return a list of texts, or one text as a list; empty where it is missing or null.
@@ -92,34 +86,23 @@ class FieldReader:
         Other JSON values inside the list are kept as JSON text.
         """
         value = self.row.get(field)
-        if value is None:
-            return ()
-        if isinstance(value, str):
-            return (value,)
-        if not isinstance(value, list):
-            raise RecordRejected(self.origin, f"{field} is {_kind(value)}, not a list")
-        return tuple(item if isinstance(item, str) else canonical_json(item) for item in value)
+        items = [value] if isinstance(value, str) else self._typed(field, list, "a list") or []
+        return tuple(item if isinstance(item, str) else canonical_json(item) for item in items)
 
-
-def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")
-
-
-_NOT_ID = re.compile(r"[^A-Za-z0-9._-]+")
-_RUNS = re.compile(r"-{2,}")
-_LETTER = re.compile(r"[A-Za-z0-9]")
+    def _typed(self, field: str, kind: type, said: str) -> Any:
+        value = self.row.get(field)
+        if value is not None and not isinstance(value, kind):
+            raise RecordRejected(self.origin, f"{field} is {self.kind(field)}, not {said}")
+        return value
 
 
 def normalize(raw: RawTool) -> ToolRecord:
     """Return the record of a raw tool. Its id may collide with another's: see `numbered_id`."""
-    name = raw.name.strip()
-    provider = (raw.provider or "").strip() or None
     categories = (part.strip() for category in raw.categories for part in category.split(","))
     return ToolRecord(
         tool_id=tool_id_of(raw),
-        provider=provider,
-        name=name,
+        provider=(raw.provider or "").strip() or None,
+        name=raw.name.strip(),
         description=raw.description.strip(),
         parameters=parameter_rows(raw.input_schema),
         input_schema=raw.input_schema,
@@ -137,13 +120,9 @@ def normalize(raw: RawTool) -> ToolRecord:
 
 
 def tool_id_of(raw: RawTool) -> str:
-    """Return the id of a raw tool: the source's own, else `<provider>/<name>`."""
-    return raw.id or compose_tool_id((raw.provider or "").strip() or None, raw.name.strip())
-
-
-def compose_tool_id(provider: str | None, name: str) -> str:
-    """Return `<provider>/<name>`, each part in [A-Za-z0-9._-]; the name alone where there is no provider."""
-    return "/".join(_id_part(part) for part in (provider, name) if part)
+    """Return the id of a raw tool: the source's own, else `<provider>/<name>`, each in [A-Za-z0-9._-]."""
+    parts = ((raw.provider or "").strip(), raw.name.strip())
+    return raw.id or "/".join(_id_part(part) for part in parts if part)
 
 
 def numbered_id(tool_id: str, numbers: dict[str, int], records: Mapping[str, ToolRecord]) -> str:
@@ -157,6 +136,6 @@ def numbered_id(tool_id: str, numbers: dict[str, int], records: Mapping[str, Too
 
 
 def _id_part(text: str) -> str:
-    part = _RUNS.sub("-", _NOT_ID.sub("-", text))
+    part = re.sub("-{2,}", "-", _NOT_ID.sub("-", text))
     # A name in another script becomes only dashes, so that all such tools would share an id: use its code points.
     return part if _LETTER.search(part) else "-".join(f"u{ord(character):04x}" for character in text)

@@ -11,7 +11,7 @@ from router.errors import RecordRejected, SettingsInvalid
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
 from router.tools.definitions.json_values import parse_json, replace_unstorable
-from router.tools.definitions.nesting import ListedDefinition, definitions_within
+from router.tools.definitions.nesting import definitions_within
 from router.tools.definitions.raw_tool import normalize, numbered_id
 from router.tools.definitions.rows import parameter_rows
 from router.tools.definitions.vendors import read_tool
@@ -51,23 +51,18 @@ def records_of(definitions: Iterable[Definition], provider: str | None = None) -
     """
     if isinstance(definitions, Mapping | ToolRecord | str):
         raise SettingsInvalid("tools is one definition, it must be a sequence of them")
-    listed_definitions = (
-        listed
-        for place, definition in enumerate(definitions)
-        for listed in definitions_within(definition, f"tools[{place}]")
-    )
-    return tuple(record for record in distinct(_placed(listed, provider) for listed in listed_definitions) if record)
-
-
-def _placed(listed: ListedDefinition, provider: str | None) -> ToolRecord:
-    try:
-        return record_of(listed.row, provider or listed.provider)
-    except SettingsInvalid as error:
-        raise SettingsInvalid(f"{listed.pointer}: {error}") from None
+    records: list[ToolRecord] = []
+    for place, definition in enumerate(definitions):
+        for listed in definitions_within(definition, f"tools[{place}]"):
+            try:
+                records.append(record_of(listed.row, provider or listed.provider))
+            except SettingsInvalid as error:
+                raise SettingsInvalid(f"{listed.pointer}: {error}") from None
+    return tuple(record for record in distinct(records) if record)
 
 
 def distinct(records: Iterable[ToolRecord]) -> Iterator[ToolRecord | None]:
-    """Yield each record under an id of its own, `~2`, `~3` in order where another tool has it; None for a duplicate."""
+    """Yield each record under its own id, `~2`, `~3` in order where another tool has it; None for a duplicate."""
     taken: dict[str, ToolRecord] = {}
     contents: set[str] = set()
     numbers: dict[str, int] = {}
@@ -99,7 +94,7 @@ def _checked_record(record: ToolRecord) -> ToolRecord:
 
 
 def _json_copy(definition: object) -> dict[str, Any]:
-    """Return a definition as parsed JSON. Raises RecordRejected where it is no object, no JSON, or too long."""
+    """Return a definition as parsed JSON. Raises RecordRejected where it is not an object, not JSON, or too long."""
     if not isinstance(definition, Mapping):
         raise RecordRejected(_REGISTERED, f"a definition is an object, this is {type(definition).__name__}")
     try:

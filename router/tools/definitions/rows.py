@@ -18,16 +18,17 @@ from router.tools.definitions.json_values import value_at_pointer
 
 _MAX_REQUIRED = 1_000
 _MAX_REFERENCE = 1_000  # characters
-# Schemas and references that are looked at for the answer of one tool: twice what 100 rows take.
+# Schemas and references that are looked at: for an answer, twice what 100 rows take.
 MAX_STEPS = 1_000
+_MAX_PARAMETER_STEPS = 20_000
 _COMBINED = ("allOf", "anyOf", "oneOf")
 
 
+@dataclass(slots=True)
 class Steps:
     """Counts how many schemas and references may still be looked at."""
 
-    def __init__(self, most: int = MAX_STEPS) -> None:
-        self.left = most
+    left: int = MAX_STEPS
 
     def take(self) -> bool:
         """Take one step; return whether it was left."""
@@ -37,12 +38,11 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What is read of a schema: rows, levels, schemas in all, branches of a combination, values of an enum, and the
-    characters of each text; None for any number."""
+    """What is read of a schema: rows, levels, branches of a combination, values of an enum, and the characters of each
+    text; None for any number."""
 
     rows: int
     depth: int
-    steps: int
     branches: int | None = None
     values: int | None = None
     name: int | None = None
@@ -53,16 +53,16 @@ class _Limits:
 
 # Self-referring or generated schemas could give endless rows, and nested branches are endless without giving any. Rows
 # beyond these limits are not searched, but stay in `input_schema`: of 9,974 real MCP tools, 99% have at most 23.
-_PARAMETERS = _Limits(rows=500, depth=6, steps=20_000)
+_PARAMETERS = _Limits(rows=500, depth=6)
 # An answer embeds whole objects, and a document repeats them in every operation. Each row is stored with its tool. The
 # depth is that of `data[].attributes.id` inside an allOf.
-_ANSWER = _Limits(100, 5, MAX_STEPS, branches=20, values=12, name=100, description=200, type=40, value=60)
+_ANSWER = _Limits(rows=100, depth=5, branches=20, values=12, name=100, description=200, type=40, value=60)
 
 
 def parameter_rows(schema: Mapping[str, Any]) -> tuple[Parameter, ...]:
     """Return the rows of an input schema, depth first in document order. Follows local references and cuts cycles."""
     # The schema as a whole is not looked at again inside itself.
-    walk = _Walk(schema, Steps(_PARAMETERS.steps), _PARAMETERS, frozenset({"#"}))
+    walk = _Walk(schema, Steps(_MAX_PARAMETER_STEPS), _PARAMETERS, frozenset({"#"}))
     rows: dict[Parameter, None] = {}  # without repeats: branches of a oneOf share rows
     for row in walk.rows(schema):
         rows[row] = None
@@ -140,10 +140,9 @@ class _Walk:
         schema, inside = follow(part.schema, self.root, self.steps, part.inside)
         if not isinstance(schema, Mapping):
             return
-        required = schema.get("required")
-        required = required[:_MAX_REQUIRED] if isinstance(required, list) else []
-        properties = schema.get("properties")
-        for name, child in islice(properties.items(), self.limits.rows) if isinstance(properties, Mapping) else ():
+        required = schema["required"][:_MAX_REQUIRED] if isinstance(schema.get("required"), list) else []
+        properties = schema["properties"] if isinstance(schema.get("properties"), Mapping) else {}
+        for name, child in islice(properties.items(), self.limits.rows):
             if self.limits.name is None or 0 < len(name) <= self.limits.name:
                 path = f"{part.path}.{name}" if part.path else str(name)
                 yield _Part(child, path, name in required, inside, part.depth + 1)
@@ -181,13 +180,11 @@ class _Walk:
 
     def _type(self, schema: Mapping[str, Any], root: Any) -> str:
         """Return the type of a schema, several joined as `string|null`; of a combination, those of its branches."""
-        declared = schema.get("type")
-        if not isinstance(declared, str | list):
+        kinds = schema.get("type")
+        if not isinstance(kinds, str | list):
             branches = (follow(branch, root, self.steps, self.around)[0] for branch in self._branches(schema))
             # Without a root, further references are not followed.
-            declared = [
-                self._type(branch, {}) for branch in branches if isinstance(branch, Mapping) and self.steps.take()
-            ]
-        kinds = [declared] if isinstance(declared, str) else declared[: self.limits.branches]
+            kinds = [self._type(branch, {}) for branch in branches if isinstance(branch, Mapping) and self.steps.take()]
+        kinds = [kinds] if isinstance(kinds, str) else kinds[: self.limits.branches]
         texts = dict.fromkeys(kind for kind in kinds if isinstance(kind, str) and kind)
         return "|".join(texts) or ("object" if "properties" in schema else "")

@@ -51,22 +51,19 @@ def parse_type(text: str) -> ParsedType | None:
         return None
     schema: dict[str, Any] | None = None
     required = default = None
-    for part in _split(text, ",;"):
-        word = part.strip().lower()
-        if word in _FLAGS:
-            required = _FLAGS[word] if required is None else required
-        elif match := _DEFAULT.match(part.strip()):
+    for part in map(str.strip, _split(text, ",;")):
+        if part.lower() in _FLAGS:
+            required = _FLAGS[part.lower()] if required is None else required
+        elif match := _DEFAULT.match(part):
             default = match[1].strip()
-        elif schema is None and (part_schema := _parse_expression(part.strip())) is not None:
-            schema = part_schema
+        elif schema is None and (schema := _parse_expression(part)) is not None:
             required = False if schema.pop("optional", False) and required is None else required
         else:
             return None
     if schema is None and required is None:
         return None
-    if default is not None:
-        schema = {**(schema or {}), "default": _parse_value(default)}
-    return ParsedType(schema or {}, required)
+    with_default = {} if default is None else {"default": _parse_value(default)}
+    return ParsedType({**(schema or {}), **with_default}, required)
 
 
 def parse_typed_text(text: str, brackets: int = 2) -> ParsedType:
@@ -82,14 +79,14 @@ def parse_typed_text(text: str, brackets: int = 2) -> ParsedType:
         after = parse_typed_text(rest, brackets - 1)
         required = after.required if in_brackets.required is None else in_brackets.required
         return ParsedType({**after.schema, **in_brackets.schema}, required)
-    if separator := _AFTER_TYPE.search(text[:_MAX_LENGTH]):
-        head = text[: separator.start()]
-        if _is_unambiguous(head) and (of_head := parse_type(head)):
-            return ParsedType({**of_head.schema, "description": text[separator.end() :]}, of_head.required)
+    separator = _AFTER_TYPE.search(text[:_MAX_LENGTH])
+    candidates = [(text[: separator.start()], text[separator.end() :])] if separator else []
     if text[-2:].rstrip(".").endswith(")"):
         body, _, tail = text.rstrip(".").rpartition("(")
-        if body.strip() and _is_unambiguous(tail[:-1]) and (of_tail := parse_type(tail[:-1])):
-            return ParsedType({**of_tail.schema, "description": body.strip()}, of_tail.required)
+        candidates += [(tail[:-1], body.strip())] if body.strip() else []
+    for kind, description in candidates:
+        if _is_unambiguous(kind) and (parsed := parse_type(kind)):
+            return ParsedType({**parsed.schema, "description": description}, parsed.required)
     flag = _FLAG_FIRST.match(text)
     return ParsedType({"description": text} if text else {}, _FLAGS[flag[1].lower()] if flag else None)
 
@@ -100,8 +97,7 @@ def _parse_expression(text: str) -> dict[str, Any] | None:
         text = match[1]
     text = text.removeprefix("typing.")
     if text.endswith("?"):
-        inner = _parse_expression(text[:-1])
-        return inner and {**inner, "optional": True}
+        return _optional(text[:-1])
     word = text.lower()
     if word in JSON_TYPES or word in TYPE_ALIASES:
         formatted = {"format": _FORMATS[word]} if word in _FORMATS else {}
@@ -110,27 +106,29 @@ def _parse_expression(text: str) -> dict[str, Any] | None:
         return _array(text[:-2])
     if match := _ARRAY_OF.match(word):
         return _array(match[1]) or _array(match[1].removesuffix("s"))
-    alternatives = [part.strip() for part in re.split(r"\||\bor\b", text)] if _split(text, "|") else []
+    alternatives = [part.strip() for part in re.split(r"\||\bor\b", text)]
     if len(alternatives) > 1 and "[" not in text:
         return _union(alternatives)
-    return _generic(match[1].lower(), match[2]) if (match := _GENERIC.match(text)) else None
-
-
-def _generic(name: str, inside: str) -> dict[str, Any] | None:
-    """Parse `List[str]`, `Optional[int]`, `Union[str, None]`, `Literal['a', 'b']` or `dict[str, int]`."""
+    if not (match := _GENERIC.match(text)):
+        return None
+    # `List[str]`, `Optional[int]`, `Union[str, None]`, `Literal['a', 'b']` or `dict[str, int]`.
+    name, inside = match[1].lower(), match[2]
     parts = [part.strip() for part in _split(inside, ",")]
     if name == "optional":
-        inner = _parse_expression(inside.strip())
-        return inner and {**inner, "optional": True}
+        return _optional(inside.strip())
     if name == "union":
         return _union(parts)
     if name in ("literal", "enum"):
         values = [_parse_value(part) for part in parts]
-        are_texts = all(isinstance(value, str) for value in values)
-        return {"type": "string", "enum": values} if are_texts else {"enum": values}
+        return {"type": "string", "enum": values} if all(isinstance(v, str) for v in values) else {"enum": values}
     if name in ("list", "array", "set", "tuple", "sequence"):
         return _array(parts[0])
     return {"type": "object"} if name in ("dict", "map", "mapping", "object") else None
+
+
+def _optional(inner: str) -> dict[str, Any] | None:
+    schema = _parse_expression(inner)
+    return schema and {**schema, "optional": True}
 
 
 def _array(inner: str) -> dict[str, Any] | None:
@@ -140,19 +138,16 @@ def _array(inner: str) -> dict[str, Any] | None:
 
 def _union(parts: list[str]) -> dict[str, Any] | None:
     schemas = [_parse_expression(part) for part in parts]
-    kinds = list(dict.fromkeys(schema["type"] for schema in schemas if schema and "type" in schema))
-    if any(schema is None or set(schema) != {"type"} for schema in schemas):
+    kinds = list(dict.fromkeys(schema["type"] for schema in schemas if schema and schema.keys() == {"type"}))
+    if any(schema is None or schema.keys() != {"type"} for schema in schemas):
         return None
     return {"type": kinds[0] if len(kinds) == 1 else kinds}
 
 
 def _first_in_brackets(text: str) -> tuple[ParsedType, str] | None:
     """Return the type in the brackets that a text begins with, and the rest of the text; None where there is none."""
-    closing = _CLOSED.get(text[:1])
-    if closing is None:
-        return None
-    depth = 0
-    for place, character in enumerate(text[: _MAX_LENGTH + 2]):
+    closing, depth = _CLOSED.get(text[:1]), 0
+    for place, character in enumerate(text[: _MAX_LENGTH + 2] if closing else ""):
         depth += (character == text[0]) - (character == closing)
         if depth == 0:
             inside = parse_type(text[1:place])

@@ -16,7 +16,7 @@ class Functions(Mapping[str, Callable[..., Any]]):
         self._functions: dict[str, Callable[..., Any]] = {}
 
     def where(self, serves: Serves) -> "Functions":
-        """Return these functions, and those that are put here later, for the tools that `serves` names alone."""
+        """Return these functions, and those that are put here later, only for the tools that `serves` names."""
         fewer = Functions(lambda tool_id: serves(tool_id) and self._serves(tool_id))
         fewer._functions = self._functions
         return fewer
@@ -55,7 +55,7 @@ class Functions(Mapping[str, Callable[..., Any]]):
             function = self[tool_id]
         except KeyError:
             raise RequestInvalid(f"no function is behind {tool_id!r}: there are {', '.join(self) or 'none'}") from None
-        from router.tools.functions.binding import bind  # here: most routers call no function
+        from router.tools.functions.signatures import bind  # here: most routers call no function
 
         values, keywords = bind(function, tool_id, arguments)
         return function(*values, **keywords)

@@ -1,5 +1,6 @@
-"""Converts Python annotations to JSON Schema: containers by rules of its own, other types by msgspec."""
+"""Converts Python annotations to JSON Schema: containers by rules here, other types by msgspec."""
 
+import contextlib
 import dataclasses
 import enum
 import inspect
@@ -13,8 +14,22 @@ from typing import Any
 
 import msgspec
 
+Schema = dict[str, Any]
+
 # Raised for a name that only type checkers see, or by an annotation when it is evaluated.
 _UNRESOLVED = (NameError, TypeError, AttributeError, SyntaxError, LookupError, ValueError, ImportError)
+_JSON_TYPES = ((str, "string"), (bool, "boolean"), (int, "integer"), (float, "number"), (type(None), "null"))
+# Types in docstrings, for parameters without an annotation.
+_DOCSTRING_TYPES = {name: name for name in ("string", "integer", "number", "boolean")}
+_DOCSTRING_TYPES |= {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+_DOCSTRING_TYPES |= {"list": "array", "dict": "object"}
+_LISTS = (
+    *(list, set, frozenset),
+    *(abc.Sequence, abc.MutableSequence, abc.Iterable, abc.Collection, abc.Set, abc.MutableSet),
+)
+_MAPPINGS = (dict, abc.Mapping, abc.MutableMapping)
+_MARKS = (typing.Required, typing.NotRequired, typing.ClassVar, typing.Final)
+_DEFINITION = "#/$defs/"
 
 
 def hints_of(annotated: Any) -> dict[str, Any]:
@@ -22,57 +37,23 @@ def hints_of(annotated: Any) -> dict[str, Any]:
     try:
         return typing.get_type_hints(annotated, include_extras=True)
     except _UNRESOLVED:
-        annotations = dict(getattr(annotated, "__annotations__", {}))
-        return {name: _resolve(hint, annotated) for name, hint in annotations.items()}
-
-
-def _resolve(hint: Any, annotated: Any) -> Any:
-    if not isinstance(hint, str):
-        return hint
-    probe = types.SimpleNamespace(__annotations__={"hint": hint})
-    try:
-        return typing.get_type_hints(probe, getattr(annotated, "__globals__", {}), include_extras=True)["hint"]
-    except _UNRESOLVED:
-        return hint
+        hints = dict(getattr(annotated, "__annotations__", {}))
+    for name, hint in hints.items():
+        if isinstance(hint, str):
+            probe = types.SimpleNamespace(__annotations__={name: hint})
+            with contextlib.suppress(*_UNRESOLVED):
+                hints |= typing.get_type_hints(probe, getattr(annotated, "__globals__", {}), include_extras=True)
+    return hints
 
 
 def description_of(metadata: Iterable[Any]) -> str:
     """Return the first text in an annotation's metadata: an item itself, or an item's description; else empty."""
     for item in metadata:
         # pydantic's Field has `description`, typing's Doc (PEP 727) `documentation`.
-        texts = (item, getattr(item, "description", None), getattr(item, "documentation", None))
-        for text in texts:
+        for text in (item, getattr(item, "description", None), getattr(item, "documentation", None)):
             if isinstance(text, str) and text.strip():
                 return text.strip()
     return ""
-
-
-def fields_of(annotation: Any) -> tuple[dict[str, Any], list[str]] | None:
-    """Return the hints of the fields of a dataclass, a TypedDict or a NamedTuple, and the names of the required ones.
-
-    Without the fields that its constructor does not take; None for any other class.
-    """
-    if dataclasses.is_dataclass(annotation):
-        hints, fields = hints_of(annotation), [field for field in dataclasses.fields(annotation) if field.init]
-        missing = dataclasses.MISSING
-        required = [field.name for field in fields if field.default is missing is field.default_factory]
-        return {field.name: hints[field.name] for field in fields}, required
-    if issubclass(annotation, dict) and hasattr(annotation, "__required_keys__"):  # of `typing` or `typing_extensions`
-        hints = hints_of(annotation)
-        marks = {name: typing.get_origin(hint) for name, hint in hints.items()}
-        # __required_keys__ ignores the marks in annotations that are strings.
-        keys = annotation.__required_keys__
-        required = [n for n, m in marks.items() if m is typing.Required or (n in keys and m is not typing.NotRequired)]
-        return hints, required
-    if issubclass(annotation, tuple) and hasattr(annotation, "_fields"):
-        hints = hints_of(annotation)
-        return hints, [name for name in hints if name not in annotation._field_defaults]
-    return None
-
-
-# Types in docstrings, for parameters without an annotation.
-_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
-_TYPES |= {name: name for name in ("string", "integer", "number", "boolean")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,45 +77,18 @@ def parse_docstring(text: str | None) -> ParsedDocstring:
     except ParseError:
         return ParsedDocstring(text.strip())
     parameters: dict[str, str] = {}
-    types: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     for parameter in parsed.params:
         # NumPy's style describes several parameters at once: "x, y : int".
         for name in parameter.arg_name.split(","):
             name = name.strip().lstrip("*")
             if parameter.description:
                 parameters[name] = " ".join(parameter.description.split())
-            if kind := _TYPES.get((parameter.type_name or "").partition("[")[0].strip().lower()):
-                types[name] = kind
+            if kind := _DOCSTRING_TYPES.get((parameter.type_name or "").partition("[")[0].strip().lower()):
+                kinds[name] = kind
     # A docstring that describes only the return value serves as the description.
     description = parsed.description or ("" if parsed.params else text)
-    return ParsedDocstring(description.strip(), parameters, types)
-
-
-Schema = dict[str, Any]
-
-_PLAIN: tuple[tuple[Any, Schema], ...] = (
-    (str, {"type": "string"}),
-    (bool, {"type": "boolean"}),
-    (int, {"type": "integer"}),
-    (float, {"type": "number"}),
-    (None, {"type": "null"}),
-    (type(None), {"type": "null"}),
-    (Any, {}),
-    (object, {}),
-)
-_LISTS = (
-    list,
-    set,
-    frozenset,
-    abc.Sequence,
-    abc.MutableSequence,
-    abc.Iterable,
-    abc.Collection,
-    abc.Set,
-    abc.MutableSet,
-)
-_MAPPINGS = (dict, abc.Mapping, abc.MutableMapping)
-_MARKS = (typing.Required, typing.NotRequired, typing.ClassVar, typing.Final)
+    return ParsedDocstring(description.strip(), parameters, kinds)
 
 
 class SchemaMaker:
@@ -152,12 +106,17 @@ class SchemaMaker:
 
     def of(self, annotation: Any) -> Schema:
         """Return the schema of an annotation."""
-        for plain, schema in _PLAIN:
-            if annotation is plain:
-                return dict(schema)
+        for kind, name in _JSON_TYPES:
+            if annotation is kind:
+                return {"type": name}
+        if annotation is None:
+            return {"type": "null"}
+        if annotation is Any or annotation is object:
+            return {}
         origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
         if origin is typing.Annotated:
-            return self._described(inside[0], inside[1:])
+            schema, text = self.of(inside[0]), description_of(inside[1:])
+            return {**schema, "description": text} if text else schema
         if origin in _MARKS:
             return self.of(inside[0])
         if origin in (typing.Union, types.UnionType):
@@ -165,10 +124,11 @@ class SchemaMaker:
         if origin is typing.Literal:
             return _choice(inside)
         bare = origin or annotation
-        if bare in _LISTS:
-            return {"type": "array", **self._items(inside)}
-        if bare is tuple:
-            return self._tuple(inside)
+        if bare is tuple and inside and inside[-1] is not Ellipsis:
+            # Without `prefixItems`, which model providers refuse.
+            return {"type": "array", **self._items(inside), "minItems": len(inside), "maxItems": len(inside)}
+        if bare in _LISTS or bare is tuple:
+            return {"type": "array", **self._items(inside[:1])}
         if bare in _MAPPINGS:
             values = self.of(inside[1]) if len(inside) == 2 else {}
             return {"type": "object", **({"additionalProperties": values} if values else {})}
@@ -183,20 +143,6 @@ class SchemaMaker:
         self._aliases.pop()
         return schema
 
-    def _of_class(self, annotation: type) -> Schema:
-        if issubclass(annotation, enum.Enum):
-            return _choice(annotation)
-        if hasattr(annotation, "model_json_schema"):
-            return self._by_pydantic(annotation)
-        if issubclass(annotation, os.PathLike):
-            return {"type": "string"}
-        fields = fields_of(annotation)
-        return self._by_msgspec(annotation) if fields is None else self._with_fields(annotation, *fields)
-
-    def _described(self, inner: Any, metadata: Iterable[Any]) -> Schema:
-        schema, text = self.of(inner), description_of(metadata)
-        return {**schema, "description": text} if text else schema
-
     def _union(self, options: Iterable[Any]) -> Schema:
         schemas: list[Schema] = []
         for option in options:
@@ -207,22 +153,24 @@ class SchemaMaker:
         return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
     def _items(self, inside: tuple[Any, ...]) -> Schema:
-        items = self._union(inside[:1]) if inside else {}
+        items = self._union(inside) if inside else {}
         return {"items": items} if items else {}
 
-    def _tuple(self, inside: tuple[Any, ...]) -> Schema:
-        if not inside or inside[-1] is Ellipsis:
-            return {"type": "array", **self._items(inside)}
-        # Without `prefixItems`, which model providers refuse.
-        items, size = self._union(inside), len(inside)
-        return {"type": "array", **({"items": items} if items else {}), "minItems": size, "maxItems": size}
+    def _of_class(self, annotation: type) -> Schema:
+        if issubclass(annotation, enum.Enum):
+            return _choice(annotation)
+        if hasattr(annotation, "model_json_schema"):
+            return self._by_pydantic(annotation)
+        if issubclass(annotation, os.PathLike):
+            return {"type": "string"}
+        fields = _fields_of(annotation)
+        return self._by_msgspec(annotation) if fields is None else self._with_fields(annotation, *fields)
 
     def _with_fields(self, annotation: type, hints: Mapping[str, Any], required: list[str]) -> Schema:
         """Return a reference to the definition of a class with fields, added if it is new."""
         if annotation not in self._names:
             name = self._names[annotation] = self._free_name(annotation.__name__)
-            schema: Schema = {"type": "object"}
-            self.definitions[name] = schema  # before its fields, which may refer to it
+            schema = self.definitions[name] = {"type": "object"}  # before its fields, which may refer to it
             text = annotation.__doc__ or ""
             is_generated = text.startswith(f"{annotation.__name__}(")  # by dataclass or NamedTuple
             docs = parse_docstring("" if is_generated else text)
@@ -230,9 +178,8 @@ class SchemaMaker:
             for field in fields.keys() & docs.parameters.keys():
                 fields[field].setdefault("description", docs.parameters[field])
             schema.update({"description": docs.description} if docs.description else {}, properties=fields)
-            if required:
-                schema["required"] = required
-        return {"$ref": f"#/$defs/{self._names[annotation]}"}
+            schema.update({"required": required} if required else {})
+        return {"$ref": _DEFINITION + self._names[annotation]}
 
     def _by_pydantic(self, model: Any) -> Schema:
         """Return a reference to the schema that a pydantic model makes of itself."""
@@ -243,14 +190,14 @@ class SchemaMaker:
                 return self._anything(model)
             names = self._adopt({model.__name__: schema, **schema.pop("$defs", {})})
             self._names[model] = names[model.__name__]
-        return {"$ref": f"#/$defs/{self._names[model]}"}
+        return {"$ref": _DEFINITION + self._names[model]}
 
     def _by_msgspec(self, annotation: Any) -> Schema:
         """Return msgspec's schema of dates, UUIDs, decimals, structs and the like."""
         if isinstance(annotation, str):  # a name that could not be resolved
             return self._anything(annotation)
         try:
-            (schema,), definitions = msgspec.json.schema_components([annotation], ref_template="#/$defs/{name}")
+            (schema,), definitions = msgspec.json.schema_components([annotation], ref_template=_DEFINITION + "{name}")
         except (TypeError, ValueError, NameError, RecursionError):
             return self._anything(annotation)
         return dict(_rename_references(schema, self._adopt(definitions)))
@@ -278,12 +225,33 @@ class SchemaMaker:
         return free
 
 
+def _fields_of(annotation: Any) -> tuple[dict[str, Any], list[str]] | None:
+    """Return the hints of the fields of a dataclass, a TypedDict or a NamedTuple, and the names of the required ones.
+
+    Without the fields that its constructor does not take; None for any other class.
+    """
+    if dataclasses.is_dataclass(annotation):
+        hints, fields = hints_of(annotation), [field for field in dataclasses.fields(annotation) if field.init]
+        required = [field.name for field in fields if field.default is dataclasses.MISSING is field.default_factory]
+        return {field.name: hints[field.name] for field in fields}, required
+    if issubclass(annotation, dict) and hasattr(annotation, "__required_keys__"):  # of `typing` or `typing_extensions`
+        hints, keys = hints_of(annotation), annotation.__required_keys__
+        # The keys ignore the marks in annotations that are strings.
+        marks = {name: typing.get_origin(hint) for name, hint in hints.items()}
+        required = [n for n, m in marks.items() if m is typing.Required or (n in keys and m is not typing.NotRequired)]
+        return hints, required
+    if issubclass(annotation, tuple) and hasattr(annotation, "_fields"):
+        hints = hints_of(annotation)
+        return hints, [name for name in hints if name not in annotation._field_defaults]
+    return None
+
+
 def _choice(values: Iterable[Any]) -> Schema:
     """Return the schema of an enumeration; values without a JSON form are written as text."""
+    kinds = dict[type, str](_JSON_TYPES)
     plain = [value.value if isinstance(value, enum.Enum) else value for value in values]
-    kinds = {type(value): schema["type"] for value in plain for kind, schema in _PLAIN[:6] if type(value) is kind}
     json_values = [value if type(value) in kinds else str(value) for value in plain]
-    json_types = {kinds.get(type(value), "string") for value in json_values}
+    json_types = {kinds[type(value)] for value in json_values}
     return {**({"type": json_types.pop()} if len(json_types) == 1 else {}), "enum": json_values}
 
 
@@ -295,6 +263,7 @@ def _rename_references(value: Any, names: Mapping[str, str]) -> Any:
         return value
     renamed = {key: _rename_references(item, names) for key, item in value.items()}
     reference = value.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#/$defs/"):
-        renamed["$ref"] = f"#/$defs/{names.get(reference[8:], reference[8:])}"
+    if isinstance(reference, str) and reference.startswith(_DEFINITION):
+        name = reference.removeprefix(_DEFINITION)
+        renamed["$ref"] = _DEFINITION + names.get(name, name)
     return renamed

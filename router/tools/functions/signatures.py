@@ -1,14 +1,17 @@
-"""Describes a Python function as a tool's definition: name, description, and the JSON Schema of its parameters."""
+"""Python functions as tools: described by name, docstring and signature, and given a model's arguments."""
 
 import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping
 from inspect import Parameter
+from os import PathLike
 from typing import Any
 
+import msgspec
+
 from router import record
-from router.errors import RecordRejected
+from router.errors import RecordRejected, RequestInvalid
 from router.record import Origin
 from router.tools.definitions.json_values import replace_unstorable
 from router.tools.definitions.raw_tool import RawTool
@@ -27,85 +30,76 @@ Function = Callable[..., Any]
 # Parameters that an agent framework fills in, by name or by the name of their type.
 _CONTEXT_NAMES = frozenset({"ctx"})
 _CONTEXT_TYPES = frozenset({"Context", "RunContext", "RunContextWrapper", "ToolContext", "ToolRuntime"})
-VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+_VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _NOWHERE = Origin("tools", "")
 
 
-def function_tool(function: Function) -> tuple[RawTool, tuple[str, ...]]:
-    """Describe a function as a tool, by its signature, annotations and docstring, with notes for the user.
+def function_tool(function: Function, provider: str | None = None) -> RawTool:
+    """Describe a function as a tool, by its signature, annotations and docstring.
 
-    The notes name parameters that take any value, and functions with only `**kwargs`.
-
-    Raises RecordRejected for a function without a name or with a signature that Python cannot read.
+    The notices name parameters that take any value, and functions with only `**kwargs`. Raises RecordRejected for a
+    function without a name or with a signature that Python cannot read.
     """
-    name = _name(function)
+    name, within = _name(function), _within(function)
     docs = _docstring(function)
+    hints = hints_of(_annotated_object(function))
+    signature = _signature_of(function)
     maker = SchemaMaker()
     properties: dict[str, Schema] = {}
-    required: list[str] = []
-    notes: list[str] = []
-    hints = hints_of(annotated_object(function))
-    for parameter in model_parameters(function, hints):
-        schema = _schema(parameter, hints, docs, maker)
-        notes += [f"{parameter.name}: JSON has no form for {unknown}, any value is taken" for unknown in maker.unknown]
+    notices: list[str] = []
+    given = _given_by_model(function, signature, hints)
+    for parameter in given:
+        properties[parameter.name] = _schema(parameter, hints, docs, maker)
+        notices += [f"{parameter.name}: JSON has no form for {name}, any value is taken" for name in maker.unknown]
         maker.unknown.clear()
-        properties[parameter.name] = schema
-        if default_of(parameter) is Parameter.empty:
-            required.append(parameter.name)
-    if not properties and (kinds := [p for p in signature_of(function).parameters.values() if p.kind in VARIADIC]):
-        listed = ", ".join(map(str, (p.replace(annotation=Parameter.empty) for p in kinds)))
-        notes.append(f"it takes {listed} and no named parameter, so a model can give it nothing")
-    schema = {
-        "type": "object",
-        "properties": properties,
-        **({"required": required} if required else {}),
-        **({"$defs": maker.definitions} if maker.definitions else {}),
-    }
-    within = _within(function)
-    described = RawTool(
+    required = [parameter.name for parameter in given if _default_of(parameter) is Parameter.empty]
+    if not given and (kinds := [p for p in signature.parameters.values() if p.kind in _VARIADIC]):
+        listed = ", ".join(str(p.replace(annotation=Parameter.empty)) for p in kinds)
+        notices.append(f"it takes {listed} and no named parameter, so a model can give it nothing")
+    return RawTool(
         name=replace_unstorable(name),
         origin=Origin(getattr(within, "__module__", None) or "", getattr(within, "__qualname__", name)),
+        provider=provider and replace_unstorable(provider),
         description=replace_unstorable(docs.description),
-        input_schema=replace_unstorable(schema),
+        input_schema=replace_unstorable(
+            {
+                "type": "object",
+                "properties": properties,
+                **({"required": required} if required else {}),
+                **({"$defs": maker.definitions} if maker.definitions else {}),
+            }
+        ),
         outputs=_outputs(hints.get("return")),
+        notices=tuple(notices),
     )
-    return described, tuple(notes)
 
 
 def _outputs(hint: Any) -> tuple[record.Parameter, ...]:
-    """Return the rows of what the function returns; empty unless that has named fields."""
-    if hint is None:
-        return ()
+    """Return the rows of what a function returns; empty unless that has named fields."""
     maker = SchemaMaker()
     schema = maker.of(hint)
     return output_rows(replace_unstorable({**schema, "$defs": maker.definitions} if maker.definitions else schema))
 
 
-def model_parameters(function: Function, hints: Mapping[str, Any] | None = None) -> list[Parameter]:
-    """Return the parameters that a model gives: without `self`, contexts, `*args`, `**kwargs` and a partial's keywords.
-
-    `hints` are the function's annotations, resolved here where they are None.
-    """
-    if hints is None:
-        hints = hints_of(annotated_object(function))
-    bound = bound_keywords(function)
+def _given_by_model(function: Function, signature: inspect.Signature, hints: Mapping[str, Any]) -> list[Parameter]:
+    """Return the parameters that a model gives: no `self`, contexts, `*args`, `**kwargs` and keywords of a partial."""
+    bound = _bound_keywords(function)
     return [
         parameter
-        for place, parameter in enumerate(signature_of(function).parameters.values())
-        if parameter.kind not in VARIADIC
+        for place, parameter in enumerate(signature.parameters.values())
+        if parameter.kind not in _VARIADIC
         and parameter.name not in bound
         and not (place == 0 and parameter.name in ("self", "cls"))
-        and not _is_context(parameter, hints.get(parameter.name, parameter.annotation))
+        and parameter.name not in _CONTEXT_NAMES
+        and _type_name(hints.get(parameter.name, parameter.annotation)) not in _CONTEXT_TYPES
     ]
 
 
-def bound_keywords(function: Function) -> frozenset[str]:
-    """Return the names of a partial's keyword arguments; empty for another function."""
-    return frozenset(function.keywords) if isinstance(function, functools.partial) else frozenset()
+def _bound_keywords(function: Function) -> set[str]:
+    return {*function.keywords} if isinstance(function, functools.partial) else set()
 
 
-def signature_of(function: Function) -> inspect.Signature:
-    """Return a function's signature. Raises RecordRejected where Python cannot read it."""
+def _signature_of(function: Function) -> inspect.Signature:
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):
@@ -129,15 +123,13 @@ def _name(function: Function) -> str:
     return str(name)
 
 
-def annotated_object(function: Function) -> Any:
+def _annotated_object(function: Function) -> Any:
     """Return the object with a function's annotations: the function in a partial, a class or its method, a callable."""
     target = _within(function)
     if inspect.isclass(target):
         # A class with fields has the annotations itself, any other in __init__.
         return target if "__annotations__" in vars(target) else target.__init__
-    if not inspect.isroutine(target) and callable(target):
-        target = type(target).__call__
-    return inspect.unwrap(target)
+    return inspect.unwrap(target if inspect.isroutine(target) else type(target).__call__)
 
 
 def _docstring(function: Function) -> ParsedDocstring:
@@ -157,7 +149,7 @@ def _docstring(function: Function) -> ParsedDocstring:
 
 def _schema(parameter: Parameter, hints: Mapping[str, Any], docs: ParsedDocstring, maker: SchemaMaker) -> Schema:
     hint = hints.get(parameter.name, parameter.annotation)
-    default = default_of(parameter)
+    default = _default_of(parameter)
     if hint is not Parameter.empty:
         schema = maker.of(hint)
     elif kind := docs.types.get(parameter.name):
@@ -168,12 +160,12 @@ def _schema(parameter: Parameter, hints: Mapping[str, Any], docs: ParsedDocstrin
         schema = _without_null(schema)
     elif type(default) in (str, bool, int) or (type(default) is float and math.isfinite(default)):
         schema = {**schema, "default": default}
-    field_text = description_of([parameter.default]) if not isinstance(parameter.default, str) else ""
+    field_text = "" if isinstance(parameter.default, str) else description_of([parameter.default])
     text = schema.get("description") or field_text or docs.parameters.get(parameter.name, "")
     return {**schema, "description": text} if text else schema
 
 
-def default_of(parameter: Parameter, *, make: bool = False) -> Any:
+def _default_of(parameter: Parameter, *, make: bool = False) -> Any:
     """Return a parameter's default; for a pydantic `Field(…)` as the default, the field's default.
 
     A field's `default_factory` is called only with `make`, as it may give another value each time; without, the field
@@ -198,8 +190,72 @@ def _without_null(schema: Schema) -> Schema:
     return {**(options[0] if len(options) == 1 else {"anyOf": options}), **rest}
 
 
-def _is_context(parameter: Parameter, hint: Any) -> bool:
-    if parameter.name in _CONTEXT_NAMES:
-        return True
+def _type_name(hint: Any) -> str:
     named = getattr(hint, "__origin__", hint)  # RunContextWrapper[…]
-    return (named if isinstance(named, str) else getattr(named, "__name__", "")).split("[")[0] in _CONTEXT_TYPES
+    return str(named if isinstance(named, str) else getattr(named, "__name__", "")).split("[")[0]
+
+
+def bind(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return positional and keyword arguments. Raises RequestInvalid where they do not fit the function."""
+    if not isinstance(arguments, Mapping):
+        kind = "None" if arguments is None else type(arguments).__name__
+        raise RequestInvalid(f"{tool_id}: the arguments are {kind}, not a dict: `json.loads` makes one of a text")
+    try:
+        signature = _signature_of(function)
+    except RecordRejected as rejected:
+        raise RequestInvalid(f"{tool_id}: {rejected.reason}") from None
+    parameters = signature.parameters.values()
+    hints = hints_of(_annotated_object(function))
+    expected = {parameter.name: parameter for parameter in _given_by_model(function, signature, hints)}
+    # A model may not give what a framework or a partial fills in, even where `**kwargs` would take it.
+    filled_in = ({p.name for p in parameters if p.kind not in _VARIADIC} | _bound_keywords(function)) - expected.keys()
+    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in parameters)
+    if unknown := [name for name in arguments if name not in expected and (name in filled_in or not takes_any)]:
+        known = ", ".join(expected) or "none"
+        raise RequestInvalid(f"{tool_id}: there is no parameter {unknown[0]!r}: there are {known}")
+    for parameter in parameters:
+        if parameter.name in filled_in and parameter.default is Parameter.empty:
+            raise RequestInvalid(
+                f"{tool_id}: its parameter {parameter.name!r} is not an argument of the model's: call "
+                f"router.functions[{tool_id!r}] with it"
+            )
+    keywords = {
+        name: _convert(value, hints.get(name) if name in expected else None, f"{tool_id}: {name}")
+        for name, value in arguments.items()
+    }
+    for name, parameter in expected.items():
+        if name in keywords:
+            continue
+        if (default := _default_of(parameter, make=True)) is Parameter.empty:
+            raise RequestInvalid(f"{tool_id}: the argument {name!r} is missing")
+        if default is not parameter.default:  # Python would pass the pydantic Field itself
+            keywords[name] = default
+    positional = [p for p in parameters if p.kind is Parameter.POSITIONAL_ONLY]
+    while positional and positional[-1].name not in keywords:
+        positional.pop()
+    return [keywords.pop(p.name, p.default) for p in positional], keywords
+
+
+def _convert(value: Any, hint: Any, where: str) -> Any:
+    if hint is None:
+        return value
+    try:
+        return msgspec.convert(value, hint, strict=False, dec_hook=_other_types)
+    except msgspec.ValidationError as error:
+        raise RequestInvalid(f"{where} is {value!r:.80}: {error}") from None
+    except (TypeError, NotImplementedError):  # a type without a JSON form: pass the value unchanged
+        return value
+
+
+def _other_types(kind: type, value: Any) -> Any:
+    """Convert a value to a type that msgspec does not know: a pydantic model or a path."""
+    if hasattr(kind, "model_validate"):
+        try:
+            return kind.model_validate(value)
+        except ValueError as error:  # in one line: pydantic's own message has several, and links
+            errors: list[Any] = getattr(error, "errors", list)()
+            texts = [": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"]))) for each in errors]
+            raise ValueError("; ".join(texts) or str(error)) from None
+    if isinstance(kind, type) and issubclass(kind, PathLike):
+        return kind(value)  # type: ignore[call-arg]
+    raise NotImplementedError

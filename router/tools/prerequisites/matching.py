@@ -4,23 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from itertools import islice
-from types import MappingProxyType
+from itertools import dropwhile, islice
 
 from router.expansion import Expansion
 from router.record import Kind, ToolRecord
 from router.text import identifier_words
-from router.tools.prerequisites.needs import Need
-from router.tools.prerequisites.nouns import NeedKind
-from router.tools.prerequisites.resolving import (
-    Candidate,
-    Evidence,
-    Resolution,
-    needs_the_same,
-    resolve,
-    stated_needs,
-    stated_thing,
-)
+from router.tools.prerequisites import NeedKind
+from router.tools.prerequisites.candidates import Candidate
+from router.tools.prerequisites.needs import Need, stated_needs, stated_thing
+from router.tools.prerequisites.resolving import Evidence, Resolution, needs_the_same, resolve
 
 # Raise it with any change to the edges of a catalog.
 PREREQUISITES_VERSION = 1
@@ -31,7 +23,7 @@ class Prerequisite:
     """One edge: the tool `needed` finds what `tool_id` needs as `parameter`.
 
     `noun` is the thing that the value identifies. `confidence` is from 0 to 1. `because` says in words what shows it.
-    `of_own` says that the resolver knows what is the caller's alone: `/me/albums`.
+    `of_own` says that the resolver knows only what is the caller's: `/me/albums`.
     """
 
     tool_id: str
@@ -49,14 +41,14 @@ _LEAST_CONFIDENCE = 0.64
 _MOST_RESOLVERS = 3  # for each need
 _LEAST_OF_BEST = 0.85  # share of the best resolver's confidence that another must reach
 _STATED = 0.7
-_NO_EXPANSIONS: Mapping[str, Expansion] = MappingProxyType({})
 _MOST_COMPARED = 100  # tools for one need
 _MOST_NAME_WORDS = 8
 _MOST_TEXT_WORDS = 100  # of what a vendor says of a parameter
+_Found = list[tuple[Candidate, Resolution]]
 
 
 def find_prerequisites(
-    records: Iterable[ToolRecord], expansions: Mapping[str, Expansion] = _NO_EXPANSIONS
+    records: Iterable[ToolRecord], expansions: Mapping[str, Expansion] | None = None
 ) -> tuple[Prerequisite, ...]:
     """Return the edges of a catalog, by tool id, parameter and falling confidence.
 
@@ -69,7 +61,7 @@ def find_prerequisites(
     for record in sorted(records, key=lambda record: record.tool_id):
         if record.provider and record.kind is Kind.TOOL:
             by_provider[record.provider].append(record)
-    providers = [_Provider(group, expansions) for _, group in sorted(by_provider.items())]
+    providers = [_Provider(group, expansions or {}) for _, group in sorted(by_provider.items())]
     geocoders = [tool for provider in providers for tool in provider.geocoders][:_MOST_COMPARED]
     edges = (edge for provider in providers for edge in provider.edges(geocoders))
     return tuple(sorted(edges, key=lambda edge: (edge.tool_id, edge.parameter, -edge.confidence, edge.needed)))
@@ -80,84 +72,75 @@ class _Provider:
 
     def __init__(self, records: Sequence[ToolRecord], expansions: Mapping[str, Expansion]) -> None:
         marks_required = any("required" in record.input_schema for record in records)
-        self.tools = [Candidate.of(record, marks_required=marks_required) for record in records]
-        offering = [tool for tool in self.tools if tool.offer.reads or tool.offer.signs_in]
-        # Of too many to compare, the likely ones: searches, and tools that need nothing themselves.
-        offering.sort(key=lambda tool: (not tool.offer.searches, len(tool.needs), tool.record.tool_id))
-        self._reading = [tool for tool in offering if tool.offer.reads]
-        self.geocoders = [tool for tool in offering if tool.offer.geocodes]
-        self._anywhere = [t for t in offering if not t.offer.nouns or t.offer.of_self or t.offer.signs_in]
-        self._by_noun: Mapping[str, list[Candidate]] = _by_noun(offering)
-        self._linking: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
-        for tool in offering:
-            for link in tool.record.links:
-                if link.expression.startswith("$response."):  # a value of its request is none that it finds
-                    self._linking[link.tool, link.parameter].append(tool)
+        self._tools = [Candidate(record, marks_required=marks_required) for record in records]
         self._expansions = expansions
+        self._by_name = {name: tool for tool in self._tools if len(name := _name_words(tool.record)) > 1}
+        offering = [tool for tool in self._tools if tool.reads or tool.signs_in]
+        # Of too many to compare, the likely ones: searches, and tools that need nothing themselves.
+        offering.sort(key=lambda tool: (not tool.searches, len(tool.needs), tool.record.tool_id))
+        self._reading = [tool for tool in offering if tool.reads]
+        self.geocoders = [tool for tool in offering if tool.geocodes]
+        self._anywhere = [tool for tool in offering if not tool.nouns or tool.of_self or tool.signs_in]
+        self._by_noun: dict[str, list[Candidate]] = defaultdict(list)
+        self._linking: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
         self._providing: dict[str, list[Candidate]] = defaultdict(list)
         for tool in offering:
+            for noun in dict.fromkeys(nouns[-1] for nouns in (*tool.nouns, *sorted(tool.outputs)) if nouns):
+                self._by_noun[noun].append(tool)
+            for link in tool.record.links:
+                if link.expression.startswith("$response."):  # it does not find a value of its request
+                    self._linking[link.tool, link.parameter].append(tool)
             written = expansions.get(tool.record.tool_id)
             things = map(stated_thing, written.provides if written else ())
             for noun in dict.fromkeys(thing[-1] for thing in things if thing):
                 self._providing[noun].append(tool)
-        self._by_name = {name: tool for tool in self.tools if len(name := _name_words(tool.record)) > 1}
 
     def edges(self, geocoders: Sequence[Candidate]) -> Iterator[Prerequisite]:
         """Yield the edges of all tools; `geocoders` are those of every provider."""
-        for tool in self.tools:
-            for need in self._needs(tool):
+        for tool in self._tools:
+            written = self._expansions.get(tool.record.tool_id)
+            stated = stated_needs(tool.record, tool.needs, written.requires) if written else ()
+            for need in (*tool.needs, *stated):
                 found = self._resolvers(tool, need)
                 if not found and need.or_noun not in ((), need.noun):
                     found = self._resolvers(tool, replace(need, noun=need.or_noun))
                 if not found and need.kind is NeedKind.COORDINATES:
-                    found = _surest(tool, need, [(o, r) for o in geocoders if (r := resolve(tool, need, o))])
+                    found = _surest(tool, need, _compared(tool, need, geocoders))
                 yield from found or self._stated(tool, need)
-
-    def _needs(self, tool: Candidate) -> Iterator[Need]:
-        """Yield what a tool needs: by its schema, then by what the model says."""
-        yield from tool.needs
-        if written := self._expansions.get(tool.record.tool_id):
-            yield from stated_needs(tool.record, tool.needs, written.requires)
 
     def _stated(self, tool: Candidate, need: Need) -> list[Prerequisite]:
         """Return the edges of a need to the tools of which the model says that they provide it."""
-        stated = self._providing.get(need.noun[-1], ())[:_MOST_COMPARED] if need.noun else ()
-        because = f"the model says that it provides: {' '.join(need.noun)}"
-        others = [other for other in stated if not needs_the_same(other, need)]
-        return _surest(tool, need, [(other, Resolution(_STATED, Evidence.MODEL, because)) for other in others])
+        providing = self._providing.get(need.noun[-1], ())[:_MOST_COMPARED] if need.noun else ()
+        stated = Resolution(_STATED, Evidence.MODEL, f"the model says that it provides: {' '.join(need.noun)}")
+        return _surest(tool, need, [(other, stated) for other in providing if not needs_the_same(other, need)])
 
     def _resolvers(self, tool: Candidate, need: Need) -> list[Prerequisite]:
-        told = {id(other): (other, resolution) for other, resolution in self._told(tool, need)}
-        if any(not (other.offer.reads or other.offer.signs_in) for other, _ in told.values()):
+        named = self._named(tool, need)
+        if any(not (other.reads or other.signs_in) for other in named):
             return []  # the vendor says that another call makes it
-        others = (other for other in self._candidates(need) if id(other) not in told)
-        compared = ((other, resolve(tool, need, other)) for other in islice(others, _MOST_COMPARED))
-        found = [*told.values(), *((other, resolution) for other, resolution in compared if resolution)]
+        others = (other for other in self._candidates(need) if other not in named)
+        found = [*named.items(), *_compared(tool, need, islice(others, _MOST_COMPARED))]
         if not all(resolution.is_field for _, resolution in found):
             found = [(other, resolution) for other, resolution in found if not resolution.is_field]
         return _surest(tool, need, found)
 
-    def _told(self, tool: Candidate, need: Need) -> Iterator[tuple[Candidate, Resolution]]:
-        """Yield the tools that the vendor names as those that give what a tool needs: by a link, or in words.
+    def _named(self, tool: Candidate, need: Need) -> dict[Candidate, Resolution]:
+        """Return the tools that the vendor names as those that give what a tool needs: by a link, or in words.
 
         A tool that needs the same does not give it: "the same id as in get_project", "not for delete_project".
         """
         because = f"{need.parameter} is described as {need.text.strip()[:160]!r}"
-        told = [(other, Resolution(1.0, Evidence.MENTION, because)) for other in self._mentioned(tool, need)]
+        found = {other: Resolution(1.0, Evidence.MENTION, because) for other in self._mentioned(tool, need)}
         for other in self._linking.get((tool.record.name, need.parameter), ()):
             because = f"the document of {other.record.name} links {need.parameter}"
-            told.append((other, Resolution(1.0, Evidence.LINK, because)))
-        yield from ((o, resolution) for o, resolution in told if not (need.noun and needs_the_same(o, need)))
+            found[other] = Resolution(1.0, Evidence.LINK, because)
+        return {o: resolution for o, resolution in found.items() if not (need.noun and needs_the_same(o, need))}
 
-    def _candidates(self, need: Need) -> Iterator[Candidate]:
-        """Yield the tools that may resolve a need, each once."""
+    def _candidates(self, need: Need) -> Iterable[Candidate]:
+        """Return the tools that may resolve a need, each once."""
         if need.kind is NeedKind.COORDINATES:
-            yield from self._reading
-        elif need.noun:
-            by_noun = self._by_noun.get(need.noun[-1], ())
-            yield from by_noun
-            known = set(map(id, by_noun))
-            yield from (tool for tool in self._anywhere if id(tool) not in known)
+            return self._reading
+        return dict.fromkeys((*self._by_noun.get(need.noun[-1], ()), *self._anywhere)) if need.noun else ()
 
     def _mentioned(self, tool: Candidate, need: Need) -> Iterator[Candidate]:
         """Yield the tools whose names stand in what the vendor says of a parameter: "from search_airport"."""
@@ -169,41 +152,34 @@ class _Provider:
                     yield named
 
 
-def _by_noun(tools: Iterable[Candidate]) -> Mapping[str, list[Candidate]]:
-    found: dict[str, list[Candidate]] = defaultdict(list)
-    for tool in tools:
-        things = (*tool.offer.nouns, *sorted(tool.offer.outputs))
-        for noun in dict.fromkeys(nouns[-1] for nouns in things if nouns):
-            found[noun].append(tool)
-    return found
-
-
 def _name_words(record: ToolRecord) -> tuple[str, ...]:
     """Return the words of a tool's name, without those of its provider before it."""
-    provider, words = set(identifier_words(record.provider or "")), identifier_words(record.name)
-    while words and words[0] in provider:
-        words = words[1:]
-    return tuple(words)
+    provider = set(identifier_words(record.provider or ""))
+    return tuple(dropwhile(provider.__contains__, identifier_words(record.name)))
 
 
-def _surest(tool: Candidate, need: Need, resolutions: Iterable[tuple[Candidate, Resolution]]) -> list[Prerequisite]:
+def _compared(tool: Candidate, need: Need, others: Iterable[Candidate]) -> _Found:
+    """Return the tools that resolve a need, by what they say of themselves."""
+    return [(other, resolution) for other in others if (resolution := resolve(tool, need, other))]
+
+
+def _surest(tool: Candidate, need: Need, resolutions: _Found) -> list[Prerequisite]:
     """Return the edges of one need, the surest first: those that are sure enough, and nearly as sure as the best."""
-    others = ((other, resolution) for other, resolution in resolutions if other is not tool)
+    others = [(other, resolution) for other, resolution in resolutions if other is not tool]
     surest = nsmallest(_MOST_RESOLVERS, others, key=lambda o: (-round(o[1].confidence, 3), o[0].record.tool_id))
-    found = [_edge(tool, need, other, resolution) for other, resolution in surest]
+    found = [
+        Prerequisite(
+            tool.record.tool_id,
+            need.parameter,
+            need.kind,
+            " ".join(need.noun),
+            other.record.tool_id,
+            round(resolution.confidence, 3),
+            resolution.evidence,
+            resolution.because,
+            other.of_own,
+        )
+        for other, resolution in surest
+    ]
     least = max(_LEAST_CONFIDENCE, _LEAST_OF_BEST * found[0].confidence) if found else 0.0
     return [edge for edge in found if edge.confidence >= least]
-
-
-def _edge(tool: Candidate, need: Need, other: Candidate, resolution: Resolution) -> Prerequisite:
-    return Prerequisite(
-        tool.record.tool_id,
-        need.parameter,
-        need.kind,
-        " ".join(need.noun),
-        other.record.tool_id,
-        round(resolution.confidence, 3),
-        resolution.evidence,
-        resolution.because,
-        other.offer.of_own,
-    )

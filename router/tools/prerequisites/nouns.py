@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from enum import StrEnum
 from itertools import takewhile
 
-from router.record import ToolRecord
+from router.record import Parameter, ToolRecord
 from router.text import identifier_words
-from router.tools.lexicon.grammar import singular
+from router.tools.grammar import singular
 
 # Words that end a parameter that identifies a thing: `person_id`, `teamSlug`.
 ID_WORDS = frozenset(
@@ -27,7 +26,7 @@ _NUMBERED = frozenset(
         "room routing season serial step tax telephone thought total tracking vat verse version week"
     ).split()
 )
-# Joined spellings without a hump: `geoid`, `userid`. English words that end so are no identifiers.
+# Joined spellings without a hump: `geoid`, `userid`. English words that end so are not identifiers.
 _JOINED_ID = re.compile(r"(?P<noun>[a-z]{3,40}?)(?P<id>ids?|uuids?|guids?)")
 _ENGLISH_IN_ID = frozenset(
     "acid afraid android aphid arachnid avoid bid braid covid fluid forbid grid humid hybrid invalid lipid liquid "
@@ -47,30 +46,29 @@ _GENERATED = re.compile(r"_(?:get|post|put|patch|delete)$")
 _VERSION = re.compile(r"v\d+(?:\.\d+)*|api|rest")
 
 
+def last_name(parameter: Parameter) -> str:
+    """Return the name of a parameter or output inside its parents: `people[].ids[]` → ids."""
+    return parameter.path.rsplit(".", 1)[-1].removesuffix("[]")
+
+
 def identified_noun(parameter: str) -> tuple[str, ...] | None:
     """Return the words of the thing that a parameter's name identifies: `originEntityId` → origin, entity.
 
-    Empty for a bare `id`; None for a name that is no identifier's, or that also takes something a person says
+    Empty for a bare `id`; None for a name that is not an identifier's, or that also takes something a person says
     (`username_or_id`).
     """
-    words = identifier_words(parameter.rsplit(".", 1)[-1].removesuffix("[]"))
+    words = identifier_words(parameter.rsplit(".", 1)[-1])
     if "or" in words:  # `issueIdOrKey` identifies, `username_or_id` takes what a person says
-        if not ID_WORDS.isdisjoint(words) and _SAID.isdisjoint(words):
-            words = [word for word in words if word not in ("or", "key")]
-        else:
+        if ID_WORDS.isdisjoint(words) or not _SAID.isdisjoint(words):
             return None
-    if not words:
-        return None
-    if words[-1] in ("list", "array") and len(words) > 1:
-        words = words[:-1]
-    if words[-1] in ID_WORDS:
-        return nouns_of(words[:-1])
-    if words[-1] == "number" and (len(words) == 1 or words[-2] not in _NUMBERED):
-        return nouns_of(words[:-1])
-    joined = _JOINED_ID.fullmatch(words[-1])
-    if joined and words[-1] not in _ENGLISH_IN_ID:
-        return nouns_of([*words[:-1], joined["noun"]])
-    return None
+        words = [word for word in words if word not in ("or", "key")]
+    if len(words) > 1 and words[-1] in ("list", "array"):
+        words.pop()
+    *before, last = words or [""]
+    if last in ID_WORDS or (last == "number" and _NUMBERED.isdisjoint(before[-1:])):
+        return nouns_of(before)
+    joined = _JOINED_ID.fullmatch(last)
+    return nouns_of([*before, joined["noun"]]) if joined and last not in _ENGLISH_IN_ID else None
 
 
 def nouns_of(words: Sequence[str]) -> tuple[str, ...]:
@@ -130,14 +128,6 @@ def placeholders(path: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def literal_segments(path: str) -> list[str]:
-    """Return the segments of a path that are no placeholders and no version."""
+    """Return the segments of a path that are neither placeholders nor a version."""
     segments = [segment for segment in path.strip("/").split("/") if segment]
     return [s for s in segments if not _PLACEHOLDER.search(f"/{s}") and not _VERSION.fullmatch(s.lower())]
-
-
-class NeedKind(StrEnum):
-    """What kind of value a tool needs."""
-
-    IDENTIFIER = "identifier"
-    COORDINATES = "coordinates"
-    SESSION = "session"

@@ -1,8 +1,7 @@
 """The checks of text that vendors wrote, some of it to steer the model: what they refuse is neither indexed nor handed
 over.
 
-`sanitization` removes steering text and hidden characters from a record; `steering_text` finds prompt injection,
-promotion and defamation in a sentence, by the patterns of `prompt_injection`, `poisoning`, `claims` and `wording`;
+`sanitization` removes steering text and hidden characters from a record; `steering_text` finds it by `patterns.toml`;
 `characters` finds hidden characters and scripts. `trusted` makes the record that an agent's model is handed.
 `pipeline.phrase_checks` checks generated phrases by the same patterns, and more.
 
@@ -17,13 +16,7 @@ from router.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from router.tools.trust.sanitization import RemovedText, sanitize
-    from router.tools.trust.trusted import (
-        TrustedRecord,
-        WithheldText,
-        trusted_record,
-        trusted_text,
-        visible_value,
-    )
+    from router.tools.trust.trusted import TrustedRecord, WithheldText, trusted_record, trusted_text, visible_value
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,

@@ -1,4 +1,4 @@
-"""Finds and removes hidden characters, and tells the scripts of a text.
+"""Finds and removes hidden characters, and finds the scripts of a text.
 
 Joiners, direction marks and variation selectors belong to the text in some scripts and in emoji; elsewhere they are
 hidden characters.
@@ -100,9 +100,9 @@ def _is_legitimate(text: str, position: int) -> bool:
         return True
     if _MONGOLIAN_SELECTOR.match(character):
         return "\u1800" <= before <= "\u18af" and not _MONGOLIAN_SELECTOR.match(before)
-    if character in "\ufe0e\ufe0f":
-        return before in _KEYCAPS or unicodedata.category(before)[0] == "S" if before else False
-    return False
+    return (
+        character in "\ufe0e\ufe0f" and before != "" and (before in _KEYCAPS or unicodedata.category(before)[0] == "S")
+    )
 
 
 def _is_emoji(character: str) -> bool:
@@ -121,48 +121,29 @@ def _script(letter: str) -> str:
     return unicodedata.name(letter, "UNKNOWN").replace("FULLWIDTH ", "").replace("HALFWIDTH ", "").split()[0]
 
 
-# Any other language is assumed to be written in Latin letters.
-_SCRIPTS_BY_LANGUAGE = {
-    **dict.fromkeys(("ru", "uk", "be", "bg", "mk", "kk", "ky", "mn", "tg"), ("CYRILLIC",)),
-    **dict.fromkeys(("sr", "uz", "az"), ("CYRILLIC", "LATIN")),
-    **dict.fromkeys(("ar", "fa", "ur", "ps"), ("ARABIC",)),
-    **dict.fromkeys(("hi", "mr", "ne", "sa"), ("DEVANAGARI",)),
-    "zh": ("CJK",),
-    "ja": ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"),
-    "ko": ("HANGUL", "CJK"),
-    "el": ("GREEK",),
-    "he": ("HEBREW",),
-    "yi": ("HEBREW",),
-    "th": ("THAI",),
-    "lo": ("LAO",),
-    "km": ("KHMER",),
-    "my": ("MYANMAR",),
-    "ka": ("GEORGIAN",),
-    "hy": ("ARMENIAN",),
-    "bn": ("BENGALI",),
-    "as": ("BENGALI",),
-    "pa": ("GURMUKHI",),
-    "gu": ("GUJARATI",),
-    "or": ("ORIYA",),
-    "ta": ("TAMIL",),
-    "te": ("TELUGU",),
-    "kn": ("KANNADA",),
-    "ml": ("MALAYALAM",),
-    "si": ("SINHALA",),
-    "am": ("ETHIOPIC",),
-}
+# A script and the languages that are written in it. Any other language is assumed to be written in Latin letters.
+_SCRIPTS = [
+    words.split()
+    for words in (
+        "CYRILLIC ru uk be bg mk kk ky mn tg sr uz az;LATIN sr uz az;ARABIC ar fa ur ps;DEVANAGARI hi mr ne sa;"
+        "CJK zh ja ko;HIRAGANA ja;KATAKANA ja;KATAKANA-HIRAGANA ja;HANGUL ko;GREEK el;HEBREW he yi;THAI th;LAO lo;"
+        "KHMER km;MYANMAR my;GEORGIAN ka;ARMENIAN hy;BENGALI bn as;GURMUKHI pa;GUJARATI gu;ORIYA or;TAMIL ta;TELUGU te;"
+        "KANNADA kn;MALAYALAM ml;SINHALA si;ETHIOPIC am"
+    ).split(";")
+]
 
 
 def scripts_of_languages(languages: Iterable[str]) -> frozenset[str]:
     """Return the scripts of languages, given by their codes; regions are ignored (`zh-TW` is `zh`)."""
-    codes = (language.casefold().replace("_", "-").split("-")[0] for language in languages)
-    return frozenset(script for code in codes for script in _SCRIPTS_BY_LANGUAGE.get(code, ("LATIN",)))
+    codes = {language.casefold().replace("_", "-").split("-")[0] for language in languages}
+    others = codes.difference(*(written for _, *written in _SCRIPTS))
+    return frozenset({script for script, *written in _SCRIPTS if codes & {*written}} | ({"LATIN"} if others else set()))
 
 
 def foreign_script(text: str, allowed: frozenset[str]) -> str:
     """Return the script of most letters of a text, where it is not allowed; else empty.
 
-    Latin words (names, units, code) may occur in every language, but a text must not consist of them alone.
+    Latin words (names, units, code) may occur in every language, but a text must not consist only of them.
     """
     if text.isascii() and "LATIN" in allowed:
         return ""

@@ -4,6 +4,7 @@ Hidden characters are not reported, as most are traces of copying; text that onl
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -13,9 +14,10 @@ from router.tools.trust.steering_text import Finding, check_vendor_sentence
 
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
 _ENDS = (".", "!", "?", "。", ":")
-ORDERS = ("instruction", "poisoning")  # checks after which the rest of a text may be what was ordered
+_ORDERS = ("instruction", "poisoning")  # checks after which the rest of a text may be what was ordered
 _MAX_REPORTED = 300  # characters of a removed sentence
 _LATIN_WORD = re.compile(r"[a-z\u00df-\u024f]+")
+_Hit = tuple[str, Finding]  # a sentence, and what was found in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,62 +36,63 @@ def sanitize(record: ToolRecord) -> tuple[ToolRecord, tuple[RemovedText, ...]]:
     After a prompt injection or tool poisoning the rest of the text, list or parameter is removed too, as it may be what
     was ordered. Of a keyword-stuffed text only the first sentence is kept.
     """
-    description, description_hits = sanitize_text(record.description)
-    hits = [("description", *hit) for hit in description_hits]
-    parameters = tuple(_sanitize_parameter(parameter, hits) for parameter in record.parameters)
-    categories = _sanitize_list(record.categories, "categories", hits)
-    examples = _sanitize_list(record.examples, "examples", hits)
-    removed = tuple(
-        RemovedText(field, text[:_MAX_REPORTED], finding.check, finding.detail) for field, text, finding in hits
+    removed: list[RemovedText] = []
+
+    def report(field: str, hits: Iterable[_Hit]) -> bool:
+        """Note the hits of a field; return whether one is an order."""
+        removed.extend(RemovedText(field, text[:_MAX_REPORTED], found.check, found.detail) for text, found in hits)
+        return any(found.check in _ORDERS for _, found in hits)
+
+    def listed(field: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+        sanitized = [sanitize_text(text) for text in texts]
+        has_order = report(field, [hit for _, hits in sanitized for hit in hits])
+        return () if has_order else tuple(text for text, _ in sanitized if text)
+
+    def parameter_of(parameter: Parameter) -> Parameter:
+        enum = listed("parameters", parameter.enum)
+        path, path_hits = sanitize_text(parameter.path)
+        description, description_hits = sanitize_text(parameter.description)
+        has_order = report("parameters", (*path_hits, *description_hits))
+        return replace(
+            parameter, path="" if path_hits else path, description=description, enum=() if has_order else enum
+        )
+
+    description, hits = sanitize_text(record.description)
+    report("description", hits)
+    kept = replace(
+        record,
+        description=description,
+        parameters=tuple(map(parameter_of, record.parameters)),
+        categories=listed("categories", record.categories),
+        examples=listed("examples", record.examples),
     )
-    kept = replace(record, description=description, parameters=parameters, categories=categories, examples=examples)
-    return record if kept == record else kept, removed
-
-
-def _sanitize_parameter(parameter: Parameter, hits: list[tuple[str, str, Finding]]) -> Parameter:
-    """Return a parameter without steering text, and add the hits; one that gives orders loses its enum."""
-    path, path_hits = sanitize_text(parameter.path)
-    description, description_hits = sanitize_text(parameter.description)
-    enum = _sanitize_list(parameter.enum, "parameters", hits)
-    hits.extend(("parameters", *hit) for hit in (*path_hits, *description_hits))
-    if any(finding.check in ORDERS for _, finding in (*path_hits, *description_hits)):
-        enum = ()
-    return replace(parameter, path="" if path_hits else path, description=description, enum=enum)
-
-
-def _sanitize_list(texts: tuple[str, ...], field: str, hits: list[tuple[str, str, Finding]]) -> tuple[str, ...]:
-    """Return the texts of a list without steering text, and add the hits; none where one gives orders."""
-    sanitized = [sanitize_text(text) for text in texts]
-    list_hits = [hit for _, text_hits in sanitized for hit in text_hits]
-    hits.extend((field, *hit) for hit in list_hits)
-    if any(finding.check in ORDERS for _, finding in list_hits):
-        return ()
-    return tuple(text for text, _ in sanitized if text)
+    return record if kept == record else kept, tuple(removed)
 
 
 @lru_cache(maxsize=65_536)  # the tools of a provider share parameters
-def sanitize_text(text: str) -> tuple[str, tuple[tuple[str, Finding], ...]]:
+def sanitize_text(text: str) -> tuple[str, tuple[_Hit, ...]]:
     """Return a text without hidden characters and steering sentences, and the sentences with their findings."""
-    visible_text = strip_hidden(text)
-    hits: list[tuple[str, Finding]] = []
+    visible = strip_hidden(text)
+    hits: list[_Hit] = []
     if character := first_smuggled_character(text):
-        hits.append((visible_text, Finding("hidden", character)))
-    if detail := _keyword_stuffing(visible_text):
-        hits.append((visible_text, Finding("stuffing", detail)))
-        visible_text = _SENTENCE.split(visible_text, maxsplit=1)[0][:_MAX_REPORTED]
-    kept_parts: list[str] = []
-    position = 0
-    for gap in (*_SENTENCE.finditer(visible_text), None):
-        sentence = visible_text[position : gap.start() if gap else len(visible_text)]
-        finding = _check_wrapped(sentence, visible_text, gap) if sentence else None
-        if finding:
-            hits.append((sentence, finding))
-            if finding.check in ORDERS:
-                break
+        hits.append((visible, Finding("hidden", character)))
+    if detail := _keyword_stuffing(visible):
+        hits.append((visible, Finding("stuffing", detail)))
+        visible = _SENTENCE.split(visible, maxsplit=1)[0][:_MAX_REPORTED]
+    kept: list[str] = []
+    start = 0
+    for gap in (*_SENTENCE.finditer(visible), None):
+        end, next_start = gap.span() if gap else (len(visible), len(visible))
+        sentence = visible[start:end]
+        finding = _check_wrapped(sentence, visible, gap) if sentence else None
+        if finding is None:
+            kept.append(visible[start:next_start])
         else:
-            kept_parts.append(visible_text[position : gap.end() if gap else len(visible_text)])
-        position = gap.end() if gap else len(visible_text)
-    return ("".join(kept_parts).strip() if hits else visible_text), tuple(hits)
+            hits.append((sentence, finding))
+            if finding.check in _ORDERS:
+                break
+        start = next_start
+    return ("".join(kept).strip() if hits else visible), tuple(hits)
 
 
 def _check_wrapped(sentence: str, text: str, gap: re.Match[str] | None) -> Finding | None:
@@ -116,8 +119,7 @@ def _keyword_stuffing(text: str) -> str:
     words = _LATIN_WORD.findall(text.casefold())
     if len(words) >= 100 and len(set(words)) < 0.08 * len(words):
         return f"{len(set(words))} different words of {len(words)}"
-    if len(words) >= 40 and sum(map(len, words)) > 0.6 * len(text):
-        short_words = sum(len(word) <= 3 for word in words)
-        if short_words < 0.03 * len(words):
-            return f"{short_words} short words of {len(words)}"
+    short_words = sum(len(word) <= 3 for word in words)
+    if len(words) >= 40 and sum(map(len, words)) > 0.6 * len(text) and short_words < 0.03 * len(words):
+        return f"{short_words} short words of {len(words)}"
     return ""

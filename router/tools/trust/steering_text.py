@@ -1,30 +1,47 @@
 """Finds steering text: prompt injection, tool poisoning, promotion of a tool over others, defamation of others.
 
-Generated phrases are checked more strictly than sentences of a vendor's description, where advice to the model ("always
-call this before you edit a page") is ordinary and useful.
+The patterns are in `patterns.toml`. Generated phrases are checked more strictly than sentences of a vendor's
+description, where advice to the model ("always call this before you edit a page") is ordinary and useful.
 """
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import resources
 
-from router.tools.trust import claims, poisoning, prompt_injection
 from router.tools.trust.characters import fold_lookalikes, strip_hidden
 
-_CHAT_MARK = re.compile(prompt_injection.CHAT_MARK, re.IGNORECASE | re.MULTILINE)
-_MARKUP = re.compile(claims.MARKUP, re.IGNORECASE)
-_ACCUSATION_EXCEPTION = re.compile(claims.ACCUSATION_EXCEPTION)
+_PATTERNS = tomllib.loads(resources.files(__package__).joinpath("patterns.toml").read_text(encoding="utf-8"))
+
+
+def _filled(pattern: str) -> str:
+    """Return a pattern with the parts that it names put in."""
+    return re.sub("<([A-Z_]+)>", lambda part: _filled(_PATTERNS["parts"][part[1]]), pattern)
+
+
+# Name of the check, table, and whether `accusation_exception` applies.
+_TABLES = (
+    ("instruction", "instruction", False),
+    ("poisoning", "poisoning", False),
+    ("promotion", "promotion", False),
+    ("defamation", "defamation", False),
+    ("defamation", "accusation", True),
+)
+_STRICT_TABLES = (*_TABLES, ("instruction", "strict_instruction", False), ("promotion", "strict_promotion", False))
+_CHAT_MARK = re.compile(_filled(_PATTERNS["chat_mark"]), re.IGNORECASE | re.MULTILINE)
+_MARKUP = re.compile(_filled(_PATTERNS["markup"]), re.IGNORECASE)
+_ACCUSATION_EXCEPTION = re.compile(_filled(_PATTERNS["accusation_exception"]))
+_NAMED_DEFAMATION = re.compile(_filled(_PATTERNS["named_defamation"]))
 _SENTENCE_START = re.compile(r"[.!?\n]")
-_NAMED_DEFAMATION = re.compile(claims.NAMED_DEFAMATION)
 _TOKEN = re.compile(r"[\w']+")
 _SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"'})
-# Number, name of the check, pattern, and whether `claims.ACCUSATION_EXCEPTION` applies.
-_Rule = tuple[int, str, re.Pattern[str], bool]
 _SHINGLE_WORDS = 8  # no two texts share as many by chance; "when somebody wants to know the" has six
+_Rule = tuple[int, str, re.Pattern[str], bool]  # its number, the check, the pattern, whether it has an exception
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +54,7 @@ class Finding:
 
 def check_generated_phrase(text: str) -> Finding | None:
     """Return the first steering text or markup in a generated phrase; None without any."""
-    if finding := _search(text, strict=True):
+    if finding := _search(text, _rules(strict=True)):
         return finding
     if text.replace(" ", "").isalpha() and text.islower():  # it cannot hold a mark or a name
         return None
@@ -50,19 +67,15 @@ def check_generated_phrase(text: str) -> Finding | None:
 
 
 def check_vendor_sentence(sentence: str) -> Finding | None:
-    """Return the first steering text in a sentence of a vendor's text; None without any.
-
-    Advice on how and when to use the tool is none of them.
-    """
-    if finding := _search(sentence, strict=False):
+    """Return the first steering text in a sentence of a vendor's text, where advice is none; None without any."""
+    if finding := _search(sentence, _rules(strict=False)):
         return finding
-    if match := _CHAT_MARK.search(strip_hidden(sentence)):
-        return Finding("instruction", match.group().strip())
-    return None
+    match = _CHAT_MARK.search(strip_hidden(sentence))
+    return Finding("instruction", match.group().strip()) if match else None
 
 
-def _search(text: str, strict: bool) -> Finding | None:
-    rules = _rules(strict)
+def _search(text: str, rules: Mapping[str, list[_Rule]]) -> Finding | None:
+    """Return the first match of the rules in their order; only those of words in the text are tried."""
     normalized = _normalize(text)
     candidates = {rule for word in rules.keys() & set(_TOKEN.findall(normalized)) for rule in rules[word]}
     for _, check, pattern, has_exception in sorted(candidates, key=lambda rule: rule[0]):
@@ -79,23 +92,18 @@ def _is_excepted(text: str, match: re.Match[str]) -> bool:
 
 
 @cache
-def _rules(strict: bool) -> Mapping[str, tuple[_Rule, ...]]:
-    """Return the rules by each word that a text must hold to match them, numbered in their order."""
-    tables = [
-        ("instruction", prompt_injection.INSTRUCTION),
-        ("poisoning", poisoning.POISONING),
-        ("promotion", claims.PROMOTION),
-        ("defamation", claims.DEFAMATION),
-        ("defamation", claims.ACCUSATION),
+def _rules(strict: bool) -> Mapping[str, list[_Rule]]:
+    """Return the rules by each word that a text must hold to match them."""
+    rules: dict[str, list[_Rule]] = {}
+    rows = [
+        (check, *row, excepted)
+        for check, table, excepted in (_STRICT_TABLES if strict else _TABLES)
+        for row in _PATTERNS[table]
     ]
-    if strict:
-        tables += [("instruction", prompt_injection.STRICT_INSTRUCTION), ("promotion", claims.STRICT_PROMOTION)]
-    rules: dict[str, tuple[_Rule, ...]] = {}
-    rows = [(check, *row, table is claims.ACCUSATION) for check, table in tables for row in table]
-    for number, (check, words, pattern, has_exception) in enumerate(rows):
-        rule = (number, check, re.compile(pattern), has_exception)
-        for word in words.split():
-            rules[word] = (*rules.get(word, ()), rule)
+    for number, (check, words, pattern, excepted) in enumerate(rows):
+        rule = (number, check, re.compile(_filled(pattern)), excepted)
+        for word in _filled(words).split():
+            rules.setdefault(word, []).append(rule)
     return rules
 
 
@@ -106,7 +114,6 @@ def _normalize(text: str) -> str:
     return _SEPARATORS.sub(" ", _HUMPS.sub(" ", text)).casefold()
 
 
-@cache
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
     """Return the shingles of a text: every sequence of eight words."""
     return frozenset(_iter_shingles(text))

@@ -5,7 +5,7 @@ call that needs it is then known to be impossible.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from router.record import ToolRecord
@@ -51,7 +51,7 @@ class WithheldText:
 
     def to_json(self) -> dict[str, str]:
         """Return a JSON-ready dict."""
-        return {"field": self.field, "check": self.check, "reason": self.reason}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,10 @@ class TrustedRecord:
 
 def trusted_record(record: ToolRecord) -> TrustedRecord:
     """Return a record as it is handed to a model. The original stays as it is, for people and for calls."""
-    unusable = _unusable_name(record)
+    unusable = ""
+    for label, text in (("name", record.name), ("id", record.tool_id)):
+        if finding := _untrusted(text):
+            unusable = f"the tool's {label} cannot be shown: {_REASONS[finding.check]}"
     reading = _Reading()
     description = reading.prose(record.description, "description")
     schema = reading.schema(record.input_schema, "/input_schema", 0)
@@ -81,8 +84,8 @@ def trusted_record(record: ToolRecord) -> TrustedRecord:
         description=description,
         input_schema=record.input_schema if is_same else schema,
         parameters=record.parameters if is_same else parameter_rows(schema),
-        examples=reading.values(record.examples, "examples"),
-        categories=reading.values(record.categories, "categories"),
+        examples=tuple(text for text in record.examples if reading.is_clean(text, "examples")),
+        categories=tuple(text for text in record.categories if reading.is_clean(text, "categories")),
         provider=record.provider if reading.is_clean(record.provider, "provider") else None,
         origin=origin if reading.is_clean(origin.pointer, "origin") else replace(origin, pointer=""),
         annotations={
@@ -91,21 +94,13 @@ def trusted_record(record: ToolRecord) -> TrustedRecord:
     )
     if reading.withholds_needed and not unusable:
         unusable = "a required parameter's name hides characters or orders the model about"
-    return TrustedRecord(record if kept == record else kept, tuple(dict.fromkeys(reading.withheld)), unusable)
+    return TrustedRecord(record if kept == record else kept, tuple(reading.withheld), unusable)
 
 
 def trusted_text(text: str) -> str:
     """Return a text of a stranger's, such as an error message, as a model may read it; a note where nothing is left."""
     kept, hits = sanitize_text(text)
     return kept or (f"(left out: {_REASONS[hits[0][1].check]})" if hits else "")
-
-
-def _unusable_name(record: ToolRecord) -> str:
-    """Return why a tool's own id or name cannot be shown to a model; empty for any honest one."""
-    for label, text in (("id", record.tool_id), ("name", record.name)):
-        if finding := _untrusted(text):
-            return f"the tool's {label} cannot be shown: {_REASONS[finding.check]}"
-    return ""
 
 
 class _Reading:
@@ -115,7 +110,7 @@ class _Reading:
     """
 
     def __init__(self) -> None:
-        self.withheld: list[WithheldText] = []
+        self.withheld: dict[WithheldText, None] = {}
         self.withholds_needed = False
 
     def prose(self, text: str, place: str) -> str:
@@ -125,14 +120,9 @@ class _Reading:
             self._withhold(place, finding)
         return kept
 
-    def values(self, texts: tuple[str, ...], place: str) -> tuple[str, ...]:
-        """Return the texts that can be trusted whole."""
-        return tuple(text for text in texts if self.is_clean(text, place))
-
     def is_clean(self, value: Any, place: str) -> bool:
         """Return whether a value can be trusted whole; note it as withheld where not."""
-        finding = _untrusted(value)
-        if finding is not None:
+        if finding := _untrusted(value):
             self._withhold(place, finding)
         return finding is None
 
@@ -150,7 +140,8 @@ class _Reading:
         for keyword, value in schema.items():
             below = f"{place}/{escape_pointer_part(str(keyword))}"
             if keyword in _NAMED and isinstance(value, Mapping):
-                kept[keyword] = self._named(value, below, schema.get("required"), depth + 1)
+                needed = schema.get("required") if keyword == "properties" else None
+                kept[keyword] = self._named(value, below, needed if isinstance(needed, list) else (), depth + 1)
             elif keyword in _NESTED:
                 kept[keyword] = self.schema(value, below, depth + 1)
             elif keyword in _PROSE and isinstance(value, str):
@@ -162,43 +153,36 @@ class _Reading:
                 kept[keyword] = value
         return kept
 
-    def _named(self, parts: Mapping[Any, Any], place: str, required: Any, depth: int) -> Mapping[Any, Any]:
+    def _named(self, parts: Mapping[Any, Any], place: str, needed: Any, depth: int) -> Mapping[Any, Any]:
         """Return schemas by name, without the names that cannot be trusted."""
         kept = {}
         for name, child in parts.items():
             if self.is_clean(name, place):
                 kept[name] = self.schema(child, f"{place}/{escape_pointer_part(str(name))}", depth)
-            elif place.endswith("/properties") and isinstance(required, list) and name in required:
+            elif name in needed:
                 self.withholds_needed = True
         return kept
 
     def _withhold(self, place: str, finding: Finding) -> None:
-        self.withheld.append(WithheldText(strip_hidden(place), finding.check, _REASONS[finding.check]))
+        self.withheld[WithheldText(strip_hidden(place), finding.check, _REASONS[finding.check])] = None
 
 
 def _untrusted(value: Any) -> Finding | None:
-    """Return the first steering text or hidden character in a value at any depth; None where there is none."""
+    """Return the first steering text or hidden characters in a value at any depth; None where there are none."""
     waiting = [value]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, str):
-            if finding := _untrusted_text(part):
-                return finding
-        elif isinstance(part, Mapping):
+        if isinstance(part, Mapping):
             waiting += [*part.keys(), *part.values()]
         elif isinstance(part, list | tuple):
             waiting += part
+        elif not isinstance(part, str) or (len(part) < _SHORTEST_ORDER and part.isascii() and part.isalnum()):
+            continue  # most keywords, names and types
+        elif hits := sanitize_text(part)[1]:
+            return hits[0][1]
+        elif strip_hidden(part) != part:
+            return Finding("hidden", "hidden characters")
     return None
-
-
-def _untrusted_text(text: str) -> Finding | None:
-    if len(text) < _SHORTEST_ORDER and text.isascii() and text.isalnum():  # most keywords, names and types
-        return None
-    _, hits = sanitize_text(text)
-    if hits:
-        return hits[0][1]
-    visible = strip_hidden(text)
-    return None if visible == text else Finding("hidden", "hidden characters")
 
 
 def visible_value(value: Any) -> Any:

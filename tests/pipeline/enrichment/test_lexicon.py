@@ -10,7 +10,7 @@ from pipeline.enrichment import Expansion
 from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.enrichment.generator import GeneratedExpansion
 from router.record import Parameter, ToolRecord
-from router.tools.lexicon.grammar import load_lexicon
+from router.tools.grammar import load_lexicon
 from tests.pipeline.enrichment.model_server import replies
 from tests.support.factories import make_record
 

@@ -12,8 +12,8 @@ from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading, read
 from router.provider_formats import Form, render
 from router.record import ToolRecord
-from router.tools.definitions import records_of
 from router.tools.definitions.nesting import find_definitions
+from router.tools.definitions.reading import records_of
 from tests.support.places import DATA
 
 SHAPES = DATA / "shapes"

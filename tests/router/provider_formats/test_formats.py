@@ -10,7 +10,7 @@ import regex
 
 from pipeline.tokens import TokenCounter
 from router import Router
-from router.provider_formats import Detail, Form, ProviderFormat, ToolParts, id_of, legal_name, render
+from router.provider_formats import Detail, Form, FormatSpec, ToolParts, id_of, legal_name, render
 from router.provider_formats.shaping import ToolShaper
 from router.snapshot.loading import estimated_tokens
 from tests.pipeline.test_tokens import CL100K
@@ -29,7 +29,7 @@ def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Form]:
     """An entry more in the table."""
     form = str.__new__(Form, "bedrock")
     form._name_, form._value_ = "BEDROCK", "bedrock"
-    form.spec = ProviderFormat(bedrock_tool, ("toolSpec", "inputSchema", "json"), 64, cap=2, marks="-_:")
+    form.spec = FormatSpec(bedrock_tool, ("toolSpec", "inputSchema", "json"), 64, cap=2, marks="-_:")
     monkeypatch.setattr(Form, "_member_names_", [*Form._member_names_, "BEDROCK"])
     monkeypatch.setitem(Form._member_map_, "BEDROCK", form)
     monkeypatch.setitem(Form._value2member_map_, "bedrock", form)

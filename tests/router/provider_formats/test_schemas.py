@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
-from router.provider_formats.schemas import valid_schema
+from router.provider_formats.schemas import merge_combinations, object_root, valid_schema, with_plain_parameters
 
 META = Draft202012Validator(Draft202012Validator.META_SCHEMA)
 

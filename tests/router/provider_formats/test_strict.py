@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from router.provider_formats.strict import ANTHROPIC, OPENAI, NotStrict, strict_schema
+from router.provider_formats.formats import ANTHROPIC_STRICT as ANTHROPIC
+from router.provider_formats.formats import OPENAI_STRICT as OPENAI
+from router.provider_formats.strict import NotStrict, strict_schema
 from tests.router.provider_formats.test_schemas import HOSTILE, META, rooted
 
 ALLOWED = frozenset(

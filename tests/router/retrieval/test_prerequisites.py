@@ -13,8 +13,8 @@ from router.errors import SnapshotInvalid
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.prerequisites import BroughtTools, Dependent, bring_prerequisites
 from router.retrieval.retrievers import EMPTY, Ranking
+from router.tools.prerequisites import NeedKind
 from router.tools.prerequisites.matching import Prerequisite
-from router.tools.prerequisites.nouns import NeedKind
 from router.tools.prerequisites.resolving import Evidence
 from tests.router.retrieval.rankings import ranking
 from tests.support.factories import make_record

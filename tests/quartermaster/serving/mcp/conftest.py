@@ -20,7 +20,7 @@ from mcp_types import CallToolResult, TextContent
 from quartermaster.serving.mcp import Upstream, server, transports
 from router import Router, ToolRecord
 from router.record import Origin
-from router.tools.definitions import record_of
+from router.tools.definitions.reading import record_of
 from tests.quartermaster.serving.mcp.clerk import clerk_server
 from tests.quartermaster.serving.mcp.plain_server import ASKING
 from tests.support.quick import QUICK

@@ -22,7 +22,7 @@ from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.overlay.records import OverlaidRecords
 from router.snapshot.snapshot import Snapshot
-from router.tools.definitions import records_of
+from router.tools.definitions.reading import records_of
 from tests.router.snapshot.overlay.small_catalogs import record
 from tests.support.factories import TOOLS
 from tests.support.fake_encoder import FakeEncoder

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pipeline.records import catalog_records
 from router.errors import SettingsInvalid
 from router.record import Origin, Parameter, ToolRecord
-from router.tools.definitions import record_of, records_of
 from router.tools.definitions.raw_tool import RawTool
+from router.tools.definitions.reading import record_of, records_of
 from tests.support.hostile_json import hostile_json
 
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}

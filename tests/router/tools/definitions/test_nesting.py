@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from router.tools.definitions import records_of
 from router.tools.definitions.nesting import definitions_within, find_definitions
+from router.tools.definitions.reading import records_of
 from tests.support.hostile_json import hostile_json
 
 A, B = {"name": "a", "description": "Does a."}, {"name": "b", "inputSchema": {}}

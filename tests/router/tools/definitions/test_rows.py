@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from router.record import Parameter as Row
-from router.tools.definitions import record_of
+from router.tools.definitions.reading import record_of
 from router.tools.definitions.rows import output_rows, parameter_rows
 from tests.support.hostile_json import hostile_json
 

@@ -61,7 +61,7 @@ class Ticket:
 
 
 def test_a_function_is_a_tool_of_its_name_docstring_and_annotations() -> None:
-    tool, _ = function_tool(search)
+    tool = function_tool(search)
     assert (tool.name, tool.description) == ("search", "Search the documents.")
     assert tool.input_schema == {
         "type": "object",
@@ -103,7 +103,7 @@ def plain(context: str) -> None: ...
     ids=["method", "method of a class", "class method", "static method", "contexts", "a name alone"],
 )
 def test_neither_self_nor_what_a_framework_fills_in_is_asked_for(function: Any, names: list[str]) -> None:
-    assert list(function_tool(function)[0].input_schema["properties"]) == names
+    assert list(function_tool(function).input_schema["properties"]) == names
 
 
 def test_what_a_partial_has_bound_is_neither_asked_for_nor_shown() -> None:
@@ -111,14 +111,14 @@ def test_what_a_partial_has_bound_is_neither_asked_for_nor_shown() -> None:
         """Pay."""
 
     for bound in (functools.partial(pay, "sk_secret"), functools.partial(pay, key="sk_secret")):
-        tool, _ = function_tool(bound)
+        tool = function_tool(bound)
         assert (tool.name, tool.description) == ("pay", "Pay.")
         assert list(tool.input_schema["properties"]) == ["amount", "currency"]
         assert "sk_secret" not in str(tool)
 
 
 def test_an_object_that_is_called_is_a_tool_of_its_class_and_a_class_one_of_its_fields() -> None:
-    weather, ticket = function_tool(Weather())[0], function_tool(Ticket)[0]
+    weather, ticket = function_tool(Weather()), function_tool(Ticket)
     assert (weather.name, weather.description) == ("Weather", "Says the weather.")
     assert weather.input_schema["properties"] == {"city": {"type": "string", "description": "Where."}}
     assert (ticket.name, ticket.description) == ("Ticket", "")
@@ -144,7 +144,7 @@ def test_annotations_fields_docstring_and_defaults_say_what_a_parameter_takes() 
         :param float by_docstring: Where.
         """
 
-    tool, notes = function_tool(draw)
+    tool = function_tool(draw)
     assert tool.input_schema["properties"] == {
         "by_docstring": {"type": "number", "description": "Where."},
         "by_default": {"type": "integer", "default": 3},
@@ -159,7 +159,7 @@ def test_annotations_fields_docstring_and_defaults_say_what_a_parameter_takes() 
         "unknown": {},
     }
     assert tool.input_schema["required"] == ["by_docstring", "needed"]
-    assert notes == ("unknown: JSON has no form for OrderedDict[str, int], any value is taken",)
+    assert tool.notices == ("unknown: JSON has no form for OrderedDict[str, int], any value is taken",)
 
 
 class Customer(TypedDict):
@@ -190,7 +190,7 @@ def test_a_class_with_fields_that_a_function_returns_is_its_output(hint: Any, pa
         """Find it."""
 
     find.__annotations__["return"] = hint
-    outputs = function_tool(find)[0].outputs
+    outputs = function_tool(find).outputs
     assert [output.path for output in outputs] == paths
     assert hint is not Customer or outputs == (Parameter("id", "string", "Its id.", required=True),)
 

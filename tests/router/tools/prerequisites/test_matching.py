@@ -1,5 +1,6 @@
 """The edges of the prerequisite graph."""
 
+import re
 from dataclasses import replace
 from time import process_time
 
@@ -11,11 +12,19 @@ from router.record import Link, Parameter, ToolRecord
 from router.tools.prerequisites.matching import find_prerequisites
 from router.tools.prerequisites.resolving import Evidence
 from tests.router.tools.prerequisites.making import tool
+from tests.support.factories import make_expansion
 
 
-def edges(*records: ToolRecord) -> list[tuple[str, str, str, float]]:
+def edges(*records: ToolRecord) -> list[str]:
+    """The edges as "tool(parameter) resolver confidence", without providers."""
     found = find_prerequisites(records)
-    return [(e.tool_id.split("/", 1)[1], e.parameter, e.needed.split("/", 1)[1], e.confidence) for e in found]
+    names = {edge: (edge.tool_id.partition("/")[2], edge.needed.partition("/")[2]) for edge in found}
+    return [f"{one}({edge.parameter}) {needed} {edge.confidence:g}" for edge, (one, needed) in names.items()]
+
+
+def tools(text: str) -> list[ToolRecord]:
+    """The tools of "search_deals(query) list_deals()"."""
+    return [tool(name, *given.split()) for name, given in re.findall(r"(\w+)\(([^)]*)\)", text)]
 
 
 def test_rest_operations_are_matched_by_their_paths() -> None:
@@ -25,11 +34,10 @@ def test_rest_operations_are_matched_by_their_paths() -> None:
         tool("GET /person/{person_id}", "person_id"),
         tool("DELETE /person/{person_id}", "person_id"),
     )
-    needing = ("GET /person/{person_id}/movie_credits", "GET /person/{person_id}", "DELETE /person/{person_id}")
-    assert {(one, resolver) for one, _, resolver, _ in found} == {(one, "GET /search/person") for one in needing}
+    needing = ("DELETE /person/{person_id}", "GET /person/{person_id}", "GET /person/{person_id}/movie_credits")
+    assert found == [f"{one}(person_id) GET /search/person 1" for one in needing]
 
 
-LOGIN = ("username", "password")
 PAY = tool("pay", "cart_id", texts={"cart_id": "As create_cart answered."})
 REPORTS = [tool(f"list_reports_{n}") for n in range(300)]
 ALBUMS = tool("search", "q", description="Finds albums, artists and tracks.")
@@ -39,63 +47,50 @@ ALBUMS = tool("search", "q", description="Finds albums, artists and tracks.")
     ("records", "expected"),
     [
         (
-            [tool("close_deal", "deal_id"), tool("list_deals"), tool("search_deals", "query")],
-            [("close_deal", "deal_id", "search_deals", 1.0), ("close_deal", "deal_id", "list_deals", 0.85)],
+            tools("close_deal(deal_id) list_deals() search_deals(query)"),
+            ["close_deal(deal_id) search_deals 1", "close_deal(deal_id) list_deals 0.85"],
         ),
         (
-            [tool("refund_order", "order_id"), tool("list_orders", "customer_id"), tool("find_customers", "email")],
-            [
-                ("list_orders", "customer_id", "find_customers", 1.0),
-                ("refund_order", "order_id", "list_orders", pytest.approx(0.85 * 0.85, abs=5e-4)),
-            ],
+            tools("refund_order(order_id) list_orders(customer_id) find_customers(email)"),
+            ["list_orders(customer_id) find_customers 1", "refund_order(order_id) list_orders 0.722"],
+        ),
+        ([*tools("get_album(album_id) get_invoice(invoice_id)"), ALBUMS], ["get_album(album_id) search 0.9"]),
+        (
+            tools("add_alarm(token) get_user_token(username password) register_user(username password)"),
+            ["add_alarm(token) get_user_token 0.8"],
+        ),
+        (tools("get_person_film_credits(id) search_person(query)"), ["get_person_film_credits(id) search_person 1"]),
+        # A generated name, without its path and its method.
+        (tools("read_user_users__id__get(id) search_users(query)"), ["read_user_users__id__get(id) search_users 1"]),
+        (
+            tools("get_workflow_run_logs(run_id) list_check_runs() list_workflow_runs()"),
+            ["get_workflow_run_logs(run_id) list_workflow_runs 0.85"],
+        ),
+        # Less sure: it lacks a word before the head.
+        (
+            tools("get_workflow_run_logs(run_id) list_check_runs()"),
+            ["get_workflow_run_logs(run_id) list_check_runs 0.68"],
         ),
         (
-            [tool("get_album", "album_id"), tool("get_invoice", "invoice_id"), ALBUMS],
-            [("get_album", "album_id", "search", 0.9)],
-        ),
-        (
-            [tool("add_alarm", "token"), tool("get_user_token", *LOGIN), tool("register_user", *LOGIN)],
-            [("add_alarm", "token", "get_user_token", 0.8)],
-        ),
-        (
-            [tool("get_person_film_credits", "id"), tool("search_person", "query")],
-            [("get_person_film_credits", "id", "search_person", 1.0)],
-        ),
-        (  # a generated name, without its path and its method
-            [tool("read_user_users__id__get", "id"), tool("search_users", "query")],
-            [("read_user_users__id__get", "id", "search_users", 1.0)],
-        ),
-        (
-            [tool("get_workflow_run_logs", "run_id"), tool("list_check_runs"), tool("list_workflow_runs")],
-            [("get_workflow_run_logs", "run_id", "list_workflow_runs", 0.85)],
-        ),
-        (  # less sure: it lacks a word before the head
-            [tool("get_workflow_run_logs", "run_id"), tool("list_check_runs")],
-            [("get_workflow_run_logs", "run_id", "list_check_runs", 0.68)],
-        ),
-        (  # the vendor names a tool that writes: no other is guessed
-            [PAY, tool("list_carts"), tool("create_cart", "name")],
+            [PAY, *tools("list_carts() create_cart(name)")],
             [],
-        ),
-        ([PAY, tool("list_carts")], [("pay", "cart_id", "list_carts", 0.85)]),
+        ),  # the vendor names a tool that writes: no other is guessed
+        ([PAY, *tools("list_carts()")], ["pay(cart_id) list_carts 0.85"]),
         (
-            [tool("get_forecast", "latitude", "longitude"), *REPORTS, tool("search_locations", "query")],
-            [("get_forecast", "latitude", "search_locations", 0.7)],
+            [*tools("get_forecast(latitude longitude) search_locations(query)"), *REPORTS],
+            ["get_forecast(latitude) search_locations 0.7"],
         ),
     ],
     ids=range(11),
 )
-def test_what_a_tool_needs_is_found_by_another(records: list[ToolRecord], expected: list[object]) -> None:
+def test_what_a_tool_needs_is_found_by_another(records: list[ToolRecord], expected: list[str]) -> None:
     assert edges(*records) == expected
 
 
 @pytest.mark.parametrize(
     "resolver",
     [
-        tool("create_employee", "name"),
-        tool("delete_employees"),
-        tool("employees_import", "name"),
-        tool("get_employee_photo", "query"),
+        *tools("create_employee(name) delete_employees() employees_import(name) get_employee_photo(query)"),
         tool("get_next_employee"),
         tool("find_employees", "query", provider="other"),
     ],
@@ -195,5 +190,31 @@ def test_a_link_to_a_value_of_the_request_or_of_a_tool_that_needs_the_same_is_no
 def test_a_named_tool_that_needs_the_same_does_not_give_it(named: str, text: str) -> None:
     needing = tool("update_project", "project_id", texts={"project_id": text})
     found = edges(needing, tool(named, "project_id"), tool("search_projects", "query"))
-    assert ("update_project", "project_id", "search_projects", 1.0) in found
-    assert {resolver for _, _, resolver, _ in found} == {"search_projects"}
+    assert "update_project(project_id) search_projects 1" in found
+    assert {line.split()[1] for line in found} == {"search_projects"}
+
+
+ANSWER = tool("reply_in_thread", "thread_ts", "text", provider="slack")
+SEARCH = tool("search_messages", provider="slack")
+NEED_STATED = make_expansion(requires=("the thread's timestamp",))
+OFFER_STATED = make_expansion(provides=("a thread's timestamp by words of its messages",))
+
+
+def test_what_the_model_says_makes_an_edge_where_schemas_and_names_make_none() -> None:
+    assert find_prerequisites([ANSWER, SEARCH]) == ()
+    (edge,) = find_prerequisites([ANSWER, SEARCH], {ANSWER.tool_id: NEED_STATED, SEARCH.tool_id: OFFER_STATED})
+    assert (edge.parameter, edge.needed, edge.confidence) == ("thread_ts", "slack/search_messages", 0.7)
+    assert edge.evidence is Evidence.MODEL
+
+
+def test_the_model_alone_makes_no_tool_of_another_provider_or_one_that_writes_a_resolver() -> None:
+    for other in (tool("search_messages", provider="teams"), tool("delete_messages", provider="slack")):
+        stated = {ANSWER.tool_id: NEED_STATED, other.tool_id: OFFER_STATED}
+        assert find_prerequisites([ANSWER, other], stated) == ()
+
+
+def test_a_tool_that_the_schemas_show_wins_over_what_the_model_says() -> None:
+    reply, listing = tool("reply", "thread_id", provider="slack"), tool("list_threads", provider="slack")
+    stated = {SEARCH.tool_id: OFFER_STATED}
+    assert [edge.needed for edge in find_prerequisites([reply, SEARCH, listing], stated)] == ["slack/list_threads"]
+    assert [edge.needed for edge in find_prerequisites([reply, SEARCH], stated)] == ["slack/search_messages"]

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from router.record import ToolRecord
-from router.tools.lexicon.naming import parse_operation
-from router.tools.prerequisites.needs import find_needs
-from router.tools.prerequisites.nouns import NeedKind
+from router.tools.naming import parse_operation
+from router.tools.prerequisites import NeedKind
+from router.tools.prerequisites.needs import find_needs, stated_thing
 from tests.router.tools.prerequisites.making import tool
 from tests.support.factories import make_record
 
@@ -71,3 +71,16 @@ def test_every_identifier_counts_for_a_provider_that_marks_nothing() -> None:
     record = tool("get_person_films", optional=["person_id"])
     assert needs(record) == []
     assert needs(record, marks_required=False) == [("person_id", NeedKind.IDENTIFIER, "person")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "thing"),
+    [
+        ("a customer's id by name or e-mail", ("customer",)),
+        ("the message’s timestamp", ("message",)),
+        ("ids of open tickets", ()),
+        ("where the office is by its key", ()),
+    ],
+)
+def test_a_statement_speaks_of_the_identifier_of_a_thing(statement: str, thing: tuple[str, ...]) -> None:
+    assert stated_thing(statement) == thing

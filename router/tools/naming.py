@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from router.record import ToolRecord
 from router.text import identifier_words
-from router.tools.lexicon.grammar import NounPhrase, load_lexicon, singular
+from router.tools.grammar import NounPhrase, load_lexicon, singular
 
 _ROUTE = re.compile(r"^(?P<method>[a-z]+)_(?P<path>/.*)$")
 _METHODS = {"get": "get", "head": "get", "post": "create", "put": "update", "patch": "update", "delete": "delete"}

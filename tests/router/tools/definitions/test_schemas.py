@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from router.tools.definitions.dialects import to_json_schema
-from router.tools.definitions.schema_shapes import ParsedParameters, parse_parameters, with_required
+from router.tools.definitions.schemas import ParsedParameters, parse_parameters, to_json_schema, with_required
 from tests.support.hostile_json import hostile_json
 
 RIGHT: list[dict[str, Any]] = [

@@ -22,7 +22,7 @@ def load_lexicon() -> dict[str, Any]:
     import tomllib  # here: a router needs the lexicon for few requests
     from importlib import resources
 
-    text = resources.files("router.tools.lexicon").joinpath("lexicon.toml").read_text(encoding="utf-8")
+    text = resources.files("router.tools").joinpath("lexicon.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
@@ -64,23 +64,25 @@ class NounPhrase:
 
     def one(self) -> "NounPhrase":
         """Return the phrase in the singular."""
-        return self if self.is_mass else self.with_head(singular(self.head))
+        return self._with_head(singular(self.head))
 
     def all(self) -> "NounPhrase":
         """Return the phrase in the plural; with a mass noun, itself."""
-        return self if self.is_mass else self.with_head(plural(self.head))
+        return self._with_head(plural(self.head))
 
-    def with_head(self, head: str) -> "NounPhrase":
-        """Return the phrase with another head; itself where it has no noun."""
-        return self if not self.nouns else NounPhrase((*self.nouns[:-1], head), self.tail)
+    def _with_head(self, head: str) -> "NounPhrase":
+        return self if self.is_mass or not self.nouns else NounPhrase((*self.nouns[:-1], head), self.tail)
 
     def bare(self) -> str:
-        """Return the text without an article."""
-        return " ".join((*self.nouns, *_tail_with_articles(self.tail)))
-
-    def of_tail(self) -> "NounPhrase":
-        """Return the noun phrase after the tail's first preposition."""
-        return NounPhrase.of(self.tail[1:])
+        """Return the text without an article, but with "the" in the tail where it is usual: "for the org", "by id"."""
+        words = [*self.nouns]
+        starts = [place for place, word in enumerate(self.tail) if word in _PREPOSITIONS]
+        for start, end in pairwise([*starts, len(self.tail)]):
+            preposition, *rest = self.tail[start:end]
+            last = NounPhrase(tuple(rest[-1:]))
+            without = preposition in _WITHOUT_ARTICLE or not rest or last.is_plural or last.is_mass
+            words += [preposition, *([] if without else ["the"]), *rest]
+        return " ".join(words)
 
     def with_a(self) -> str:
         """Return the text with "a" or "an", where the phrase takes one."""
@@ -92,40 +94,20 @@ class NounPhrase:
         return f"{'an' if vowel else 'a'} {text}"
 
     def with_the(self) -> str:
-        """Return the text with "the", or without for a mass noun that is no value: "the weather", "malware"."""
+        """Return the text with "the", or without for a mass noun that names no value: "the weather", "malware"."""
         without = not self.nouns or (self.is_mass and not self.in_class("value"))
         return self.bare() if without else f"the {self.bare()}"
 
     def synonyms(self) -> list["NounPhrase"]:
         """Return the phrase with synonyms of its noun, in the same number; empty for a compound.
 
-        Nouns change their meaning in compounds: a storage account is no storage profile.
+        Nouns change their meaning in compounds: a storage account is not a storage profile.
         """
         if len(self.nouns) != 1:
             return []
         texts = load_lexicon()["nouns"].get(singular(self.head), [])
-        synonyms = [text for text in texts if not text.startswith("~") and text.split()[0] not in _CLAUSE]
-        phrases = [NounPhrase.of(text.split()) for text in synonyms]
-        return [
-            NounPhrase((phrase.all() if self.is_plural else phrase).nouns, (*phrase.tail, *self.tail))
-            for phrase in phrases
-        ]
-
-
-def _tail_with_articles(tail: Sequence[str]) -> list[str]:
-    """Return a tail with "the" where it is usual: "for the org", "by id", "to contacts"."""
-    words: list[str] = []
-    starts = [place for place, word in enumerate(tail) if word in _PREPOSITIONS]
-    for start, end in pairwise([*starts, len(tail)]):
-        preposition, *rest = tail[start:end]
-        without = (
-            preposition in _WITHOUT_ARTICLE
-            or not rest
-            or NounPhrase((rest[-1],)).is_plural
-            or NounPhrase((rest[-1],)).is_mass
-        )
-        words += [preposition, *([] if without else ["the"]), *rest]
-    return words
+        phrases = [NounPhrase.of(text.split()) for text in texts if text[0] != "~" and text.split()[0] not in _CLAUSE]
+        return [NounPhrase((p.all() if self.is_plural else p).nouns, (*p.tail, *self.tail)) for p in phrases]
 
 
 @lru_cache(maxsize=65_536)

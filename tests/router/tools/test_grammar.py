@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.tools.lexicon.grammar import NounPhrase, load_lexicon, plural, singular
+from router.tools.grammar import NounPhrase, load_lexicon, plural, singular
 
 # "status" as it is said of one: a mass noun here.
 PLURALS = (

@@ -1,0 +1,154 @@
+"""A tool as a candidate: what it needs, what it finds from words, and how it is asked for."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from router.record import ToolRecord
+from router.text import identifier_words
+from router.tools.naming import Operation, parse_operation
+from router.tools.prerequisites.needs import find_needs
+from router.tools.prerequisites.nouns import (
+    bare_name,
+    head_of,
+    identified_noun,
+    last_name,
+    literal_segments,
+    nouns_of,
+    path_of,
+)
+
+_SEARCHING = frozenset(
+    "autocomplete autosuggest browse discover explore filter find geocode locate lookup match query resolve retrieve "
+    "search suggest typeahead".split()
+)
+_LISTING = frozenset("all enumerate fetch get index list load read show view describe".split())
+_READING = _SEARCHING | _LISTING | {""}
+_SELF = frozenset("me myself self whoami current authenticated viewer".split())
+# What holds everything: `search_workspace` searches all that is in it.
+_WHOLES = frozenset("account catalog catalogue content everything knowledge library site store workspace".split())
+_OWN = _SELF | {"my", "mine", "own", "owned", "saved"} - {"current"}
+_ONE = frozenset("current info information me status summary".split())
+_GEOCODING = frozenset("geocode geocoding geocoder forward".split())
+_SIGNING_IN = frozenset("login signin authenticate authorize".split())
+# Parameters that take a person's words.
+_WORDS = frozenset(
+    "address email filter keyword keywords name names phrase q query question search term terms text title username "
+    "location city place".split()
+)
+_CONTAINERS = frozenset(
+    "data item result response payload body value entry record list content object node hit".split()
+)
+_READING_METHODS = ("GET", "HEAD")
+_METHODS = (*_READING_METHODS, "POST", "PUT", "PATCH", "DELETE")
+_PLAIN_WORD = re.compile(r"[a-z]{3,}")
+
+
+class Candidate:
+    """A tool of a provider, as one that needs something and as one that another may need.
+
+    `marks_required` as in `find_needs`.
+    """
+
+    def __init__(self, record: ToolRecord, *, marks_required: bool) -> None:
+        self.record = record
+        operation = parse_operation(replace(record, name=bare_name(record)), identifier_words(record.provider or ""))
+        path = path_of(record)
+        segments = [identifier_words(segment) for segment in literal_segments(path)]
+        words = {*operation.words, *(word for segment in segments for word in segment)}
+        first = re.split("[_ ]", record.name, maxsplit=1)[0].upper()  # "GET /search/person"
+        in_name = first if "/" in record.name and first in _METHODS else ""
+        method = str(record.annotations.get("method", "")).upper() or in_name
+        is_get = method in _READING_METHODS or (bool(path) and not method)  # a path without a method is read
+        is_plural = operation.noun_phrase.is_plural
+        lists = operation.verb in _LISTING or is_get or (not operation.verb and is_plural)  # `radar_stations`
+        first_and_last = segments[-1] if segments else [*operation.words[:3], *operation.words[-2:]]
+
+        self.needs = find_needs(record, operation, marks_required=marks_required)
+        # The words of its name, its path and its needs, in the singular.
+        self.words = {
+            *nouns_of([*identifier_words(record.name), *identifier_words(path)]),
+            *(word for need in self.needs for word in need.noun),
+        }
+        # It turns words into a point on earth.
+        self.geocodes = bool(_GEOCODING & words)
+        # It is a search.
+        self.searches = (operation.verb in _SEARCHING or bool(words & _SEARCHING)) and operation.verb in _READING
+        # It changes nothing.
+        self.reads = (lists or operation.verb in _SEARCHING or self.geocodes) and (
+            method in ("", *_READING_METHODS) or self.searches
+        )
+        # Readings of what it returns, each the words of a noun phrase in the singular: its name's and its path's.
+        self.nouns = [*dict.fromkeys(filter(None, (_of_name(record, operation), _of_path(segments, path))))]
+        # The things that a search takes by type, and those that its texts name.
+        self.enum = _enumerated(record) if self.searches else frozenset()
+        self.named = _named(record) if self.searches else frozenset()
+        # The things whose identifiers it returns, empty for an `id` at the top.
+        self.outputs = _output_nouns(record)
+        self.outputs_coordinates = any(last_name(row).casefold() in ("lat", "latitude") for row in record.outputs)
+        # It can be given a person's words.
+        self.takes_words = any(
+            not p.enum and not _WORDS.isdisjoint(identifier_words(last_name(p))[-1:]) for p in record.parameters
+        )
+        # It gets one thing: `get_active_window`, `GET /auth/session/info`.
+        is_one = not _ONE.isdisjoint(segments[-1][-1:]) if segments else operation.verb != "list" and not is_plural
+        self.is_one = is_one and not self.searches
+        # Its name has a condition: `teams_with_access_to_the_branch`.
+        self.is_narrowed = operation.noun_phrase.tail[:1] in (("with",), ("without",)) and not segments
+        # It is about the caller, or finds what is the caller's.
+        self.of_self = not _SELF.isdisjoint(first_and_last)
+        self.of_own = bool(_OWN & words)
+        # It opens a session: by its name, or as one that gives a token for a password.
+        self.signs_in = bool(
+            words & _SIGNING_IN
+            or {"log", "in"} <= words
+            or {"sign", "in"} <= words
+            or (
+                operation.noun_phrase.head == "token"
+                and any(identifier_words(p.path)[-1:] == ["password"] for p in record.parameters)
+            )
+        )
+
+
+def _enumerated(record: ToolRecord) -> frozenset[str]:
+    """Return the nouns among the values of a search's parameters: `type: [album, artist, track]`."""
+    values = (value for p in record.parameters if "." not in p.path for value in p.enum)
+    return frozenset(noun for value in values for noun in nouns_of(identifier_words(value))[-1:])
+
+
+def _named(record: ToolRecord) -> frozenset[str]:
+    """Return the nouns in what the vendor says of a search: "search for albums, artists or tracks"."""
+    texts = [record.description[:400]]
+    texts += [p.description[:200] for p in record.parameters if "." not in p.path and identified_noun(p.path) is None]
+    return frozenset(nouns_of(_PLAIN_WORD.findall(" ".join(texts).lower())))
+
+
+def _output_nouns(record: ToolRecord) -> frozenset[tuple[str, ...]]:
+    """Return what the identifiers of a tool's output identify: `person_id`, `people[].id`; empty for a top `id`.
+
+    Identifiers deep inside are those of other things.
+    """
+    found = set[tuple[str, ...]]()
+    for row in record.outputs:
+        *parents, words = map(identifier_words, row.path.split("."))
+        around = [nouns for parent in parents if (nouns := nouns_of(parent)) and nouns[-1] not in _CONTAINERS]
+        if words and words[-1] in ("id", "uuid", "slug") and len(around) <= 1:
+            found.add(nouns_of(words[:-1]) or (around[-1] if around else ()))
+    return frozenset(found)
+
+
+def _of_name(record: ToolRecord, operation: Operation) -> tuple[str, ...]:
+    """Return the noun phrase of a tool's name, without its verb and the words that name no thing."""
+    if "/" in record.name.strip("/") and path_of(record):
+        return ()
+    if operation.verb in _SEARCHING and operation.noun_phrase.head in _WHOLES:
+        return ()
+    return head_of([word for word in nouns_of(operation.noun_phrase.nouns) if word not in _SEARCHING | _SELF])
+
+
+def _of_path(segments: Sequence[Sequence[str]], path: str) -> tuple[str, ...]:
+    """Return the noun phrase of a path's last literal segment that names a thing."""
+    for segment in reversed(segments):
+        if nouns := head_of([word for word in nouns_of(segment) if word not in _SEARCHING | _SELF | _LISTING]):
+            return nouns
+    return nouns_of(segments[-1]) if segments and path.rstrip("/").endswith(("}", ">")) else ()
