@@ -18,8 +18,7 @@ from pipeline.progress import Progress, SilentProgress
 from pipeline.publish import serving_folder
 from pipeline.publish.quality_gate import MissingTools, count_missing_tools
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings, without_commands
-from pipeline.sources.coverage import Coverage, by_source
-from pipeline.sources.gaps import no_tool
+from pipeline.sources.coverage import Coverage, by_source, no_tool
 from pipeline.sources.last_reading import LastReading, StaleSource
 from router.store import StoreUnavailable
 

@@ -12,7 +12,7 @@ from pipeline.errors import RecordRejected
 from pipeline.learning import PastRequests
 from pipeline.publish.quality_gate import count_missing_tools
 from pipeline.sources import Reading
-from pipeline.sources.gaps import no_tool
+from pipeline.sources.coverage import no_tool
 
 
 def read_catalog(context: BuildContext) -> CatalogRead:

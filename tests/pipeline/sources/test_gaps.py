@@ -9,7 +9,7 @@ import pytest
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading, read
-from pipeline.sources.gaps import Gap, empties
+from pipeline.sources.coverage import Gap, empties
 from tests.pipeline.sources.web import Web
 
 GOOD = json.dumps([{"name": "send_mail", "description": "Sends a mail."}])

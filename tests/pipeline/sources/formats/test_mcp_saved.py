@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RunAborted
-from pipeline.sources.formats import detect, mcp
+from pipeline.sources.formats import detect, tool_lists
 from router.record import Kind
 from tests.pipeline.sources.reading import apart, tools
 
@@ -38,7 +38,7 @@ def test_each_shape_of_an_answer_is_read_with_its_pointers(
     write_json: WriteJson, value: Any, pointers: list[str]
 ) -> None:
     found = [(tool.name, tool.origin.file, tool.origin.pointer, tool.input_schema) for tool in
-             tools(mcp.read(write_json("chat.json", value)))]  # fmt: skip
+             tools(tool_lists.read_mcp(write_json("chat.json", value)))]  # fmt: skip
     assert found == [(name, "chat.json", p, {"type": "object"}) for name, p in zip("ab", pointers, strict=False)]
 
 
@@ -49,7 +49,7 @@ def test_annotations_are_kept_with_the_title_which_stands_in_for_a_description(w
         {"name": "b", "annotations": hints, "title": "B"},
         {"name": "c", "annotations": {"title": "C"}},
     ]
-    found = tools(mcp.read(write_json("chat.json", rows)))
+    found = tools(tool_lists.read_mcp(write_json("chat.json", rows)))
     assert [tool.annotations for tool in found] == [hints, {**hints, "title": "B"}, {"title": "C"}]
     assert [tool.description for tool in found] == ["Does a.", "B", "C"]
 
@@ -59,7 +59,9 @@ def test_annotations_are_kept_with_the_title_which_stands_in_for_a_description(w
     [({"name": "slack", "version": "1"}, "slack"), *((info, None) for info in (None, "slack", EMPTY))],
 )
 def test_a_recorded_server_name_is_the_provider(write_json: WriteJson, info: Any, provider: str | None) -> None:
-    assert tools(mcp.read(write_json("chat.json", {"serverInfo": info, "tools": [A]})))[0].provider == provider
+    assert (
+        tools(tool_lists.read_mcp(write_json("chat.json", {"serverInfo": info, "tools": [A]})))[0].provider == provider
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_a_recorded_server_name_is_the_provider(write_json: WriteJson, info: Any
 def test_a_wrong_tool_is_rejected_with_its_pointer_and_the_rest_go_on(
     write_json: WriteJson, row: Any, reason: str
 ) -> None:
-    found = apart(mcp.read(write_json("chat.json", {"tools": [A, row, B]})))
+    found = apart(tool_lists.read_mcp(write_json("chat.json", {"tools": [A, row, B]})))
     assert found == (["a", "b"], [f"chat.json /tools/1: {reason}"])
 
 
@@ -82,14 +84,14 @@ def test_a_wrong_tool_is_rejected_with_its_pointer_and_the_rest_go_on(
 def test_what_is_no_answer_stops_the_run(write_json: WriteJson, value: Any) -> None:
     path = write_json("chat.json", value)
     with pytest.raises(RunAborted, match=f"{path} is not a saved tools/list answer: it has no list of tools"):
-        list(mcp.read(path))
+        list(tool_lists.read_mcp(path))
 
 
 def test_prompts_are_records_of_their_own_kind_and_a_row_that_is_none_is_rejected_alone(write_json: WriteJson) -> None:
     arguments = [{"name": "repo", "description": "Which one.", "required": True}, {"name": "tone"}]
     review = {"name": "review", "title": "Review", "description": "Review a change.", "arguments": arguments}
     pages = [{"result": {"tools": [A]}}, {"result": {"prompts": [review]}}]
-    tool, prompt = tools(mcp.read(write_json("chat.json", pages)))
+    tool, prompt = tools(tool_lists.read_mcp(write_json("chat.json", pages)))
     assert (tool.kind, prompt.name, prompt.kind) == (Kind.TOOL, "review", Kind.PROMPT)
     assert (prompt.description, prompt.origin.pointer) == ("Review a change.", "/1/result/prompts/0")
     assert prompt.input_schema == {
@@ -101,7 +103,7 @@ def test_prompts_are_records_of_their_own_kind_and_a_row_that_is_none_is_rejecte
     rows = [{"name": ""}, 7, {"name": "a", "arguments": {}}, {"name": "b", "arguments": [{}]}, {"name": "c"}]
     for value in ({"prompts": rows}, [{"prompts": rows}]):
         path = write_json("prompts.json", value)
-        names, rejected = apart(mcp.read(path))
+        names, rejected = apart(tool_lists.read_mcp(path))
         assert detect(path) == "mcp" and names == ["c"]
         wrong = ["/prompts/0", "/prompts/1", "/prompts/2", "/prompts/3/arguments/0"]
         assert [reason.split()[1].rstrip(":").removeprefix("/0/").lstrip("/") for reason in rejected] == [
