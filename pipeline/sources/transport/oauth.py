@@ -12,11 +12,12 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.client.auth.utils import issuers_match
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
+from platformdirs import user_config_path
 from pydantic import AnyUrl
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
-from pipeline.settings.access import OAuthSettings, config_folder
+from pipeline.settings.access import OAuthSettings
 from pipeline.sources.naming import location, redacted
 from pipeline.sources.transport.access import Access
 from pipeline.sources.transport.token_file import MemoryTokens, TokenFile, token_path
@@ -152,8 +153,8 @@ def authentication(source: SourceSettings, access: Access, folder: Path) -> Auth
 def stored_at(source: SourceSettings, access: Access, folder: Path) -> TokenFile:
     """Return the file of a source's token: the configured one, else one of the user's own."""
     own = source.oauth.token_file if source.oauth else None
-    path = folder / own.expanduser() if own is not None else token_path(access.url, config_folder())
-    return TokenFile(path, access.url)
+    users = user_config_path("quartermaster", appauthor=False)
+    return TokenFile(folder / own.expanduser() if own else token_path(access.url, users), access.url)
 
 
 def metadata_of(oauth: OAuthSettings, redirect: str | None) -> OAuthClientMetadata:
