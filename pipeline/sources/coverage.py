@@ -198,23 +198,6 @@ def stopped(problems: Sequence[RunAborted], sources: int) -> RunAborted:
     return kind(listed if len(lines) == sources else f"{listed}\n{way_out}")
 
 
-def no_tool(
-    catalog: str,
-    gaps: Sequence[Gap],
-    sources: int,
-    rejected: Sequence[RecordRejected],
-    coverage: Sequence[Coverage] = (),
-) -> RunAborted:
-    """Return the error for a catalog whose sources, all together, gave no tool."""
-    why = [f"{one.source}: {one.advice}" for one in coverage if one.advice]
-    if rejected and not why:
-        why.append(f"{len(rejected):,} were rejected, the first {rejected[0]}")
-    if sources > 1 and (sentence := empties(gaps, sources)):
-        why.append(sentence)
-    why += [gap.reason for gap in gaps if gap.skipped]
-    return RunAborted(f"the catalog {catalog!r} holds no tool{': ' * bool(why)}{'; '.join(why)}")
-
-
 def empties(gaps: Iterable[Gap], sources: int) -> str:
     """Return a sentence that counts the sources without a tool and names a few; empty where there are none."""
     names = [gap.source for gap in gaps if not gap.skipped]

@@ -1,6 +1,6 @@
 """Read a catalog's sources in order, within the limits on records, and tell good records from rejected ones."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,9 +11,9 @@ import msgspec
 from pipeline.errors import CommandNotRun, RecordRejected, RunAborted
 from pipeline.execution import DirectExecution, Execution
 from pipeline.settings import CatalogSettings, LimitsSettings, SourceSettings
-from pipeline.sources.coverage import Coverage, Gap, coverage_of, stopped
+from pipeline.sources.coverage import Coverage, Gap, coverage_of, empties, stopped
 from pipeline.sources.formats import READERS, detect
-from pipeline.sources.formats.document import is_page
+from pipeline.sources.formats.document import Items, is_page
 from pipeline.sources.formats.tool_lists import read_mapped
 from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source
 from pipeline.sources.naming import location, name_of, origin_of, subject
@@ -38,6 +38,16 @@ class Reading:
     by_source: tuple[SourceReading, ...] = ()
     stale: tuple[StaleSource, ...] = ()
     keys: tuple[str, ...] = ()
+
+    def no_tool(self, catalog: str, rejected: Sequence[RecordRejected]) -> RunAborted:
+        """Return the error for a catalog whose sources, all together, gave no tool; `rejected` are all its records."""
+        why = [f"{one.source}: {one.advice}" for one in self.coverage if one.advice]
+        if rejected and not why:
+            why.append(f"{len(rejected):,} were rejected, the first {rejected[0]}")
+        if self.sources > 1 and (sentence := empties(self.gaps, self.sources)):
+            why.append(sentence)
+        why += [gap.reason for gap in self.gaps if gap.skipped]
+        return RunAborted(f"the catalog {catalog!r} holds no tool{': ' * bool(why)}{'; '.join(why)}")
 
 
 def read(
@@ -106,7 +116,7 @@ def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceR
     return SourceReading(key, name_of(source), tools, tuple(item for item in items if isinstance(item, RecordRejected)))
 
 
-def _items(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool | RecordRejected]:
+def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
     if source.command is not None and not catalog.sources.run_commands:
         raise CommandNotRun(f"{subject(source)} was not run: --plan and --no-commands run none (sources.run_commands)")
     if source.is_live_server:
@@ -118,9 +128,7 @@ def _items(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool
         yield from _read_file(catalog.resolve(source.path), source, catalog.limits)
 
 
-def _read_file(
-    path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: str | None = None
-) -> Iterator[RawTool | RecordRejected]:
+def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: str | None = None) -> Items:
     """Yield the tools of a document. If it was `fetched_from` elsewhere, that names it, not its temporary file."""
     with suppress(OSError), path.open("rb") as file:  # a file that cannot be read is left to its reader
         if is_page(file.read(1024)):
@@ -142,9 +150,7 @@ def _read_file(
         raise type(error)(str(error).replace(str(path), repr(fetched_from))) from None
 
 
-def _labelled(
-    items: Iterator[RawTool | RecordRejected], label: str | None, fallback: str | None, file: str | None = None
-) -> Iterator[RawTool | RecordRejected]:
+def _labelled(items: Items, label: str | None, fallback: str | None, file: str | None = None) -> Items:
     """Yield the items with their provider: the catalog's label, else the vendor's, else the file's name.
 
     `file`, where it is given, is their origin in place of a temporary file.
@@ -157,9 +163,7 @@ def _labelled(
             yield replace(item, origin=origin, provider=label or item.provider or fallback)
 
 
-def _within(
-    items: Iterator[RawTool | RecordRejected], limits: LimitsSettings, subject: str
-) -> Iterator[RawTool | RecordRejected]:
+def _within(items: Items, limits: LimitsSettings, subject: str) -> Items:
     """Yield the items of a source, each within the limits: a tool that exceeds one is rejected, or shortened with a
     notice.
 

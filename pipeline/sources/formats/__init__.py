@@ -6,7 +6,7 @@ format of a file that does not say it. `tool_lists` reads lists of definitions, 
 `json_schema` the schemas of API documents.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,10 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.settings.sources import SourceFormat
 from pipeline.sources.formats import openapi, skills, tool_lists
-from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document, read_lines
+from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_document, read_lines
 from router.tools.definitions.nesting import find_definitions
-from router.tools.definitions.raw_tool import RawTool
 
-READERS: Mapping[SourceFormat, Callable[[Path, LimitsSettings], Iterator[RawTool | RecordRejected]]] = {
+READERS: Mapping[SourceFormat, Callable[[Path, LimitsSettings], Items]] = {
     "function": tool_lists.read_functions,
     "openapi": openapi.read,
     "mcp": tool_lists.read_mcp,

@@ -17,6 +17,7 @@ from pipeline.settings import LimitsSettings
 from pipeline.sources.formats.yaml_values import parse_yaml
 from router.record import Origin
 from router.tools.definitions.json_values import parse_json
+from router.tools.definitions.raw_tool import RawTool
 
 # It matches at every quotation mark, so that no text is read twice.
 _TEXT_OF_JSON = re.compile(r'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)', re.DOTALL)
@@ -30,6 +31,7 @@ _CHUNK = 1 << 20
 _UNREADABLE = {errno.ENOENT: "does not exist", errno.EISDIR: "is a folder: name a file in it"}
 DEFAULT_LIMITS = LimitsSettings()
 
+Items = Iterator[RawTool | RecordRejected]  # what a reader yields
 Line = tuple[Origin, Any] | RecordRejected
 
 

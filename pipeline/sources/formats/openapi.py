@@ -6,13 +6,12 @@ document's schemas, `openapi_document` reads servers, security and what operatio
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
-from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document
+from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_document
 from pipeline.sources.formats.json_schema import SchemaBudget, SchemaScope, mapping
 from pipeline.sources.formats.openapi_document import METHODS, ApiDocument, operation_name
 from pipeline.sources.formats.openapi_inputs import Inputs
@@ -33,7 +32,7 @@ _CJK_END = re.compile("[\u3040-\u30ff\u3400-\u9fff]$")
 _READ_ONLY = ("get", "head", "options", "trace", "query")
 
 
-def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
+def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
     """Yield the tools of a document. Raises RunAborted where it is no OpenAPI or Swagger document with paths."""
     document = read_document(path, limits)
     version = str(mapping(document).get("openapi") or mapping(document).get("swagger"))

@@ -15,7 +15,7 @@ import yaml
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.settings.loading import SKILL_FILES as FILES
-from pipeline.sources.formats.document import DEFAULT_LIMITS, read_text
+from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_text
 from pipeline.sources.formats.yaml_values import parse_yaml
 from router.record import Kind, Origin
 from router.tools.definitions.raw_tool import FieldReader, RawTool
@@ -38,7 +38,7 @@ def is_skill_source(path: Path) -> bool:
     return path.name in FILES if not path.is_dir() else next(_skill_files(path), None) is not None
 
 
-def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
+def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
     """Yield the skills below a folder, by path. Raises RunAborted where there is none, or the folder is missing."""
     if not path.is_dir():
         yield _skill(path, Origin(path.name, ""), limits)

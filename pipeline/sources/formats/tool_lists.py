@@ -15,7 +15,7 @@ from jmespath.exceptions import JMESPathError
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import FieldSettings, LimitsSettings
-from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document, read_source_lines
+from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_document, read_source_lines
 from pipeline.sources.provider_label import label_of_server
 from router.record import Kind, Origin
 from router.tools.definitions.json_values import escape_pointer_part
@@ -26,7 +26,7 @@ from router.tools.definitions.vendors import PARAMETERS, SPLIT_PARAMETERS, read_
 _SECTION = "source.fields"
 
 
-def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
+def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
     """Yield the tools of a file. Raises RunAborted where it has no function schemas."""
     if path.suffix.lower() == ".jsonl":
         yield from read_jsonl(path, limits, own_id=False)
@@ -38,9 +38,7 @@ def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Itera
         yield listed_tool(one, path.name)
 
 
-def read_jsonl(
-    path: Path, limits: LimitsSettings = DEFAULT_LIMITS, *, own_id: bool = True
-) -> Iterator[RawTool | RecordRejected]:
+def read_jsonl(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, *, own_id: bool = True) -> Items:
     """Yield the tools of a JSONL file, each `{"id", "name", "provider", "description", "parameters", "category",
     "examples"}`. Only name is required; null, {} and missing mean the same. A row may also hold several tools.
 
@@ -55,7 +53,7 @@ def read_jsonl(
             yield listed_tool(one, path.name, own_id=own_id)
 
 
-def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
+def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
     """Yield the tools of saved answers: the result, the whole JSON-RPC response, a list of pages, a bare list of tools,
     or the answers of several servers by their names. Prompts are read from a result, a response or a list of pages."""
     document = read_document(path, limits)
@@ -99,7 +97,7 @@ def take_prompts(document: Any) -> list[tuple[str, Any]]:
     return found
 
 
-def read_prompts(rows: list[tuple[str, Any]], file: str, provider: str | None) -> Iterator[RawTool | RecordRejected]:
+def read_prompts(rows: list[tuple[str, Any]], file: str, provider: str | None) -> Items:
     """Yield the prompts of rows with their pointers; a row that is none is rejected alone."""
     for pointer, row in rows:
         try:
@@ -133,9 +131,7 @@ def _prompt(row: Any, origin: Origin, provider: str | None) -> RawTool:
     )
 
 
-def read_mapped(
-    path: Path, fields: FieldSettings, limits: LimitsSettings = DEFAULT_LIMITS, *, lines: bool
-) -> Iterator[RawTool | RecordRejected]:
+def read_mapped(path: Path, fields: FieldSettings, limits: LimitsSettings = DEFAULT_LIMITS, *, lines: bool) -> Items:
     """Yield the tools of a document, or of each of its `lines`, as [source.fields] in catalog.toml says.
 
     Raises RunAborted where the selectors find nothing.

@@ -8,8 +8,10 @@ their queries, keep cookies and follow redirects.
 import asyncio
 import ssl
 import zlib
+from base64 import b64encode
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.request import getproxies, proxy_bypass
 
@@ -163,21 +165,21 @@ class Allowance:
             raise self.fail(f"sent a message of more than the {most:,} bytes of limits.message_bytes")
 
 
+@dataclass
 class _Counted(httpx2.AsyncByteStream):
-    def __init__(self, body: httpx2.AsyncByteStream, allowance: Allowance, is_message: bool) -> None:
-        self._body = body
-        self._allowance = allowance
-        self._is_message = is_message
+    body: httpx2.AsyncByteStream
+    allowance: Allowance
+    is_message: bool
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         length = 0
-        async for chunk in self._body:
+        async for chunk in self.body:
             length += len(chunk)
-            self._allowance.take(len(chunk), length if self._is_message else 0)
+            self.allowance.take(len(chunk), length if self.is_message else 0)
             yield chunk
 
     async def aclose(self) -> None:
-        await self._body.aclose()
+        await self.body.aclose()
 
 
 def _coding(response: httpx2.Response) -> str:
@@ -186,17 +188,20 @@ def _coding(response: httpx2.Response) -> str:
 
 
 def get(source: SourceSettings, access: Access, limits: LimitsSettings) -> tuple[str, bytes]:
-    """Return the content type and the body behind a URL.
-
-    Raises Unavailable where they may come another time, else RunAborted.
-    """
+    """Return the content type and body behind a URL. Raises Unavailable where another try may help, else RunAborted."""
     try:
         return finished(_get(source, access, limits))
     except TimeoutError:
         raise too_late(source) from None
     # None of these errors is kept as the cause: each may quote the whole URL.
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-        raise _failure(error, source) from None
+        if is_untrusted(error):
+            raise RunAborted(f"{subject(source)} has a certificate that cannot be trusted") from None
+        if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
+            raise Unavailable(f"{subject(source)} could not be reached") from None
+        if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError | OSError):
+            raise Unavailable(f"{subject(source)} broke off: {type(error).__name__}") from None
+        raise RunAborted(f"{subject(source)} could not be read: {type(error).__name__}") from None
 
 
 def finished(asking: Coroutine[Any, Any, T]) -> T:
@@ -251,8 +256,8 @@ def with_user(url: httpx2.URL, headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of a request to a URL: with its user and password, unless they say who asks themselves."""
     if not url.userinfo or any(name.lower() == "authorization" for name in headers):
         return dict(headers)
-    asked = httpx2.BasicAuth(url.username, url.password).sync_auth_flow(httpx2.Request("GET", url))
-    return {"Authorization": next(asked).headers["Authorization"], **headers}
+    user = b64encode(f"{url.username}:{url.password}".encode()).decode()
+    return {"Authorization": f"Basic {user}", **headers}
 
 
 def _same_server(url: httpx2.URL, other: httpx2.URL) -> bool:
@@ -285,17 +290,6 @@ async def _body(response: httpx2.Response, source: SourceSettings, limits: Limit
     if gunzip.unused_data.strip(b"\0"):  # padding, as tapes have it
         raise RunAborted(f"{subject(source)} could not be read: more follows its gzip body")
     return plain
-
-
-def _failure(error: Exception, source: SourceSettings) -> RunAborted:
-    """Return what an error of the library means for a source."""
-    if is_untrusted(error):
-        return RunAborted(f"{subject(source)} has a certificate that cannot be trusted")
-    if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
-        return Unavailable(f"{subject(source)} could not be reached")
-    if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError | OSError):
-        return Unavailable(f"{subject(source)} broke off: {type(error).__name__}")
-    return RunAborted(f"{subject(source)} could not be read: {type(error).__name__}")
 
 
 def is_untrusted(error: BaseException | None) -> bool:

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from pydantic import ValidationError
 
-from pipeline.errors import RecordRejected, RunAborted, Unavailable
+from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
-from pipeline.sources.formats.document import DEFAULT_LIMITS
+from pipeline.sources.formats.document import DEFAULT_LIMITS, Items
 from pipeline.sources.formats.tool_lists import listed_tool, read_prompts
 from pipeline.sources.naming import location, redacted, wrong_field
 from pipeline.sources.provider_label import label_of_server
 from pipeline.sources.transport import fetch
 from pipeline.sources.transport.access import Access, resolve_access
 from router.tools.definitions.nesting import ListedDefinition
-from router.tools.definitions.raw_tool import RawTool
 
 # The SDK takes 2 s to import: it is imported only where a live server is read.
 if TYPE_CHECKING:
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
 _LOGGERS = ("httpx2", "httpcore2", "mcp")
 
 
-def read_live(
-    source: SourceSettings, folder: Path, limits: LimitsSettings = DEFAULT_LIMITS
-) -> Iterator[RawTool | RecordRejected]:
+def read_live(source: SourceSettings, folder: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
     """Yield the tools of a running server, all its pages, then its prompts where the source asks for them.
 
     A command runs in `folder`, the catalog's. Raises Unavailable where the server does not start, answer or end, which
