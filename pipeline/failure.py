@@ -12,8 +12,8 @@ from typing import Any, Protocol, Self
 from pipeline.errors import QuartermasterError
 from router.store import StoreChanged, StoreUnavailable
 
-INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
-UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
+_INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
+_UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
 _STOPPED = 3
 _DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 _NO_SPACE = "No space left on device"  # DuckDB's and Tantivy's errors have no number
@@ -41,22 +41,17 @@ class Failure:
         if isinstance(error, QuartermasterError):
             return cls(_snake_case(type(error).__name__), str(error), error.exit_code)
         if isinstance(error, KeyboardInterrupt):
-            return cls("interrupted", "interrupted", INTERRUPTED)
+            return cls("interrupted", "interrupted", _INTERRUPTED)
         if isinstance(error, SystemExit) and isinstance(error.code, int) and error.code > 128:
             return cls("terminated", f"ended by signal {error.code - 128}", error.code)
         if isinstance(error, StoreUnavailable | StoreChanged):
             return cls(_snake_case(type(error).__name__), str(error), _STOPPED)
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
-        if (isinstance(error, OSError) and error.errno in _DISK_FULL) or _NO_SPACE in said:
-            return cls("disk_full", f"the disk is full: {_written(error)}. Free some space and run it again", _STOPPED)
-        return cls("unforeseen", said, UNFORESEEN)
-
-
-def _written(error: BaseException) -> str:
-    """Return what could not be written, as far as the error knows it."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename} could not be written"
-    return " ".join(str(error).split())[:_LONGEST]
+        words = " ".join(str(error).split())[:_LONGEST]
+        if (isinstance(error, OSError) and error.errno in _DISK_FULL) or _NO_SPACE in words:
+            file = error.filename if isinstance(error, OSError) else None
+            what = words if file is None else f"{file} could not be written"
+            return cls("disk_full", f"the disk is full: {what}. Free some space and run it again", _STOPPED)
+        return cls("unforeseen", f"{type(error).__name__}: {words}".strip()[:_LONGEST], _UNFORESEEN)
 
 
 def _snake_case(name: str) -> str:

@@ -1,5 +1,6 @@
 """What a build keeps on disk instead of in memory, in a folder that goes when the build ends, whoever ends it."""
 
+import mmap
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -84,8 +85,6 @@ def release(array: NDArray[Any]) -> None:
         base = getattr(base, "base", None)
     mapped = getattr(base, "_mmap", None)
     if mapped is not None and hasattr(mapped, "madvise"):
-        import mmap
-
         mapped.madvise(mmap.MADV_DONTNEED)
 
 

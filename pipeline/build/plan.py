@@ -19,7 +19,6 @@ from pipeline.publish import serving_folder
 from pipeline.publish.quality_gate import MissingTools, count_missing_tools
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings, without_commands
 from pipeline.sources.coverage import Coverage, by_source
-from pipeline.sources.gaps import no_tool
 from pipeline.sources.last_reading import LastReading, StaleSource
 from router.store import StoreUnavailable
 
@@ -101,7 +100,7 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     )
     catalog = records.catalog_records(reading.tools)
     if not catalog.records:
-        raise no_tool(settings.name, reading.gaps, reading.sources, reading.rejected, reading.coverage)
+        raise reading.no_tool(settings.name, reading.rejected)
     progress.start("estimate", None)
     with Ledger.open(workspace, tell=progress.note) as ledger:
         chain = generators(settings, ledger, progress.note)

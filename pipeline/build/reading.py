@@ -12,7 +12,6 @@ from pipeline.errors import RecordRejected
 from pipeline.learning import PastRequests
 from pipeline.publish.quality_gate import count_missing_tools
 from pipeline.sources import Reading
-from pipeline.sources.gaps import no_tool
 
 
 def read_catalog(context: BuildContext) -> CatalogRead:
@@ -31,7 +30,7 @@ def read_catalog(context: BuildContext) -> CatalogRead:
     skipped = tuple(gap.rejection() for gap in reading.gaps if gap.skipped)
     context.ledger.put_catalog(context.run, settings.name, catalog, (*skipped, *rejected))
     if not catalog.records:
-        raise no_tool(settings.name, reading.gaps, reading.sources, rejected, reading.coverage)
+        raise reading.no_tool(settings.name, rejected)
     missing = count_missing_tools(reading.gaps, reading.sources, catalog.hashes, context.serving)
     return CatalogRead(reading, catalog, chain, past, rejected, skipped, missing)
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pipeline.errors import RunAborted
 from pipeline.settings import NotifySettings
 from pipeline.settings.variables import expand, expand_url
-from pipeline.sources.transport.commands import search_path
+from pipeline.sources.transport.fetch import search_path
 
 
 class HookFailed(Exception):

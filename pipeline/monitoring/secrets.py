@@ -10,7 +10,7 @@ from pydantic import BaseModel, SecretStr
 
 from pipeline.errors import RunAborted
 from pipeline.settings import CatalogSettings, NotifySettings
-from pipeline.settings.variables import expand, expand_url, has_variables
+from pipeline.settings.variables import expand, expand_url
 
 _WORDS = re.compile(r"\s+")
 
@@ -65,10 +65,9 @@ def _sent(text: str) -> Iterator[str]:
 
 
 def _of_url(url: str) -> Iterator[str]:
-    if has_variables(url):
-        with suppress(RunAborted):
-            url, values = expand_url(url, "an address")
-            yield from values
+    with suppress(RunAborted):
+        url, values = expand_url(url, "an address")
+        yield from values
     with suppress(ValueError):
         parts = urlsplit(url)
         yield from (parts.password or "", parts.query, *(value for _, value in parse_qsl(parts.query)))

@@ -8,7 +8,7 @@ from pipeline.publish.quality_gate import setting
 from pipeline.sentences import named
 from pipeline.settings import PublishSettings, SourceSettings
 from pipeline.sources import Gap
-from pipeline.sources.gaps import name_of, origin_of
+from pipeline.sources.naming import name_of, origin_of
 
 _FEWEST = 3  # removed tools: one of a small source is a large share, and no sign of a fault
 _NAMED = 5

@@ -1,7 +1,7 @@
 """Settings: frozen, typed, validated when loaded, printable. Nothing else reads settings from the environment.
 
-`sources` (with `access`, `fields` and `variables`), `enrichment`, `snapshot`, `monitoring` and `catalog`
-hold the sections; `loading` puts them together, `problems` says what is wrong with them.
+`sources` (with `access` and `variables`), `enrichment`, `snapshot` and `catalog` hold the sections; `loading` puts them
+together, `problems` says what is wrong with them.
 
 Precedence, first wins: arguments of the call or the command line, environment, `catalog.toml`, defaults.
 Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below, as in
@@ -12,11 +12,17 @@ the folder of exported encoders, belongs to no catalog: `router.user_cache` read
 from pathlib import Path
 
 from pipeline.settings.access import OAuthSettings
-from pipeline.settings.catalog import CatalogSettings, FlowSettings, LedgerSettings
+from pipeline.settings.catalog import (
+    EVENTS,
+    CatalogSettings,
+    Event,
+    FlowSettings,
+    LedgerSettings,
+    MetricsSettings,
+    NotifySettings,
+)
 from pipeline.settings.enrichment import AssessmentSettings, BatchSettings, EnrichmentSettings, Price
-from pipeline.settings.fields import FieldSettings
 from pipeline.settings.loading import CATALOG_FILE, left_out, load, overrides, with_provider, without_commands
-from pipeline.settings.monitoring import EVENTS, Event, MetricsSettings, NotifySettings
 from pipeline.settings.snapshot import (
     CandidateEngine,
     PublishSettings,
@@ -24,7 +30,7 @@ from pipeline.settings.snapshot import (
     TuningSettings,
     VectorSettings,
 )
-from pipeline.settings.sources import LimitsSettings, SourceSettings, SourcesSettings
+from pipeline.settings.sources import FieldSettings, LimitsSettings, SourceSettings, SourcesSettings
 
 __all__ = [
     "CATALOG_FILE",

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from platformdirs import user_config_path
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from pipeline.settings import variables
@@ -13,7 +12,6 @@ from pipeline.settings.base import Section
 from quartermaster.addresses import is_this_machine
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VARIABLE = re.compile(r"[^=\0]+")
 # The client's own: another value would break the connection, or lead it to another host.
 _RESERVED = frozenset(
     "connection content-length host mcp-protocol-version mcp-session-id te transfer-encoding upgrade".split()
@@ -36,7 +34,7 @@ def _header_name(name: str) -> str:
 
 
 def _variable_name(name: str) -> str:
-    if not _VARIABLE.fullmatch(name):
+    if not name or "=" in name or "\0" in name:
         raise ValueError("it cannot name a variable")
     return name
 
@@ -92,11 +90,6 @@ class OAuthSettings(Section):
     def by_credentials(self) -> bool:
         """Return whether the client acts for itself; else a person has logged in, and the token is stored."""
         return self.grant == "client_credentials" or (self.grant is None and self.client_secret is not None)
-
-
-def config_folder() -> Path:
-    """Return the folder of what a user has set up once for all catalogs; it need not exist."""
-    return user_config_path("quartermaster", appauthor=False)
 
 
 def _is_https(url: str) -> bool:

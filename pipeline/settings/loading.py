@@ -1,11 +1,10 @@
-"""Loads settings from a catalog's folder or file, the environment and the arguments of a call."""
+"""Load settings from a catalog's folder or file, the environment and the arguments of a call."""
 
 import os
 import re
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,9 +12,8 @@ from pydantic import ValidationError
 
 from pipeline.errors import SettingsInvalid
 from pipeline.settings.base import Section
-from pipeline.settings.catalog import CatalogSettings
-from pipeline.settings.monitoring import MetricsSettings, NotifySettings
-from pipeline.settings.problems import Place, problems
+from pipeline.settings.catalog import CatalogSettings, MetricsSettings, NotifySettings
+from pipeline.settings.problems import Place, problems, suggestion
 from router.tools.definitions.json_values import check_depth, parse_json
 
 S = TypeVar("S", bound=Section)
@@ -27,7 +25,7 @@ _PREFIX = "QUARTERMASTER_"
 # What may lie beside tool definitions in the formats of this project.
 _NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "usage.jsonl", "meta.json")
 _DOCUMENTS = (".json", ".jsonl", ".yaml", ".yml")
-# What may hold tools too, and is not read of itself.
+# What may hold tools too, and is read only where a catalog.toml names it.
 _OTHER_DATA = (".ndjson", ".json5", ".jsonc", ".csv", ".tsv")
 # The settings that are options of the command line too.
 OPTIONS = {
@@ -58,30 +56,28 @@ def load(
     path = Path(path)
     if not path.exists():
         raise SettingsInvalid(f"{path} does not exist: name a catalog folder, or a file of tool definitions")
-    declaration = path / CATALOG_FILE if path.is_dir() else None
-    if declaration is not None and declaration.exists():
-        settings = read_toml(declaration)
-        settings.setdefault("name", path.resolve().name)
-        folder = path
+    folder = path if path.is_dir() else path.parent
+    place = path
+    if (path / CATALOG_FILE).exists():
+        place = path / CATALOG_FILE
+        settings = {"name": path.resolve().name, **read_toml(place)}
     else:
         settings = _defaults(path)
-        folder = path if path.is_dir() else path.parent
     wrong = ["folder cannot be set: it is the folder of the catalog itself"] if "folder" in settings else []
-    from_environment, variables, refused = environment_settings(environment)
+    from_environment, written, refused = _environment_settings(environment)
     _merge(settings, from_environment)
     _merge(settings, overrides or {})
-    arguments = {(section, field) for section, fields in (overrides or {}).items() for field in fields}
-    written: dict[Place, str] = {place: name for place, name in variables.items() if place not in arguments}
-    written |= {place: f"the argument {OPTIONS[place]}" for place in arguments & OPTIONS.keys()}
+    for argument in ((section, field) for section, fields in (overrides or {}).items() for field in fields):
+        written.pop(argument, None)
+        if argument in OPTIONS:
+            written[argument] = f"the argument {OPTIONS[argument]}"
     try:
         loaded = CatalogSettings(**{**settings, "folder": folder})
     except ValidationError as error:
         wrong += problems(error, CatalogSettings, written)
-    wrong += refused
-    if wrong:
-        head = f"settings of {declaration or path}:"
+    if wrong := [*wrong, *refused]:
         listed = wrong[0] if len(wrong) == 1 else "\n  ".join([f"{len(wrong)} problems", *wrong])
-        raise SettingsInvalid(f"{head} {listed}")
+        raise SettingsInvalid(f"settings of {place}: {listed}")
     return loaded
 
 
@@ -139,14 +135,13 @@ def left_out(path: Path, settings: CatalogSettings) -> tuple[str, ...]:
     """
     if not path.is_dir() or (path / CATALOG_FILE).exists():
         return ()
-    read = {str(source.path) for source in settings.source}
-    names = sorted(f"{f.name}/" if f.is_dir() else f.name for f in path.iterdir() if not f.name.startswith("."))
+    known = {*_NOT_TOOLS, *(str(source.path) for source in settings.source)}
+    files = sorted(file for file in path.iterdir() if not file.name.startswith(".") and file.name not in known)
+    data = (*_DOCUMENTS, *_OTHER_DATA)
     return tuple(
-        name
-        for name in names
-        if name not in read
-        and name not in _NOT_TOOLS
-        and (name.endswith("/") or Path(name).suffix.lower() in (*_DOCUMENTS, *_OTHER_DATA))
+        f"{file.name}/" if file.is_dir() else file.name
+        for file in files
+        if file.is_dir() or file.suffix.lower() in data
     )
 
 
@@ -173,53 +168,39 @@ def monitoring_of(
     declared: dict[str, Any] = {}
     with suppress(SettingsInvalid):
         declared = read_toml(path / CATALOG_FILE)
-    from_environment, _, _ = environment_settings(environment)
+    _merge(declared, _environment_settings(environment)[0])
 
     def section(name: str, kind: type[S]) -> S:
-        written = declared.get(name)
-        fields = {**(written if isinstance(written, dict) else {}), **from_environment.get(name, {})}
         try:
-            return kind(**fields)
-        except (ValidationError, TypeError):
+            return kind.model_validate(declared.get(name, {}))
+        except ValidationError:
             return kind()
 
     name = declared.get("name")
-    return (
-        name if isinstance(name, str) else path.resolve().name,
-        section("notify", NotifySettings),
-        section("metrics", MetricsSettings),
-    )
+    shown = name if isinstance(name, str) else path.resolve().name
+    return shown, section("notify", NotifySettings), section("metrics", MetricsSettings)
 
 
 def _defaults(path: Path) -> dict[str, Any]:
     """Return the settings of a bare file or folder: its sources, and the expansions beside `tools.jsonl`."""
+    tools = path / "tools.jsonl" if path.is_dir() else path
+    if tools.is_file():
+        names = [tools.name]
+    else:
+        files = (file for file in path.iterdir() if file.suffix.lower() in _DOCUMENTS and not file.is_dir())
+        names = sorted(file.name for file in files if file.name not in _NOT_TOOLS)
+    if not names and _holds_skills(path):
+        names = ["."]
+    if not names:
+        raise SettingsInvalid(
+            f"{path} holds neither {CATALOG_FILE} nor a .json, .jsonl or .yaml file of tools, nor a folder with a "
+            f"{SKILL_FILES[0]}"
+        )
     # Every benchmark's file is called tools.jsonl: its folder tells them apart.
     place = path.resolve().parent if path.name == "tools.jsonl" else path.resolve()
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", place.name if place.is_dir() else place.stem).strip(".-")
-    settings: dict[str, Any] = {"name": stem or "catalog"}
-    if path.is_file():
-        settings["source"] = [{"path": path.name}]
-        tools = path if path.name == "tools.jsonl" else None
-    else:
-        tools = path / "tools.jsonl"
-        names = (
-            ["tools.jsonl"]
-            if tools.is_file()
-            else sorted(
-                f.name
-                for f in path.iterdir()
-                if f.suffix.lower() in _DOCUMENTS and f.name not in _NOT_TOOLS and not f.is_dir()
-            )
-        )
-        if not names and _holds_skills(path):
-            names = ["."]
-        if not names:
-            raise SettingsInvalid(
-                f"{path} holds neither {CATALOG_FILE} nor a .json, .jsonl or .yaml file of tools, nor a folder with a "
-                f"{SKILL_FILES[0]}"
-            )
-        settings["source"] = [{"path": name} for name in names]
-    if tools and tools.with_name("expansions.jsonl").is_file():
+    settings: dict[str, Any] = {"name": stem or "catalog", "source": [{"path": name} for name in names]}
+    if tools.name == "tools.jsonl" and tools.with_name("expansions.jsonl").is_file():
         settings["enrichment"] = {"expansions": "expansions.jsonl"}
     return settings
 
@@ -228,36 +209,32 @@ def _holds_skills(folder: Path) -> bool:
     """Return whether a folder is a skill, or holds one in a folder or in a folder of folders, such as `skills/`."""
     places = ("", "*/", "*/*/")
     found = (file for place in places for name in SKILL_FILES for file in folder.glob(f"{place}{name}"))
-    return any(not part.startswith(".") for file in found for part in file.relative_to(folder).parts[:1])
+    return any(not file.relative_to(folder).parts[0].startswith(".") for file in found)
 
 
-def environment_settings(
-    environment: Mapping[str, str] | None = None,
-) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str], str], list[str]]:
+def _environment_settings(
+    environment: Mapping[str, str] | None,
+) -> tuple[dict[str, dict[str, Any]], dict[Place, str], list[str]]:
     """Return the fields that variables set, the variable of each, and what is wrong with variables."""
     environment = os.environ if environment is None else environment
-    values: dict[str, dict[str, Any]] = {}
-    named: dict[tuple[str, str], str] = {}
+    theirs = {"OPENAI_API_KEY": ("enrichment", "api_key"), "OPENAI_BASE_URL": ("enrichment", "base_url")}
+    places = {variable: place for variable, place in theirs.items() if environment.get(variable)}
     wrong: list[str] = []
-    for variable, field in (("OPENAI_API_KEY", "api_key"), ("OPENAI_BASE_URL", "base_url")):
-        if environment.get(variable):
-            values.setdefault("enrichment", {})[field] = environment[variable]
-            named["enrichment", field] = variable
-    for variable, value in environment.items():
+    sections = CatalogSettings.sections()
+    for variable in environment:
         section, separator, field = variable.removeprefix(_PREFIX).lower().partition("__")
-        if not variable.startswith(_PREFIX) or not separator:
-            continue
-        if section not in (sections := CatalogSettings.sections()):
-            near = get_close_matches(section, sections, 1)
-            meant = f"did you mean {near[0]!r}? " if near else ""
-            wrong.append(f"{variable}: there is no section {section!r}: {meant}use {', '.join(sections)}")
-            continue
+        if variable.startswith(_PREFIX) and separator:
+            if section in sections:
+                places[variable] = section, field
+            else:
+                wrong.append(f"{variable}: there is no section {section!r}: {suggestion(section, sections)}")
+    values: dict[str, dict[str, Any]] = {}
+    for variable, (section, field) in places.items():
         try:
-            values.setdefault(section, {})[field] = _value(value)
+            values.setdefault(section, {})[field] = _value(environment[variable])
         except (ValueError, RecursionError) as error:
             wrong.append(f"{variable} is not JSON: {error}")
-        named[section, field] = variable
-    return values, named, wrong
+    return values, {place: variable for variable, place in places.items()}, wrong
 
 
 def _merge(settings: dict[str, Any], over: Mapping[str, Mapping[str, Any]]) -> None:

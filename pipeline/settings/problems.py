@@ -1,4 +1,4 @@
-"""Says what is wrong with settings, one sentence each: the field as the user wrote it, its value, what is allowed."""
+"""Say what is wrong with settings, one sentence each: the field as the user wrote it, its value, what is allowed."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,19 +25,23 @@ def problems(error: ValidationError, model: type[BaseModel], written: Mapping[Pl
 
 def _sentence(wrong: Any, model: type[BaseModel], written: Mapping[Place, str]) -> str:
     place = tuple(part for part in wrong["loc"] if not str(part).startswith("["))  # pydantic's own `[key]`
-    named, kind = _named(place, written), wrong["type"]
+    name, kind = _named(place, written), wrong["type"]
     if kind == "extra_forbidden":
-        known = [name for name in _model_at(place[:-1], model).model_fields if name != "folder"]
-        near = get_close_matches(str(place[-1]).lower(), known, 1)
-        meant = f'did you mean "{near[0]}"?' if near else f"choose from {', '.join(known)}"
-        return f"{named}: unknown setting, {meant}"
+        known = [field for field in _model_at(place[:-1], model).model_fields if field != "folder"]
+        return f"{name}: unknown setting, {suggestion(str(place[-1]), known)}"
     required = describe_requirement(kind, wrong.get("ctx"))
     if kind in ("value_error", "assertion_error"):  # a sentence of our own
         if given := [how for field, how in written.items() if len(place) == 1 and field[0] == place[0]]:
-            named = f"{named} (with {', '.join(given)})"  # fields of a section that do not go together
-        return f"{named}: {required}"
+            name = f"{name} (with {', '.join(given)})"  # fields of a section that do not go together
+        return f"{name}: {required}"
     value = None if _SECRET & set(map(str, place)) or kind in ("missing", "invalid_key") else _shown(wrong["input"])
-    return f"{named} is {value}: it {required}" if value else f"{named} {required}"
+    return f"{name} is {value}: it {required}" if value else f"{name} {required}"
+
+
+def suggestion(name: str, known: Sequence[str]) -> str:
+    """Return the known name that was most likely meant as a question, else all of them."""
+    near = get_close_matches(name.lower(), known, 1)
+    return f'did you mean "{near[0]}"?' if near else f"choose from {', '.join(known)}"
 
 
 def _named(place: Place, written: Mapping[Place, str]) -> str:
@@ -60,16 +64,14 @@ def _quoted(text: str) -> str:
 
 def _shown(value: object) -> str | None:
     """Return a value as TOML would have it; None for what is too long, or has no short form."""
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, bool):
-        return str(value).lower()
+    if isinstance(value, str | bool):
+        return _quoted(value) if isinstance(value, str) else str(value).lower()
     if isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**_LONGEST):
         return str(value)
     return "a list" if isinstance(value, list | tuple) else "a table" if isinstance(value, Mapping) else None
 
 
-def _model_at(place: Sequence[int | str], model: type[BaseModel]) -> type[BaseModel]:
+def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:
     """Return the model of the table at a place: lists and tables of tables are passed through."""
     for part in place:
         if (field := model.model_fields.get(str(part))) is not None:

@@ -1,20 +1,84 @@
 """The sources of a catalog: where each is, in which format, what it is asked with, and what it may cost."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+import jmespath
+from jmespath.exceptions import JMESPathError
+from jmespath.functions import Functions
+from pydantic import Field, field_validator, model_validator
 
 from pipeline.settings import variables
 from pipeline.settings.access import Environment, Headers, OAuthSettings
 from pipeline.settings.base import Duration, Section
-from pipeline.settings.fields import FieldSettings
 
 # Their readers are in `pipeline.sources.formats`; a test holds both equal.
 SourceFormat = Literal["function", "openapi", "mcp", "jsonl", "skills"]
+
+
+_FUNCTIONS = frozenset(Functions.FUNCTION_TABLE)
+
+
+class FieldSettings(Section):
+    """JMESPath expressions by field, each over one record. A field without one is read as in any other source."""
+
+    servers: str | None = None
+    """The servers that offer tools, in the whole document."""
+    tools: str | None = None
+    """The records: in each server where `servers` is set, else in the whole document."""
+    name: str | None = None
+    """The tool's name."""
+    description: str | None = None
+    """Its description."""
+    parameters: str | None = None
+    """Its parameters, in any shape that a build reads."""
+    provider: str | None = None
+    """Its provider; looked up in the record, then in its server."""
+    category: str | None = None
+    """Its category."""
+    id: str | None = None
+    """Its id, in place of `<provider>/<name>`."""
+    examples: str | None = None
+    """Its examples."""
+
+    @field_validator("*")
+    @classmethod
+    def _is_an_expression(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            parsed = jmespath.compile(value).parsed
+        except (JMESPathError, RecursionError) as error:
+            why = " ".join(str(error).split("for expression:")[0].split()).removeprefix("Invalid jmespath expression: ")
+            why = why.encode("utf-8", "backslashreplace").decode()  # pydantic takes no half of a surrogate pair
+            raise ValueError(f"{value[:60]!r} is no JMESPath expression: {why}") from None
+        if unknown := [name for name in _named(parsed, "function_expression") if name not in _FUNCTIONS]:
+            known = ", ".join(sorted(_FUNCTIONS))
+            raise ValueError(f"{value!r} calls {unknown[0]}(), which JMESPath does not have: it has {known}")
+        return value
+
+    def of_a_record(self) -> dict[str, str]:
+        """Return the expressions over a record, by field."""
+        return {
+            field: value for field, value in self if value is not None and field not in ("servers", "tools", "provider")
+        }
+
+    def keys(self) -> set[str]:
+        """Return the keys that the expressions name."""
+        return {
+            key for _, value in self if value is not None for key in _named(jmespath.compile(value).parsed, "field")
+        }
+
+
+def _named(node: Mapping[str, Any], kind: str) -> Iterator[str]:
+    """Yield the names of the nodes of a kind in a parsed expression."""
+    if node["type"] == kind:
+        yield node["value"]
+    for child in node["children"]:
+        yield from _named(child, kind)
 
 
 class SourceSettings(Section):
@@ -164,7 +228,4 @@ def is_web(url: str) -> bool:
 
 def may_be_web(url: str) -> bool:
     """Return whether a URL is one of http or https, as far as that can be told before its variables are known."""
-    written = variables.check(url)
-    if not variables.has_variables(written):
-        return is_web(written)
-    return written.startswith("${") or is_web(variables.stand_in(written))
+    return variables.check(url).startswith("${") or is_web(variables.stand_in(url))

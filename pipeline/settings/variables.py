@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
 from pipeline.errors import RunAborted
@@ -19,11 +19,6 @@ def check(text: str) -> str:
     return text
 
 
-def has_variables(text: str) -> bool:
-    """Return whether the environment fills in a part of the text."""
-    return any(match[1] for match in _REFERENCE.finditer(text))
-
-
 def stand_in(text: str) -> str:
     """Return the text with "1" for each variable, which can stand for a host, a port or a path."""
     return _REFERENCE.sub(lambda match: "1" if match[1] else "$", text)
@@ -34,45 +29,35 @@ def expand(text: str, what: str, environment: Mapping[str, str] | None = None) -
 
     Raises RunAborted, naming `what` the text is and the variable, where one is not set.
     """
-    values: list[str] = []
-
-    def put_in(match: re.Match[str]) -> str:
-        if match[1] is None:
-            return "$"
-        values.append(value_of(match[1], what, environment))
-        return values[-1]
-
-    return _REFERENCE.sub(put_in, text), values
+    return _filled(text, what, environment, lambda _: False)
 
 
 def expand_url(url: str, what: str, environment: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
     """Return a URL with its variables put in, and their values, as `expand` does.
 
-    Values in the path, the query, the user and the password are quoted, so that none can change the host.
+    Values in the path, the query, the user and the password are quoted, so that none can change the host: only the
+    scheme, the host and the port take a value as it is.
     """
-    values: list[str] = []
     begin = url.find("://") + 3 if "://" in url else 0
     end = next((position for position in range(begin, len(url)) if url[position] in "/?#"), len(url))
     host = begin + url[begin:end].rfind("@") + 1
+    return _filled(url, what, environment, lambda place: begin <= place < host or place >= end)
+
+
+def _filled(
+    text: str, what: str, environment: Mapping[str, str] | None, is_quoted: Callable[[int], bool]
+) -> tuple[str, list[str]]:
+    values: dict[str, None] = {}
 
     def put_in(match: re.Match[str]) -> str:
         if match[1] is None:
             return "$"
-        value = value_of(match[1], what, environment)
-        quoted = quote(value, safe="")
-        values.extend({value, quoted})
-        # Only the scheme, the host and the port take a value unquoted.
-        return value if match.start() < begin or host <= match.start() < end else quoted
+        # Without the newline that a file of secrets ends with; an empty value was most likely forgotten.
+        value = (os.environ if environment is None else environment).get(match[1], "").strip()
+        if not value:
+            raise RunAborted(f"{what} needs the environment variable {match[1]}, which is not set or empty")
+        written = quote(value, safe="") if is_quoted(match.start()) else value
+        values.update(dict.fromkeys((value, written)))
+        return written
 
-    return _REFERENCE.sub(put_in, url), values
-
-
-def value_of(name: str, what: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return a variable's value, without the newline that a file of secrets ends with.
-
-    Raises RunAborted where it is not set, or empty: it was most likely forgotten.
-    """
-    value = (os.environ if environment is None else environment).get(name, "").strip()
-    if not value:
-        raise RunAborted(f"{what} needs the environment variable {name}, which is not set or empty")
-    return value
+    return _REFERENCE.sub(put_in, text), list(values)

@@ -1,14 +1,12 @@
 """Turn vendors' documents and servers into raw tools.
 
 `reading.read` takes a catalog's sources in order: `transport/` fetches them (files, commands, URLs, live MCP servers),
-`formats/` parses them. `coverage` says how much of each source was read, `gaps` which sources gave nothing; `naming`
-names sources in messages without secrets, `provider_label` guesses providers. A format is registered in one place,
-`formats/__init__.py`, under a name of `pipeline.settings.sources`.
+`formats/` parses them, under the names of `pipeline.settings.sources`. `coverage` says how much of each source was read
+and which gave nothing; `naming` names sources in messages without secrets, `provider_label` guesses providers.
 """
 
 from pipeline.errors import RecordRejected
-from pipeline.sources.coverage import Coverage
-from pipeline.sources.gaps import Gap
+from pipeline.sources.coverage import Coverage, Gap
 from pipeline.sources.provider_label import long_label_note
 from pipeline.sources.reading import Reading, read
 from router.tools.definitions.raw_tool import RawTool

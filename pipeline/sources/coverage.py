@@ -1,4 +1,4 @@
-"""Measure how much of each source was read, and report what was not."""
+"""Measure how much of each source was read, report what was not, and name the sources that gave no tool."""
 
 import json
 from collections import Counter
@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
-from pipeline.errors import RecordRejected
+from pipeline.errors import RecordRejected, RunAborted, Unavailable
+from pipeline.sentences import named
+from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
 from router.tools.definitions.rows import parameter_rows
 
@@ -71,11 +73,12 @@ class Coverage:
         if advice := self.advice:
             problems.append(advice)
         elif self.rejected:
-            problems.append(f"{self.rejected:,} of {self.records:,} records were rejected: {_counted(self.reasons)}")
-        if unread := [key for key in self.unread if key.key not in self.lost_under]:  # those are told above
-            keys = ", ".join(f"{key.key} ({key.records:,}: {key.example})" for key in unread[:_SHOWN_KEYS])
-            more = f" and {len(unread) - _SHOWN_KEYS:,} more" if len(unread) > _SHOWN_KEYS else ""
-            problems.append(f"keys that were not read: {keys}{more}")
+            why = [f"{count:,} because {reason}" for reason, count in self.reasons.items()]
+            reasons = "; ".join([*why[:3], "…"] if len(why) > 3 else why)
+            problems.append(f"{self.rejected:,} of {self.records:,} records were rejected: {reasons}")
+        if unread := [key for key in self.unread if key.key not in self.lost_under]:  # those are reported above
+            keys = [f"{key.key} ({key.records:,}: {key.example})" for key in unread]
+            problems.append(f"keys that were not read: {named(keys, _SHOWN_KEYS)}")
         if self.empty:
             problems.append("it holds no tool")
         return tuple(problems)
@@ -86,16 +89,16 @@ class Coverage:
         if not self.unnamed or self.rejected < self.records:
             return None
         guess = next((key for key in self.unnamed if "name" in key.lower()), self.unnamed[0])
+        # As a JMESPath expression in TOML.
+        plain = guess.isidentifier() and guess.isascii()
+        expression = f'"{guess}"' if plain else f"'{json.dumps(guess, ensure_ascii=False)}'"
+        # The setting that should give the name and does not.
+        selector = next((f": {reason}" for reason in self.reasons if reason.startswith("source.fields")), "")
         return (
-            f"none of the {self.records:,} records has a name{self._selector}. "
+            f"none of the {self.records:,} records has a name{selector}. "
             f"Their keys are {_quoted(self.unnamed[:_SHOWN_KEYS])}: say in catalog.toml, under the [[source]], "
-            f"which of them is which, such as [source.fields] name = {_expression(guess)}"
+            f"which of them is which, such as [source.fields] name = {expression}"
         )
-
-    @property
-    def _selector(self) -> str:
-        """The setting that should give the name and does not; empty where there is none."""
-        return next((f": {reason}" for reason in self.reasons if reason.startswith("source.fields")), "")
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, for programs."""
@@ -105,63 +108,99 @@ class Coverage:
 
 def coverage_of(source: str, tools: Sequence[RawTool], rejected: Sequence[RecordRejected]) -> Coverage:
     """Return the coverage of a source, a file or a server."""
-    unnamed = Counter(key for record in rejected for key in record.keys)
     lost = Counter(tool.lost for tool in tools if tool.lost)
+    unread = Counter(key for tool in tools for key in tool.unread)
+    examples = {key: example for tool in reversed(tools) for key, example in tool.unread.items()}  # the first of each
     return Coverage(
         source=source,
         records=len(tools) + len(rejected),
         described=sum(bool(tool.description.strip()) for tool in tools),
         with_parameters=sum(map(_takes_parameters, tools)),
         lost_parameters=lost.total(),
-        lost_under=tuple(key for key, _ in lost.most_common()),
+        lost_under=_by_frequency(lost),
         rejected=len(rejected),
         reasons=dict(Counter(record.reason for record in rejected).most_common()),
         shapes=dict(Counter(tool.shape for tool in tools if tool.shape).most_common()),
-        unread=_unread(tools),
-        unnamed=tuple(key for key, _ in unnamed.most_common()),
+        unread=tuple(
+            UnreadKey(key, count, examples[key])
+            for key, count in unread.most_common()
+            if count >= _MANY * len(tools) or any(word in key.lower() for word in _TELLING)
+        ),
+        unnamed=_by_frequency(Counter(key for record in rejected for key in record.keys)),
     )
 
 
 def by_source(coverage: Iterable[Coverage]) -> dict[str, Coverage]:
     """Return coverages by their source; of sources of one name, the second is `name (2)`."""
-    named: dict[str, Coverage] = {}
+    found: dict[str, Coverage] = {}
     for one in coverage:
         name, number = one.source, 1
-        while name in named:
+        while name in found:
             number += 1
             name = f"{one.source} ({number})"
-        named[name] = one
-    return named
+        found[name] = one
+    return found
 
 
 def _takes_parameters(tool: RawTool) -> bool:
     return bool(tool.input_schema.get("properties")) or bool(parameter_rows(tool.input_schema))
 
 
-def _unread(tools: Sequence[RawTool]) -> tuple[UnreadKey, ...]:
-    """Return the keys that may matter: on many records, or named like a field that is read."""
-    counts: Counter[str] = Counter()
-    examples: dict[str, str] = {}
-    for tool in tools:
-        for key, example in tool.unread.items():
-            counts[key] += 1
-            examples.setdefault(key, example)
-    return tuple(
-        UnreadKey(key, count, examples[key])
-        for key, count in counts.most_common()
-        if count >= _MANY * len(tools) or any(word in key.lower() for word in _TELLING)
-    )
-
-
-def _expression(key: str) -> str:
-    """Return a key as a JMESPath expression in TOML."""
-    return f'"{key}"' if key.isidentifier() and key.isascii() else f"'{json.dumps(key, ensure_ascii=False)}'"
+def _by_frequency(keys: Counter[str]) -> tuple[str, ...]:
+    return tuple(key for key, _ in keys.most_common())
 
 
 def _quoted(keys: Iterable[str]) -> str:
     return ", ".join(f"`{key}`" for key in keys)
 
 
-def _counted(reasons: Mapping[str, int]) -> str:
-    listed = [f"{count:,} because {reason}" for reason, count in list(reasons.items())[:3]]
-    return "; ".join(listed) + ("; …" if len(reasons) > 3 else "")
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A source without tools. `reason` says why it could not be read; it is empty where the source has none.
+
+    `origin` is the file of its tools' origins. `serving` counts the tools of the serving snapshot that came from it and
+    are missing now. `key` names the source in the ledger.
+    """
+
+    source: str
+    origin: str
+    reason: str = ""
+    serving: int = 0
+    key: str = ""
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the source was left out because it could not be read."""
+        return bool(self.reason)
+
+    def rejection(self) -> RecordRejected:
+        """Return the source as a rejected record, for the tables that list those."""
+        return RecordRejected(Origin(self.source, ""), f"the whole source was skipped: {self.reason}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict, for programs."""
+        row = {"source": self.source, "serving_tools": self.serving}
+        return {**row, "reason": self.reason} if self.skipped else row
+
+
+def stopped(problems: Sequence[RunAborted], sources: int) -> RunAborted:
+    """Return one error for all sources that cannot be read: Unavailable where each may be read another time."""
+    if sources == 1:
+        return problems[0]
+    kind = Unavailable if all(isinstance(problem, Unavailable) for problem in problems) else RunAborted
+    lines = [" ".join(str(problem).split()) for problem in problems]
+    this, it = ("this", "it") if len(lines) == 1 else ("them", "them")
+    way_out = f"mend {this}, or build without {it}: --skip-unreadable (sources.skip_unreadable)"
+    if len(lines) == 1:
+        return kind(f"{lines[0]}\n{way_out}")
+    listed = "\n  ".join([f"{len(lines):,} of {sources:,} sources cannot be read:", *lines])
+    # Without all of them there is nothing to build.
+    return kind(listed if len(lines) == sources else f"{listed}\n{way_out}")
+
+
+def empties(gaps: Iterable[Gap], sources: int) -> str:
+    """Return a sentence that counts the sources without a tool and names a few; empty where there are none."""
+    names = [gap.source for gap in gaps if not gap.skipped]
+    if not names:
+        return ""
+    return f"{len(names):,} of {sources:,} sources {'holds' if len(names) == 1 else 'hold'} no tool: {named(names)}"

@@ -1,8 +1,9 @@
 """What a source gave at its last good read, as text and back, and whether it may stand in for a source that fails."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
@@ -17,7 +18,6 @@ from router.fingerprint import fingerprint
 from router.record import Kind, Origin
 from router.tools.definitions.raw_tool import RawTool, tool_id_of
 
-_FIELDS = tuple(field.name for field in fields(RawTool))
 _OPTIONAL = ("outputs", "links", "operation", "kind", "instructions")  # left out where empty
 
 
@@ -37,22 +37,39 @@ class SourceReading:
 
     def to_text(self) -> str:
         """Return the tools and rejections as JSON, keys in the order of the source, which field text depends on."""
-        tools = [_row(tool) for tool in self.tools]
         rejected = [[_place(row.origin), row.reason, row.keys] for row in self.rejected]
-        return json.dumps({"tools": tools, "rejected": rejected}, separators=(",", ":"))
+        return json.dumps({"tools": list(map(_row, self.tools)), "rejected": rejected}, separators=(",", ":"))
 
     @classmethod
     def from_text(cls, key: str, source: str, text: str) -> "SourceReading":
         """Return the reading that `to_text` wrote. Raises ValueError where another version wrote it differently."""
         try:
             stored = json.loads(text)
-            tools = tuple(_tool(row) for row in stored["tools"])
-            rejected = tuple(
+            # A reading of an earlier version has no operations: its tools cannot be called until it is read again.
+            tools = [msgspec.convert({**row, "origin": _origin(row["origin"])}, RawTool) for row in stored["tools"]]
+            rejected = [
                 RecordRejected(Origin(*place), reason, keys=tuple(keys)) for place, reason, keys in stored["rejected"]
-            )
+            ]
         except (KeyError, TypeError, RecordRejected, msgspec.ValidationError) as error:
             raise ValueError(f"it is of another version: {error}") from error
-        return cls(key, source, tools, rejected)
+        return cls(key, source, tuple(tools), tuple(rejected))
+
+
+def _place(origin: Origin) -> list[str]:
+    return [origin.file, origin.pointer]
+
+
+def _origin(place: list[str]) -> dict[str, str]:
+    file, pointer = place
+    return {"file": file, "pointer": pointer}
+
+
+def _row(tool: RawTool) -> dict[str, Any]:
+    row = msgspec.to_builtins(tool)
+    row |= {"origin": _place(tool.origin), "kind": "" if tool.kind is Kind.TOOL else tool.kind}
+    row |= {"outputs": [output.to_json() for output in tool.outputs]}
+    row |= {"operation": tool.operation.to_json() if tool.operation else None}
+    return {name: value for name, value in row.items() if value or name not in _OPTIONAL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +119,7 @@ class StaleSource:
 
 
 def stale_source(error: RunAborted, last: LastReading, max_age: timedelta) -> StaleSource:
-    """Return how a source that failed with `error` is told while its last reading stands in.
+    """Return how a source that failed with `error` is reported while its last reading stands in.
 
     Raises an error of the same kind, which says since when, where the reading is older than `max_age`.
     """
@@ -115,18 +132,22 @@ def stale_source(error: RunAborted, last: LastReading, max_age: timedelta) -> St
     return StaleSource(last.reading.source, " ".join(str(error).split()), last.read_at, age, len(last.reading.tools))
 
 
+def _when(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M UTC")
+
+
 def source_keys(sources: Sequence[SourceSettings]) -> Iterator[str]:
     """Yield a key for each source, stable as long as it is read from the same place in the same way.
 
     It is a hash, so that nothing that may be secret is stored: an argument of a command, or the query of a URL.
     """
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     for source in sources:
         fields_map = source.fields.model_dump() if source.fields else None
         where = [str(source.path) if source.path else None, source.command, _without_user(source.url)]
         key = fingerprint([where, source.format, source.provider, fields_map])
-        seen[key] = number = seen.get(key, 0) + 1
-        yield fingerprint([key, number])  # equal sources may differ in their environment: they keep their order
+        seen[key] += 1
+        yield fingerprint([key, seen[key]])  # equal sources may differ in their environment: they keep their order
 
 
 def _without_user(url: str | None) -> str | None:
@@ -134,24 +155,3 @@ def _without_user(url: str | None) -> str | None:
         return None
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
-def _when(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _place(origin: Origin) -> list[str]:
-    return [origin.file, origin.pointer]
-
-
-def _row(tool: RawTool) -> dict[str, Any]:
-    row = {name: getattr(tool, name) for name in _FIELDS}
-    row |= {"origin": _place(tool.origin), "outputs": [output.to_json() for output in tool.outputs]}
-    row |= {"links": msgspec.to_builtins(tool.links), "kind": "" if tool.kind is Kind.TOOL else tool.kind}
-    row |= {"operation": tool.operation.to_json() if tool.operation else None}
-    return {name: value for name, value in row.items() if value or name not in _OPTIONAL}
-
-
-def _tool(row: dict[str, Any]) -> RawTool:
-    # A reading of an earlier version has no operations: its tools cannot be called until the source answers again.
-    return msgspec.convert({**row, "origin": dict(zip(("file", "pointer"), row["origin"], strict=True))}, RawTool)

@@ -1,11 +1,14 @@
-"""Name sources in messages and origins, without arguments, users, queries or other secrets."""
+"""Name sources, and what is wrong with them, in messages and origins without arguments, users, queries or secrets."""
 
 import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
+from pydantic import ValidationError
+
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
+from quartermaster.validation import describe_requirement
 
 _MAX_SAID = 300
 _SHORTEST = 4  # shorter secrets are part of ordinary words
@@ -19,6 +22,16 @@ def location(source: SourceSettings) -> str:
         return (source.command or ("",))[0]
     parts = urlsplit(source.url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def name_of(source: SourceSettings) -> str:
+    """Return a source's name in messages: its path as written, its program or its URL."""
+    return str(source.path) if source.path is not None else location(source)
+
+
+def origin_of(source: SourceSettings) -> str:
+    """Return the file that the origins of a source's tools name."""
+    return source.path.name if source.path is not None else location(source)
 
 
 def subject(source: SourceSettings) -> str:
@@ -55,3 +68,10 @@ def too_large(source: SourceSettings, limits: LimitsSettings) -> RunAborted:
 def too_late(source: SourceSettings) -> Unavailable:
     """Return the error for a source that takes too long."""
     return Unavailable(f"{subject(source)} took more than the {source.timeout_s:g} s that timeout_s allows")
+
+
+def wrong_field(error: ValidationError) -> str:
+    """Return the first field of an answer that is wrong, and what it must be, without a validator's own words."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    field = ".".join(map(str, first["loc"])) or "it"
+    return f"{field} {describe_requirement(first['type'], first.get('ctx'), table='an object')}"

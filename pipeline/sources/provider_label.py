@@ -18,14 +18,13 @@ See docs/decisions/records.md. All labels that the rule was tried on are in the 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from ipaddress import ip_address
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 from urllib.parse import urlsplit
 
+from quartermaster.addresses import literal_address
 from router.tools.text_overlap import MAX_LABEL_WORDS, is_long
-
-__all__ = ["label_of_document", "label_of_server", "long_label_note"]
 
 _WHY_SHORT = (
     "it stands in every id and in the searched texts; set the word that people say with --provider NAME, or with "
@@ -116,7 +115,7 @@ def label_of_server(name: str) -> str:
     if not is_long(name):
         return name
     words = [word.casefold() for word in _WORD_OF_SERVER.findall(name.rsplit("/", 1)[-1])]
-    kept = [word for word in words if word not in _OF_SERVERS and word not in _BOILERPLATE]
+    kept = [word for word in words if word not in _OF_SERVERS | _BOILERPLATE]
     return "-".join((kept or words)[:MAX_LABEL_WORDS]) or name
 
 
@@ -137,7 +136,7 @@ def _is_form_of(name: str, words: Sequence[str]) -> bool:
     """Return whether a domain's name is the title in another form, as `datadoghq`, `getpostman` and `machines` are."""
     name = name.replace("-", "")
     whole, first = "".join(words), words[0]
-    if name in {"".join(words[:count]) for count in range(1, len(words) + 1)}:
+    if name in accumulate(words):
         return False
     if whole.endswith(name) or (len(first) > 2 and name.startswith(first)):
         return True
@@ -147,7 +146,7 @@ def _is_form_of(name: str, words: Sequence[str]) -> bool:
 def _title_words(title: str) -> list[str]:
     """Return the title's words without boilerplate, of its first part that has any; at most three."""
     for part in _SEPARATOR.split(_LEGAL.sub(" ", _OPEN_API.sub(" ", _STATUS.sub("", title)))):
-        words = [_plain(word) for word in _BETWEEN_WORDS.split(_POSSESSIVE.sub("", part or ""))]
+        words = [_plain(word) for word in _BETWEEN_WORDS.split(_POSSESSIVE.sub("", part))]
         words = [word for word in words if word and word not in _BOILERPLATE and not _VERSION.fullmatch(word)]
         while words and words[0] in _AT_THE_START:
             del words[0]
@@ -166,14 +165,13 @@ def _plain(word: str) -> str:
     return _ENDING.sub("", _NOT_LATIN_API.sub("", word)).casefold()
 
 
-def _domains(document: Mapping[str, Any]) -> list[str]:
-    """Return the registrable domains of a document's servers, in its order."""
-    servers = document.get("servers")
-    listed = servers if isinstance(servers, Sequence) and not isinstance(servers, str) else ()
-    hosts = [_host(server) for server in listed if isinstance(server, Mapping)]
-    if isinstance(host := document.get("host"), str):
-        hosts.append(_host({"url": f"//{host}"}))
-    return [domain for domain in map(_registrable, hosts) if domain]
+def _domains(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the registrable domains of a document's servers, in its order."""
+    listed, host = document.get("servers"), document.get("host")
+    servers = [server for server in listed if isinstance(server, Mapping)] if isinstance(listed, list) else []
+    for server in (*servers, {"url": f"//{host}"} if isinstance(host, str) else {}):
+        if domain := _registrable(_host(server)):
+            yield domain
 
 
 def _host(server: Mapping[str, Any]) -> str:
@@ -196,12 +194,7 @@ def _host(server: Mapping[str, Any]) -> str:
 def _registrable(host: str) -> str:
     """Return the part of a host that somebody registered, as `github.com`; empty where there is none."""
     labels = host.split(".")
-    try:
-        ip_address(host)
-        return ""
-    except ValueError:
-        pass
-    if len(labels) < 2 or labels[-1] in _LOCAL:
+    if literal_address(host) is not None or len(labels) < 2 or labels[-1] in _LOCAL:
         return ""
     size = 3 if len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL else 2
     if len(labels) > 3 and labels[-3:-1] == ["service", "gov"]:

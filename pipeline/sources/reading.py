@@ -1,19 +1,22 @@
-"""Read a catalog's sources in order, and tell good records from rejected ones."""
+"""Read a catalog's sources in order, within the limits on records, and tell good records from rejected ones."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from pipeline.errors import CommandNotRun, RecordRejected, RunAborted
 from pipeline.execution import DirectExecution, Execution
 from pipeline.settings import CatalogSettings, LimitsSettings, SourceSettings
-from pipeline.sources.bounds import within
-from pipeline.sources.coverage import Coverage, coverage_of
-from pipeline.sources.formats import READERS, detect, mapped
-from pipeline.sources.formats.document import START, is_page
-from pipeline.sources.gaps import Gap, name_of, origin_of, stopped
+from pipeline.sources.coverage import Coverage, Gap, coverage_of, empties, stopped
+from pipeline.sources.formats import READERS, detect
+from pipeline.sources.formats.document import Items, is_page
+from pipeline.sources.formats.tool_lists import read_mapped
 from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source
-from pipeline.sources.naming import location, subject
+from pipeline.sources.naming import location, name_of, origin_of, subject
 from pipeline.sources.transport import fetch, mcp_client
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
@@ -36,6 +39,16 @@ class Reading:
     stale: tuple[StaleSource, ...] = ()
     keys: tuple[str, ...] = ()
 
+    def no_tool(self, catalog: str, rejected: Sequence[RecordRejected]) -> RunAborted:
+        """Return the error for a catalog whose sources, all together, gave no tool; `rejected` are all its records."""
+        why = [f"{one.source}: {one.advice}" for one in self.coverage if one.advice]
+        if rejected and not why:
+            why.append(f"{len(rejected):,} were rejected, the first {rejected[0]}")
+        if self.sources > 1 and (sentence := empties(self.gaps, self.sources)):
+            why.append(sentence)
+        why += [gap.reason for gap in self.gaps if gap.skipped]
+        return RunAborted(f"the catalog {catalog!r} holds no tool{': ' * bool(why)}{'; '.join(why)}")
+
 
 def read(
     catalog: CatalogSettings, execution: Execution | None = None, last_readings: LastReadings | None = None
@@ -51,29 +64,30 @@ def read(
     fresh: list[SourceReading] = []
     stale: list[StaleSource] = []
     problems: list[RunAborted] = []
-    not_run: list[RunAborted] = []
     gaps: list[Gap] = []
     keys = tuple(source_keys(catalog.source))
     for source, key in zip(catalog.source, keys, strict=True):
         try:
-            fresh.append(reading := execution.run("read", _read, catalog, source, key, label=source.label))
-        except RunAborted as error:
-            try:
-                reading, told = _last_reading(catalog, key, error, last_readings)
-            except RunAborted as problem:
-                (not_run if isinstance(problem, CommandNotRun) else problems).append(problem)
-                gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(problem).split()), key=key))
-                continue
-            stale.append(told)
+            reading, old = _read_or_recall(catalog, source, key, execution, last_readings)
+        except RunAborted as problem:
+            problems.append(problem)
+            gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(problem).split()), key=key))
+            continue
         readings.append(reading)
+        if old is None:
+            fresh.append(reading)
+        else:
+            stale.append(old)
         if not reading.tools and not reading.rejected:
             gaps.append(Gap(name_of(source), origin_of(source), key=key))
-    if (problems and not catalog.sources.skip_unreadable) or ((problems or not_run) and not readings):
-        raise stopped([*problems, *not_run], len(catalog.source))
+    not_run = [problem for problem in problems if isinstance(problem, CommandNotRun)]
+    unreadable = [problem for problem in problems if not isinstance(problem, CommandNotRun)]
+    if (unreadable and not catalog.sources.skip_unreadable) or (problems and not readings):
+        raise stopped([*unreadable, *not_run], len(catalog.source))
     return Reading(
-        tuple(t for r in readings for t in r.tools),
-        tuple(j for r in readings for j in r.rejected),
-        tuple(coverage_of(r.source, r.tools, r.rejected) for r in readings),
+        tuple(tool for reading in readings for tool in reading.tools),
+        tuple(record for reading in readings for record in reading.rejected),
+        tuple(coverage_of(reading.source, reading.tools, reading.rejected) for reading in readings),
         tuple(gaps),
         len(catalog.source),
         tuple(fresh),
@@ -82,29 +96,27 @@ def read(
     )
 
 
-def _last_reading(
-    catalog: CatalogSettings, key: str, error: RunAborted, last_readings: LastReadings | None
-) -> tuple[SourceReading, StaleSource]:
-    """Return what a source gave before it failed with `error`. Raises the error where it gave nothing in time."""
-    max_age = catalog.sources.max_age
-    last = last_readings.find(key) if last_readings and max_age else None
-    if last is None:
-        raise error
-    return last.reading, stale_source(error, last, max_age)
+def _read_or_recall(
+    catalog: CatalogSettings, source: SourceSettings, key: str, execution: Execution, last_readings: LastReadings | None
+) -> tuple[SourceReading, StaleSource | None]:
+    """Return what a source gives; where it fails, what it gave before. Raises RunAborted where that is too old."""
+    try:
+        return execution.run("read", _read, catalog, source, key, label=source.label), None
+    except RunAborted as error:
+        max_age = catalog.sources.max_age
+        last = last_readings.find(key) if last_readings and max_age else None
+        if last is None:
+            raise
+        return last.reading, stale_source(error, last, max_age)
 
 
 def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceReading:
-    tools: list[RawTool] = []
-    rejected: list[RecordRejected] = []
-    for item in within(_read_source(catalog, source), catalog.limits, f"the source {name_of(source)}"):
-        if isinstance(item, RecordRejected):
-            rejected.append(item)
-        else:
-            tools.append(item)
-    return SourceReading(key, name_of(source), tuple(tools), tuple(rejected))
+    items = list(_within(_items(catalog, source), catalog.limits, f"the source {name_of(source)}"))
+    tools = tuple(item for item in items if isinstance(item, RawTool))
+    return SourceReading(key, name_of(source), tools, tuple(item for item in items if isinstance(item, RecordRejected)))
 
 
-def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[RawTool | RecordRejected]:
+def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
     if source.command is not None and not catalog.sources.run_commands:
         raise CommandNotRun(f"{subject(source)} was not run: --plan and --no-commands run none (sources.run_commands)")
     if source.is_live_server:
@@ -116,15 +128,15 @@ def _read_source(catalog: CatalogSettings, source: SourceSettings) -> Iterator[R
         yield from _read_file(catalog.resolve(source.path), source, catalog.limits)
 
 
-def _read_file(
-    path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: str | None = None
-) -> Iterator[RawTool | RecordRejected]:
+def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: str | None = None) -> Items:
     """Yield the tools of a document. If it was `fetched_from` elsewhere, that names it, not its temporary file."""
-    _check_page(path)
+    with suppress(OSError), path.open("rb") as file:  # a file that cannot be read is left to its reader
+        if is_page(file.read(1024)):
+            raise RunAborted(f"the source {path} is a web page (HTML), not a document of tools")
     lines = source.format == "jsonl" or path.suffix.lower() == ".jsonl"
     if source.fields:
         kind = source.format or ("jsonl" if lines else "function")
-        items = mapped.read(path, source.fields, limits, lines=lines)
+        items = read_mapped(path, source.fields, limits, lines=lines)
     else:
         kind = source.format or detect(path, limits)
         items = READERS[kind](path, limits)
@@ -138,20 +150,7 @@ def _read_file(
         raise type(error)(str(error).replace(str(path), repr(fetched_from))) from None
 
 
-def _check_page(path: Path) -> None:
-    """Raise RunAborted where a file is a web page. A file that cannot be read is left to its reader."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(START)
-    except OSError:
-        return
-    if is_page(start):
-        raise RunAborted(f"the source {path} is a web page (HTML), not a document of tools")
-
-
-def _labelled(
-    items: Iterator[RawTool | RecordRejected], label: str | None, fallback: str | None, file: str | None = None
-) -> Iterator[RawTool | RecordRejected]:
+def _labelled(items: Items, label: str | None, fallback: str | None, file: str | None = None) -> Items:
     """Yield the items with their provider: the catalog's label, else the vendor's, else the file's name.
 
     `file`, where it is given, is their origin in place of a temporary file.
@@ -162,3 +161,60 @@ def _labelled(
             yield RecordRejected(origin, item.reason, keys=item.keys)
         else:
             yield replace(item, origin=origin, provider=label or item.provider or fallback)
+
+
+def _within(items: Items, limits: LimitsSettings, subject: str) -> Items:
+    """Yield the items of a source, each within the limits: a tool that exceeds one is rejected, or shortened with a
+    notice.
+
+    Raises RunAborted where all of them together, of the source that `subject` names, exceed one.
+    """
+    total = 0
+    for number, item in enumerate(items, 1):
+        if number > limits.tools:
+            raise RunAborted(
+                f"{subject} holds more than the {limits.tools:,} tools of limits.tools: split it, or raise the limit"
+            )
+        if isinstance(item, RawTool):
+            item = _shortened(item, limits)
+            texts = [item.name, item.description, item.examples, item.categories]
+            size = len(msgspec.json.encode([*texts, item.input_schema, item.annotations]))
+            if why := _excess(item, size, limits):
+                item = RecordRejected(item.origin, why)
+            else:
+                # Within limits of their own, so that they reject no tool.
+                beside = [item.outputs, item.links, item.instructions, item.operation]
+                total += size + len(msgspec.json.encode(beside))
+        if total > (most := limits.source_bytes):
+            raise RunAborted(
+                f"{subject} holds tools of more than the {most:,} bytes of limits.source_bytes: split it, or raise "
+                "the limit"
+            )
+        yield item
+
+
+def _excess(tool: RawTool, size: int, limits: LimitsSettings) -> str | None:
+    """Return why a tool of so many characters as JSON is too large; None where it is not."""
+    for field in ("name", "id", "provider"):
+        if (length := len(getattr(tool, field) or "")) > (most := limits.name_characters):
+            return f"{field} has {length:,} characters, more than the {most:,} of limits.name_characters"
+    if size > (most := limits.record_characters):
+        return f"it has {size:,} characters as JSON, more than the {most:,} of limits.record_characters"
+    return None
+
+
+def _shortened(tool: RawTool, limits: LimitsSettings) -> RawTool:
+    """Return a tool whose texts are no longer than allowed, with a notice where any was."""
+    most, listed = limits.text_characters, limits.listed_texts
+    notices = []
+    if (length := len(tool.description)) > most:
+        notices.append(f"its description has {length:,} characters: the first {most:,} count")
+    shorter: dict[str, Any] = {}
+    for field in ("examples", "categories"):
+        texts: tuple[str, ...] = getattr(tool, field)
+        shorter[field] = tuple(text[:most] for text in texts[:listed])
+        if shorter[field] != texts:
+            notices.append(f"its {field} are shortened: the first {listed:,} count")
+    if not notices:
+        return tool
+    return replace(tool, description=tool.description[:most], notices=(*tool.notices, *notices), **shorter)

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from pipeline.publish.quality_gate import MissingTools
 from pipeline.sources import Gap
-from pipeline.sources.coverage import Coverage, by_source
-from pipeline.sources.gaps import empties
+from pipeline.sources.coverage import Coverage, by_source, empties
 from pipeline.sources.last_reading import StaleSource
 from quartermaster.output.terminal import err, out, rows_table, say
 

@@ -1,27 +1,27 @@
-"""Parse the documents of sources into raw tools: one module per format, with `read(path, limits)`.
+"""Parse the documents of sources into raw tools: each reader is called with `(path, limits)`.
 
-A new format is a module here, a line in READERS and its name in `SourceFormat`; a test holds both equal. `detect` finds
-the format of a file that does not say it, `mapped` reads any other shape by `source.fields`; `document` parses files,
-`yaml_values` YAML, `json_schema` the schemas of API documents.
+A new format is a reader, a line in READERS and its name in `SourceFormat`; a test holds both equal. `detect` finds the
+format of a file that does not say it. `tool_lists` reads lists of definitions, also of any other shape, by
+`source.fields`; `openapi` and `skills` read their own formats; `document` parses files, `yaml_values` YAML,
+`json_schema` the schemas of API documents.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.settings.sources import SourceFormat
-from pipeline.sources.formats import function_schema, mcp, openapi, skills
-from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document, read_lines
+from pipeline.sources.formats import openapi, skills, tool_lists
+from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_document, read_lines
 from router.tools.definitions.nesting import find_definitions
-from router.tools.definitions.raw_tool import RawTool
 
-READERS: Mapping[SourceFormat, Callable[[Path, LimitsSettings], Iterator[RawTool | RecordRejected]]] = {
-    "function": function_schema.read,
+READERS: Mapping[SourceFormat, Callable[[Path, LimitsSettings], Items]] = {
+    "function": tool_lists.read_functions,
     "openapi": openapi.read,
-    "mcp": mcp.read,
-    "jsonl": function_schema.read_jsonl,
+    "mcp": tool_lists.read_mcp,
+    "jsonl": tool_lists.read_jsonl,
     "skills": skills.read,
 }
 
@@ -39,7 +39,7 @@ def detect(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> SourceFormat:
     value = read_document(path, limits)
     if isinstance(value, dict) and ("openapi" in value or "swagger" in value):
         return "openapi"
-    if mcp.take_prompts(value):
+    if tool_lists.take_prompts(value):
         return "mcp"
     tools = find_definitions(value)
     if tools is None:

@@ -1,22 +1,20 @@
 """Read OpenAPI 3.0 and 3.1 and Swagger 2.0, JSON or YAML: one tool per operation.
 
 Parameters and the request body become one JSON Schema. References to schemas stay references, into a `$defs` of those
-that the operation uses, so that cycles are no problem. `openapi_inputs` makes that schema, `openapi_operations` reads
-how the operation is called, `openapi_responses` what it answers.
+that the operation uses, so that cycles are no problem. `openapi_inputs` makes that schema, `json_schema` rewrites the
+document's schemas, `openapi_document` reads servers, security and what operations answer.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
-from pipeline.sources.formats.document import DEFAULT_LIMITS, read_document
-from pipeline.sources.formats.json_schema import SchemaBudget, SchemaScope, follow_references, foreign_reference
+from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_document
+from pipeline.sources.formats.json_schema import SchemaBudget, SchemaScope, mapping
+from pipeline.sources.formats.openapi_document import METHODS, ApiDocument, operation_name
 from pipeline.sources.formats.openapi_inputs import Inputs
-from pipeline.sources.formats.openapi_operations import CallReader
-from pipeline.sources.formats.openapi_responses import METHODS, Responses, operation_name
 from pipeline.sources.provider_label import label_of_document
 from router.operation import Operation
 from router.record import Origin
@@ -34,71 +32,55 @@ _CJK_END = re.compile("[\u3040-\u30ff\u3400-\u9fff]$")
 _READ_ONLY = ("get", "head", "options", "trace", "query")
 
 
-def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
+def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
     """Yield the tools of a document. Raises RunAborted where it is no OpenAPI or Swagger document with paths."""
     document = read_document(path, limits)
-    if not isinstance(document, dict) or not re.match(
-        r"^(3\.|2\.0)", str(document.get("openapi") or document.get("swagger"))
-    ):
+    version = str(mapping(document).get("openapi") or mapping(document).get("swagger"))
+    if not re.match(r"3\.|2\.0", version):
         raise RunAborted(f"the source {path} is not an OpenAPI 3 or Swagger 2.0 document: it names no such version")
     paths = document.get("paths") or {}
     if not isinstance(paths, dict):
         raise RunAborted(f"the source {path}: paths is not an object")
-    provider = label_of_document(document)
-    budget = SchemaBudget(limits)
-    responses, calls = Responses(document), CallReader(document)
+    api, budget, provider = ApiDocument(document), SchemaBudget(limits), label_of_document(document)
     for route, item in paths.items():
         if str(route).startswith("x-"):
             continue
         pointer = f"/paths/{escape_pointer_part(route)}"
-        whole = Origin(path.name, pointer)
         try:
-            item = follow_references(item, document, whole)
-            if (away := foreign_reference(item)) is not None:
-                raise RecordRejected(whole, f"the reference {away[:200]} leads to another document")
+            item = _path_item(item, SchemaScope(document, Origin(path.name, pointer), budget))
         except RecordRejected as rejected:
             yield rejected
             continue
-        if not isinstance(item, dict):
-            yield RecordRejected(whole, "a path item is an object")
-            continue
         for method in METHODS:
             if method in item:
-                origin = Origin(path.name, f"{pointer}/{method}")
+                scope = SchemaScope(document, Origin(path.name, f"{pointer}/{method}"), budget)
                 try:
-                    scope = SchemaScope(document, origin, budget)
-                    tool = _operation(str(route), method, item, provider, origin, scope, calls)
-                    yield responses.added_to(tool, item[method])
+                    tool = _operation(str(route), method, item, provider, scope, api)
+                    yield api.with_answer(tool, item[method])
                 except RecordRejected as rejected:
                     yield rejected
 
 
+def _path_item(item: Any, scope: SchemaScope) -> dict[str, Any]:
+    item = scope.target(item)
+    if isinstance(away := mapping(item).get("$ref"), str):
+        raise RecordRejected(scope.origin, f"the reference {away[:200]} leads to another document")
+    if not isinstance(item, dict):
+        raise RecordRejected(scope.origin, "a path item is an object")
+    return item
+
+
 def _operation(
-    route: str,
-    method: str,
-    item: dict[str, Any],
-    provider: str | None,
-    origin: Origin,
-    scope: SchemaScope,
-    calls: CallReader,
+    route: str, method: str, item: dict[str, Any], provider: str | None, scope: SchemaScope, api: ApiDocument
 ) -> RawTool:
-    fields = FieldReader(item[method], origin)
-    inputs = Inputs.read(item, fields, scope, calls)
-    servers, has_own_servers = calls.servers(item, fields.row)
-    security, schemes = calls.security(fields.row)
-    operation = Operation(
-        method.upper(),
-        route,
-        servers,
-        has_own_servers,
-        tuple(inputs.parameters),
-        inputs.body,
-        security,
-        schemes,
-    )
+    fields = FieldReader(item[method], scope.origin)
+    inputs = Inputs(item, fields, scope, api)
+    servers, has_own_servers = api.servers(item, fields.row)
+    security, schemes = api.security(fields.row)
+    parameters = tuple(inputs.parameters)
     return RawTool(
         name=operation_name(fields.text("operationId"), method, route),
-        origin=origin,
+        origin=scope.origin,
         description=_description(fields.text("summary").strip(), fields.text("description").strip()),
         input_schema=inputs.schema(),
         provider=provider,
@@ -106,7 +88,9 @@ def _operation(
         annotations={"method": method.upper(), "path": route, "readOnlyHint": method in _READ_ONLY},
         deprecated=fields.row.get("deprecated") is True,
         notices=tuple(scope.notices),
-        operation=operation,
+        operation=Operation(
+            method.upper(), route, servers, has_own_servers, parameters, inputs.body, security, schemes
+        ),
         shape="parameters: OpenAPI" if inputs.properties else "",
         unread=dict(unread_keys(fields.row, _KNOWN)),
     )

@@ -2,55 +2,53 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from pipeline.errors import RecordRejected
-from pipeline.sources.formats.json_schema import SchemaScope
-from pipeline.sources.formats.openapi_operations import (
-    CallReader,
-    body_field,
-    form_field,
-    placed,
-    preferred_media,
-)
-from router.operation import BodyField, OperationBody, OperationParameter
+from pipeline.sources.formats.json_schema import SchemaScope, mapping
+from pipeline.sources.formats.openapi_document import JSON_MEDIA, ApiDocument, text_of
+from router.operation import BodyField, OperationBody, OperationParameter, Place, Style
 from router.tools.definitions.raw_tool import FieldReader
 
 _URLENCODED, _MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+# The schema of Swagger's parameters stands in the parameter.
 _INLINE = ("type", "format", "items", "enum", "default", "minimum", "maximum", "pattern", "minLength", "maxLength")
+_STYLES: Mapping[Place, tuple[Style, ...]] = {
+    "path": ("simple", "label", "matrix"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "header": ("simple",),
+    "cookie": ("form", "cookie"),
+}
+_COLLECTIONS: Mapping[str, Style] = {"ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
 
 
 class Inputs:
     """The arguments of one operation: their schema, and where each goes in a request."""
 
-    def __init__(self, scope: SchemaScope, calls: CallReader) -> None:
+    def __init__(self, item: dict[str, Any], fields: FieldReader, scope: SchemaScope, api: ApiDocument) -> None:
+        """Read the parameters of a path item and an operation, and its body. Raises RecordRejected."""
         self._scope = scope
-        self._calls = calls
+        self._is_swagger = api.is_swagger
         self.properties: dict[str, Any] = {}
         self._required: list[str] = []
         self._form: list[BodyField] = []
         self.parameters: list[OperationParameter] = []
         self.body: OperationBody | None = None
-
-    @classmethod
-    def read(cls, item: dict[str, Any], fields: FieldReader, scope: SchemaScope, calls: CallReader) -> "Inputs":
-        """Read the parameters of a path item and an operation, and its body. Raises RecordRejected."""
-        inputs = cls(scope, calls)
-        body: dict[str, Any] | None = None
-        for parameter in inputs._listed(item, fields):
+        body: Any = None
+        for parameter in self._listed(item, fields):
             if parameter.get("in") == "body":
-                body = dict(parameter)
+                body = parameter
             else:
-                inputs._add_parameter(parameter)
-        if inputs._form:
-            inputs.body = _form_body(inputs._form, calls.media_types(fields.row), inputs._required)
+                self._add_parameter(parameter)
+        media_types = api.media_types(fields.row)
+        if self._form:
+            self.body = self._form_body(media_types)
         if fields.row.get("requestBody") is not None:
             body = scope.local(fields.row["requestBody"])
             if body is not None and not isinstance(body, dict):
                 raise RecordRejected(fields.origin, "requestBody is not an object")
         if body:
-            inputs._add_body(body, calls.media_types(fields.row))
-        return inputs
+            self._add_body(body, media_types)
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the arguments."""
@@ -68,26 +66,32 @@ class Inputs:
             if listed is not None and not isinstance(listed, list):
                 raise RecordRejected(fields.origin, "parameters is not a list")
             for parameter in listed or ():
-                parameter = self._scope.local(parameter)
-                if parameter is None:
+                if (parameter := self._scope.local(parameter)) is None:
                     continue
-                if not isinstance(parameter, dict) or not isinstance(parameter.get("name"), str):
+                if not isinstance(mapping(parameter).get("name"), str):
                     raise RecordRejected(fields.origin, "a parameter has no name")
                 by_name[str(parameter.get("in")), parameter["name"]] = parameter
         yield from by_name.values()
 
     def _add_parameter(self, parameter: dict[str, Any]) -> None:
-        name, schema = parameter["name"], self._parameter_schema(parameter)
+        argument = name = parameter["name"]
+        schema = self._parameter_schema(parameter)
+        place: Any = parameter.get("in")
         if name in self.properties:
-            other, name = name, self._free_name(f"{parameter.get('in')}_{name}")
-            self._scope.notices.append(f"a second parameter named {other} became {name}")
-        self.properties[name] = schema
-        if parameter.get("required") is True or parameter.get("in") == "path":
-            self._required.append(name)
-        if parameter.get("in") == "formData":
-            self._form.append(form_field(name, parameter))
-        elif place := placed(name, parameter, is_swagger=self._calls.is_swagger):
-            self.parameters.append(place)
+            argument = self._free_name(f"{place}_{name}")
+            self._scope.notices.append(f"a second parameter named {name} became {argument}")
+        self.properties[argument] = schema
+        if parameter.get("required") is True or place == "path":
+            self._required.append(argument)
+        wire_name = "" if argument == name else name
+        if place == "formData":
+            style, explode = _collection(parameter, "query")
+            self._form.append(BodyField(argument, wire_name, style, explode, is_file=parameter.get("type") == "file"))
+        elif place in get_args(Place):
+            style, explode = (_collection if self._is_swagger else _style)(parameter, place)
+            content = mapping(parameter.get("content"))
+            reserved, media_type = parameter.get("allowReserved") is True, text_of(next(iter(content), ""))
+            self.parameters.append(OperationParameter(argument, place, wire_name, style, explode, reserved, media_type))
 
     def _free_name(self, name: str) -> str:
         """Return a name that no other argument has."""
@@ -99,34 +103,37 @@ class Inputs:
         """Return a parameter's schema. OpenAPI 3 has one (or one per media type), Swagger 2.0 has it inline."""
         if "schema" in parameter:
             raw = parameter["schema"]
-        elif isinstance(content := parameter.get("content"), dict) and content:
-            media = next(iter(content.values()))
-            raw = media.get("schema", {}) if isinstance(media, dict) else {}
+        elif content := mapping(parameter.get("content")):
+            raw = mapping(next(iter(content.values()))).get("schema", {})
         else:
             raw = {key: parameter[key] for key in _INLINE if key in parameter}
         return self._described(raw, parameter)
 
+    def _form_body(self, media_types: list[str]) -> OperationBody:
+        """Return the body of Swagger's form parameters: multipart where a file is sent, or nothing else is accepted."""
+        is_multipart = any(field.is_file for field in self._form) or (
+            _MULTIPART in media_types and _URLENCODED not in media_types
+        )
+        fields = tuple(replace(field, style="", explode=False) if field.is_file else field for field in self._form)
+        required = any(field.argument in self._required for field in fields)
+        return OperationBody(_MULTIPART if is_multipart else _URLENCODED, fields=fields, required=required)
+
     def _add_body(self, body: dict[str, Any], media_types: list[str]) -> None:
         """Merge an object's properties with the parameters; any other body, or a clash of names, is one argument."""
-        raw: Any = body.get("schema")
-        encodings: Any = None
-        media_type = preferred_media(media_types) or "application/json"
-        content = body.get("content")
-        if isinstance(content, dict) and content:
-            by_name = {str(key): value for key, value in content.items()}
-            media = by_name[media_type := preferred_media(list(by_name))]
-            raw = media.get("schema") if isinstance(media, dict) else None
-            encodings = media.get("encoding") if isinstance(media, dict) else None
+        raw, encodings = body.get("schema"), None
+        media_type = _preferred(media_types) or "application/json"
+        if content := {str(key): mapping(value) for key, value in mapping(body.get("content")).items()}:
+            media_type = _preferred(list(content))
+            raw, encodings = content[media_type].get("schema"), content[media_type].get("encoding")
         required = body.get("required") is True
-        target = self._scope.target(raw)
-        inner = target.get("properties") if isinstance(target, dict) else None
-        if isinstance(inner, dict) and inner and not _is_open(target) and not set(inner) & set(self.properties):
+        target = mapping(self._scope.target(raw))
+        inner = mapping(target.get("properties"))
+        if inner and not _is_open(target) and not set(inner) & set(self.properties):
             self.properties.update({name: self._scope.rewrite(schema) for name, schema in inner.items()})
-            if required and isinstance(target.get("required"), list):
-                self._required.extend(name for name in target["required"] if isinstance(name, str) and name in inner)
-            listed = encodings if isinstance(encodings, Mapping) else {}
-            fields = tuple(body_field(str(name), self.properties[name], listed.get(name)) for name in inner)
-            self.body = OperationBody(media_type, fields=fields, required=required)
+            if required and isinstance(names := target.get("required"), list):
+                self._required.extend(name for name in names if isinstance(name, str) and name in inner)
+            fields = (_body_field(name, self.properties[name], mapping(encodings).get(name)) for name in inner)
+            self.body = OperationBody(media_type, fields=tuple(fields), required=required)
             return
         name = "body" if "body" not in self.properties else self._free_name("request_body")
         self.properties[name] = self._described(raw, body, keep=True)
@@ -136,27 +143,48 @@ class Inputs:
 
     def _described(self, raw: Any, holder: Mapping[str, Any], *, keep: bool = False) -> dict[str, Any]:
         """Return a schema with the description of what holds it; `keep` keeps the schema's own."""
-        schema = self._scope.rewrite(raw)
-        schema = dict(schema) if isinstance(schema, dict) else {}
-        if isinstance(holder.get("description"), str):
-            if not keep or "description" not in schema:
-                schema["description"] = holder["description"]
-            self._scope.take(holder["description"])
+        schema = dict(mapping(self._scope.rewrite(raw)))
+        if isinstance(holder.get("description"), str) and not (keep and "description" in schema):
+            schema["description"] = holder["description"]
         return schema
 
 
-def _form_body(form: list[BodyField], media_types: list[str], required: list[str]) -> OperationBody:
-    """Return the body of Swagger's form parameters: multipart where there is a file, or nothing else is accepted."""
-    is_multipart = any(field.is_file for field in form) or (
-        _MULTIPART in media_types and _URLENCODED not in media_types
-    )
-    fields = tuple(replace(field, style="", explode=False) if field.is_file else field for field in form)
-    needed = any(field.argument in required for field in form)
-    return OperationBody(_MULTIPART if is_multipart else _URLENCODED, fields=fields, required=needed)
-
-
-def _is_open(schema: dict[str, Any]) -> bool:
+def _is_open(schema: Mapping[str, Any]) -> bool:
     """Return whether a body accepts more than its named properties, which merging would lose."""
     return any(key in schema for key in ("oneOf", "anyOf", "allOf", "not", "patternProperties")) or (
         schema.get("additionalProperties") not in (None, False)
     )
+
+
+def _body_field(name: str, schema: Any, encoding: Any) -> BodyField:
+    """Return a property of a body that is an argument of its own. `encoding` is how the document writes it in forms."""
+    row, style, explode = mapping(encoding), None, False
+    if any(key in row for key in ("style", "explode", "allowReserved")):
+        style, explode = _style(row, "query")
+    media_type = text_of(row.get("contentType")).split(",")[0].strip()
+    one = mapping(schema)
+    if one.get("type") == "array":
+        one = mapping(one.get("items", one))
+    is_file = one.get("format") == "binary" or "contentMediaType" in one  # OpenAPI 3.0's way, and 3.1's
+    return BodyField(name, "", style or "", explode, media_type, is_file)
+
+
+def _preferred(media_types: list[str]) -> str:
+    """Return JSON where it is offered, else the first media type; empty for none."""
+    return next((one for one in media_types if JSON_MEDIA.match(one)), media_types[0] if media_types else "")
+
+
+def _style(row: Mapping[str, Any], place: Place) -> tuple[Style, bool]:
+    styles = _STYLES[place]
+    style = next((style for style in styles if style == row.get("style")), styles[0])
+    explode = row.get("explode")
+    return style, explode if isinstance(explode, bool) else style in ("form", "cookie", "deepObject")
+
+
+def _collection(parameter: Mapping[str, Any], place: Place) -> tuple[Style, bool]:
+    """Return the style that means the same as Swagger's `collectionFormat`, which is "csv" unless it is given."""
+    given = parameter.get("collectionFormat")
+    plain: Style = "form" if place in ("query", "cookie") else "simple"
+    if given == "multi" and place == "query":
+        return "form", True
+    return (_COLLECTIONS.get(given, plain) if isinstance(given, str) else plain), False

@@ -15,7 +15,7 @@ import yaml
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.settings.loading import SKILL_FILES as FILES
-from pipeline.sources.formats.document import DEFAULT_LIMITS, read_text
+from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_text
 from pipeline.sources.formats.yaml_values import parse_yaml
 from router.record import Kind, Origin
 from router.tools.definitions.raw_tool import FieldReader, RawTool
@@ -38,7 +38,7 @@ def is_skill_source(path: Path) -> bool:
     return path.name in FILES if not path.is_dir() else next(_skill_files(path), None) is not None
 
 
-def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawTool | RecordRejected]:
+def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
     """Yield the skills below a folder, by path. Raises RunAborted where there is none, or the folder is missing."""
     if not path.is_dir():
         yield _skill(path, Origin(path.name, ""), limits)
@@ -51,7 +51,7 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawToo
             yield _skill(file, origin, limits)
         except RecordRejected as rejected:
             yield rejected
-        except RunAborted as error:  # one that cannot be read costs itself alone
+        except RunAborted as error:  # one that cannot be read costs only itself
             yield RecordRejected(origin, str(error))
     if not found:
         raise RunAborted(f"the source {path} holds no {FILES[0]}: each skill is a folder with one")
@@ -60,24 +60,34 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[RawToo
 def _skill_files(folder: Path) -> Iterator[Path]:
     """Yield the SKILL.md files of a folder by path. What lies within a skill's own folder is part of that skill."""
     seen: set[str] = set()  # links to folders are followed, each place once
-    for place, folders, files in os.walk(folder, followlinks=True):
-        depth = len(Path(place).relative_to(folder).parts)
+    for place, folders, files in _walk(folder, follow_links=True):
         if (real := os.path.realpath(place)) in seen:
             folders.clear()
             continue
         seen.add(real)
         if name := next((name for name in FILES if name in files), None):
-            yield Path(place) / name
-            if depth:
+            yield place / name
+            if place != folder:
                 folders.clear()
-        if depth >= _MAX_DEPTH:
+
+
+def _walk(folder: Path, *, follow_links: bool = False) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Walk as `os.walk` does, in order, to a depth, without hidden folders and those of programs."""
+    for place, folders, files in os.walk(folder, followlinks=follow_links):
+        if len(Path(place).relative_to(folder).parts) >= _MAX_DEPTH:
             folders.clear()
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_SKILLS)
+        yield Path(place), folders, sorted(files)
 
 
 def _skill(file: Path, origin: Origin, limits: LimitsSettings) -> RawTool:
     """Return the skill of a file. Raises RecordRejected where models may not use it, or a field has a wrong type."""
-    _check_file(file, origin)
+    # A stranger's folder could link to any file of this machine, whose text models would then be given.
+    real = file.resolve()
+    if real.name not in FILES:
+        raise RecordRejected(origin, "it is a link to a file of another name: put the text itself there")
+    if real.exists() and not real.is_file():
+        raise RecordRejected(origin, "it is no plain file")
     text = read_text(file, limits.document_bytes)
     try:
         fields, instructions, notices = _split_frontmatter(text, limits)
@@ -88,57 +98,35 @@ def _skill(file: Path, origin: Origin, limits: LimitsSettings) -> RawTool:
         raise RecordRejected(origin, f"models do not choose it: {_HIDDEN} is true")
     description = reader.text("description").strip()
     if not description:
-        description = _first_paragraph(instructions)
+        # The first paragraph that is no heading, on one line.
+        paragraphs = (" ".join(part.split()) for part in instructions.split("\n\n"))
+        description = next((part for part in paragraphs if part and not part.startswith("#")), "")
         notices.append("it has no description: its first paragraph stands in")
     if not description:
         raise RecordRejected(origin, "it has neither a description nor instructions", keys=tuple(fields))
     if isinstance(fields.get(_WHEN), str):
         description = f"{description} {reader.text(_WHEN).strip()}".strip()
-    if len(instructions) > MAX_INSTRUCTIONS:
-        notices.append(
-            f"its instructions have {len(instructions):,} characters: the first {MAX_INSTRUCTIONS:,} are kept"
-        )
-    files = _other_files(file.parent)
+    if (length := len(instructions)) > MAX_INSTRUCTIONS:
+        notices.append(f"its instructions have {length:,} characters: the first {MAX_INSTRUCTIONS:,} are kept")
     annotations = {name: value for name, value in fields.items() if name not in _OWN}
+    if files := _other_files(file.parent):
+        annotations["files"] = files
     return RawTool(
-        name=reader.text("name").strip() or file.resolve().parent.name,
+        name=reader.text("name").strip() or real.parent.name,
         origin=origin,
         description=description,
-        annotations={**annotations, **({"files": files} if files else {}), "readOnlyHint": True},
+        annotations={**annotations, "readOnlyHint": True},
         kind=Kind.SKILL,
         instructions=instructions[:MAX_INSTRUCTIONS],
         notices=tuple(notices),
     )
 
 
-def _check_file(file: Path, origin: Origin) -> None:
-    """Raise RecordRejected for a link to a file of another name, and for a pipe.
-
-    A stranger's folder could link to any file of this machine, whose text models would then be given.
-    """
-    real = file.resolve()
-    if real.name not in FILES:
-        raise RecordRejected(origin, "it is a link to a file of another name: put the text itself there")
-    if real.exists() and not real.is_file():
-        raise RecordRejected(origin, "it is no plain file")
-
-
-def _first_paragraph(instructions: str) -> str:
-    """Return the first paragraph that is no heading, on one line; empty where there is none."""
-    paragraphs = (part.strip() for part in instructions.split("\n\n"))
-    return next((" ".join(part.split()) for part in paragraphs if part and not part.startswith("#")), "")
-
-
 def _other_files(folder: Path) -> list[str]:
     """Return the names of a skill's other files, relative to its folder, which its instructions may tell to read."""
     names: list[str] = []
-    for place, folders, files in os.walk(folder):
-        if len(Path(place).relative_to(folder).parts) >= _MAX_DEPTH:
-            folders.clear()
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_SKILLS)
-        names += [
-            (Path(place) / name).relative_to(folder).as_posix() for name in sorted(files) if not name.startswith(".")
-        ]
+    for place, _, files in _walk(folder):
+        names += [(place / name).relative_to(folder).as_posix() for name in files if not name.startswith(".")]
         if len(names) > _MAX_FILES:
             break
     return [name for name in names if name not in FILES][:_MAX_FILES]
@@ -158,28 +146,25 @@ def _split_frontmatter(text: str, limits: LimitsSettings) -> tuple[dict[str, Any
         return {}, text.strip(), ["it has no frontmatter"]
     written, below = match[1] or "", text[match.end() :].strip()
     try:
-        fields = _yaml(written, limits)
+        return _object(written, limits), below, []
     except (yaml.YAMLError, ValueError):
-        fields = {}
+        fields: dict[str, Any] = {}
         for entry in _ENTRY.split(written):
-            fields.update(_field(entry, limits))
+            fields |= _field(entry, limits) if _ENTRY.match(entry) else {}  # something may stand before the first
         return fields, below, ["its frontmatter is no YAML: it was read field by field"]
-    return fields if isinstance(fields, dict) else {}, below, []
 
 
 def _field(entry: str, limits: LimitsSettings) -> dict[str, Any]:
     """Return one field of broken frontmatter by its name: its value where that is YAML, else its text on one line."""
-    name, colon, value = entry.partition(":")
-    if not colon or not _ENTRY.match(entry):
-        return {}  # what stands before the first field
     try:
-        field = _yaml(entry, limits)
-        return field if isinstance(field, dict) else {}
+        return _object(entry, limits)
     except (yaml.YAMLError, ValueError):
+        name, _, value = entry.partition(":")
         text = " ".join(_BLOCK_MARK.sub("", value.lstrip(" \t")).split())
         quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
         return {name: text[1:-1] if quoted else text}
 
 
-def _yaml(text: str, limits: LimitsSettings) -> Any:
-    return parse_yaml(text, max_values=limits.document_values, max_characters=limits.document_bytes)
+def _object(text: str, limits: LimitsSettings) -> dict[str, Any]:
+    value = parse_yaml(text, limits)
+    return value if isinstance(value, dict) else {}

@@ -1,7 +1,10 @@
-"""Resolve the settings that a source is requested with, from the environment. They are never shown."""
+"""Fill in the settings that a source is requested with from the environment. They are never shown."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pydantic import SecretStr
 
@@ -12,16 +15,16 @@ from pipeline.settings.variables import expand, expand_url
 from pipeline.sources.naming import location, secrets_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Access:
     """A source's address, headers, environment and OAuth client; no message may contain any of `secrets`."""
 
-    url: str = field(default="", repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    client_id: str | None = field(default=None, repr=False)
-    client_secret: str | None = field(default=None, repr=False)
-    secrets: tuple[str, ...] = field(default=(), repr=False)
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    client_id: str | None = None
+    client_secret: str | None = None
+    secrets: tuple[str, ...] = ()
 
 
 def resolve_access(source: SourceSettings) -> Access:
@@ -61,3 +64,13 @@ def resolve_access(source: SourceSettings) -> Access:
     if url and not is_web(url):
         raise RunAborted(f"the url {where} is no address of http or https once its variables are put in")
     return Access(url, headers, env, client_id, client_secret, (*secrets, *secrets_of(url)))
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file at once by one that only its user may read. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with TemporaryDirectory(dir=path.parent) as folder:
+        staged = Path(folder, path.name)
+        staged.touch(mode=0o600)
+        staged.write_text(text, encoding="utf-8")
+        os.replace(staged, path)

@@ -8,8 +8,8 @@ import hashlib
 import json
 import logging
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import CatalogSettings
+from pipeline.sources.transport.access import write_private
 from router.fingerprint import fingerprint
 
 _logger = logging.getLogger(__name__)
@@ -44,8 +45,7 @@ class CatalogCommand:
 def commands_of(settings: CatalogSettings) -> tuple[CatalogCommand, ...]:
     """Return the commands that a build would run, each once: those of the sources, if they are run, and of the hook."""
     sources = settings.source if settings.sources.run_commands else ()
-    env = [(source.command, source.env) for source in sources if source.command]
-    commands = [catalog_command(command, settings.folder, variables) for command, variables in env]
+    commands = [catalog_command(one.command, settings.folder, one.env) for one in sources if one.command]
     if settings.notify.command:
         commands.append(catalog_command(settings.notify.command, settings.folder))
     return tuple(dict.fromkeys(commands))
@@ -72,10 +72,7 @@ def approve(commands: Iterable[CatalogCommand]) -> None:
     path = approvals_path()
     keys = _read() | {command.key for command in commands}
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-            json.dump({"approved": sorted(keys)}, file)
-        os.replace(file.name, path)  # written with mode 0600
+        write_private(path, json.dumps({"approved": sorted(keys)}))
     except OSError as error:
         raise SettingsInvalid(f"{path} cannot be written ({error.strerror}): pass --allow-commands each time") from None
 
@@ -86,13 +83,14 @@ def require_approved(settings: CatalogSettings, *, allow: bool = False) -> None:
     `allow` allows and remembers them. Where they cannot be remembered, as in a read-only container, that is logged, and
     they are allowed this once.
     """
-    if new := not_approved(commands_of(settings)):
-        if not allow:
-            listed = "".join(f"\n  {command}" for command in new)
-            raise SettingsInvalid(
-                f"the catalog {settings.name!r} names commands that nobody has allowed here yet:{listed}\n"
-                "read them, then pass --allow-commands (allow_commands of the flow); --no-commands runs none"
-            )
+    new = not_approved(commands_of(settings))
+    if new and not allow:
+        listed = "".join(f"\n  {command}" for command in new)
+        raise SettingsInvalid(
+            f"the catalog {settings.name!r} names commands that nobody has allowed here yet:{listed}\n"
+            "read them, then pass --allow-commands (allow_commands of the flow); --no-commands runs none"
+        )
+    if new:
         try:
             approve(new)
         except SettingsInvalid as error:
@@ -120,10 +118,8 @@ def _read() -> frozenset[str]:
 
 def _digest(path: Path) -> str:
     """Return the sha256 of a file that a command names, such as its script; empty for anything else."""
-    try:
+    with suppress(OSError, ValueError):
         if path.is_file():
             with path.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
-    except (OSError, ValueError):
-        return ""
     return ""

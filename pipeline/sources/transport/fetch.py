@@ -1,20 +1,32 @@
-"""Fetch documents from commands and URLs at build time, as files for the readers.
+"""Get documents from commands and URLs at build time, as files for the readers; find and run the programs for it.
 
 Messages name the program, or the URL without user and query: the rest may be secret.
 """
 
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pipeline.errors import RunAborted
 from pipeline.settings import LimitsSettings, SourceSettings
-from pipeline.sources.formats.document import START, is_page
-from pipeline.sources.naming import subject
-from pipeline.sources.transport import commands
-from pipeline.sources.transport.access import resolve_access
+from pipeline.sources.formats.document import is_page
+from pipeline.sources.naming import location, redacted, subject, too_large, too_late
+from pipeline.sources.transport.access import Access, resolve_access
+
+_CHUNK = 65_536
+_INHERITED = frozenset(
+    "HOME LOGNAME USER SHELL TERM LANG LANGUAGE TZ TMPDIR XDG_CACHE_HOME SSL_CERT_FILE SSL_CERT_DIR".split()
+)
+_BESIDE_PYTHON = Path(sys.executable).parent
 
 
 @contextmanager
@@ -25,14 +37,14 @@ def document(source: SourceSettings, folder: Path, limits: LimitsSettings) -> It
     """
     access = resolve_access(source)
     if source.command is not None:
-        content_type, body = "", commands.run(source, folder, access, limits)
+        content_type, body = "", _run(source, folder, access, limits)
     else:
         from pipeline.sources.transport import http  # with httpx, where something is fetched
 
         content_type, body = http.get(source, access, limits)
     if not body.strip():
         raise RunAborted(f"{subject(source)} gave nothing: its {source.format} document is empty")
-    if is_page(body[:START], content_type):
+    if is_page(body, content_type):
         raise RunAborted(
             f"{subject(source)} gave a web page (HTML), not a document in the format {source.format}: "
             "it may ask for a login, or be down"
@@ -53,3 +65,77 @@ def _suffix(source: SourceSettings, content_type: str, body: bytes) -> str:
             if any(word in told for word in words):
                 return suffix
     return ".json" if body.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) else ".yaml"
+
+
+def program(source: SourceSettings, folder: Path) -> str:
+    """Return the program of a command as a full path. Raises RunAborted where it is not installed."""
+    name = location(source)
+    # A path is meant from the catalog's folder, where the command runs.
+    found = shutil.which(str((folder / name).absolute()) if os.sep in name else name, path=search_path())
+    if found is None:
+        where = "there is no such program" if os.sep in name else f"it is neither in {_BESIDE_PYTHON} nor on PATH"
+        raise RunAborted(f"the command {name!r} is not installed: {where}")
+    return os.path.abspath(found)
+
+
+def search_path() -> str:
+    """Return PATH for commands, led by this Python's folder: its programs are found though it is not activated."""
+    return os.pathsep.join((str(_BESIDE_PYTHON), os.environ.get("PATH") or os.defpath))
+
+
+def environment(access: Access) -> dict[str, str]:
+    """Return the environment of a command: where programs and files are, the language, its own variables; no secret."""
+    kept = {name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith("LC_")}
+    return {**kept, "PATH": search_path(), **access.env}
+
+
+def _run(source: SourceSettings, folder: Path, access: Access, limits: LimitsSettings) -> bytes:
+    """Return what a command prints on standard output. Raises Unavailable where it takes too long, else RunAborted."""
+    command = [program(source, folder), *(source.command or ())[1:]]
+    pipe, silent, env = subprocess.PIPE, subprocess.DEVNULL, environment(access)
+    try:
+        process = subprocess.Popen(  # noqa: S603 - the catalog's own command, and no shell
+            command, stdin=silent, stdout=pipe, stderr=pipe, cwd=folder, env=env, start_new_session=True
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "an argument holds a NUL"
+        raise RunAborted(f"{subject(source)} could not be started: {reason}") from None
+    with process:
+        try:
+            output, errors = _listen(process, source, limits)
+        except BaseException:
+            # With all that it started, while its number is still its own; macOS refuses where all have ended.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        lines = [line for line in errors.decode("utf-8", "replace").splitlines() if line.strip()]
+        how = f"exit code {process.returncode}" if process.returncode > 0 else f"signal {-process.returncode}"
+        why = redacted(lines[-1], source, access.secrets) if lines else "it said nothing"
+        raise RunAborted(f"{subject(source)} ended with {how}: {why}")
+    return output
+
+
+def _listen(process: "subprocess.Popen[bytes]", source: SourceSettings, limits: LimitsSettings) -> tuple[bytes, bytes]:
+    """Return all of a process's output and the end of its errors, read together so that neither pipe fills up."""
+    until = time.monotonic() + source.timeout_s
+    output, errors = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        for pipe, kept in ((process.stdout, output), (process.stderr, errors)):
+            assert pipe is not None
+            selector.register(pipe, selectors.EVENT_READ, kept)
+        while selector.get_map():
+            if (left := until - time.monotonic()) <= 0:
+                raise too_late(source)
+            for key, _ in selector.select(left):
+                if not (chunk := os.read(key.fd, _CHUNK)):
+                    selector.unregister(key.fileobj)
+                key.data.extend(chunk)
+            if len(output) > limits.document_bytes:
+                raise too_large(source, limits)
+            del errors[:-_CHUNK]  # its last words are enough
+    try:
+        process.wait(max(0.0, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise too_late(source) from None
+    return bytes(output), bytes(errors)

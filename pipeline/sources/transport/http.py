@@ -8,8 +8,10 @@ their queries, keep cookies and follow redirects.
 import asyncio
 import ssl
 import zlib
+from base64 import b64encode
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.request import getproxies, proxy_bypass
 
@@ -34,15 +36,12 @@ class Reach:
     """The hosts and addresses that a source may lead to: not from a public URL to this machine or a private network.
 
     A host that `catalog.toml` itself writes as a private address, such as 127.0.0.1 or `localhost`, is the operator's
-    word.
+    word. `subject` names the source in messages, `host` is that of its own URL.
     """
 
     def __init__(self, subject: str, host: str, private_hosts: tuple[str, ...] = ()) -> None:
-        """`subject` names the source in messages, `host` is that of its own URL."""
         self._subject = subject
-        self._private = {name.lower() for name in private_hosts}
-        if is_private_name(host):
-            self._private.add(host.lower())
+        self._private = {name.lower() for name in (*private_hosts, *([host] if is_private_name(host) else []))}
 
     def check(self, host: str, addresses: Sequence[str] = ()) -> None:
         """Raise RunAborted where a host has an address that the source may not lead to, or is written as one."""
@@ -85,13 +84,13 @@ class Transport(httpx2.AsyncBaseTransport):
             pool = self._pools[proxy or url.host] = httpx2.AsyncHTTPTransport(proxy=proxy)
         if proxy is not None or self._reach is None:
             return await pool.handle_async_request(request)
-        addresses = await self._reach.resolve(url.host, url.port or _PORTS.get(url.scheme, 0))
-        for address in addresses[:-1]:
+        *others, last = await self._reach.resolve(url.host, url.port or _PORTS.get(url.scheme, 0))
+        for address in others:
             try:
                 return await pool.handle_async_request(_addressed(request, address))
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 continue
-        return await pool.handle_async_request(_addressed(request, addresses[-1]))
+        return await pool.handle_async_request(_addressed(request, last))
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -120,15 +119,18 @@ def _proxy(url: httpx2.URL) -> str | None:
 
 
 class Allowance:
-    """What a live server may say in one listing. `failure` is set where it says more, and `scope` is ended: the MCP
-    client logs some errors, and waits on."""
+    """What a live server may send in one listing; `subject` names it in messages.
+
+    `failure` is set where it sends more, and `scope` is cancelled: the MCP client logs some errors, and waits on.
+    `status` is that of the last answer to a message: the client's error does not tell a busy server from one that
+    refuses.
+    """
 
     failure: RunAborted | None = None
     scope: anyio.CancelScope
-    status = 0  # of the last answer to a message: the client's error does not tell a busy server from one that refuses
+    status = 0
 
     def __init__(self, limits: LimitsSettings, subject: str) -> None:
-        """`subject` names the server in messages."""
         self.limits = limits
         self._subject = subject
         self._left = limits.document_bytes
@@ -147,7 +149,7 @@ class Allowance:
         asked = response.request
         if asked.method == "POST" and "text/event-stream" in asked.headers.get("accept", ""):  # not one for a token
             self.status = response.status_code
-        if (coding := response.headers.get("content-encoding", "identity").strip().lower()) not in ("", "identity"):
+        if (coding := _coding(response)) != "identity":
             await response.aclose()
             raise self.fail(f"answered in the encoding {coding[:20]!r}, which it was not asked for")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
@@ -159,39 +161,47 @@ class Allowance:
         self._left -= count
         if self._left < 0:
             raise self.fail(f"sent more than the {self.limits.document_bytes:,} bytes of limits.document_bytes")
-        if message > self.limits.message_bytes:
-            raise self.fail(
-                f"sent a message of more than the {self.limits.message_bytes:,} bytes of limits.message_bytes"
-            )
+        if message > (most := self.limits.message_bytes):
+            raise self.fail(f"sent a message of more than the {most:,} bytes of limits.message_bytes")
 
 
+@dataclass
 class _Counted(httpx2.AsyncByteStream):
-    def __init__(self, body: httpx2.AsyncByteStream, allowance: Allowance, is_message: bool) -> None:
-        self._body = body
-        self._allowance = allowance
-        self._is_message = is_message
+    body: httpx2.AsyncByteStream
+    allowance: Allowance
+    is_message: bool
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         length = 0
-        async for chunk in self._body:
+        async for chunk in self.body:
             length += len(chunk)
-            self._allowance.take(len(chunk), length if self._is_message else 0)
+            self.allowance.take(len(chunk), length if self.is_message else 0)
             yield chunk
 
     async def aclose(self) -> None:
-        await self._body.aclose()
+        await self.body.aclose()
+
+
+def _coding(response: httpx2.Response) -> str:
+    """Return how a body is encoded, in small letters; "identity" where it is not."""
+    return response.headers.get("content-encoding", "").strip().lower() or "identity"
 
 
 def get(source: SourceSettings, access: Access, limits: LimitsSettings) -> tuple[str, bytes]:
-    """Return the content type and the body behind a URL. Raises Unavailable where they may come another time, else
-    RunAborted."""
+    """Return the content type and body behind a URL. Raises Unavailable where another try may help, else RunAborted."""
     try:
         return finished(_get(source, access, limits))
     except TimeoutError:
         raise too_late(source) from None
     # None of these errors is kept as the cause: each may quote the whole URL.
-    except (httpx2.HTTPError, httpx2.InvalidURL, zlib.error, OSError, ValueError) as error:
-        raise _failure(error, source) from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+        if is_untrusted(error):
+            raise RunAborted(f"{subject(source)} has a certificate that cannot be trusted") from None
+        if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
+            raise Unavailable(f"{subject(source)} could not be reached") from None
+        if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError | OSError):
+            raise Unavailable(f"{subject(source)} broke off: {type(error).__name__}") from None
+        raise RunAborted(f"{subject(source)} could not be read: {type(error).__name__}") from None
 
 
 def finished(asking: Coroutine[Any, Any, T]) -> T:
@@ -246,8 +256,8 @@ def with_user(url: httpx2.URL, headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of a request to a URL: with its user and password, unless they say who asks themselves."""
     if not url.userinfo or any(name.lower() == "authorization" for name in headers):
         return dict(headers)
-    asked = httpx2.BasicAuth(url.username, url.password).sync_auth_flow(httpx2.Request("GET", url))
-    return {"Authorization": next(asked).headers["Authorization"], **headers}
+    user = b64encode(f"{url.username}:{url.password}".encode()).decode()
+    return {"Authorization": f"Basic {user}", **headers}
 
 
 def _same_server(url: httpx2.URL, other: httpx2.URL) -> bool:
@@ -258,45 +268,32 @@ def _same_server(url: httpx2.URL, other: httpx2.URL) -> bool:
 
 async def _body(response: httpx2.Response, source: SourceSettings, limits: LimitsSettings) -> bytes:
     """Return the whole body, decompressed. Raises RunAborted where it is too large, Unavailable where it breaks off."""
-    coding = response.headers.get("content-encoding", "identity").strip().lower()
-    if coding not in ("", "identity", "gzip", "x-gzip"):
+    coding = _coding(response)
+    if coding not in ("identity", "gzip", "x-gzip"):
         raise RunAborted(f"{subject(source)} answered in the encoding {coding[:20]!r}, which it was not asked for")
-    gunzip = zlib.decompressobj(_GZIP) if coding.endswith("gzip") else None
     body = bytearray()
     async for chunk in response.aiter_raw():
-        behind = b""
-        if gunzip is None:
-            body += chunk
-        elif gunzip.eof:  # it would keep all that it is given
-            behind = chunk
-        else:
-            body += gunzip.decompress(chunk, limits.document_bytes + 1)
-            behind = gunzip.unused_data
-        if behind.strip(b"\0"):  # padding, as tapes have it
-            raise RunAborted(f"{subject(source)} could not be read: more follows its gzip body")
+        body += chunk
         if len(body) > limits.document_bytes:
             raise too_large(source, limits)
-    if gunzip and not gunzip.eof:
+    if coding == "identity":
+        return bytes(body)
+    gunzip = zlib.decompressobj(_GZIP)
+    try:
+        plain = gunzip.decompress(body, limits.document_bytes + 1)
+    except zlib.error:
+        raise RunAborted(f"{subject(source)} could not be read: its body is no gzip") from None
+    if len(plain) > limits.document_bytes:
+        raise too_large(source, limits)
+    if not gunzip.eof:
         raise Unavailable(f"{subject(source)} broke off: its gzip body has no end")
-    return bytes(body)
-
-
-def _failure(error: Exception, source: SourceSettings) -> RunAborted:
-    """Return what an error of the library means for a source."""
-    if is_untrusted(error):
-        return RunAborted(f"{subject(source)} has a certificate that cannot be trusted")
-    if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
-        return Unavailable(f"{subject(source)} could not be reached")
-    if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError | OSError):
-        return Unavailable(f"{subject(source)} broke off: {type(error).__name__}")
-    why = "its body is no gzip" if isinstance(error, zlib.error) else type(error).__name__
-    return RunAborted(f"{subject(source)} could not be read: {why}")
+    if gunzip.unused_data.strip(b"\0"):  # padding, as tapes have it
+        raise RunAborted(f"{subject(source)} could not be read: more follows its gzip body")
+    return plain
 
 
 def is_untrusted(error: BaseException | None) -> bool:
     """Return whether a connection failed for the server's certificate."""
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return True
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
         error = error.__cause__ or error.__context__
-    return False
+    return error is not None

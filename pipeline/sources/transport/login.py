@@ -15,7 +15,8 @@ from pipeline.settings.access import OAuthSettings
 from pipeline.sources.naming import location
 from pipeline.sources.transport.access import resolve_access
 from pipeline.sources.transport.mcp_client import list_server
-from pipeline.sources.transport.oauth import Authentication, MemoryStorage, client_of, metadata_of, stored_at
+from pipeline.sources.transport.oauth import Authentication, client_of, metadata_of, stored_at
+from pipeline.sources.transport.token_file import MemoryTokens
 
 _PATH = "/callback"
 
@@ -43,7 +44,8 @@ def log_in(
     `show` brings the address to a person, who has `wait_s` to log in; `port` is that of the redirect, 0 for any. Raises
     RunAborted, or Unavailable where another try may go better.
     """
-    access, storage = resolve_access(source), MemoryStorage()
+    access = resolve_access(source)
+    storage = MemoryTokens(access.url)
     oauth = source.oauth or OAuthSettings()
     with _Callback(port) as callback:
         address = f"http://127.0.0.1:{callback.server_port}{_PATH}"
@@ -54,13 +56,13 @@ def log_in(
         auth = Login(access.url, metadata_of(oauth, address), storage, redirect, callback.answer)
         auth.source, auth.access = source, access
         tools = list_server(source.model_copy(update={"timeout_s": wait_s}), folder, access, auth).tools
-    if storage.tokens is None:
+    if (token := storage.stored.token) is None:
         raise RunAborted(f"the MCP server {location(source)!r} lists its tools without a token: oauth can be left out")
     client, metadata = auth.context.client_info, auth.context.oauth_metadata
     if client is not None and metadata is not None:
         client.issuer = str(metadata.issuer)
     file = stored_at(source, access, folder)
-    file.write(storage.tokens, client)
+    file.write(token, client)
     return file.path, len(tools)
 
 

@@ -11,45 +11,26 @@ import httpx2
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.client.auth.utils import issuers_match
-from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
+from platformdirs import user_config_path
 from pydantic import AnyUrl
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
-from pipeline.settings.access import OAuthSettings, config_folder
+from pipeline.settings.access import OAuthSettings
 from pipeline.sources.naming import location, redacted
 from pipeline.sources.transport.access import Access
-from pipeline.sources.transport.token_file import TokenFile, token_path
+from pipeline.sources.transport.token_file import MemoryTokens, TokenFile, token_path
 
 _LOG_IN = "run `quartermaster login PATH` with the catalog's folder, where a browser can be opened"
-
-
-class MemoryStorage:
-    """Keeps a token and a client for as long as the process lives."""
-
-    def __init__(self) -> None:
-        self.tokens: OAuthToken | None = None
-        self.client: OAuthClientInformationFull | None = None
-
-    async def get_tokens(self) -> OAuthToken | None:
-        """Return the token."""
-        return self.tokens
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep a token."""
-        self.tokens = tokens
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return the client."""
-        return self.client
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep a client."""
-        self.client = client_info
+_NO_CLIENT = "none"
 
 
 class Authentication(OAuthClientProvider):
-    """Says in a sentence why there is no token: `failure`, whatever the transport makes of the error."""
+    """Says in a sentence why there is no token: `failure`, whatever the transport makes of the error.
+
+    `source` and `access` are set once it is made: each kind has arguments of the SDK.
+    """
 
     source: SourceSettings
     access: Access
@@ -82,26 +63,22 @@ class Authentication(OAuthClientProvider):
                 "issuer in [source.oauth]"
             )
 
-    async def _refusal(self, response: httpx2.Response) -> str:
-        """Return the words of an authorization server that refuses, without secrets."""
+    async def _handle_token_response(self, response: httpx2.Response) -> None:
+        if response.status_code in (200, 201):
+            return await super()._handle_token_response(response)
         try:
             body = json.loads(await response.aread())
             words = [str(body[name]) for name in ("error", "error_description") if body.get(name)]
         except (ValueError, AttributeError, RecursionError):
             words = []
-        told = redacted(": ".join(words), self.source, [*self.access.secrets, *self.secrets])
-        return told or f"HTTP {response.status_code}"
+        said = redacted(": ".join(words), self.source, [*self.access.secrets, *self.secrets])
+        refusal = said or f"HTTP {response.status_code}"
+        if response.status_code == 429 or response.status_code >= 500:
+            raise self._fail(f"its authorization server answered {refusal}", Unavailable)
+        raise self._fail(self._refused(refusal))
 
-    async def _handle_token_response(self, response: httpx2.Response) -> None:
-        status = response.status_code
-        if status == 429 or status >= 500:
-            raise self._fail(f"its authorization server answered {await self._refusal(response)}", Unavailable)
-        if status not in (200, 201):
-            raise self._fail(await self._refused(response))
-        await super()._handle_token_response(response)
-
-    async def _refused(self, response: httpx2.Response) -> str:
-        return f"its authorization server gave no token: {await self._refusal(response)}"
+    def _refused(self, refusal: str) -> str:
+        return f"its authorization server gave no token: {refusal}"
 
 
 class ClientCredentials(Authentication, ClientCredentialsOAuthProvider):
@@ -121,15 +98,12 @@ class StoredToken(Authentication):
 
     async def _initialize(self) -> None:
         await super()._initialize()
-        own = client_of(self.access, self._oauth)
         stored = self.context.client_info
-        if own is not None:
+        if (own := client_of(self.access, self._oauth)) is not None:
             own.issuer = stored.issuer if stored else None
-            self.context.client_info = own
         # Without a client the SDK would register one, for which nobody is there to log in.
-        self.context.client_info = self.context.client_info or OAuthClientInformationFull(
-            client_id="none", redirect_uris=None
-        )
+        none = OAuthClientInformationFull(client_id=_NO_CLIENT, redirect_uris=None)
+        self.context.client_info = own or stored or none
 
     def _select_authorization_server(self, advertised: list[str]) -> str:
         issuer = self._oauth.issuer or (self.context.client_info.issuer if self.context.client_info else None)
@@ -141,18 +115,17 @@ class StoredToken(Authentication):
 
     async def _perform_authorization(self) -> httpx2.Request:
         client = self.context.client_info
-        if not self.context.can_refresh_token() or client is None or client.client_id == "none":
+        if not self.context.can_refresh_token() or client is None or client.client_id == _NO_CLIENT:
             raise self._fail(f"the stored token has expired or was withdrawn, and cannot be refreshed: {_LOG_IN}")
         self._check_issuer(self._oauth.issuer or client.issuer)
         return await self._refresh_token()
 
-    async def _refused(self, response: httpx2.Response) -> str:
-        refusal = await self._refusal(response)
+    def _refused(self, refusal: str) -> str:
         return f"the stored token has expired and was not refreshed ({refusal}): {_LOG_IN}"
 
 
 def authentication(source: SourceSettings, access: Access, folder: Path) -> Authentication:
-    """Return what proves to a source's server who asks. Raises RunAborted where no token is stored.
+    """Return what proves to a source's server who asks. Raises RunAborted where no token is stored, or none of use.
 
     `folder` is the catalog's, where a relative `token_file` lies.
     """
@@ -161,7 +134,7 @@ def authentication(source: SourceSettings, access: Access, folder: Path) -> Auth
     if oauth.by_credentials:
         made = ClientCredentials(
             access.url,
-            MemoryStorage(),
+            MemoryTokens(access.url),
             access.client_id or "",
             access.client_secret or "",
             scope=oauth.scope,
@@ -171,6 +144,7 @@ def authentication(source: SourceSettings, access: Access, folder: Path) -> Auth
         storage = stored_at(source, access, folder)
         if not storage.path.is_file():
             raise RunAborted(f"no token is stored for the MCP server {location(source)!r} ({storage.path}): {_LOG_IN}")
+        storage.load()
         made = StoredToken(access.url, metadata_of(oauth, None), storage)
     made.source, made.access = source, access
     return made
@@ -179,8 +153,8 @@ def authentication(source: SourceSettings, access: Access, folder: Path) -> Auth
 def stored_at(source: SourceSettings, access: Access, folder: Path) -> TokenFile:
     """Return the file of a source's token: the configured one, else one of the user's own."""
     own = source.oauth.token_file if source.oauth else None
-    path = folder / own.expanduser() if own is not None else token_path(access.url, config_folder())
-    return TokenFile(path, access.url)
+    users = user_config_path("quartermaster", appauthor=False)
+    return TokenFile(folder / own.expanduser() if own else token_path(access.url, users), access.url)
 
 
 def metadata_of(oauth: OAuthSettings, redirect: str | None) -> OAuthClientMetadata:
@@ -194,12 +168,11 @@ def client_of(access: Access, oauth: OAuthSettings) -> OAuthClientInformationFul
     """Return the client that the settings name; None where it is to be registered, or is stored."""
     if access.client_id is None:
         return None
-    way = "client_secret_basic" if access.client_secret else "none"
     return OAuthClientInformationFull(
         client_id=access.client_id,
         client_secret=access.client_secret,
         redirect_uris=None,
-        token_endpoint_auth_method=way,
+        token_endpoint_auth_method="client_secret_basic" if access.client_secret else "none",
         scope=oauth.scope,
     )
 

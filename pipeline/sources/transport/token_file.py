@@ -8,109 +8,103 @@ that came another way may be put there by hand.
 """
 
 import hashlib
-import json
 import os
 import re
-import secrets
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import RunAborted
-from quartermaster.validation import describe_requirement
+from pipeline.sources.naming import wrong_field
+from pipeline.sources.transport.access import write_private
 
 _OTHERS = 0o077
-_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class Stored(BaseModel):
+    """The content of a token file."""
+
+    server: str
+    token: OAuthToken | None = None
+    client: OAuthClientInformationFull | None = None
 
 
 def token_path(url: str, folder: Path) -> Path:
     """Return the path of a server's token: its host, and a hash that tells servers of one host apart."""
-    server = server_of(url)
+    server = _server_of(url)
     host = re.sub(r"[^A-Za-z0-9.-]+", "-", urlsplit(server).netloc)
     return folder / "tokens" / f"{host}-{hashlib.sha256(server.encode()).hexdigest()[:8]}.json"
 
 
-def server_of(url: str) -> str:
+def _server_of(url: str) -> str:
     """Return a server's address without user, query and fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2].lower(), parts.path, "", ""))
 
 
-class TokenFile:
-    """The SDK's TokenStorage over a file. Raises RunAborted where the file cannot be used or written."""
+class MemoryTokens:
+    """The SDK's TokenStorage for as long as the process lives. `stored` is what it holds."""
 
-    def __init__(self, path: Path, url: str) -> None:
-        self.path = path
-        self._server = server_of(url)
+    def __init__(self, url: str) -> None:
+        self.stored = Stored(server=_server_of(url))
+
+    def write(self, token: OAuthToken | None, client: OAuthClientInformationFull | None) -> None:
+        """Replace what is stored."""
+        self.stored = Stored.model_construct(server=self.stored.server, token=token, client=client)
 
     async def get_tokens(self) -> OAuthToken | None:
-        """Return the stored token; None where there is no file."""
-        return self._part("token", OAuthToken)
+        """Return the token."""
+        return self.stored.token
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return the client that the token was given to; None where the file names none."""
-        return self._part("client", OAuthClientInformationFull)
+        """Return the client that the token was given to."""
+        return self.stored.client
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Store a refreshed token; one that brings no refresh token keeps the one before (RFC 6749, 6)."""
-        before = await self.get_tokens()
-        if tokens.refresh_token is None and before is not None:
-            tokens.refresh_token = before.refresh_token
-        self.write(tokens, await self.get_client_info())
+        """Store a token; one that brings no refresh token keeps the one before (RFC 6749, 6)."""
+        before = self.stored
+        if tokens.refresh_token is None and before.token is not None:
+            tokens.refresh_token = before.token.refresh_token
+        self.write(tokens, before.client)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Store the client; without a token there is nothing to keep."""
-        if (tokens := await self.get_tokens()) is not None:
-            self.write(tokens, client_info)
+        """Store the client."""
+        self.write(self.stored.token, client_info)
 
-    def write(self, tokens: OAuthToken, client: OAuthClientInformationFull | None) -> None:
+
+class TokenFile(MemoryTokens):
+    """The SDK's TokenStorage over a file, once that is loaded. Raises RunAborted where it cannot be used or written."""
+
+    def __init__(self, path: Path, url: str) -> None:
+        super().__init__(url)
+        self.path = path
+
+    def write(self, token: OAuthToken | None, client: OAuthClientInformationFull | None) -> None:
         """Replace the file at once: whoever reads it finds the old token or the new one."""
-        content = {
-            "server": self._server,
-            "token": tokens.model_dump(mode="json", exclude_none=True),
-            "client": client.model_dump(mode="json", exclude_none=True) if client else None,
-        }
-        staged = self.path.with_name(f".{self.path.name}-{secrets.token_hex(4)}")
+        super().write(token, client)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                json.dump(content, file, indent=2)
-            staged.replace(self.path)
+            write_private(self.path, self.stored.model_dump_json(exclude_none=True, indent=2))
         except OSError as error:
-            with suppress(OSError):
-                staged.unlink()
             raise RunAborted(f"the token could not be stored in {self.path}: {error.strerror}") from error
 
-    def _part(self, name: str, kind: type[_Model]) -> _Model | None:
-        content = self._content()
-        if content is None or content.get(name) is None:
-            return None
-        try:
-            return kind.model_validate(content[name])
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field = ".".join(map(str, (name, *first["loc"])))
-            wrong = describe_requirement(first["type"], first.get("ctx"), table="an object")
-            raise RunAborted(f"the token file {self.path} cannot be used: {field} {wrong}") from None
-
-    def _content(self) -> dict[str, Any] | None:
+    def load(self) -> None:
+        """Read the file into `stored`."""
         try:
             with self.path.open(encoding="utf-8") as file:
-                if os.name == "posix" and (mode := os.fstat(file.fileno()).st_mode & 0o777) & _OTHERS:
+                mode = os.fstat(file.fileno()).st_mode & 0o777
+                if os.name == "posix" and mode & _OTHERS:
                     raise RunAborted(
                         f"others may read the token file {self.path} (mode {mode:04o}): run chmod 600 {self.path}"
                     )
-                content = json.load(file)
-        except FileNotFoundError:
-            return None
+                found = Stored.model_validate_json(file.read())
         except OSError as error:
             raise RunAborted(f"the token file {self.path} cannot be read: {error.strerror}") from error
-        except (ValueError, RecursionError):
-            raise RunAborted(f"the token file {self.path} is not JSON") from None
-        if not isinstance(content, dict) or content.get("server") != self._server:
-            raise RunAborted(f'the token file {self.path} is not of this server: its "server" must be {self._server}')
-        return content
+        except ValidationError as error:
+            is_json = error.errors()[0]["type"] != "json_invalid"
+            why = f"cannot be used: {wrong_field(error)}" if is_json else "is not JSON"
+            raise RunAborted(f"the token file {self.path} {why}") from None
+        if found.server != (expected := self.stored.server):
+            raise RunAborted(f'the token file {self.path} is not of this server: its "server" must be {expected}')
+        self.stored = found

@@ -10,8 +10,9 @@ from pipeline.errors import RecordRejected
 from pipeline.records import catalog_records
 from pipeline.settings import FieldSettings
 from pipeline.settings.sources import SourceFormat
-from pipeline.sources.formats import READERS, detect, mapped
+from pipeline.sources.formats import READERS, detect
 from pipeline.sources.formats.document import DEFAULT_LIMITS
+from pipeline.sources.formats.tool_lists import read_mapped
 from router.errors import QuartermasterError
 from router.record import ToolRecord
 from router.tools.definitions.raw_tool import RawTool
@@ -64,7 +65,7 @@ def _mapped(resources: Resources) -> Run:
     def run(data: bytes) -> None:
         row = read_object(data)
         settings = FieldSettings.model_validate(row.get("fields"))
-        check_tools(mapped.read(write(json.dumps(row.get("document")).encode()), settings, lines=False))
+        check_tools(read_mapped(write(json.dumps(row.get("document")).encode()), settings, lines=False))
 
     return run
 

@@ -27,9 +27,10 @@ ID, SECRET = "nightly", "s3cret-of-the-client/+"
 
 @dataclass
 class Authority:
-    """The authorization server; tests turn its knobs and read what it was sent."""
+    """The authorization server; tests turn its knobs and read what it was sent. `url` is the MCP server's."""
 
     issuer: str = ""
+    url: str = ""
     valid: set[str] = field(default_factory=set)  # access tokens
     refreshes: set[str] = field(default_factory=set)
     codes: dict[str, str] = field(default_factory=dict)  # with the challenge of each
@@ -40,6 +41,12 @@ class Authority:
     rotates: bool = True
     denies: bool = False
     _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def reset(self) -> None:
+        """Forget what it was sent, and turn all knobs back."""
+        for kept in (self.valid, self.refreshes, self.codes, self.asked, self.seen):
+            kept.clear()
+        self.methods, self.status, self.rotates, self.denies = Authority.methods, 200, True, False
 
     def grant(self, refreshable: bool = True) -> dict[str, Any]:
         """Give a new token."""
@@ -127,13 +134,15 @@ class Authority:
 
 
 @contextmanager
-def protected() -> Iterator[tuple[Authority, str]]:
-    """The authorization server, and the address of an MCP server of one tool that wants its tokens."""
+def protected() -> Iterator[Authority]:
+    """The authorization server, beside an MCP server of one tool that wants its tokens."""
     authority = Authority()
     with listening() as (own, authority_root), listening() as (others, root):
-        authority.issuer = issuer = f"{authority_root}/login"
+        authority.issuer, authority.url = f"{authority_root}/login", f"{root}/mcp"
         auth = AuthSettings(
-            issuer_url=AnyHttpUrl(issuer), resource_server_url=AnyHttpUrl(f"{root}/mcp"), validate_token_resource=False
+            issuer_url=AnyHttpUrl(authority.issuer),
+            resource_server_url=AnyHttpUrl(authority.url),
+            validate_token_resource=False,
         )
         server = MCPServer("vault", token_verifier=authority, auth=auth)
 
@@ -143,7 +152,7 @@ def protected() -> Iterator[tuple[Authority, str]]:
             return code
 
         with running(authority.app(), own), running(server.streamable_http_app(), others):
-            yield authority, f"{root}/mcp"
+            yield authority
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipeline.settings import CatalogSettings
-from pipeline.sources import Coverage, read
-from pipeline.sources.coverage import UnreadKey, by_source
+from pipeline.sources import Coverage, Gap, read
+from pipeline.sources.coverage import UnreadKey, by_source, empties
 from tests.support.places import DATA
 
 WriteJson = Callable[[str, Any], Path]
@@ -109,3 +109,9 @@ def test_a_name_setting_that_selects_nothing_is_told_with_the_keys(tmp_path: Pat
 
 def test_sources_of_one_name_are_told_apart() -> None:
     assert list(by_source([Coverage("a"), Coverage("b"), Coverage("a"), Coverage("a")])) == ["a", "b", "a (2)", "a (3)"]
+
+
+def test_a_few_empty_sources_are_named_and_all_are_counted() -> None:
+    gaps = [Gap(f"{number}.json", f"{number}.json") for number in range(5)]
+    assert empties(gaps, 20) == "5 of 20 sources hold no tool: 0.json, 1.json, 2.json and 2 more"
+    assert empties([Gap("a", "a", "why")], 20) == ""

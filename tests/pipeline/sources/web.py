@@ -58,10 +58,17 @@ def serving() -> Iterator[Web]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         web = Web(f"http://127.0.0.1:{server.server_port}")
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
+        with in_thread(server):
             yield web
-        finally:
-            server.shutdown()
-            thread.join()
+
+
+@contextmanager
+def in_thread(server: ThreadingHTTPServer) -> Iterator[None]:
+    """Let a server serve in a thread."""
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
-from pipeline.sources.formats import function_schema, mcp, openapi
+from pipeline.sources.formats import openapi, tool_lists
 from pipeline.sources.formats.document import read_document
 from router.tools.definitions.raw_tool import RawTool
 
@@ -38,7 +38,7 @@ def _read(path: Path, text: str, **limits: int) -> Any:
     return read_document(path, LimitsSettings(**limits))
 
 
-@pytest.mark.parametrize("read", [function_schema.read_jsonl, function_schema.read, openapi.read, mcp.read])
+@pytest.mark.parametrize("read", [tool_lists.read_jsonl, tool_lists.read_functions, openapi.read, tool_lists.read_mcp])
 def test_what_is_no_text_file_stops_the_run_with_its_path_whatever_reads_it(
     read: Callable[[Path], Any], tmp_path: Path
 ) -> None:

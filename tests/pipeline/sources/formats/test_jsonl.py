@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.sources import RawTool
-from pipeline.sources.formats.function_schema import read_jsonl
+from pipeline.sources.formats.tool_lists import read_jsonl
 from router.record import Origin
 from tests.pipeline.sources.reading import apart, tools
 

@@ -8,8 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.errors import RunAborted, SettingsInvalid
-from pipeline.settings import CatalogSettings, load
-from pipeline.settings.fields import FieldSettings
+from pipeline.settings import CatalogSettings, FieldSettings, load
 from pipeline.sources import Reading, read
 from router.record import Origin
 

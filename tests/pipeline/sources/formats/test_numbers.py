@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.build import build
 from pipeline.settings import load
-from pipeline.sources.formats import function_schema, mcp, openapi
+from pipeline.sources.formats import openapi, tool_lists
 from router import Router
 from router.provider_formats import Form
 from tests.pipeline.sources.reading import apart, api
@@ -25,7 +25,7 @@ def bad(number: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number[:9])
-@pytest.mark.parametrize("read", [function_schema.read, mcp.read])
+@pytest.mark.parametrize("read", [tool_lists.read_functions, tool_lists.read_mcp])
 def test_of_a_document_one_record_is_rejected(tmp_path: Path, number: str, read: Any) -> None:
     path = tmp_path / "tools.json"
     path.write_text(json.dumps([bad("?"), GOOD]).replace('"?"', number), encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from pipeline.sources import RawTool
-from pipeline.sources.formats import openapi, openapi_responses
+from pipeline.sources.formats import openapi, openapi_document
 from router.record import Link
 from router.record import Parameter as Row
 from tests.pipeline.sources.reading import api, tools
@@ -115,7 +115,7 @@ def test_constants_and_values_of_no_expression_are_no_links(write_json: WriteJso
 def test_all_answers_of_a_document_together_are_read_within_a_limit(
     write_json: WriteJson, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openapi_responses, "_MAX_STEPS", 200)
+    monkeypatch.setattr(openapi_document, "_MAX_STEPS", 200)
     inline: dict[str, Any] = {
         "200": {"content": {"application/json": {"schema": {"properties": {"id": {}, "name": {}}}}}}
     }

@@ -1,12 +1,16 @@
-"""Connections of sources: TLS names the host though an address is connected to, and a proxy is asked for all."""
+"""Connections of sources: where they may lead, whom TLS names, which proxy is asked, and their deadline."""
 
 import asyncio
 import datetime
+import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -14,12 +18,119 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from pipeline.errors import Unavailable
+from pipeline.errors import RunAborted, Unavailable
+from pipeline.monitoring.hook import HookFailed, post
+from pipeline.settings import NotifySettings
 from pipeline.sources.transport import http
+from pipeline.sources.transport.http import Reach
 from tests.pipeline.sources.reading import read_one, stop_one
-from tests.pipeline.sources.web import Web
+from tests.pipeline.sources.web import Web, in_thread
 
 HOST = "tools.example.com"
+_JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+_HEADERS = b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: y\r\n" % number for number in range(1_000))
+
+
+def _resolved(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Let every name have these addresses: there is no network in a test."""
+    rows = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in addresses]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: rows)
+
+
+@pytest.mark.parametrize(
+    "host",
+    "127.0.0.1 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0 [::1] 2130706433 0x7f.1".split(),
+)
+def test_a_public_source_leads_to_no_written_private_address(host: str) -> None:
+    with pytest.raises(RunAborted, match=r"an address of this machine or a private network. If that is right, write"):
+        Reach("the url 'x'", HOST).check(host)
+    Reach("the url 'x'", host).check(host)  # the operator's own word
+    Reach("the url 'x'", HOST, (host,)).check(host)
+
+
+@pytest.mark.parametrize("addresses", [("169.254.169.254",), ("93.184.216.34", "10.0.0.7")])
+@pytest.mark.parametrize("kind", ["openapi", None])
+def test_a_public_name_with_a_private_address_is_refused(
+    monkeypatch: pytest.MonkeyPatch, addresses: tuple[str, ...], kind: str | None
+) -> None:
+    _resolved(monkeypatch, *addresses)
+    stopped = stop_one(url=f"http://{HOST}/mcp", format=kind, timeout_s=20)
+    assert f"leads to '{HOST}', which is {addresses[-1]}: an address of this machine" in str(stopped)
+    assert f'write private_hosts = ["{HOST}"] under its [[source]]' in str(stopped)
+    assert not isinstance(stopped, Unavailable)
+
+
+@pytest.mark.parametrize("host", ["localhost", "mcp-server", "tools.internal", "printer.local", "127.0.0.1"])
+def test_a_host_that_can_only_be_private_is_the_operators_word(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    _resolved(monkeypatch, "127.0.0.1")
+    assert asyncio.run(Reach("the url 'x'", host).resolve(host, 80)) == ["127.0.0.1"]
+    with pytest.raises(RunAborted):
+        asyncio.run(Reach("the url 'x'", HOST).resolve(host, 80))
+
+
+def test_a_name_that_is_not_resolved_in_time_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    hangs = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: hangs.wait(10) and [])
+    try:
+        stopped = stop_one(url=f"http://{HOST}/api", format="openapi", timeout_s=0.05)
+        assert isinstance(stopped, Unavailable) and "took more than the 0.05 s" in str(stopped)
+    finally:
+        hangs.set()
+
+
+@contextmanager
+def _dripping(content: bytes, pause: float = 0.05) -> Iterator[str]:
+    """A server that sends its answer byte by byte, whatever it is asked."""
+    stop = threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while not stop.is_set():
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                try:
+                    connection.recv(65_536)
+                    for byte in content:
+                        if stop.wait(pause):
+                            return
+                        connection.sendall(bytes([byte]))
+                except OSError:
+                    continue
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    finally:
+        stop.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("openapi", _HEADERS),
+        ("openapi", _JSON + b"\r\n" + b"[" * 1_000),
+        ("openapi", _JSON + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n[\r\n" * 1_000),
+        (None, _HEADERS),
+        ("hook", _HEADERS),
+    ],
+    ids=["headers", "a-body-that-ends-with-the-connection", "chunks", "headers-of-an-mcp-server", "of-a-hook"],
+)
+def test_whatever_a_server_drips_a_request_ends_at_its_deadline(kind: str | None, content: bytes) -> None:
+    with _dripping(content, pause=0.05 if content == _HEADERS else 0.002) as url:
+        started = time.monotonic()
+        if kind == "hook":
+            with pytest.raises(HookFailed, match=r"took more than 0\.2 s"):
+                post(NotifySettings(url=url, timeout_s=0.2), {})
+        else:
+            assert isinstance(stop_one(url=url, format=kind, timeout_s=0.2), Unavailable)
+        assert time.monotonic() - started < 30  # the headers take minutes
 
 
 def _write_certificate(certificate: Path, key_file: Path) -> None:
@@ -53,11 +164,8 @@ def secure(tmp_path: Path) -> Iterator[int]:
     context.load_cert_chain(tmp_path / "certificate", tmp_path / "key")
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
+        with in_thread(server):
+            yield server.server_port
 
 
 def test_the_certificate_is_that_of_the_host_and_the_next_address_is_tried(
@@ -74,10 +182,10 @@ def test_the_certificate_is_that_of_the_host_and_the_next_address_is_tried(
 
 
 def test_a_source_is_read_where_an_event_loop_runs_already_as_in_a_notebook(web: Web) -> None:
-    async def cell() -> int:
-        return len(read_one(url=web.page('{"name": "a"}'), format="function").tools)
+    async def cell() -> Any:
+        return read_one(url=web.page('{"name": "a"}'), format="function").tools
 
-    assert asyncio.run(cell()) == 1
+    assert len(asyncio.run(cell())) == 1
 
 
 def test_a_proxy_of_the_environment_is_asked_and_looks_names_up_itself(

@@ -1,0 +1,227 @@
+"""Read lists of tool definitions: function schemas, JSONL, saved answers of MCP servers, and any other shape.
+
+Each definition may have any form that `router.tools.definitions.vendors` knows; OpenAI's and Anthropic's function
+schemas are the best known. They may be in a list, under `tools` or `functions`, by name, or under the servers that
+offer them, which are then their providers (`router.tools.definitions.nesting`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+
+from pipeline.errors import RecordRejected, RunAborted
+from pipeline.settings import FieldSettings, LimitsSettings
+from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_document, read_source_lines
+from pipeline.sources.provider_label import label_of_server
+from router.record import Kind, Origin
+from router.tools.definitions.json_values import escape_pointer_part
+from router.tools.definitions.nesting import ListedDefinition, definitions_within, find_definitions, provider_of
+from router.tools.definitions.raw_tool import FieldReader, RawTool
+from router.tools.definitions.vendors import PARAMETERS, SPLIT_PARAMETERS, read_tool
+
+_SECTION = "source.fields"
+
+
+def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
+    """Yield the tools of a file. Raises RunAborted where it has no function schemas."""
+    if path.suffix.lower() == ".jsonl":
+        yield from read_jsonl(path, limits, own_id=False)
+        return
+    found = find_definitions(read_document(path, limits))
+    if found is None:
+        raise RunAborted(f"the source {path} holds no function schemas: expected a list, or an object with `tools`")
+    for one in found:
+        yield listed_tool(one, path.name)
+
+
+def read_jsonl(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, *, own_id: bool = True) -> Items:
+    """Yield the tools of a JSONL file, each `{"id", "name", "provider", "description", "parameters", "category",
+    "examples"}`. Only name is required; null, {} and missing mean the same. A row may also hold several tools.
+
+    `own_id` keeps the ids of the file.
+    """
+    for line in read_source_lines(path, limits):
+        if isinstance(line, RecordRejected):
+            yield line
+            continue
+        origin, row = line
+        for one in definitions_within(row, origin.pointer):
+            yield listed_tool(one, path.name, own_id=own_id)
+
+
+def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
+    """Yield the tools of saved answers: the result, the whole JSON-RPC response, a list of pages, a bare list of tools,
+    or the answers of several servers by their names. Prompts are read from a result, a response or a list of pages."""
+    document = read_document(path, limits)
+    prompts = take_prompts(document)
+    found = find_definitions(document)
+    if found is None and not prompts:
+        raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
+    # The tools first: where a tool and a prompt share a name, the tool has the plain id, as from a live server.
+    servers = {one.provider for one in found or ()}
+    for one in found or ():
+        # The names of several servers tell their tools apart: shortened, two could be one.
+        short = label_of_server(one.provider) if one.provider and len(servers) == 1 else one.provider
+        yield listed_tool(replace(one, provider=short), path.name)
+    yield from read_prompts(prompts, path.name, None)
+
+
+def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:
+    """Return a listed definition as a tool, or why it is rejected."""
+    try:
+        return read_tool(one.row, Origin(file, one.pointer), one.provider, own_id=own_id)
+    except RecordRejected as rejected:
+        return rejected
+
+
+def take_prompts(document: Any) -> list[tuple[str, Any]]:
+    """Take the prompts out of saved answers: a result, a response, or a list of pages. Return them by JSON pointer.
+
+    Prompts look like tools, so whoever reads the tools must not see them.
+    """
+    pages = document if isinstance(document, list) else [document]
+    found: list[tuple[str, Any]] = []
+    for number, page in enumerate(pages):
+        pointer = f"/{number}" if isinstance(document, list) else ""
+        if isinstance(page, dict) and isinstance(page.get("result"), dict):
+            page, pointer = page["result"], f"{pointer}/result"
+        rows = page.get("prompts") if isinstance(page, dict) else None
+        if isinstance(rows, list) and any(isinstance(row, dict) and "name" in row for row in rows):
+            del page["prompts"]
+            page.setdefault("tools", [])
+            found += [(f"{pointer}/prompts/{place}", row) for place, row in enumerate(rows)]
+    return found
+
+
+def read_prompts(rows: list[tuple[str, Any]], file: str, provider: str | None) -> Items:
+    """Yield the prompts of rows with their pointers; a row that is none is rejected alone."""
+    for pointer, row in rows:
+        try:
+            yield _prompt(row, Origin(file, pointer), provider)
+        except RecordRejected as rejected:
+            yield rejected
+
+
+def _prompt(row: Any, origin: Origin, provider: str | None) -> RawTool:
+    fields = FieldReader(row, origin)
+    title, description = fields.text("title").strip(), fields.text("description").strip()
+    arguments = fields.row.get("arguments")
+    if arguments is not None and not isinstance(arguments, list):
+        raise RecordRejected(origin, f"arguments is {fields.kind('arguments')}, not a list")
+    schema: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+    for place, argument in enumerate(arguments or ()):
+        argument = FieldReader(argument, Origin(origin.file, f"{origin.pointer}/arguments/{place}"))
+        said = argument.text("description").strip()
+        # The protocol has only texts.
+        schema["properties"][argument.name()] = {"type": "string", **({"description": said} if said else {})}
+        if argument.row.get("required") is True:
+            schema.setdefault("required", []).append(argument.name())
+    return RawTool(
+        name=fields.name(),
+        origin=origin,
+        description=description or title,
+        input_schema=schema,
+        provider=provider,
+        annotations={**({"title": title} if title else {}), "readOnlyHint": True},
+        kind=Kind.PROMPT,
+    )
+
+
+def read_mapped(path: Path, fields: FieldSettings, limits: LimitsSettings = DEFAULT_LIMITS, *, lines: bool) -> Items:
+    """Yield the tools of a document, or of each of its `lines`, as [source.fields] in catalog.toml says.
+
+    Raises RunAborted where the selectors find nothing.
+    """
+    documents = read_source_lines(path, limits) if lines else [(Origin(path.name, ""), read_document(path, limits))]
+    for document in documents:
+        if isinstance(document, RecordRejected):
+            yield document
+            continue
+        origin, value = document
+        records = _records(ListedDefinition(origin.pointer, value), fields)
+        if records is None and not lines:
+            raise RunAborted(f"the source {path}: {_nothing(fields, value)}")
+        if records is None:
+            yield RecordRejected(origin, _nothing(fields, value))
+        for record, server in records or ():
+            yield _mapped_tool(record, server, fields, path.name)
+
+
+def _records(whole: ListedDefinition, fields: FieldSettings) -> list[tuple[ListedDefinition, Any]] | None:
+    """Return the records, each with its server where there are servers; None where nothing is selected."""
+    if fields.servers is None:
+        found = _held(whole, fields) if fields.tools or whole.pointer else find_definitions(whole.row)
+        return None if found is None else [(record, None) for record in found]
+    servers = _selected(fields.servers, whole)
+    if servers is None:
+        return None
+    return [(record, server.row) for server in servers for record in _held(server, fields) or ()]
+
+
+def _held(holder: ListedDefinition, fields: FieldSettings) -> list[ListedDefinition] | None:
+    return _selected(fields.tools, holder) if fields.tools else definitions_within(holder.row, holder.pointer)
+
+
+def _selected(expression: str, whole: ListedDefinition) -> list[ListedDefinition] | None:
+    """Return the objects that an expression selects, with their JSON pointers and the provider that lists them."""
+    try:
+        found = jmespath.search(expression, whole.row)
+    except JMESPathError:  # a function that this document's values are not for
+        return None
+    if isinstance(found, dict):
+        found = [found]
+    if not isinstance(found, list):
+        return None
+    # An expression selects objects of the document itself: their identity gives their pointers.
+    places = dict(_places(whole.row, whole.pointer))
+    provider = provider_of(whole.row) if isinstance(whole.row, dict) else None
+    return [
+        ListedDefinition(places.get(id(row), f"{whole.pointer}/{expression}/{index}"), row, provider)
+        for index, row in enumerate(found)
+    ]
+
+
+def _places(value: Any, pointer: str) -> Iterator[tuple[int, str]]:
+    stack = [(value, pointer)]
+    while stack:
+        item, place = stack.pop()
+        if isinstance(item, dict):
+            yield id(item), place
+            stack.extend((child, f"{place}/{escape_pointer_part(key)}") for key, child in item.items())
+        elif isinstance(item, list):
+            stack.extend((child, f"{place}/{index}") for index, child in enumerate(item))
+
+
+def _mapped_tool(record: ListedDefinition, server: Any, fields: FieldSettings, file: str) -> RawTool | RecordRejected:
+    """Return a record as a tool, its fields under the names that every reader knows, or why it is rejected."""
+    row = record.row
+    if not isinstance(row, dict):
+        return listed_tool(record, file)
+    try:
+        read = {field: jmespath.search(expression, row) for field, expression in fields.of_a_record().items()}
+        holders = [holder for holder in (row, server) if holder is not None] if fields.provider else []
+        named = (jmespath.search(fields.provider, holder) for holder in holders)
+        provider = next((name for name in named if isinstance(name, str) and name.strip()), record.provider)
+    except JMESPathError as error:
+        return RecordRejected(Origin(file, record.pointer), f"{_SECTION}: {' '.join(str(error).split())}")
+    # A mapped field is read under its own name only.
+    taken = fields.keys() - FieldSettings.model_fields.keys()
+    taken |= {*PARAMETERS, *SPLIT_PARAMETERS} if "parameters" in read else set()
+    rest = {key: value for key, value in row.items() if key not in taken}
+    found = listed_tool(ListedDefinition(record.pointer, {**rest, **read}, provider), file, own_id="id" in read)
+    if isinstance(found, RecordRejected) and found.keys:
+        reason = f"{_SECTION}.name = {fields.name!r} gives no name" if fields.name else found.reason
+        return RecordRejected(found.origin, reason, keys=tuple(row))
+    return found
+
+
+def _nothing(fields: FieldSettings, value: Any) -> str:
+    keys = f"; the keys here are {', '.join(map(str, list(value)[:8]))}" if isinstance(value, dict) else ""
+    for field in ("servers", "tools"):
+        if expression := getattr(fields, field):
+            return f"{_SECTION}.{field} = {expression!r} selects no list{keys}"
+    return f'it holds no list of tools that is known: say in {_SECTION} where they are, such as tools = "apis[]"{keys}'

@@ -1,0 +1,144 @@
+"""Function schemas in every form that vendors take, and saved answers of MCP servers as recorders leave them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import RunAborted
+from pipeline.sources import RawTool
+from pipeline.sources.formats import detect
+from pipeline.sources.formats.tool_lists import read_functions, read_mcp
+from router.record import Kind, Origin
+from tests.pipeline.sources.reading import apart, tools
+
+WriteJson = Callable[[str, Any], Path]
+
+SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+NAMED = {"name": "send_mail", "description": "Sends a mail."}
+BARE = {**NAMED, "parameters": SCHEMA}
+ANTHROPIC = {**NAMED, "input_schema": SCHEMA}
+WRAPPED = {"type": "function", "function": BARE}
+FORMS = [BARE, WRAPPED, {"type": "function", **BARE}, ANTHROPIC, {**NAMED, "inputSchema": SCHEMA}]
+A, B = ({"name": name, "description": f"Does {name}.", "inputSchema": {"type": "object"}} for name in "ab")
+NONE: list[Any] = []
+EMPTY: dict[str, Any] = {}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("place", ["/0", "/tools/0", "/functions/0", ""])
+def test_a_list_an_object_with_a_list_or_a_schema_alone_is_read_in_any_form(
+    write_json: WriteJson, form: dict[str, Any], place: str
+) -> None:
+    key = place.removesuffix("/0").strip("/")
+    value = {"model": "x", key: [form]} if key else [form] if place else form
+    expected = RawTool("send_mail", Origin("mail.json", place or "/0"), "Sends a mail.", SCHEMA)
+    assert tools(read_functions(write_json("mail.json", value))) == [expected]
+
+
+def test_jsonl_holds_a_schema_a_line_and_yaml_a_list(tmp_path: Path, write_lines: Any) -> None:
+    names, rejected = apart(read_functions(write_lines("mail.jsonl", [*FORMS, "{"])))
+    assert names == ["send_mail"] * 5
+    assert len(rejected) == 1 and rejected[0].startswith("mail.jsonl line 6: not JSON")
+    (tmp_path / "mail.yaml").write_text("tools:\n- name: send_mail\n  parameters: {type: object}\n", encoding="utf-8")
+    (tool,) = tools(read_functions(tmp_path / "mail.yaml"))
+    assert (tool.name, tool.input_schema) == ("send_mail", {"type": "object"})
+
+
+def test_examples_and_strictness_are_kept_and_an_empty_schema_gives_way_to_another_spelling(
+    write_json: WriteJson,
+) -> None:
+    form = {**ANTHROPIC, "input_examples": [{"to": "ada@example.org"}], "examples": ["write to Ada"], "strict": True}
+    rows = [form, {**form, "parameters": None}, {**form, "parameters": {}}]
+    for tool in tools(read_functions(write_json("mail.json", rows))):
+        assert tool.examples == ('{"to":"ada@example.org"}', "write to Ada")
+        assert (tool.annotations, tool.input_schema) == ({"strict": True}, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("value", "pointers"),
+    [
+        ({"tools": [A, B], "nextCursor": "2"}, ["/tools/0", "/tools/1"]),
+        ({"jsonrpc": "2.0", "id": 1, "result": {"tools": [A, B]}}, ["/result/tools/0", "/result/tools/1"]),
+        ([{"tools": [A], "nextCursor": "2"}, {"tools": [B]}], ["/0/tools/0", "/1/tools/0"]),
+        ([{"result": {"tools": [A]}}, {"id": 2, "result": {"tools": [B]}}], ["/0/result/tools/0", "/1/result/tools/0"]),
+        ([A, B], ["/0", "/1"]),
+        *((value, []) for value in ({"tools": NONE}, {"result": {"tools": NONE}}, [{"tools": NONE}], NONE)),
+    ],
+)
+def test_each_shape_of_an_answer_is_read_with_its_pointers(
+    write_json: WriteJson, value: Any, pointers: list[str]
+) -> None:
+    found = [(tool.name, tool.origin, tool.input_schema) for tool in tools(read_mcp(write_json("chat.json", value)))]
+    assert found == [
+        (name, Origin("chat.json", pointer), {"type": "object"}) for name, pointer in zip("ab", pointers, strict=False)
+    ]
+
+
+def test_annotations_are_kept_with_the_title_which_stands_in_for_a_description(write_json: WriteJson) -> None:
+    hints = {"readOnlyHint": True, "destructiveHint": False, "vendor": {"x": 1}}
+    rows = [{**A, "annotations": hints}, {"name": "b", "annotations": hints, "title": "B"},
+            {"name": "c", "annotations": {"title": "C"}}]  # fmt: skip
+    found = tools(read_mcp(write_json("chat.json", rows)))
+    assert [tool.annotations for tool in found] == [hints, {**hints, "title": "B"}, {"title": "C"}]
+    assert [tool.description for tool in found] == ["Does a.", "B", "C"]
+
+
+@pytest.mark.parametrize(
+    ("info", "provider"),
+    [({"name": "slack", "version": "1"}, "slack"), *((info, None) for info in (None, "slack", EMPTY))],
+)
+def test_a_recorded_server_name_is_the_provider(write_json: WriteJson, info: Any, provider: str | None) -> None:
+    (tool,) = tools(read_mcp(write_json("chat.json", {"serverInfo": info, "tools": [A]})))
+    assert tool.provider == provider
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (7, "a tool is a JSON object, this is a number"),
+        ({"type": "function", "function": None}, "a tool is a JSON object, this is null"),
+        ({"name": "a", "input_schema": [1]}, "input_schema is a list, not an object or a list of named ones"),
+        ({**A, "inputSchema": "x"}, "inputSchema is a text, not an object"),
+    ],
+)
+@pytest.mark.parametrize("read", [read_functions, read_mcp])
+def test_a_wrong_tool_is_rejected_with_its_pointer_and_the_rest_go_on(
+    write_json: WriteJson, row: Any, reason: str, read: Any
+) -> None:
+    found = apart(read(write_json("mail.json", {"tools": [A, row, BARE]})))
+    assert found == (["a", "send_mail"], [f"mail.json /tools/1: {reason}"])
+
+
+@pytest.mark.parametrize("value", [{}, {"tools": {"a": 1}}, {"result": {}}, {"result": None}, "tools", 7, None])
+def test_a_document_without_tools_stops_the_run(write_json: WriteJson, value: Any) -> None:
+    path = write_json("mail.json", value)
+    with pytest.raises(RunAborted, match=f"{path} holds no function schemas: expected a list, or an object with"):
+        list(read_functions(path))
+    for wrong in (value, [{"tools": [A]}, {"tools": None}]):
+        path = write_json("chat.json", wrong)
+        with pytest.raises(RunAborted, match=f"{path} is not a saved tools/list answer: it has no list of tools"):
+            list(read_mcp(path))
+
+
+def test_prompts_are_records_of_their_own_kind_and_a_row_that_is_none_is_rejected_alone(write_json: WriteJson) -> None:
+    arguments = [{"name": "repo", "description": "Which one.", "required": True}, {"name": "tone"}]
+    review = {"name": "review", "title": "Review", "description": "Review a change.", "arguments": arguments}
+    pages = [{"result": {"tools": [A]}}, {"result": {"prompts": [review]}}]
+    tool, prompt = tools(read_mcp(write_json("chat.json", pages)))
+    assert (tool.kind, prompt.name, prompt.kind) == (Kind.TOOL, "review", Kind.PROMPT)
+    assert (prompt.description, prompt.origin.pointer) == ("Review a change.", "/1/result/prompts/0")
+    assert prompt.input_schema == {
+        "type": "object",
+        "properties": {"repo": {"type": "string", "description": "Which one."}, "tone": {"type": "string"}},
+        "required": ["repo"],
+        "additionalProperties": False,
+    }
+    rows = [{"name": ""}, 7, {"name": "a", "arguments": {}}, {"name": "b", "arguments": [{}]}, {"name": "c"}]
+    wrong = ["/prompts/0", "/prompts/1", "/prompts/2", "/prompts/3/arguments/0"]
+    for value, place in (({"prompts": rows}, ""), ([{"prompts": rows}], "/0")):
+        path = write_json("prompts.json", value)
+        names, rejected = apart(read_mcp(path))
+        assert detect(path) == "mcp" and names == ["c"]
+        assert [reason.split()[1] for reason in rejected] == [f"{place}{pointer}:" for pointer in wrong]
