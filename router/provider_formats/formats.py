@@ -84,6 +84,9 @@ class FormatSpec:
         cap: The greatest number of tools in one request; None for any number.
         combined_root: Whether the root of a schema may be a combination (anyOf, oneOf, allOf).
         plain_parameters: Whether the names of root parameters must match `^[a-zA-Z0-9_.-]{1,64}$`.
+        portable_patterns: Whether a `pattern` must be one that every engine compiles, without lookaround and `\\p{…}`.
+        openapi_subset: Whether a schema must be in the part of OpenAPI 3.0 that Gemini takes, in place of JSON Schema.
+        first_letter: Whether a name must begin with a letter or `_`.
         strict_limits: The limits of the provider's strict mode; None where it has none.
         deferrable: Whether a tool may be marked with `defer_loading`, so that the provider's tool search loads it when
             the model asks for it.
@@ -96,6 +99,9 @@ class FormatSpec:
     cap: int | None = None
     combined_root: bool = False
     plain_parameters: bool = False
+    portable_patterns: bool = False
+    openapi_subset: bool = False
+    first_letter: bool = False
     strict_limits: StrictLimits | None = None
     deferrable: bool = False
 
@@ -117,6 +123,15 @@ def _anthropic(parts: ToolParts) -> dict[str, Any]:
     return {**parts.named, "input_schema": parts.schema, **parts.strict_flag}
 
 
+def _gemini(parts: ToolParts) -> dict[str, Any]:
+    # An object without properties is refused: a function without parameters has none.
+    return {**parts.named, **({"parameters": parts.schema} if parts.schema.get("properties") else {})}
+
+
+def _bedrock(parts: ToolParts) -> dict[str, Any]:
+    return {"toolSpec": {**parts.named, "inputSchema": {"json": parts.schema}}}
+
+
 def _mcp(parts: ToolParts) -> dict[str, Any]:
     title = {} if parts.title is None else {"title": parts.title}
     annotations = {"annotations": dict(parts.hints)} if parts.hints else {}
@@ -130,6 +145,9 @@ def _mcp(parts: ToolParts) -> dict[str, Any]:
 #   Anthropic: "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"; "input_schema does not
 #     support oneOf, allOf, or anyOf at the top level"; "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
 #   MCP 2025-11-25, server/tools, Tool Names: 1 to 128 of A-Z, a-z, 0-9, underscore, hyphen and dot.
+#   Gemini and Vertex, FunctionDeclaration: "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or
+#     contain underscores, colons, dots, and dashes, with a maximum length of 64".
+#   Amazon Bedrock, ToolSpecification of Converse: a name of 1 to 64 of `[a-zA-Z0-9_-]`.
 #   LangChain hands a dict on to any model; OpenAI's limits are the narrowest.
 class Form(StrEnum):
     """The format of a provider's tools. `spec` says how its tools are made."""
@@ -144,11 +162,24 @@ class Form(StrEnum):
         return member
 
     # Chat completions.
-    OPENAI = "openai", FormatSpec(_openai, ("function", "parameters"), 64, cap=128, strict_limits=OPENAI_STRICT)
+    OPENAI = (
+        "openai",
+        FormatSpec(
+            _openai, ("function", "parameters"), 64, cap=128, portable_patterns=True, strict_limits=OPENAI_STRICT
+        ),
+    )
     # OpenAI's Responses API.
     RESPONSES = (
         "responses",
-        FormatSpec(_responses, ("parameters",), 64, cap=128, strict_limits=OPENAI_STRICT, deferrable=True),
+        FormatSpec(
+            _responses,
+            ("parameters",),
+            64,
+            cap=128,
+            portable_patterns=True,
+            strict_limits=OPENAI_STRICT,
+            deferrable=True,
+        ),
     )
     ANTHROPIC = (
         "anthropic",
@@ -157,7 +188,14 @@ class Form(StrEnum):
         ),
     )
     MCP = "mcp", FormatSpec(_mcp, ("inputSchema",), 128, marks="_.-", combined_root=True)
-    LANGCHAIN = "langchain", FormatSpec(_parameters, ("parameters",), 64, strict_limits=OPENAI_STRICT)
+    LANGCHAIN = (
+        "langchain",
+        FormatSpec(_parameters, ("parameters",), 64, portable_patterns=True, strict_limits=OPENAI_STRICT),
+    )
+    # Function declarations of Gemini and Vertex: `types.Tool(function_declarations=rendered.tools)`.
+    GEMINI = "gemini", FormatSpec(_gemini, ("parameters",), 64, openapi_subset=True, first_letter=True)
+    # Amazon Bedrock's Converse: `toolConfig={"tools": rendered.tools}`.
+    BEDROCK = "bedrock", FormatSpec(_bedrock, ("toolSpec", "inputSchema", "json"), 64)
 
 
 class Detail(StrEnum):

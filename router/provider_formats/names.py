@@ -22,6 +22,7 @@ _LETTERS = {pair: letter for letter, pair in _PAIRS.items()}
 _PAIR = re.compile("__|_-|-_|--")
 # 40 bits: ids that share the rest of the name are few, and `render` hands out no name twice.
 _HASH_LENGTH = 8
+_NO_LETTER = "[0-9-]"
 _HASHED = re.compile(rf"--[a-z2-7]{{{_HASH_LENGTH}}}\Z")
 
 
@@ -58,7 +59,7 @@ def hashed_names(tool_ids: Iterable[str]) -> dict[str, str]:
 
 def _naming_specs() -> tuple[FormatSpec, ...]:
     """Return the forms, one of those with equal rules for names: they give equal names."""
-    return tuple({(form.spec.length, form.spec.marks): form.spec for form in Form}.values())
+    return tuple({(form.spec.length, form.spec.marks, form.spec.first_letter): form.spec for form in Form}.values())
 
 
 @cache
@@ -71,6 +72,7 @@ def _decodable_name(tool_id: str, spec: FormatSpec) -> str | None:
     """Return the name that can be decoded to the id; None where there is none."""
     name = tool_id.translate(_spelling(spec.marks))
     legal = 0 < len(name) <= spec.length and not re.search(f"[^A-Za-z0-9{re.escape(spec.marks)}]", name)
+    legal = legal and not (spec.first_letter and re.match(_NO_LETTER, name))
     return name if legal and _decoded(name) == tool_id and not _HASHED.search(name) else None
 
 
@@ -89,4 +91,5 @@ def _hashed_name(tool_id: str, spec: FormatSpec) -> str:
     )
     name = name.strip("-_.")[: max(room - len(provider) - 2, room // 2)]
     provider = provider.strip("-_.")[: max(room - len(name) - 2, 0)]
-    return (f"{provider}__{name}" if provider and name else provider or name or "tool") + ending
+    words = f"{provider}__{name}" if provider and name else provider or name or "tool"
+    return (f"_{words[: room - 1]}" if spec.first_letter and re.match(_NO_LETTER, words) else words) + ending

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from router.errors import RequestInvalid, SettingsInvalid
 from router.provider_formats.formats import Detail, Form, Schema, VendorText, parse_choice
 from router.provider_formats.names import legal_name
-from router.provider_formats.schemas import resolve_reference
+from router.provider_formats.restoring import without_added_nulls
 from router.provider_formats.shaping import ToolShaper, signature
 from router.provider_formats.strict import NotStrict, Quota
 from router.record import ToolRecord
@@ -75,7 +75,7 @@ class Rendered:
             kind = "None" if given is None else type(given).__name__
             raise RequestInvalid(f"{name}: the arguments are {kind}, not a dict: `json.loads` makes one of a text")
         if (schema := self.strict.get(name)) is not None:
-            given = _without_optional_nulls(given, schema, schema)
+            given = without_added_nulls(given, schema)
         old = self.parameters.get(name, {})
         return {old.get(parameter, parameter): value for parameter, value in given.items()}
 
@@ -192,41 +192,6 @@ def _free_name(name: str, taken: Collection[str]) -> str:
     endings: Iterable[str] = [""] if name not in taken else (f"_{number}" for number in count(2))
     candidates = (f"{name[: Form.RESPONSES.spec.length - len(ending)]}{ending}" for ending in endings)
     return next(candidate for candidate in candidates if candidate not in taken)
-
-
-def _without_optional_nulls(arguments: Any, schema: Any, root: Schema) -> Any:
-    """Return arguments without the nulls of optional properties that do not accept null.
-
-    `schema` is that of `arguments`, `root` the whole schema that its references point into. Branches (anyOf) are not
-    looked into, because nothing says which of them was meant.
-    """
-    schema = resolve_reference(schema, root)
-    if not isinstance(schema, Mapping):
-        return arguments
-    if isinstance(arguments, list):
-        return [_without_optional_nulls(item, schema.get("items"), root) for item in arguments]
-    properties = schema.get("properties")
-    if not isinstance(arguments, Mapping) or not isinstance(properties, Mapping):
-        return arguments
-    required = schema.get("required", ())
-    return {
-        name: _without_optional_nulls(value, properties.get(name), root)
-        for name, value in arguments.items()
-        if value is not None or name in required or name not in properties or _accepts_null(properties[name], root)
-    }
-
-
-def _accepts_null(schema: Any, root: Schema) -> bool:
-    schema = resolve_reference(schema, root)
-    if not isinstance(schema, Mapping):
-        return True
-    if "enum" in schema or "const" in schema:
-        return None in schema.get("enum", [schema.get("const")])
-    for keyword in ("anyOf", "oneOf"):
-        if keyword in schema:
-            return any(_accepts_null(branch, root) for branch in schema[keyword])
-    kind = schema.get("type", "null")
-    return kind == "null" or "null" in kind
 
 
 def listed_row(record: ToolRecord, detail: Detail, schema_key: str) -> dict[str, Any]:

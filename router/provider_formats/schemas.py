@@ -1,4 +1,4 @@
-"""Repair of vendors' input schemas to JSON Schema, draft 2020-12, and of their roots to what providers take.
+"""Repair of vendors' input schemas to JSON Schema, draft 2020-12; references followed, and kept where a schema changes.
 
 Providers refuse a whole request for one bad schema. Valid parts stay as they are, and are shared with the record, which
 is never changed. The repair removes as little as possible: a keyword whose value has the wrong type, an unknown type, a
@@ -8,7 +8,6 @@ reference to nothing.
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from hashlib import sha256
 from itertools import count
 from typing import Any
 
@@ -25,19 +24,13 @@ _DROPPED = frozenset(
     "dependencies".split()
 )
 _NAMED = frozenset("properties patternProperties $defs definitions dependentSchemas".split())
-_COMBINATIONS = ("allOf", "anyOf", "oneOf")
-_BRANCHES = frozenset((*_COMBINATIONS, "prefixItems"))
+COMBINATIONS = ("allOf", "anyOf", "oneOf")
+_BRANCHES = frozenset((*COMBINATIONS, "prefixItems"))
 _NESTED = frozenset(
     "additionalProperties contains not if then else propertyNames unevaluatedItems unevaluatedProperties "
     "contentSchema".split()
 )
 _COUNTS = "minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split()
-# Other keywords that OpenAI does not accept at the root.
-_REFUSED_ROOTS = ("enum", "const", "not", "if", "then", "else", "dependentSchemas")
-# Limits for combinations of combinations: real roots have a few branches, one that refers to itself has no end of them.
-_MAX_ROOT_DEPTH = 8
-_MAX_ROOT_BRANCHES = 1_000
-_PLAIN = re.compile(r"[a-zA-Z0-9_.-]{1,64}\Z")
 
 
 def _is_number(value: Any) -> bool:
@@ -72,11 +65,7 @@ def valid_schema(schema: Any) -> Schema:
     repaired: Schema = repair.schema(dict(schema), 0)
     for referring in repair.referring:
         reference = re.sub("^#/definitions/", "#/$defs/", referring["$ref"])
-        try:
-            leads_to_schema = reference.startswith("#") and isinstance(value_at_pointer(repaired, reference), Mapping)
-        except LookupError:
-            leads_to_schema = False
-        if leads_to_schema:
+        if _leads_to_schema(repaired, reference):
             referring["$ref"] = reference
         else:
             del referring["$ref"]
@@ -95,6 +84,70 @@ def resolve_reference(schema: Any, root: Mapping[str, Any]) -> Any:
             return beside
         schema = {**target, **beside} if isinstance(target, Mapping) else beside
     return {}
+
+
+def merged_all_of(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema whose `allOf` of one branch is merged into it; any other as it is."""
+    for _ in range(_MAX_HOPS):
+        if len(schema.get("allOf", ())) != 1:
+            break
+        schema = {**schema["allOf"][0], **{keyword: value for keyword, value in schema.items() if keyword != "allOf"}}
+    return schema
+
+
+def map_schemas(schema: Any, change: Callable[[Schema], Schema]) -> Any:
+    """Return a valid schema in which `change` made each part anew, the inner ones first."""
+    if not isinstance(schema, Mapping):
+        return schema
+    mapped: Schema = {}
+    for keyword, value in schema.items():
+        if keyword in _NAMED and isinstance(value, Mapping):
+            mapped[keyword] = {name: map_schemas(child, change) for name, child in value.items()}
+        elif keyword in _BRANCHES and isinstance(value, list):
+            mapped[keyword] = [map_schemas(child, change) for child in value]
+        else:
+            mapped[keyword] = map_schemas(value, change) if keyword in _NESTED or keyword == "items" else value
+    return change(mapped)
+
+
+def with_targets(changed: Schema, whole: Schema, shape: Callable[[Any], Any] = lambda part: part) -> Schema:
+    """Return a changed schema whose references all lead somewhere, `whole` being the schema before the change.
+
+    What the change removed or renamed becomes a definition, shaped by `shape`.
+    """
+    names: dict[str, str] = {}
+    waiting: list[str] = []
+
+    def redirect(part: Schema) -> Schema:
+        reference = part.get("$ref")
+        if reference is None or _leads_to_schema(changed, reference):
+            return part
+        if reference not in names:
+            word = re.sub(r"[^A-Za-z0-9]+", "_", reference).strip("_") or "part"
+            taken = {*changed.get("$defs", ()), *names.values()}
+            names[reference] = next(name for name in numbered(word) if name not in taken)
+            waiting.append(reference)
+        return {**part, "$ref": f"#/$defs/{names[reference]}"}
+
+    redirected: Schema = map_schemas(changed, redirect)
+    definitions = dict(redirected.get("$defs", {}))
+    while waiting:
+        reference = waiting.pop()
+        definitions[names[reference]] = map_schemas(shape(value_at_pointer(whole, reference)), redirect)
+    return {**redirected, "$defs": definitions} if names else changed
+
+
+def _leads_to_schema(root: Schema, reference: str) -> bool:
+    try:
+        return reference.startswith("#") and isinstance(value_at_pointer(root, reference), Mapping)
+    except LookupError:
+        return False
+
+
+def numbered(name: str) -> Iterator[str]:
+    """Yield a name, and then the name with 2, 3 and so on behind it."""
+    yield name
+    yield from (f"{name}_{number}" for number in count(2))
 
 
 class _Repair:
@@ -178,79 +231,3 @@ def _type(value: Any) -> str | list[str] | None:
     if isinstance(value, list) and len(known) == len(lower):
         return known or None
     return known[0] if len(known) == 1 and len(kinds) == 1 else None
-
-
-def object_root(schema: Schema) -> Schema:
-    """Return the schema with `type` object and `properties` at its root; an open one where its root is not an object.
-
-    `schema` is valid (`valid_schema`), and is not changed.
-    """
-    root = dict(resolve_reference(schema, schema))
-    if "$defs" in schema:
-        root["$defs"] = schema["$defs"]
-    kind = root.get("type", "object")
-    if kind != "object" and not (isinstance(kind, list) and "object" in kind):
-        return {"type": "object", "properties": {}}
-    properties = root.pop("properties", {})
-    return {**root, "type": "object", "properties": properties}
-
-
-def merge_combinations(root: Schema) -> Schema:
-    """Return an object root without combinations. Each branch adds its properties; those that all require are required.
-
-    It allows more than the record's own schema does: the tool itself refuses the rest.
-    """
-    removed = (*_COMBINATIONS, *_REFUSED_ROOTS)
-    if not any(keyword in root for keyword in removed):
-        return root
-    properties, required = _members(root, root, 0, count())
-    merged = {k: v for k, v in root.items() if k not in (*removed, "properties", "required")}
-    return {**merged, "properties": properties, **({"required": list(required)} if required else {})}
-
-
-def _members(
-    schema: Any, root: Schema, depth: int, branch_numbers: Iterator[int]
-) -> tuple[dict[str, Any], dict[str, None]]:
-    """Return the properties of a schema and of its branches, and the names that are required, in order."""
-    schema = resolve_reference(schema, root)
-    if depth > _MAX_ROOT_DEPTH or next(branch_numbers) > _MAX_ROOT_BRANCHES:
-        return {}, {}
-    properties = dict(schema.get("properties", {}))
-    required = dict.fromkeys(schema.get("required", ()))
-    for keyword in _COMBINATIONS:
-        branches = [_members(branch, root, depth + 1, branch_numbers) for branch in schema.get(keyword, ())]
-        for members, _ in branches:
-            for name, child in members.items():
-                known = properties.setdefault(name, child)
-                if keyword != "allOf" and child is not known:
-                    properties[name] = _either(known, child)
-        if branches:
-            name_sets = [set(names) for _, names in branches]
-            by_all = set.union(*name_sets) if keyword == "allOf" else set.intersection(*name_sets)
-            required.update(dict.fromkeys(name for _, names in branches for name in names if name in by_all))
-    return properties, required
-
-
-def _either(one: Any, other: Any) -> Any:
-    """Return a schema that allows what either of two schemas allows. A bare anyOf gets another branch."""
-    branches = one["anyOf"] if isinstance(one, Mapping) and set(one) == {"anyOf"} else [one]
-    return one if one == other or other in branches else {"anyOf": [*branches, other]}
-
-
-def with_plain_parameters(root: Schema) -> tuple[Schema, dict[str, str]]:
-    """Return an object root whose properties are named `[a-zA-Z0-9_.-]{1,64}`, and the old names by new name."""
-    properties = root["properties"]
-    already_plain = {name for name in properties if _PLAIN.match(name)}
-    if len(already_plain) == len(properties):
-        return root, {}
-    new: dict[str, str] = {}
-    for name in properties:
-        if name not in already_plain:
-            plain = re.sub(r"[^a-zA-Z0-9_.-]+", "_", name)[:64] or "_"
-            if plain in already_plain or plain in new.values():
-                plain = f"{plain[:55]}_{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
-            new[name] = plain
-    renamed = {**root, "properties": {new.get(name, name): child for name, child in properties.items()}}
-    if "required" in root:
-        renamed["required"] = [new.get(name, name) for name in root["required"]]
-    return renamed, {plain: name for name, plain in new.items()}

@@ -6,19 +6,15 @@ A shorter tool has its descriptions cut to a sentence and a schema without prose
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from router.fingerprint import canonical_json
+from router.provider_formats.dialects import gemini_schema, without_unportable_patterns
 from router.provider_formats.formats import Detail, Form, Schema, ToolParts, VendorText
 from router.provider_formats.names import legal_name
-from router.provider_formats.schemas import (
-    merge_combinations,
-    object_root,
-    resolve_reference,
-    valid_schema,
-    with_plain_parameters,
-)
+from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
+from router.provider_formats.schemas import resolve_reference, valid_schema, with_targets
 from router.provider_formats.strict import NotStrict, Quota, strict_schema
 from router.record import Kind, ToolRecord
 from router.tools.trust import TrustedRecord, trusted_record
@@ -58,7 +54,7 @@ class ToolShaper:
         self._object = object_root(valid_schema(handed.input_schema))
         self._without_combinations = merge_combinations(self._object)
         self._open: tuple[Schema, dict[str, str]] = ({"type": "object", "properties": {}}, {})
-        self._schemas: dict[tuple[bool, bool, Detail], tuple[Schema, dict[str, str]]] = {}
+        self._schemas: dict[tuple[Any, ...], tuple[Schema, dict[str, str]]] = {}
 
     def tool(self, form: Form, detail: Detail, name: str, closed: Schema | None) -> dict[str, Any]:
         """Return the record in a form; `closed` is its strict schema, None for a tool that is not strict."""
@@ -96,11 +92,16 @@ class ToolShaper:
         """Return the schema of the parameters, and the old names, by new name, of those that the form renames."""
         if detail is Detail.SIGNATURE:
             return self._open
-        key = (form.spec.combined_root, form.spec.plain_parameters, detail)
+        spec = form.spec
+        key = (spec.combined_root, spec.plain_parameters, spec.portable_patterns, spec.openapi_subset, detail)
         if key not in self._schemas:
-            root = self._object if form.spec.combined_root else self._without_combinations
-            root, renamed = with_plain_parameters(root) if form.spec.plain_parameters else (root, {})
-            self._schemas[key] = (short_schema(root) if detail is Detail.SHORT else root), renamed
+            root = self._object if spec.combined_root else self._without_combinations
+            if spec.portable_patterns:
+                root = without_unportable_patterns(root)
+            root, renamed = with_plain_parameters(root) if spec.plain_parameters else (root, {})
+            if detail is Detail.SHORT:
+                root = with_targets(short_schema(root), root, partial(_short, depth=1))
+            self._schemas[key] = (gemini_schema(root) if spec.openapi_subset else root), renamed
         return self._schemas[key]
 
     @cached_property

@@ -12,6 +12,7 @@ from typing import Any
 
 from router.errors import QuartermasterError
 from router.provider_formats.formats import RequestLimits, Schema, StrictLimits
+from router.provider_formats.schemas import merged_all_of
 
 _FORMATS = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split())
 _SCALARS = {bool: "boolean", type(None): "null", str: "string", int: "integer", float: "number"}
@@ -64,8 +65,7 @@ class _StrictConversion:
         elif "allOf" in schema:
             if len(schema["allOf"]) > 1:
                 raise NotStrict(f"{place} has an allOf")
-            rest = {keyword: value for keyword, value in schema.items() if keyword != "allOf"}
-            return self.schema({**schema["allOf"][0], **rest}, place, level)
+            return self.schema(merged_all_of(schema), place, level)
         elif branches := schema.get("anyOf") or schema.get("oneOf"):
             if "properties" in schema:
                 raise NotStrict(f"{place} has properties beside its alternatives")

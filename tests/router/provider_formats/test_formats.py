@@ -19,20 +19,20 @@ from tests.support.factories import make_record
 RECORD = make_record("send.mail", input_schema={"type": "object", "properties": {"to": {"type": "string"}}})
 
 
-def bedrock_tool(parts: ToolParts) -> dict[str, Any]:
-    """Return a tool as Amazon Bedrock's Converse takes it."""
+def cohere_tool(parts: ToolParts) -> dict[str, Any]:
+    """Return a tool as a provider takes it that the table does not have."""
     return {"toolSpec": {**parts.named, "inputSchema": {"json": parts.schema}}}
 
 
 @pytest.fixture
-def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Form]:
+def cohere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Form]:
     """An entry more in the table."""
-    form = str.__new__(Form, "bedrock")
-    form._name_, form._value_ = "BEDROCK", "bedrock"
-    form.spec = FormatSpec(bedrock_tool, ("toolSpec", "inputSchema", "json"), 64, cap=2, marks="-_:")
-    monkeypatch.setattr(Form, "_member_names_", [*Form._member_names_, "BEDROCK"])
-    monkeypatch.setitem(Form._member_map_, "BEDROCK", form)
-    monkeypatch.setitem(Form._value2member_map_, "bedrock", form)
+    form = str.__new__(Form, "cohere")
+    form._name_, form._value_ = "COHERE", "cohere"
+    form.spec = FormatSpec(cohere_tool, ("toolSpec", "inputSchema", "json"), 64, cap=2, marks="-_:")
+    monkeypatch.setattr(Form, "_member_names_", [*Form._member_names_, "COHERE"])
+    monkeypatch.setitem(Form._member_map_, "COHERE", form)
+    monkeypatch.setitem(Form._value2member_map_, "cohere", form)
     yield form
 
 
@@ -45,34 +45,34 @@ def test_the_schema_stands_where_the_format_says(form: Form) -> None:
     assert part is shaper.schema(form, Detail.FULL)[0]
 
 
-def test_a_new_format_renders_names_and_reads_them_back(bedrock: Form) -> None:
-    rendered = render([RECORD], "bedrock", strict=True)
+def test_a_new_format_renders_names_and_reads_them_back(cohere: Form) -> None:
+    rendered = render([RECORD], "cohere", strict=True)
     (tool,) = rendered.tools
     assert tool["toolSpec"]["inputSchema"]["json"]["properties"] == {"to": {"type": "string"}}
-    assert rendered.form is bedrock and rendered.tool_id(tool["toolSpec"]["name"]) == RECORD.tool_id
-    assert [note.reason for note in rendered.notes] == ["not strict: bedrock has no strict mode"]
-    name = legal_name(RECORD.tool_id, bedrock)
+    assert rendered.form is cohere and rendered.tool_id(tool["toolSpec"]["name"]) == RECORD.tool_id
+    assert [note.reason for note in rendered.notes] == ["not strict: cohere has no strict mode"]
+    name = legal_name(RECORD.tool_id, cohere)
     assert id_of(name, {RECORD.tool_id}.__contains__, dict) == RECORD.tool_id
-    assert len(render([make_record(f"tool_{n}") for n in range(5)], bedrock).tools) == 2
+    assert len(render([make_record(f"tool_{n}") for n in range(5)], cohere).tools) == 2
 
 
-def test_a_new_format_is_counted_with_the_others(bedrock: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_format_is_counted_with_the_others(cohere: Form, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.tokens._tiktoken", lambda name: regex.compile(CL100K).findall)
     counter = TokenCounter()
     assert counter.counts([RECORD]).shape == (1, len(Form), len(Detail))
-    text = json.dumps(render([RECORD], bedrock).tools[0], separators=(",", ":"), ensure_ascii=False)
-    assert counter.count(RECORD, bedrock) == counter.length(text)
+    text = json.dumps(render([RECORD], cohere).tools[0], separators=(",", ":"), ensure_ascii=False)
+    assert counter.count(RECORD, cohere) == counter.length(text)
 
 
-def test_a_new_format_routes_over_a_snapshot_that_was_built_without_it(snapshot: Path, bedrock: Form) -> None:
+def test_a_new_format_routes_over_a_snapshot_that_was_built_without_it(snapshot: Path, cohere: Form) -> None:
     with Router.open(snapshot) as router:
-        whole = router.route("refund a charge", k=3, form="bedrock")
+        whole = router.route("refund a charge", k=3, form="cohere")
         assert len(whole) == 2 and [out.by for out in whole.dropped] == ["cap"]
         record = whole[0].record
-        estimate = estimated_tokens(record, bedrock)
+        estimate = estimated_tokens(record, cohere)
         tokens = router.tokens(record.tool_id)
-        assert tokens is not None and list(tokens["bedrock"].values()) == estimate
+        assert tokens is not None and list(tokens["cohere"].values()) == estimate
         assert tokens["openai"] == (Router.open(snapshot).tokens(record.tool_id) or {})["openai"]
-        routed = router.route("refund a charge", k=3, form="bedrock", token_budget=estimate[0])
+        routed = router.route("refund a charge", k=3, form="cohere", token_budget=estimate[0])
         assert routed.ids[0] == record.tool_id and routed.tokens == estimate[list(Detail).index(routed[0].detail)]
         assert routed.render().tools[0]["toolSpec"]["name"]

@@ -1,14 +1,25 @@
 """Any vendor's schema made valid."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from router.provider_formats.schemas import merge_combinations, object_root, valid_schema, with_plain_parameters
+from router.provider_formats import Detail, Form
+from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
+from router.provider_formats.schemas import valid_schema
+from router.provider_formats.shaping import ToolShaper
+from router.tools.definitions.json_values import value_at_pointer
+from tests.support.factories import make_record
 
+NAMED = {"properties", "patternProperties", "$defs", "dependentSchemas"}
+WITHIN = set(
+    "items additionalProperties contains not if then else propertyNames unevaluatedItems unevaluatedProperties "
+    "contentSchema allOf anyOf oneOf prefixItems".split()
+)
 META = Draft202012Validator(Draft202012Validator.META_SCHEMA)
 
 KEYWORDS = st.sampled_from(
@@ -45,6 +56,42 @@ def test_whatever_a_vendor_wrote_gives_a_valid_schema_of_an_object(schema: Any) 
         META.validate(made)
         assert made["type"] == "object" and isinstance(made["properties"], dict)
     assert not {"anyOf", "oneOf", "allOf", "enum", "not", "const"} & set(rooted(schema))
+
+
+def references(part: Any) -> Iterator[str]:
+    """Every reference in a schema, by the places where JSON Schema has one."""
+    if isinstance(part, dict):
+        if isinstance(part.get("$ref"), str):
+            yield part["$ref"]
+        for keyword in NAMED & part.keys():
+            yield from references(list(part[keyword].values()))
+        for keyword in WITHIN & part.keys():
+            yield from references(part[keyword])
+    elif isinstance(part, list):
+        for item in part:
+            yield from references(item)
+
+
+ADDRESS: dict[str, Any] = {"type": "object", "properties": {"street": {"type": "string"}}}
+TO_ADDRESS = {"$ref": "#/anyOf/0/properties/home"}
+SPACED = {"$ref": "#/properties/home%20address"}
+
+
+@given(HOSTILE.filter(lambda schema: isinstance(schema, dict)))
+@example({"anyOf": [{"type": "object", "properties": {"home": ADDRESS}}, {"properties": {"work": TO_ADDRESS}}]})
+@example({"properties": {"home address": ADDRESS, "work address": SPACED}})
+@example({"properties": {"a": {"$ref": "#/then/properties/b"}}, "if": {}, "then": {"properties": {"b": ADDRESS}}})
+@example({"properties": {"a": {"$ref": "#/properties/b/not"}, "b": {"not": {"$ref": "#/properties/b/not"}}}})
+@example({"properties": {"a": {"$ref": "#/$defs/b/not/items"}}, "$defs": {"b": {"not": {"items": ADDRESS}}}})
+def test_every_reference_of_every_rendered_schema_leads_to_a_schema(schema: dict[str, Any]) -> None:
+    shaper = ToolShaper(make_record(input_schema=schema))
+    for form in Form:
+        for detail in Detail:
+            made = shaper.schema(form, detail)[0]
+            for reference in references(made):
+                assert isinstance(value_at_pointer(made, reference), dict), (form, detail, made)
+            if not form.spec.openapi_subset:
+                META.validate(made)
 
 
 def test_what_is_right_stays_as_it_is() -> None:
@@ -142,6 +189,26 @@ def test_a_root_is_an_object_of_what_its_parts_say(schema: dict[str, Any], root:
 def test_parameters_that_anthropic_refuses_are_named_anew_and_found_again() -> None:
     properties: dict[str, Any] = {"$top": {}, "_top": {}, "filter[id]": {}, "ok": {}}
     made, old = with_plain_parameters({"type": "object", "properties": properties, "required": ["$top", "ok"]})
-    top, plain, filtered, ok = made["properties"]
-    assert (plain, filtered, ok) == ("_top", "filter_id_", "ok") and top not in properties
-    assert old == {top: "$top", "filter_id_": "filter[id]"} and made["required"] == [top, "ok"]
+    assert list(made["properties"]) == ["_top_2", "_top", "filter_id_", "ok"] and made["required"] == ["_top_2", "ok"]
+    assert old == {"_top_2": "$top", "filter_id_": "filter[id]"}
+
+
+def test_names_in_other_scripts_are_readable_and_the_description_has_the_vendors_own() -> None:
+    properties: dict[str, Any] = {
+        "客户编号": {"type": "string"},
+        "数量": {"type": "integer", "description": "How many."},
+        "größe": {},
+        "café crème": {},
+        "город": True,
+        "🙂": {},
+        "parameter_1": {},
+    }
+    made, old = with_plain_parameters({"type": "object", "properties": properties, "required": ["数量"]})
+    assert list(made["properties"]) == [
+        *("parameter_1_2", "parameter_2", "groe", "cafe_creme", "parameter_5", "parameter_6", "parameter_1")
+    ]
+    assert [old.get(name, name) for name in made["properties"]] == list(properties)
+    assert made["required"] == ["parameter_2"]
+    assert made["properties"]["parameter_1_2"]["description"] == "客户编号"
+    assert made["properties"]["parameter_2"]["description"] == "数量: How many."
+    assert properties["客户编号"] == {"type": "string"}, "the record's own schema stays"

@@ -215,7 +215,7 @@ def test_unnamed_counts_are_the_first(snapshot: Path, copied: Path, caplog: pyte
     (copied / MANIFEST).write_text(json.dumps({**raw, "checksum": fingerprint(raw)}), encoding="utf-8")
     assert (Snapshot.open(copied).token_counts[:, : len(UNNAMED_TOKEN_FORMATS)] == counts).all()
     later = FORMATS[len(UNNAMED_TOKEN_FORMATS) :]
-    told = [f"{copied} has no token counts of {', '.join(later)}"] if later else []
+    told = [f"{copied.name} has no token counts of {', '.join(later)}"] if later else []
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == told
 
 

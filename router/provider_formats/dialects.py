@@ -1,0 +1,138 @@
+"""Schemas as some providers take them: without the regular expressions, or the keywords, that they refuse.
+
+OpenAI: "Invalid JSON schema: regex lookaround is not supported", "… is not a 'regex'". Gemini and Vertex take a part of
+OpenAPI 3.0 (`Schema` of their API reference), whose parser refuses a whole request for one field that it does not know.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from router.fingerprint import canonical_json
+from router.provider_formats.formats import Schema
+from router.provider_formats.schemas import map_schemas, merged_all_of, resolve_reference
+
+_LOOKAROUND = re.compile(r"\(\?(?:<?[=!])")
+_LONGEST_PATTERN = 1_000  # characters: a longer one is not worth compiling
+_SHOWN_PATTERN = 100
+# Of Gemini's fields those whose values it takes as JSON Schema has them.
+_GEMINI_KEPT = ("minItems", "maxItems", "minimum", "maximum")
+_GEMINI_FORMATS = {"string": ("date-time",), "integer": ("int32", "int64"), "number": ("float", "double")}
+_MAX_INLINED = 8  # definitions within each other: Gemini has no references, and a recursive one has no end
+_MAX_PARTS = 5_000
+
+
+def without_unportable_patterns(schema: Schema) -> Schema:
+    """Return a valid schema without the regular expressions that only some engines compile.
+
+    OpenAI refuses a whole request for a lookaround, and for what Python's `re` does not compile, such as `\\p{L}`. The
+    description says the pattern that was left out.
+    """
+    return schema if (changed := map_schemas(schema, _portable)) == schema else changed
+
+
+def _portable(part: Schema) -> Schema:
+    pattern, named = part.get("pattern"), part.get("patternProperties", {})
+    kept = {name: child for name, child in named.items() if _is_portable(name)}
+    if len(kept) < len(named):
+        part = {**part, "patternProperties": kept}
+        if part.get("additionalProperties") is False:  # they would now be refused
+            del part["additionalProperties"]
+        if not kept:
+            del part["patternProperties"]
+    if pattern is None or _is_portable(pattern):
+        return part
+    said = [part["description"]] if part.get("description") else []
+    shown = [f"Must match the regular expression {pattern}"] if len(pattern) <= _SHOWN_PATTERN else []
+    rest = {keyword: value for keyword, value in part.items() if keyword not in ("pattern", "description")}
+    return {**rest, "description": "\n".join([*said, *shown])} if said or shown else rest
+
+
+def _is_portable(pattern: str) -> bool:
+    """Return whether a regular expression has no lookaround, and Python compiles it."""
+    if len(pattern) > _LONGEST_PATTERN or _LOOKAROUND.search(pattern):
+        return False
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
+
+
+def gemini_schema(root: Schema) -> Schema:
+    """Return an object root without combinations as Gemini takes it: references inlined, one type a part, null a flag.
+
+    A part of any type becomes a text, and an enum that has no text a description: the arguments that a model gives for
+    them are mended by the tool's own schema.
+    """
+    return _Gemini(root).part(root, 0)
+
+
+class _Gemini:
+    """The conversion of one schema; `left` bounds what inlining may make of it."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._left = _MAX_PARTS
+
+    def part(self, schema: Any, depth: int) -> Schema:
+        """Return a part; `depth` counts the references around it."""
+        depth += isinstance(schema, Mapping) and "$ref" in schema
+        part = resolve_reference(schema, self._root)
+        self._left -= 1
+        if not isinstance(part, Mapping) or depth > _MAX_INLINED or self._left < 0:
+            return {"type": "STRING"}
+        part = self._merged(merged_all_of(part), depth)
+        kinds = _kinds(part)
+        branches = [one for keyword in ("anyOf", "oneOf") for one in part.get(keyword, ()) if isinstance(one, Mapping)]
+        plain = {keyword: value for keyword, value in part.items() if keyword != "description"}
+        options: list[Any] = [{**plain, "type": kind} for kind in kinds if kind != "null"] if len(kinds) > 1 else []
+        nullable = "null" in kinds or any(_kinds(resolve_reference(one, self._root)) == ["null"] for one in branches)
+        if branches and kinds in ([], ["null"]):
+            options = [one for one in branches if _kinds(resolve_reference(one, self._root)) != ["null"]]
+        if len(options) == 1:
+            made = self.part(options[0], depth)
+        elif options:
+            made = {"anyOf": [self.part(one, depth) for one in options]}
+        else:
+            made = self._of_kind(kinds[0] if kinds else "", part, depth)
+        if said := [text for text in (part.get("description"), made.get("description")) if text]:
+            made["description"] = "\n".join(dict.fromkeys(said))
+        return {**made, "nullable": True} if nullable else made
+
+    def _merged(self, part: Mapping[str, Any], depth: int) -> Mapping[str, Any]:
+        """Return a part with the properties of its `allOf`."""
+        for branch in part.get("allOf", ()) if depth <= _MAX_INLINED else ():
+            other = resolve_reference(branch, self._root)
+            if isinstance(other, Mapping):
+                properties = {**other.get("properties", {}), **part.get("properties", {})}
+                required = [*part.get("required", ()), *other.get("required", ())]
+                part = {**other, **part, **({"properties": properties, "required": required} if properties else {})}
+        return part
+
+    def _of_kind(self, kind: str, part: Mapping[str, Any], depth: int) -> Schema:
+        values = [one for one in part.get("enum", [part.get("const")]) if one not in (None, "")]
+        if values and all(isinstance(value, str) for value in values):
+            return {"type": "STRING", "enum": values}
+        if kind in ("", "null"):
+            return {"type": "STRING"}
+        made: Schema = {"type": kind.upper(), **{keyword: part[keyword] for keyword in _GEMINI_KEPT if keyword in part}}
+        if values:
+            made["description"] = f"One of {', '.join(map(canonical_json, values))}"
+        if part.get("format") in _GEMINI_FORMATS.get(kind, ()):
+            made["format"] = part["format"]
+        if kind == "array":
+            made["items"] = self.part(part.get("items", {}), depth)
+        if kind == "object" and (properties := part.get("properties")):
+            made["properties"] = {name: self.part(child, depth) for name, child in properties.items()}
+            if required := [name for name in dict.fromkeys(part.get("required", ())) if name in properties]:
+                made["required"] = required
+        return made
+
+
+def _kinds(part: Any) -> list[str]:
+    """Return the types of a part; none where it says none."""
+    if not isinstance(part, Mapping):
+        return []
+    kind = part.get("type", "object" if "properties" in part else "array" if "items" in part else [])
+    return [kind] if isinstance(kind, str) else list(kind)
