@@ -19,7 +19,7 @@ from quartermaster.adapters.tool_search import ToolSearch, known_id
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid
-from router.provider_formats import Form, Rendered, render
+from router.provider_formats import Form, render
 from router.router import Router
 from router.selection.admission import refusal_reason
 
@@ -70,38 +70,28 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
         return self._tools(query, await self._router.route_async(query, **self._options)) if query.strip() else []
 
     def _tools(self, query: str, routed: RoutedTools) -> list[BaseTool]:
-        named = self._named(query)
-        rendered = routed.render()
-        tools = {} if named is None else self._by_id(named)
-        return [*(tools | self._by_id(rendered)).values()]
-
-    def _by_id(self, rendered: Rendered) -> dict[str, BaseTool]:
-        """Return rendered tools by id: the agent's own as they are, others if they can be called."""
+        """Return the tools of an answer, the agent's own as they are, behind the one that the query names, if any."""
         tools: dict[str, BaseTool] = {}
-        for definition in rendered.tools:
-            function = definition["function"]
-            tool_id = rendered.tool_id(function["name"])
-            if own := self._own.get(tool_id):
-                tools[tool_id] = self._cleaned(own, function) if tool_id in rendered.withheld else own
-            elif self._call is not None:
-                tools[tool_id] = CatalogTool(function, self._search, self._call)
-        return tools
+        named = self._router.record(known_id(self._router, query) or "")
+        if named is not None and refusal_reason(self._search.selection, named):
+            named = None
+        of_name = render([named] if named else [], Form.OPENAI, vendor_text=self._router.vendor_text)
+        for rendered in (of_name, routed.render()):
+            for function in (definition["function"] for definition in rendered.tools):
+                tool_id = rendered.tool_id(function["name"])
+                if own := self._own.get(tool_id):
+                    tools.setdefault(tool_id, self._cleaned(own, function) if tool_id in rendered.withheld else own)
+                elif self._call is not None:
+                    tools.setdefault(tool_id, CatalogTool(function, self._search, self._call))
+        return [*tools.values()]
 
     def _cleaned(self, own: BaseTool, definition: Mapping[str, Any]) -> BaseTool:
-        """Return a tool of the agent as the model may read it: without steering text and hidden characters."""
+        """Return a tool of the agent as the model may read it: without prompt injections and hidden characters."""
 
         async def call(_: str, arguments: Mapping[str, Any]) -> Any:
             return (await adapt_to_async_tool(own).acall(**arguments)).raw_output
 
         return CatalogTool(definition, self._search, call, return_direct=own.metadata.return_direct)
-
-    def _named(self, name: str) -> Rendered | None:
-        """Return the one tool that a model calls by this name; None where there is none, or it may not be used."""
-        tool_id = known_id(self._router, name)
-        record = None if tool_id is None else self._router.record(tool_id)
-        if record is None or refusal_reason(self._search.selection, record):
-            return None
-        return render([record], Form.OPENAI, vendor_text=self._router.vendor_text)
 
     def _with_id(self, tool: BaseTool) -> tuple[str, BaseTool]:
         name = tool.metadata.get_name()
@@ -135,10 +125,10 @@ class CatalogTool(AsyncBaseTool):
         """Call the tool in an event loop, as agents do."""
         return await self._called(arguments)
 
-    async def _called(self, arguments: dict[str, Any], way_out: str | None = None) -> ToolOutput:
+    async def _called(self, arguments: dict[str, Any], remedy: str | None = None) -> ToolOutput:
         name = self.metadata.get_name()
         called = self._search.called(name, arguments)
-        result = await call_tool(self._call, called.tool_id, called.arguments, way_out)
+        result = await call_tool(self._call, called.tool_id, called.arguments, remedy)
         return ToolOutput(tool_name=name, content=as_text(result), raw_input=arguments, raw_output=result)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from quartermaster.evaluation import ask, worst
-from quartermaster.evaluation.misses import misses, why
+from quartermaster.evaluation.summary import misses, why
 from router import Router
 from tests.quartermaster.evaluation.judging import taking
 

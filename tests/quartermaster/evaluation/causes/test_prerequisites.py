@@ -2,8 +2,8 @@
 
 import pytest
 
+from quartermaster.evaluation.causes.missed_step import ToolText
 from quartermaster.evaluation.causes.rules import resolved_parameter
-from quartermaster.evaluation.causes.tool_texts import ToolText
 from router.record import Parameter
 from tests.support.factories import make_record
 

@@ -9,9 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from quartermaster.evaluation import Cause, Judgement, Measurement, ask
-from quartermaster.evaluation.causes.missed_step import missed_steps
+from quartermaster.evaluation.causes.missed_step import ToolText, missed_steps
 from quartermaster.evaluation.causes.rules import decide
-from quartermaster.evaluation.causes.tool_texts import ToolText
 from router import Fusion, Recipe, Router
 from router.record import Parameter, ToolRecord
 from tests.support.factories import make_record
@@ -125,7 +124,7 @@ def test_the_first_cause_whose_rule_holds_is_taken_with_its_evidence(
 ) -> None:
     (*_, (found, said)) = decided(measured(tools, asked, *required.split(), recipe=recipe))
     assert found is cause and said.startswith(evidence)
-    assert cause.label and cause.meaning and cause.way_out.endswith(".")
+    assert cause.label and cause.meaning and cause.remedy.endswith(".")
 
 
 def test_a_request_taken_for_one_that_no_tool_fits_is_an_abstention() -> None:
