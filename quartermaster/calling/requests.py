@@ -9,19 +9,32 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from quartermaster.calling.bodies import body_of
 from quartermaster.calling.errors import CallRefused
-from quartermaster.calling.header_rules import IGNORED, header_problem, is_token
-from quartermaster.calling.styles import Pair, escape, escape_reserved, expand, pairs
+from quartermaster.calling.styles import Pair, body_of, escape, escape_reserved, expand, header_problem, is_token, pairs
 from router.distribution import version
 from router.operation import Operation, OperationParameter
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _TEMPLATE_SAFE = "/:@!$&'()*+,;=-._~%"  # of the document's own path; `?` and `#` would end it
 _DOTS = (".", "..")
+MASK = "***"
+_IGNORED = frozenset({"accept", "authorization", "content-type"})  # OpenAPI: a parameter of these names is ignored
+
+
+class Parts(NamedTuple):
+    """What the settings add to a request. The query and the cookies are escaped."""
+
+    headers: Mapping[str, str]
+    query: tuple[Pair, ...] = ()
+    cookies: tuple[Pair, ...] = ()
+
+    def masked(self) -> "Parts":
+        """Return the parts with a mask in the place of each value."""
+        query, cookies = (tuple((key, MASK) for key, _ in pairs) for pairs in (self.query, self.cookies))
+        return Parts(dict.fromkeys(self.headers, MASK), query, cookies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +60,20 @@ class HttpRequest:
         cookies = "; ".join(f"{key}={value}" for key, value in self.cookies)
         return {**self.headers, **({"Cookie": cookies} if cookies else {})}
 
-    def with_parts(
-        self, headers: Mapping[str, str] = {}, query: tuple[Pair, ...] = (), cookies: tuple[Pair, ...] = ()
-    ) -> "HttpRequest":
+    def with_parts(self, parts: Parts) -> "HttpRequest":
         """Return the request with more parts, each in place of one of the same name."""
-        names = {name.lower() for name in headers}
-        kept = {name: value for name, value in self.headers.items() if name.lower() not in names}
+        names = {name.lower() for name in parts.headers}
         return replace(
             self,
-            headers={**kept, **headers},
-            query=(*_without(self.query, query), *query),
-            cookies=(*_without(self.cookies, cookies), *cookies),
+            headers={**{name: v for name, v in self.headers.items() if name.lower() not in names}, **parts.headers},
+            query=_replaced(self.query, parts.query),
+            cookies=_replaced(self.cookies, parts.cookies),
         )
+
+
+def _replaced(old: tuple[Pair, ...], new: tuple[Pair, ...]) -> tuple[Pair, ...]:
+    names = {key for key, _ in new}
+    return (*(pair for pair in old if pair[0] not in names), *new)
 
 
 def build_request(
@@ -76,15 +91,19 @@ def build_request(
 
 
 def _built(operation: Operation, arguments: Mapping[str, Any], base_url: str, encoded_slashes: bool) -> HttpRequest:
-    given = [
-        (parameter, arguments[parameter.argument])
-        for parameter in operation.parameters
-        if arguments.get(parameter.argument) is not None  # null is "not given": no place but a body has a form for it
-    ]
-    headers = _own_headers()
+    headers = {
+        "Accept": "application/json, text/*;q=0.9, */*;q=0.1",
+        # Compressed, a body may become a thousand times as long as what is counted.
+        "Accept-Encoding": "identity",
+        "User-Agent": f"quartermaster/{_version()}",  # some APIs refuse requests without one
+    }
     query: list[Pair] = []
     cookies: list[Pair] = []
-    for parameter, value in given:
+    in_path: dict[str, tuple[OperationParameter, Any]] = {}
+    for parameter in operation.parameters:
+        value = arguments.get(parameter.argument)
+        if value is None:  # null is "not given": no place but a body has a form for it
+            continue
         match parameter.place:
             case "query":
                 query += _query(parameter, value)
@@ -93,22 +112,12 @@ def _built(operation: Operation, arguments: Mapping[str, Any], base_url: str, en
             case "cookie":
                 cookies += _cookie(parameter, value)
             case "path":
-                pass  # below, in the template's order
-    path = _path(operation.path, {p.wire_name: (p, value) for p, value in given if p.place == "path"}, encoded_slashes)
-    body = body_of(operation.body, arguments) if operation.body else None
-    if body:
-        headers["Content-Type"] = body[0]
-    url = base_url.rstrip("/") + path
-    return HttpRequest(operation.method, url, tuple(query), headers, tuple(cookies), body[1] if body else b"")
-
-
-def _own_headers() -> dict[str, str]:
-    return {
-        "Accept": "application/json, text/*;q=0.9, */*;q=0.1",
-        # Compressed, a body may become a thousand times as long as what is counted.
-        "Accept-Encoding": "identity",
-        "User-Agent": f"quartermaster/{_version()}",  # some APIs refuse requests without one
-    }
+                in_path[parameter.wire_name] = (parameter, value)
+    url = base_url.rstrip("/") + _path(operation.path, in_path, encoded_slashes)
+    content = b""
+    if operation.body and (body := body_of(operation.body, arguments)):
+        headers["Content-Type"], content = body
+    return HttpRequest(operation.method, url, tuple(query), headers, tuple(cookies), content)
 
 
 _version = lru_cache(maxsize=1)(version)
@@ -197,7 +206,7 @@ def _query(parameter: OperationParameter, value: Any) -> list[Pair]:
 
 def _header(parameter: OperationParameter, value: Any) -> dict[str, str]:
     name = parameter.wire_name
-    if name.lower() in IGNORED:
+    if name.lower() in _IGNORED:
         return {}
     if parameter.media_type:
         text = json.dumps(value)
@@ -215,14 +224,9 @@ def _cookie(parameter: OperationParameter, value: Any) -> list[Pair]:
         style = "form" if parameter.style == "cookie" else parameter.style
         found = list(pairs(parameter.wire_name, value, style, parameter.explode))
     if not all(is_token(key) for key, _ in found):
-        raise CallRefused(f"{parameter.argument} cannot be sent in a cookie: its name is none of a cookie")
+        raise CallRefused(f"{parameter.argument} cannot be sent in a cookie: its name is not valid there")
     return found
 
 
 def _document(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _without(old: tuple[Pair, ...], new: tuple[Pair, ...]) -> list[Pair]:
-    names = {key for key, _ in new}
-    return [pair for pair in old if pair[0] not in names]

@@ -13,7 +13,7 @@ from pipeline.encoders.delta import DeltaHeader, Factors, read_delta, read_heade
 from pipeline.encoders.export import PACKAGED, WEIGHTS_FILE, EncoderModel, packaged_folder
 from pipeline.errors import RunAborted
 from pipeline.vectors.model import load_sentence_transformer
-from quartermaster.training.pairs import TrainingPlan
+from quartermaster.training.requests import TrainingPlan
 from quartermaster.training.trainer import SCALE
 from router.fingerprint import file_sha256
 

@@ -163,8 +163,8 @@ PICTURE = Reply(b"\x89PNG\x00", 200, {"Content-Type": "image/png"})
         (Reply(b"", 302, {"Location": "https://evil.test/"}), "HTTP 302 Found (to https://evil.test/, not followed)"),
         (Reply(b"", 204, {}), "HTTP 204 No Content"),
         (LATIN, "é"),
-        (PICTURE, "HTTP 200 OK: 5 bytes of image/png, which are no text"),
-        (Reply(b"a\x00b"), "HTTP 200 OK: 3 bytes of application/json, which are no text"),
+        (PICTURE, "HTTP 200 OK: 5 bytes of image/png, which are not text"),
+        (Reply(b"a\x00b"), "HTTP 200 OK: 3 bytes of application/json, which are not text"),
         (Reply(b"{broken"), "{broken"),
     ],
 )

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quartermaster.calling.errors import CallRefused
-from quartermaster.calling.requests import HttpRequest, build_request
-from quartermaster.calling.sending import Limits, send
+from quartermaster.calling.requests import HttpRequest, Parts, build_request
+from quartermaster.calling.sending import send
 from router.operation import BodyField, Operation, OperationBody, OperationParameter
 from tests.support.api_server import ApiServer, api_server
 
@@ -207,7 +207,7 @@ def test_a_server_receives_what_was_given(server: ApiServer, identifier: str, na
         request = build_request(called, {"id": identifier, "name": name, "note": name}, server.url)
     except CallRefused:
         return
-    asyncio.run(send(request, Limits(10, 1_000)))
+    asyncio.run(send(request, timeout_s=10, max_bytes=1_000))
     assert unquote(server.last.path) == f"/items/{identifier}"
     assert server.last.query == [("name", name)]
     assert json.loads(server.last.body) == {"note": name}
@@ -216,5 +216,5 @@ def test_a_server_receives_what_was_given(server: ApiServer, identifier: str, na
 def test_a_request_s_text_shows_no_header_query_or_body_and_a_part_of_the_settings_replaces_one_of_its_name() -> None:
     request = HttpRequest("GET", BASE, (("key", "secret"),), {"X": "secret"}, (("c", "secret"),), b"secret")
     assert "secret" not in repr(request)
-    settled = request.with_parts({"x": "own"}, (("key", "own"),), (("c", "own"),))
+    settled = request.with_parts(Parts({"x": "own"}, (("key", "own"),), (("c", "own"),)))
     assert (settled.full_url, settled.all_headers) == (f"{BASE}?key=own", {"x": "own", "Cookie": "c=own"})
