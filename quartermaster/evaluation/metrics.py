@@ -10,8 +10,9 @@ and Kekäläinen, TOIS 2002).
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,7 @@ class Metric(ABC):
 
     name: ClassVar[str]
     stem: ClassVar[str]
+    wanted: ClassVar["attrgetter[Any]"]  # what it looks for in a ranking
 
     def __str__(self) -> str:
         return f"{self.name}@{self.cutoff}"
@@ -47,10 +49,6 @@ class Metric(ABC):
         return judgement.kind != "none" and bool(self.wanted(judgement))
 
     @abstractmethod
-    def wanted(self, judgement: Judgement) -> Collection[Any]:
-        """Return what the metric looks for in a ranking."""
-
-    @abstractmethod
     def compute(self, ranking: Sequence[str], judgement: Judgement) -> float:
         """Return the metric of one ranking, from 0 to 1. The request must have it."""
 
@@ -59,11 +57,7 @@ class Success(Metric):
     """1 where at least one acceptable tool is in the top k, else 0."""
 
     __slots__ = ()
-    name, stem = "Success", "recall"
-
-    def wanted(self, judgement: Judgement) -> frozenset[str]:
-        """Return the acceptable tools."""
-        return judgement.acceptable
+    name, stem, wanted = "Success", "recall", attrgetter("acceptable")
 
     def compute(self, ranking: Sequence[str], judgement: Judgement) -> float:
         """Return 1 or 0."""
@@ -86,11 +80,7 @@ class FullRecall(Metric):
     """The share of a request's steps with a tool in the top k."""
 
     __slots__ = ()
-    name, stem = "FullRecall", "full"
-
-    def wanted(self, judgement: Judgement) -> Sequence[frozenset[str]]:
-        """Return the steps."""
-        return judgement.steps
+    name, stem, wanted = "FullRecall", "full", attrgetter("steps")
 
     def compute(self, ranking: Sequence[str], judgement: Judgement) -> float:
         """Return the share of steps."""
@@ -104,20 +94,16 @@ class MultiToolRecall(FullRecall):
     __slots__ = ()
     name, stem = "MultiToolRecall", "multi"
 
-    def wanted(self, judgement: Judgement) -> Sequence[frozenset[str]]:
-        """Return the steps of a request that takes several tools."""
-        return judgement.steps if judgement.kind == "multi" else ()
+    def applies(self, judgement: Judgement) -> bool:
+        """Return whether the request takes several tools."""
+        return judgement.kind == "multi" and bool(judgement.steps)
 
 
 class NDCG(Metric):
     """Binary normalised discounted cumulative gain of the top k, over every tool that is acceptable or required."""
 
     __slots__ = ()
-    name, stem = "nDCG", "ndcg"
-
-    def wanted(self, judgement: Judgement) -> frozenset[str]:
-        """Return the acceptable and the required tools."""
-        return judgement.relevant
+    name, stem, wanted = "nDCG", "ndcg", attrgetter("relevant")
 
     def compute(self, ranking: Sequence[str], judgement: Judgement) -> float:
         """Return the gain of the top k over that of the best possible top k; a right tool has gain 1."""

@@ -49,6 +49,8 @@ class FeedbackLog:
     routers may use one folder.
     """
 
+    _writer: "_Writer | None" = None
+
     def __init__(
         self,
         folder: str | Path,
@@ -145,15 +147,12 @@ class FeedbackLog:
 
     def _begin(self) -> None:
         """Start with nothing, as at first and in a forked child: what was queued is the parent's to write."""
-        self._changed = threading.Condition()
-        self._writer: _Writer | None = None
-        self._written = self._dropped = 0
-        self._problem, self._warned = "", 0.0
-
-    def _begin_in_child(self) -> None:
         if self._writer is not None:
             self._writer.files.close()  # the parent's, which the child would hold locked
-        self._begin()
+        self._changed = threading.Condition()
+        self._writer = None
+        self._written = self._dropped = 0
+        self._problem, self._warned = "", 0.0
 
     def _put(self, event: Event) -> None:
         with self._changed:
@@ -232,7 +231,7 @@ _logs: "weakref.WeakSet[FeedbackLog]" = weakref.WeakSet()
 
 def _begin_in_child() -> None:
     for log in list(_logs):
-        log._begin_in_child()
+        log._begin()
 
 
 if hasattr(os, "register_at_fork"):
