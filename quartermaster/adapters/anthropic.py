@@ -77,12 +77,9 @@ class AnthropicToolSearch:
     def tools(self, messages: Iterable[Any]) -> list[dict[str, Any]]:
         """Return the tools of the next request: the search, those always loaded, and those found so far, deferred.
 
-        Deferred tools do not belong to the prompt's prefix, so one more of them keeps the prompt cache. A tool that was
-        found, and that the catalog lost or the selection now refuses, stays as a deferred tool that says so: the API
-        refuses a whole dialogue with a reference to a tool that the request lacks.
-
-        Args:
-            messages: Those of the request, as dicts; their content may be the SDK's objects.
+        `messages` are those of the request; their content may be the SDK's objects. Deferred tools do not belong to the
+        prompt's prefix, so one more keeps the prompt cache. A found tool that the catalog lost or the selection now
+        refuses stays, and says so: the API refuses a dialogue with a reference to a tool that the request lacks.
         """
         references = self._references(messages)
         ids = filter(None, map(self._router.tool_id_of, references))
@@ -91,10 +88,8 @@ class AnthropicToolSearch:
     def catalog(self, messages: Iterable[Any] = ()) -> list[dict[str, Any]]:
         """Return every tool that may be used, deferred except for those always loaded: for Anthropic's own search.
 
-        Renders the whole catalog, so keep the result while it and the selection stay the same.
-
-        Raises:
-            SettingsInvalid: They are more than one request takes.
+        Renders the whole catalog, so keep the result while it and the selection stay the same. Raises SettingsInvalid
+        for more tools than one request takes.
         """
         tools = self._definitions(list(self._router.tools), self._references(messages))
         if len(tools) > MOST_TOOLS:
@@ -143,11 +138,7 @@ class AnthropicToolSearch:
         return results
 
     def called(self, tool_use: Any) -> CalledTool:
-        """Return the tool that a `tool_use` block calls, with the tool's own arguments.
-
-        Raises:
-            RequestInvalid: As `ToolSearch.called`.
-        """
+        """Return the tool that a `tool_use` block calls, with its own arguments. Raises as `ToolSearch.called`."""
         return self._search.called(_field(tool_use, "name"), _field(tool_use, "input"))
 
     def _found(self, routed: RoutedTools) -> list[dict[str, Any]] | str:

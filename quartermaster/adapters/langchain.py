@@ -168,8 +168,10 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
         for definition in rendered.tools:
             tool_id = rendered.tool_id(definition["name"])
             if tool_id in own:
-                is_withheld = tool_id in rendered.withheld
-                bound[tool_id] = _without_withheld_text(own[tool_id], definition) if is_withheld else own[tool_id]
+                bound[tool_id] = own[tool_id]
+                if tool_id in rendered.withheld:  # the vendor's text has prompt injections or hidden characters
+                    clean = {"description": definition.get("description", ""), "args_schema": definition["parameters"]}
+                    bound[tool_id] = own[tool_id].model_copy(update=clean)
             elif self._call is not None:
                 bound[tool_id] = self._catalog_tool(self._call, definition)
         return [*others, *bound.values()], list(bound)
@@ -230,13 +232,6 @@ def _texts(messages: Sequence[AnyMessage]) -> list[str]:
     said = [message for message in messages if isinstance(message, HumanMessage) and message.text.strip()]
     own = [message for message in said if message.additional_kwargs.get("lc_source") != "summarization"]
     return [str(message.text) for message in own or said]
-
-
-def _without_withheld_text(tool: BaseTool, definition: Mapping[str, Any]) -> BaseTool:
-    """Return a tool of the agent as the model may read it: without prompt injections and hidden characters."""
-    return tool.model_copy(
-        update={"description": definition.get("description", ""), "args_schema": definition["parameters"]}
-    )
 
 
 def _with_state(response: ModelResponse[Any], selected: list[str]) -> ExtendedModelResponse[Any]:

@@ -57,10 +57,8 @@ def hosted_function_tools(
     """Return a ToolSearchTool, and all tools as deferred functions in namespaces, for the search that OpenAI hosts.
 
     Tools of the selection's `always` are loaded from the start. `call` and `strict` are those of `function_tools`. It
-    needs OpenAI's Responses API and a model with tool search; all definitions go with each request.
-
-    Raises:
-        SettingsInvalid: No tool is left to search.
+    needs OpenAI's Responses API and a model with tool search; all definitions go with each request. Raises
+    SettingsInvalid where no tool is left to search.
     """
     rendered = hosted_tools(router, selection, strict=strict)
     tools: list[Tool] = []

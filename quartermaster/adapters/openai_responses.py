@@ -124,15 +124,8 @@ class ResponsesToolSearch:
                     if not routed.tools:
                         notes = [_NOTHING]
                     loaded |= names_in(tools)
-                outputs.append(
-                    {
-                        "type": "tool_search_output",
-                        **answered,
-                        "execution": "client",
-                        "status": status,
-                        "tools": [*tools],
-                    }
-                )
+                found = {"execution": "client", "status": status, "tools": [*tools]}
+                outputs.append({"type": "tool_search_output", **answered, **found})
                 if text := " ".join(filter(None, notes)):
                     messages.append({"type": "message", "role": "developer", "content": text})
             elif kind == "function_call" and item.get("name") not in self._own:
@@ -150,10 +143,9 @@ class ResponsesToolSearch:
         return in_namespaces(new, providers, taken=loaded).tools
 
     def called(self, function_call: Any) -> CalledTool:
-        """Return the tool that a `function_call` item calls, with the tool's own arguments.
+        """Return the tool that a `function_call` item calls, with its own arguments.
 
-        Raises:
-            RequestInvalid: As `ToolSearch.called`. Give the message to the model as the output of its call.
+        Raises what `ToolSearch.called` does: give the message to the model as the output of its call.
         """
         item = fields_of(function_call)
         return self._search.called(item.get("name", ""), item.get("arguments"))

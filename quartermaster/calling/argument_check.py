@@ -73,9 +73,16 @@ def argument_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
 def _bounded_validator(dialect: Any) -> Any:
     """Return a dialect's validator that counts its steps and skips keywords that may not end."""
     checks = {keyword: _count_steps(check) for keyword, check in dialect.VALIDATORS.items()}
-    checks |= dict.fromkeys(_LEFT_TO_THE_SERVER, lambda *_: None)
-    checks["additionalProperties"] = _without_patterns(checks["additionalProperties"])
-    return jsonschema.validators.extend(dialect, checks)
+    others = checks["additionalProperties"]
+    return jsonschema.validators.extend(
+        dialect,
+        {
+            **checks,
+            **dict.fromkeys(_LEFT_TO_THE_SERVER, lambda *_: None),
+            # Which properties are additional depends on patterns, which do not run here.
+            "additionalProperties": lambda *given: None if "patternProperties" in given[3] else others(*given),
+        },
+    )
 
 
 def _count_steps(check: _Check) -> _Check:
@@ -88,15 +95,6 @@ def _count_steps(check: _Check) -> _Check:
             yield error
 
     return counted
-
-
-def _without_patterns(check: _Check) -> _Check:
-    """Skip `additionalProperties` beside `patternProperties`: it depends on patterns, which do not run here."""
-
-    def checked(validator: Any, value: Any, instance: Any, schema: Mapping[str, Any]) -> Iterator[Any] | None:
-        return None if "patternProperties" in schema else check(validator, value, instance, schema)
-
-    return checked
 
 
 def _spend(steps: int) -> None:

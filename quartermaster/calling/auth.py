@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
 from quartermaster.calling.errors import CallFailed
-from quartermaster.calling.requests import MASK, HttpRequest
+from quartermaster.calling.requests import MASK, HttpRequest, Parts
 from quartermaster.calling.sending import origin_of, send
 from quartermaster.calling.styles import header_problem
 
@@ -134,12 +134,9 @@ class TokenCache:
 
 
 class _Grant(msgspec.Struct):
-    access_token: Annotated[str, msgspec.Meta(min_length=1)]
+    access_token: str = ""
     token_type: str = "Bearer"  # noqa: S105 - no secret
     expires_in: float | None = None
-
-
-class _Refusal(msgspec.Struct):
     error: str = ""
 
 
@@ -151,18 +148,22 @@ async def _granted(credentials: ClientCredentials, timeout_s: float) -> _Grant:
     else:
         headers["Authorization"] = f"Basic {_client_credentials(credentials)}"
     body = urlencode({name: value for name, value in form.items() if value}).encode()
-    request = HttpRequest("POST", credentials.token_url, headers=headers, body=body)
+    request = HttpRequest("POST", credentials.token_url, Parts(headers), body)
     server = f"the authorization server {origin_of(credentials.token_url)}"
     try:
         answer = await send(request, timeout_s=timeout_s, max_bytes=_MAX_BYTES)
     except CallFailed as error:
         raise CallFailed(f"no token: {error}") from None
-    if answer.status != 200:
-        raise CallFailed(f"{server} gave no token: HTTP {answer.status}{_reason(answer.body)}")
     try:
         granted = msgspec.json.decode(answer.body, type=_Grant, strict=False)  # some write "3600"
     except (msgspec.DecodeError, RecursionError):
-        raise CallFailed(f"{server} answered with no token") from None
+        granted = _Grant()
+    if answer.status != 200:
+        # The code of RFC 6749, such as `invalid_client`; nothing else, since a body may repeat a secret.
+        code = f" ({granted.error})" if re.fullmatch(r"[A-Za-z0-9_]{1,40}", granted.error) else ""
+        raise CallFailed(f"{server} gave no token: HTTP {answer.status}{code}")
+    if not granted.access_token:
+        raise CallFailed(f"{server} answered with no token")
     if granted.token_type.lower() != "bearer" or header_problem("Authorization", granted.access_token):
         raise CallFailed(f"{server} gave a token that is not a bearer token")
     return granted
@@ -170,12 +171,3 @@ async def _granted(credentials: ClientCredentials, timeout_s: float) -> _Grant:
 
 def _client_credentials(auth: ClientCredentials) -> str:
     return basic_credentials(quote_plus(auth.client_id), quote_plus(auth.client_secret))  # RFC 6749, section 2.3.1
-
-
-def _reason(body: bytes) -> str:
-    """Return the error code of RFC 6749, such as `invalid_client`; nothing else, since a body may repeat a secret."""
-    try:
-        code = msgspec.json.decode(body, type=_Refusal).error
-    except (msgspec.DecodeError, RecursionError):
-        return ""
-    return f" ({code})" if code.isascii() and code.replace("_", "").isalnum() and len(code) <= 40 else ""

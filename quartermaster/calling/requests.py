@@ -25,9 +25,9 @@ _IGNORED = frozenset({"accept", "authorization", "content-type"})  # OpenAPI: a 
 
 
 class Parts(NamedTuple):
-    """What the settings add to a request. The query and the cookies are escaped."""
+    """The parts of a request that settings may add to. The query and the cookies are escaped."""
 
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = {}
     query: tuple[Pair, ...] = ()
     cookies: tuple[Pair, ...] = ()
 
@@ -39,36 +39,31 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request as it is sent. `query` and the cookies are escaped. All but method and URL may hold secrets."""
+    """A request as it is sent. All but method and URL may hold secrets."""
 
     method: str
     url: str  # without its query
-    query: tuple[Pair, ...] = field(default=(), repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    cookies: tuple[Pair, ...] = field(default=(), repr=False)
+    parts: Parts = field(default=Parts(), repr=False)
     body: bytes = field(default=b"", repr=False)
 
     @property
     def full_url(self) -> str:
         """Return the URL with its query."""
-        query = "&".join(f"{key}={value}" for key, value in self.query)
+        query = "&".join(f"{key}={value}" for key, value in self.parts.query)
         return f"{self.url}?{query}" if query else self.url
 
     @property
     def all_headers(self) -> dict[str, str]:
         """Return the headers with that of the cookies."""
-        cookies = "; ".join(f"{key}={value}" for key, value in self.cookies)
-        return {**self.headers, **({"Cookie": cookies} if cookies else {})}
+        cookies = "; ".join(f"{key}={value}" for key, value in self.parts.cookies)
+        return {**self.parts.headers, **({"Cookie": cookies} if cookies else {})}
 
     def with_parts(self, parts: Parts) -> "HttpRequest":
         """Return the request with more parts, each in place of one of the same name."""
-        names = {name.lower() for name in parts.headers}
-        return replace(
-            self,
-            headers={**{name: v for name, v in self.headers.items() if name.lower() not in names}, **parts.headers},
-            query=_replaced(self.query, parts.query),
-            cookies=_replaced(self.cookies, parts.cookies),
-        )
+        own, names = self.parts, {name.lower() for name in parts.headers}
+        headers = {name: value for name, value in own.headers.items() if name.lower() not in names}
+        query, cookies = _replaced(own.query, parts.query), _replaced(own.cookies, parts.cookies)
+        return replace(self, parts=Parts({**headers, **parts.headers}, query, cookies))
 
 
 def _replaced(old: tuple[Pair, ...], new: tuple[Pair, ...]) -> tuple[Pair, ...]:
@@ -117,7 +112,7 @@ def _built(operation: Operation, arguments: Mapping[str, Any], base_url: str, en
     content = b""
     if operation.body and (body := body_of(operation.body, arguments)):
         headers["Content-Type"], content = body
-    return HttpRequest(operation.method, url, tuple(query), headers, tuple(cookies), content)
+    return HttpRequest(operation.method, url, Parts(headers, tuple(query), tuple(cookies)), content)
 
 
 _version = lru_cache(maxsize=1)(version)

@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
-from http import HTTPStatus
+from http.client import responses
 from typing import Any
 
 from quartermaster.calling.auth import masked
@@ -47,7 +47,7 @@ class CallResult:
 def result_of(answer: HttpAnswer, secrets: list[str], max_characters: int) -> CallResult:
     """Return what a model reads of an answer."""
     is_error = not 200 <= answer.status < 300
-    kind, status = answer.media_type[:_MAX_KIND], _status(answer.status)
+    kind, status = answer.media_type[:_MAX_KIND], f"HTTP {answer.status} {responses.get(answer.status, '')}".rstrip()
     text, value = _text(answer), None
     if text is None:
         told = f"{status}: {len(answer.body):,} bytes of {kind or 'no declared type'}, which are not text"
@@ -82,13 +82,6 @@ def preview_of(request: HttpRequest) -> CallResult:
         **({"body": body} if request.body else {}),
     }
     return CallResult(json.dumps(row, ensure_ascii=False, indent=2), value=row)
-
-
-def _status(status: int) -> str:
-    try:
-        return f"HTTP {status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return f"HTTP {status}"
 
 
 def _text(answer: HttpAnswer) -> str | None:

@@ -143,7 +143,7 @@ def _redirect(request: HttpRequest, answer: HttpAnswer) -> HttpRequest | None:
         return None
     if origin_of(url) != origin_of(request.url) or " " in url:
         return None
-    return replace(request, url=url, query=())
+    return replace(request, url=url, parts=request.parts._replace(query=()))
 
 
 @lru_cache(maxsize=1)

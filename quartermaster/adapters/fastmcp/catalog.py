@@ -107,8 +107,7 @@ def definition(tool: Tool) -> dict[str, Any]:
 def provider_of(router: Router, provider: str | None) -> str | None:
     """Return the provider whose tools a server has: the one named, or the router's only one.
 
-    Raises:
-        SettingsInvalid: The router has no tool of the provider, or tools of several and none is named.
+    Raises SettingsInvalid where the router has no tool of the provider, or tools of several and none is named.
     """
     providers = list(router.providers)
     if provider is None and len(providers) == 1:

@@ -61,8 +61,7 @@ def causes(measured: Measurement) -> dict[str, Any]:
         by_cause[str(cause)] = {
             "steps": len(of_cause),
             "share": len(of_cause) / len(misses) if misses else 0.0,
-            "requests": _requests(of_cause),
-            "lost": _lost(of_cause),
+            **_cost(of_cause),
             "nearest": {name: nearest[name] for name in names},
             "meaning": cause.meaning,
             "way_out": cause.remedy,
@@ -71,8 +70,7 @@ def causes(measured: Measurement) -> dict[str, Any]:
     return {
         "steps": sum(len(judgement.steps) for judgement in measured.judgements if judgement.kind != "none"),
         "missed": len(misses),
-        "requests": _requests(misses),
-        "lost": _lost(misses),
+        **_cost(misses),
         "by_cause": by_cause,
         "order": {"requests": sum(order > 0 for order in orders), "lost": {_QUALITY.key: math.fsum(orders)}},
         "abstention": _abstention(measured),
@@ -114,15 +112,10 @@ def _losses(measured: Measurement) -> dict[str, _Loss]:
     return losses
 
 
-def _requests(misses: Sequence[_Miss]) -> int:
-    return len({miss.missed.judgement.id for miss in misses})
-
-
-def _lost(misses: Sequence[_Miss]) -> dict[str, float]:
-    return {
-        _FULL.key: math.fsum(miss.loss.full for miss in misses),
-        _QUALITY.key: math.fsum(miss.loss.ndcg for miss in misses),
-    }
+def _cost(misses: Sequence[_Miss]) -> dict[str, Any]:
+    full, ndcg = (math.fsum(getattr(miss.loss, name) for miss in misses) for name in ("full", "ndcg"))
+    requests = len({miss.missed.judgement.id for miss in misses})
+    return {"requests": requests, "lost": {_FULL.key: full, _QUALITY.key: ndcg}}
 
 
 def _examples(misses: Sequence[_Miss]) -> list[dict[str, Any]]:

@@ -149,6 +149,10 @@ class MissedStep:
         """The tool's rank in the nearest list."""
         return self.ranks.get(self.nearest)
 
+    def is_within(self, rank: int) -> bool:
+        """Return whether some list has the tool among so many first."""
+        return self.best_rank is not None and self.best_rank <= rank
+
     @property
     def tool(self) -> ToolText:
         """The text of the tool. Raises KeyError for a step without a tool in the snapshot."""

@@ -107,10 +107,6 @@ def decide(missed: MissedStep) -> tuple[Cause, str]:
     return Cause.RANK, _nearest(missed)
 
 
-def _absent(missed: MissedStep) -> str | None:
-    return None if missed.tool_id else "not in this snapshot"
-
-
 def _abstention(missed: MissedStep) -> str | None:
     if not missed.result.none_fits:
         return None
@@ -169,17 +165,13 @@ def _cut_text(missed: MissedStep) -> str | None:
 
 def _vocabulary(missed: MissedStep) -> str | None:
     few = max(1, _FEW_TERMS * len(missed.request_terms))
-    if len(missed.shared_terms) > few or (missed.best_rank is not None and missed.best_rank <= _NEAR):
+    if len(missed.shared_terms) > few or missed.is_within(_NEAR):
         return None
     return f"in common: {_named(missed.shared_terms)}" if missed.shared_terms else "no word in common"
 
 
-def _fusion(missed: MissedStep) -> str | None:
-    return _nearest(missed) if missed.best_rank is not None and missed.best_rank <= K else None
-
-
 _RULES: Mapping[Cause, Callable[[MissedStep], str | None]] = {
-    Cause.ABSENT: _absent,
+    Cause.ABSENT: lambda missed: None if missed.tool_id else "not in this snapshot",
     Cause.ABSTENTION: _abstention,
     Cause.DUPLICATE: _duplicate,
     Cause.PREREQUISITE: _prerequisite,
@@ -187,7 +179,7 @@ _RULES: Mapping[Cause, Callable[[MissedStep], str | None]] = {
     Cause.SIBLING: _sibling,
     Cause.CUT_TEXT: _cut_text,
     Cause.VOCABULARY: _vocabulary,
-    Cause.FUSION: _fusion,
+    Cause.FUSION: lambda missed: _nearest(missed) if missed.is_within(K) else None,
 }
 
 
