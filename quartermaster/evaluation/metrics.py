@@ -42,7 +42,10 @@ class Metric(ABC):
         """The key of the metric in JSON."""
         return self.json_key or f"{self.stem}@{self.cutoff}"
 
-    header = key  # of its column in a table
+    @property
+    def header(self) -> str:
+        """The heading of the metric's column in a table."""
+        return self.key
 
     def applies(self, judgement: Judgement) -> bool:
         """Return whether a request has this metric: some tool answers it, and there is something to find."""

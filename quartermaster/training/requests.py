@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,16 +100,14 @@ def _evenly(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return rows[np.linspace(0, len(rows) - 1, min(len(rows), _MOST_REQUESTS)).astype(np.int64)] if len(rows) else rows
 
 
-@dataclass(frozen=True)
-class ReadRequests:
+class ReadRequests(NamedTuple):
     """Requests with the ids of their tools, and the rows that could not be read, with the reason."""
 
     requests: list[tuple[str, Sequence[str]]]
     rejected: list[RecordRejected]
 
 
-@dataclass(frozen=True)
-class LabelledRequests:
+class LabelledRequests(NamedTuple):
     """The pairs of several catalogs; `names` are those of the catalogs, by group.
 
     `providers` are those that were held back; `unknown` counts the tools of requests that no catalog has.
@@ -214,10 +212,9 @@ class _Catalog:
 
     def drawn(self, seed: int) -> list[int]:
         """Return the tools with requests, and some of those without."""
-        asked = np.unique([tool for _, tool in self.pairs]).astype(np.int64)
-        others = np.setdiff1d(np.arange(len(self.tools)), asked)
-        chosen: list[int] = np.union1d(asked, np.random.default_rng(seed).permutation(others)[:_MOST_OTHERS]).tolist()
-        return chosen
+        asked = {tool for _, tool in self.pairs}
+        others = [tool for tool in range(len(self.tools)) if tool not in asked]
+        return sorted(asked.union(np.random.default_rng(seed).permutation(others)[:_MOST_OTHERS].tolist()))
 
 
 def _pairs(catalogs: Sequence[_Catalog], held_back: frozenset[tuple[str, str]], seed: int) -> TrainingPairs:

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +26,11 @@ from quartermaster.calling import sending as sending_module
 from router.addresses import literal_address
 from router.operation import BodyField, Operation, OperationBody, OperationParameter
 from router.record import ToolRecord
-from tests.support.api_server import ApiServer, Received, Reply, api_server
+from tests.support.api_server import ApiServer, Received, Reply
 from tests.support.factories import make_record
 
 SECRET = "s3cret/value+1"
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
-
-
-@pytest.fixture
-def api() -> Iterator[ApiServer]:
-    with api_server() as server:
-        yield server
 
 
 def reading(**fields: Any) -> ToolRecord:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from quartermaster.evaluation import Cause, Judgement, Measurement, ask
 from quartermaster.evaluation.causes.missed_step import ToolText, missed_steps
-from quartermaster.evaluation.causes.rules import decide
+from quartermaster.evaluation.causes.rules import decide, resolved_parameter
 from router import Fusion, Recipe, Router
 from router.record import Parameter, ToolRecord
 from tests.support.factories import make_record
@@ -168,3 +168,44 @@ def test_of_a_group_the_tool_that_came_nearest_is_looked_at_and_lists_that_were_
     assert (missed.tool_id, missed.nearest, missed.best_rank) == ("lantern", "description", 12)
     short = ask(whole.router, whole.judgements, "lexical", whole=False)
     assert list(short.results[0].lists) == ["fused"] and decided(short) == decided(whole)
+
+
+def text(name: str, *parameters: Parameter, provider: str | None = "acme") -> ToolText:
+    """A tool's text, without phrases."""
+    return ToolText(make_record(name, provider, parameters=parameters), ())
+
+
+def needs(path: str, description: str = "") -> Parameter:
+    """A required parameter."""
+    return Parameter(path, "string", description, required=True)
+
+
+ID, OPTIONAL = needs("customer_id"), Parameter("customer_id", "string")
+SEARCH = text("search_customers")
+
+
+@pytest.mark.parametrize(
+    ("needing", "given", "resolved"),
+    [
+        (text("update_customer", ID), SEARCH, "customer_id"),
+        (text("update_customer", needs("target.customerId")), text("listCustomers"), "target.customerId"),
+        (text("delete_customer", needs("id")), text("find_customer"), "id"),
+        (text("add_agenda", needs("token")), text("GetUserToken"), "token"),
+        (
+            text("find_flights", needs("originCode", "Taken from the Search Airport API.")),
+            text("SearchAirport"),
+            "originCode",
+        ),
+        (text("update_customer", needs("customer_name")), SEARCH, None),  # a person says it
+        (text("update_customer", ID), text("search_orders"), None),
+        (text("update_customer", ID), text("get_customer", ID), None),  # it needs the same
+        (text("update_customer", ID), text("search_customers", provider="other"), None),
+        # Optional identifiers count only where no parameter is marked as required.
+        (text("update_customer", OPTIONAL), SEARCH, "customer_id"),
+        (text("update_customer", OPTIONAL, needs("name")), SEARCH, None),
+    ],
+)
+def test_a_tool_gives_the_identifier_that_its_name_or_the_parameter_says(
+    needing: ToolText, given: ToolText, resolved: str | None
+) -> None:
+    assert resolved_parameter(needing, given) == resolved
