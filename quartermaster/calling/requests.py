@@ -101,11 +101,11 @@ def _built(operation: Operation, arguments: Mapping[str, Any], base_url: str, en
             continue
         match parameter.place:
             case "query":
-                query += _query(parameter, value)
+                query += _pairs(parameter, value)
             case "header":
                 headers |= _header(parameter, value)
             case "cookie":
-                cookies += _cookie(parameter, value)
+                cookies += _cookies(parameter, value)
             case "path":
                 in_path[parameter.wire_name] = (parameter, value)
     url = base_url.rstrip("/") + _path(operation.path, in_path, encoded_slashes)
@@ -135,23 +135,19 @@ def _check(operation: Operation, arguments: Mapping[str, Any]) -> None:
 def _path(template: str, given: Mapping[str, tuple[OperationParameter, Any]], encoded_slashes: bool) -> str:
     """Return the path of the template, filled. Raises CallRefused where a value would lead to another path."""
 
-    def fill(match: re.Match[str]) -> str:
-        name = match[1]
+    def filled(name: str) -> str:
         if name not in given:
             raise CallRefused(f"the path {template} needs {name}, which is not given")
         parameter, value = given[name]
         for text in _texts(value):
             _check_segment(name, text, encoded_slashes)
-        filled = expand(name, value, parameter.style, parameter.explode, escape)
-        if not filled:
+        text = expand(name, value, parameter.style, parameter.explode, escape)
+        if not text:
             raise CallRefused(f"{name} is empty: the path would be another one")
-        return filled
+        return text
 
-    literal = template if template.startswith("/") else f"/{template}"
-    parts = _BRACES.split(literal)
-    names = [f"{{{name}}}" for name in parts[1::2]]
-    escaped = [quote(part, safe=_TEMPLATE_SAFE) for part in parts[::2]]
-    path = "".join(_BRACES.sub(fill, part) for pair in zip(escaped, [*names, ""], strict=True) for part in pair)
+    parts = _BRACES.split(template if template.startswith("/") else f"/{template}")  # text and names in turn
+    path = "".join(filled(part) if place % 2 else quote(part, _TEMPLATE_SAFE) for place, part in enumerate(parts))
     if any(_decoded(segment) in _DOTS for segment in path.split("/")):
         raise CallRefused(f"the path {template} would lead to another one: an argument is . or ..")
     return path
@@ -192,11 +188,19 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
 
 
-def _query(parameter: OperationParameter, value: Any) -> list[Pair]:
+def _pairs(parameter: OperationParameter, value: Any) -> list[Pair]:
+    name = parameter.wire_name
     if parameter.media_type:
-        return [(escape(parameter.wire_name), escape(_document(value)))]
-    escaped = escape_reserved if parameter.allow_reserved else escape
-    return list(pairs(parameter.wire_name, value, parameter.style, parameter.explode, escaped))
+        return [(escape(name), escape(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))]
+    keeps = parameter.allow_reserved and parameter.place == "query"
+    return list(pairs(name, value, parameter.style, parameter.explode, escape_reserved if keeps else escape))
+
+
+def _cookies(parameter: OperationParameter, value: Any) -> list[Pair]:
+    found = _pairs(parameter, value)
+    if not all(is_token(key) for key, _ in found):
+        raise CallRefused(f"{parameter.argument} cannot be sent in a cookie: its name is not valid there")
+    return found
 
 
 def _header(parameter: OperationParameter, value: Any) -> dict[str, str]:
@@ -210,18 +214,3 @@ def _header(parameter: OperationParameter, value: Any) -> dict[str, str]:
     if problem := header_problem(name, text):
         raise CallRefused(f"{parameter.argument} cannot be sent in a header: {problem}")
     return {name: text}
-
-
-def _cookie(parameter: OperationParameter, value: Any) -> list[Pair]:
-    if parameter.media_type:
-        found = [(parameter.wire_name, escape(_document(value)))]
-    else:
-        style = "form" if parameter.style == "cookie" else parameter.style
-        found = list(pairs(parameter.wire_name, value, style, parameter.explode))
-    if not all(is_token(key) for key, _ in found):
-        raise CallRefused(f"{parameter.argument} cannot be sent in a cookie: its name is not valid there")
-    return found
-
-
-def _document(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -42,28 +42,21 @@ def escape_reserved(text: str) -> str:
     return quote(text, safe=_KEPT)
 
 
-def expand(name: str, value: Any, style: Style, explode: bool, escape: Escape) -> str:
+def expand(name: str, value: Any, style: Style, explode: bool, escape_value: Escape) -> str:
     """Return a value in the style `simple`, `label` or `matrix`. Raises CallRefused for values within values."""
+    texts, key = _named_texts(name, value, escape_value), escape_value(name)
     delimiter, prefix = {
         "label": ("." if explode else ",", "."),
         "matrix": (";" if explode else ",", ";"),
-    }.get(style, (_delimiter(style, escape), ""))
-    key = escape(name)
-    if isinstance(value, Mapping):
-        properties = _properties(name, value, escape)
-        if explode:
-            return prefix + delimiter.join(f"{part}={text}" for part, text in properties)
-        items = [part for pair in properties for part in pair]
-    elif isinstance(value, list | tuple):
-        items = _items(name, value, escape)
-        if style == "matrix" and explode:
-            return "".join(f";{key}={item}" for item in items)
-    else:
-        items = [escape(primitive_text(name, value))]
-    text = delimiter.join(items)
+    }.get(style, (_delimiter(style, escape_value), ""))
+    if explode and isinstance(value, Mapping):
+        return prefix + delimiter.join(f"{own}={text}" for own, text in texts)
+    if explode and style == "matrix" and isinstance(value, list | tuple):
+        return "".join(f";{key}={text}" for _, text in texts)
+    joined = delimiter.join(word for pair in texts for word in pair if word is not None)
     if style == "matrix":
-        return f";{key}={text}" if text else f";{key}"
-    return prefix + text
+        return f";{key}={joined}" if joined else f";{key}"
+    return prefix + joined
 
 
 def pairs(name: str, value: Any, style: Style, explode: bool, escape_value: Escape = escape) -> Iterator[Pair]:
@@ -71,18 +64,21 @@ def pairs(name: str, value: Any, style: Style, explode: bool, escape_value: Esca
     key = escape(name)
     if style == "deepObject":
         yield from _deep(name, key, value, escape_value)
-    elif isinstance(value, Mapping):
-        properties = _properties(name, value, escape_value)
-        if explode:
-            yield from properties
-        elif properties:
-            yield key, _delimiter(style, escape_value).join(part for pair in properties for part in pair)
-    elif isinstance(value, list | tuple):
-        items = _items(name, value, escape_value)
-        joined = items if explode or not items else [_delimiter(style, escape_value).join(items)]
-        yield from ((key, item) for item in joined)
-    else:
-        yield key, escape_value(primitive_text(name, value))
+        return
+    texts = _named_texts(name, value, escape_value)
+    if explode or not isinstance(value, Mapping | list | tuple):
+        yield from ((key if own is None else own, text) for own, text in texts)
+    elif texts:
+        yield key, _delimiter(style, escape_value).join(word for pair in texts for word in pair if word is not None)
+
+
+def _named_texts(name: str, value: Any, escape_value: Escape) -> list[tuple[str | None, str]]:
+    """Return a value's texts, each with the property's name or None; null has no form here, so it is left out."""
+    if isinstance(value, Mapping):
+        given = ((key, item) for key, item in value.items() if item is not None)
+        return [(escape(key), escape_value(primitive_text(f"{name}.{key}", item))) for key, item in given]
+    items = value if isinstance(value, list | tuple) else [value]
+    return [(None, escape_value(primitive_text(name, item))) for item in items if item is not None]
 
 
 def primitive_text(name: str, value: Any) -> str:
@@ -100,16 +96,6 @@ def primitive_text(name: str, value: Any) -> str:
 
 def _delimiter(style: Style, escape_value: Escape) -> str:
     return escape_value(_DELIMITERS[style]) if style in _DELIMITERS else ","
-
-
-def _items(name: str, values: list[Any] | tuple[Any, ...], escape: Escape) -> list[str]:
-    """Return the items of a list; null has no form here, so it is left out."""
-    return [escape(primitive_text(name, value)) for value in values if value is not None]
-
-
-def _properties(name: str, value: Mapping[str, Any], escape_value: Escape) -> list[Pair]:
-    given = ((key, item) for key, item in value.items() if item is not None)
-    return [(escape(key), escape_value(primitive_text(f"{name}.{key}", item))) for key, item in given]
 
 
 def _deep(name: str, key: str, value: Any, escape_value: Escape) -> Iterator[Pair]:

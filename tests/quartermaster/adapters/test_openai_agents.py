@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK: the tools of an answer as FunctionTools, and agents whose tools are chosen anew each message."""
+"""The OpenAI Agents SDK: an answer as FunctionTools, and agents whose tools are chosen anew for each message."""
 
 import asyncio
 import json
