@@ -35,7 +35,6 @@ class AnthropicToolSearch:
     tools of the selection's `always` are loaded from the start, every other tool when a search has found it.
 
     Args:
-        router: Finds the tools.
         name: The name of the search.
         description: What the model reads about the search.
         own: The names of tools that you bring yourself: their calls are yours to answer, and no tool of the catalog is

@@ -17,7 +17,6 @@ from llama_index.core.tools.types import adapt_to_async_tool
 from quartermaster.adapters import Call, as_text, call_tool, finish_now
 from quartermaster.adapters.tool_search import ToolSearch, known_id
 from router.answer.options import RouteOptions
-from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid
 from router.provider_formats import Form, render
 from router.router import Router
@@ -25,9 +24,7 @@ from router.selection.admission import refusal_reason
 
 
 class RouterToolRetriever(ObjectRetriever[BaseTool]):
-    """The `tool_retriever` of an agent: tools by the user's message, from a router.
-
-    It keeps nothing of a dialogue, so one serves all agents and runs.
+    """The `tool_retriever` of an agent: tools by the user's message. One serves all agents and runs.
 
     Args:
         router: The router over `tools`, as by `Router.from_tools(tools)`, or over a catalog.
@@ -49,9 +46,15 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
     ) -> None:
         # ObjectRetriever's own parts are an index of nodes and a mapping from them to objects: the router is both.
         self._router, self._call = router, call
-        self._options: RouteOptions = {"k": 5, **options, "form": Form.OPENAI}
-        self._search = ToolSearch(router, Form.OPENAI, self._options)
-        self._own = dict(self._with_id(tool) for tool in tools)
+        self._search = ToolSearch(router, Form.OPENAI, options)
+        self._own: dict[str, BaseTool] = {}
+        for tool in tools:
+            name = tool.metadata.get_name()
+            if (tool_id := known_id(router, name)) is None:
+                raise SettingsInvalid(
+                    f"the tool {name!r} is not in the router: make that of the same tools, by from_tools"
+                )
+            self._own[tool_id] = tool
         if not self._own and call is None:
             raise SettingsInvalid("RouterToolRetriever has neither tools nor call: give the agent's tools, or call")
 
@@ -61,16 +64,18 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
         An agent also asks by the name of the tool that the model called: that tool then stands first, if the selection
         admits it.
         """
-        query = _text(str_or_query_bundle)
-        return self._tools(query, self._router.route(query, **self._options)) if query.strip() else []
+        return finish_now(self._found(str_or_query_bundle, at_once=True))
 
     async def aretrieve(self, str_or_query_bundle: str | QueryBundle) -> list[BaseTool]:
         """Run `retrieve` beside the event loop."""
-        query = _text(str_or_query_bundle)
-        return self._tools(query, await self._router.route_async(query, **self._options)) if query.strip() else []
+        return await self._found(str_or_query_bundle)
 
-    def _tools(self, query: str, routed: RoutedTools) -> list[BaseTool]:
+    async def _found(self, asked: str | QueryBundle, *, at_once: bool = False) -> list[BaseTool]:
         """Return the tools of an answer, the agent's own as they are, behind the one that the query names, if any."""
+        query = asked if isinstance(asked, str) else asked.query_str
+        if not query.strip():
+            return []
+        routed = await self._search.found({"request": query}, at_once=at_once)
         tools: dict[str, BaseTool] = {}
         named = self._router.record(known_id(self._router, query) or "")
         if named is not None and refusal_reason(self._search.selection, named):
@@ -92,13 +97,6 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
             return (await adapt_to_async_tool(own).acall(**arguments)).raw_output
 
         return CatalogTool(definition, self._search, call, return_direct=own.metadata.return_direct)
-
-    def _with_id(self, tool: BaseTool) -> tuple[str, BaseTool]:
-        name = tool.metadata.get_name()
-        tool_id = known_id(self._router, name)
-        if tool_id is None:
-            raise SettingsInvalid(f"the tool {name!r} is not in the router: make that of the same tools, by from_tools")
-        return tool_id, tool
 
 
 class CatalogTool(AsyncBaseTool):
@@ -139,7 +137,3 @@ class _Metadata(ToolMetadata):
 
     def get_parameters_dict(self) -> dict[str, Any]:
         return dict(self.parameters)
-
-
-def _text(query: str | QueryBundle) -> str:
-    return query if isinstance(query, str) else query.query_str

@@ -110,15 +110,8 @@ class RouterServer(MCPServer):
     the same between the model's calls; tools of earlier messages stay in front while there is room. It keeps nothing of
     a run: one serves all runs of all agents.
 
-    Args:
-        router: Knows the tools.
-        call: Calls a tool by id with its arguments, synchronously or not. The model reads what RequestInvalid says; any
-            other exception ends the run.
-        name: What traces call it.
-        options: `k`, `capacity`, `token_budget`, `form` and `selection`, as in `StableOptions`.
-
-    Raises:
-        SettingsInvalid: An option is out of its range.
+    `name` is what traces call it; the options are `k`, `capacity`, `token_budget`, `form` and `selection`, as in
+    `StableOptions`. Raises SettingsInvalid for an option out of its range.
     """
 
     def __init__(self, router: Router, call: Call, *, name: str = "router", **options: Unpack[StableOptions]) -> None:

@@ -36,7 +36,6 @@ class ResponsesToolSearch:
     What is loaded already is read from the dialogue's items, so one search serves all dialogues and threads.
 
     Args:
-        router: Finds the tools.
         description: What the model reads about the search.
         own: The names of functions that you bring yourself: their calls are yours to answer, and no tool of the catalog
             is loaded under such a name.

@@ -69,18 +69,12 @@ def result_of(answer: HttpAnswer, secrets: list[str], max_characters: int) -> Ca
 
 def preview_of(request: HttpRequest) -> CallResult:
     """Return the result of a dry run: the request that would be sent. It must hold no secret."""
-    body: Any = None
+    headers = request.all_headers
+    row = {"dry_run": "nothing was sent", "method": request.method, "url": request.full_url, "headers": headers}
     if request.body:
         text = request.body.decode("utf-8", "replace")
-        body = _json(text, request.all_headers.get("Content-Type", ""))
-        body = text if body is None else body
-    row = {
-        "dry_run": "nothing was sent",
-        "method": request.method,
-        "url": request.full_url,
-        "headers": request.all_headers,
-        **({"body": body} if request.body else {}),
-    }
+        body = _json(text, headers.get("Content-Type", ""))
+        row["body"] = text if body is None else body
     return CallResult(json.dumps(row, ensure_ascii=False, indent=2), value=row)
 
 

@@ -120,13 +120,14 @@ def _abstention(results: Sequence[JudgedResult]) -> tuple[dict[str, Any] | None,
 
 def _curve(pairs: Sequence[tuple[Sequence[str], Judgement]]) -> dict[str, list[float]] | None:
     """Return Success@k ("recall") and full recall ("full") at each k of CURVE."""
-    success, full = _means_by_cutoff(pairs, Success), _means_by_cutoff(pairs, FullRecall)
-    return {"recall": success, "full": full} if success and full else None
-
-
-def _means_by_cutoff(pairs: Sequence[tuple[Sequence[str], Judgement]], metric: type[Metric]) -> list[float]:
-    pairs = [pair for pair in pairs if metric(1).applies(pair[1])]
-    return [float(np.mean([metric(k).compute(*pair) for pair in pairs])) for k in CURVE] if pairs else []
+    curves: dict[str, list[float]] = {}
+    metrics: dict[str, type[Metric]] = {"recall": Success, "full": FullRecall}
+    for name, metric in metrics.items():
+        judged = [pair for pair in pairs if metric(1).applies(pair[1])]
+        if not judged:
+            return None
+        curves[name] = [float(np.mean([metric(k).compute(*pair) for pair in judged])) for k in CURVE]
+    return curves
 
 
 def _rank_counts(pairs: Iterable[tuple[Sequence[str], Judgement]]) -> Mapping[str, int] | None:

@@ -60,13 +60,9 @@ class _CatalogToolset(AbstractToolset[object]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[object], tool: ToolsetTool[object]
     ) -> Any:
-        """Return what `call` returns for a tool. The model reads why the router or `call` refuses a call.
+        """Return what `call` returns for a tool; a synchronous one runs in a thread, as pydantic-ai's own tools do.
 
-        A synchronous `call` runs in a thread, as pydantic-ai's own tools do.
-
-        Raises:
-            ModelRetry: RequestInvalid was raised.
-            Exception: Whatever else `call` raises; it ends the run.
+        Raises ModelRetry, which the model reads, for RequestInvalid; what else `call` raises ends the run.
         """
         try:
             called = self.search.called(name, tool_args)
@@ -104,8 +100,6 @@ class DeferredToolset(_CatalogToolset):
     own. For more than some hundred tools take `RouterToolset(search=True)`, which sends none but those found.
 
     Args:
-        router: Knows the tools.
-        call: Calls a tool by id with its arguments, synchronously or not.
         form: The provider's format, whose rules hold for names and parameters.
         selection: Which tools there are; the router's own for None.
         id: The toolset's id, for durable execution.
@@ -143,8 +137,6 @@ class RouterToolset(_CatalogToolset):
     be called from the model's next request on. It keeps nothing of a run: one serves all runs of all agents.
 
     Args:
-        router: Knows the tools.
-        call: Calls a tool by id with its arguments, synchronously or not.
         search: Whether the model can search for more tools.
         id: The toolset's id, for durable execution.
         options: `k`, `capacity`, `token_budget`, `form` and `selection`, as in `StableOptions`.
