@@ -63,12 +63,8 @@ class ResponsesToolSearch:
     @property
     def tool(self) -> dict[str, Any]:
         """Return the search itself."""
-        return {
-            "type": "tool_search",
-            "execution": "client",
-            "description": self.description,
-            "parameters": self._search.parameters,
-        }
+        search = {"description": self.description, "parameters": self._search.parameters}
+        return {"type": "tool_search", "execution": "client", **search}
 
     @property
     def tools(self) -> list[Any]:

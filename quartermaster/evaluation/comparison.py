@@ -129,8 +129,8 @@ def comparison_rows(measurements: Sequence[Measurement]) -> list[dict[str, Any]]
     Each row but the first has its `difference` from the first by metric, where `p` is corrected for the number of rows
     (Holm).
     """
-    first, *others = measurements
-    changes = [_changes(measured.scores(), first.scores()) for measured in others]
+    first, *others = (measured.scores() for measured in measurements)
+    changes = [_changes(table, first) for table in others]
     _correct_for_number(changes)
     pairs = zip(measurements, [None, *changes], strict=True)
     return [{**comparison_row(measured), "difference": change} for measured, change in pairs]
@@ -188,10 +188,10 @@ def ablate(measured: Measurement, advance: Callable[[], None] = lambda: None) ->
 
     Routes every request once for each removable signal; `advance` is called after each route.
     """
-    by_signal = {}
+    by_signal, whole = {}, measured.scores()
     for left_out in removable_signals(measured):
         weights = {signal: weight for signal, weight in measured.recipe.weights.items() if signal != left_out}
         recipe = replace(measured.recipe, name=f"{measured.recipe.name} without {left_out}", weights=weights)
         table = ask(measured.router, measured.judgements, recipe, whole=False, advance=advance).scores()
-        by_signal[str(left_out)] = {"metrics": means(table), "difference": _changes(table, measured.scores())}
+        by_signal[str(left_out)] = {"metrics": means(table), "difference": _changes(table, whole)}
     return by_signal

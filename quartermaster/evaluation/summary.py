@@ -23,7 +23,7 @@ from quartermaster.evaluation.metrics import (
     of_request,
 )
 from quartermaster.evaluation.resampling import Floats, intervals
-from quartermaster.evaluation.slices import judged_slices, slices
+from quartermaster.evaluation.slices import Slices, judged_slices, slices
 from router.contract import DOCUMENT_SIGNALS
 from router.retrieval.recipe import Recipe
 from router.router import Router
@@ -62,10 +62,10 @@ def figures(measured: Measurement, bench: str) -> dict[str, Any]:
         "recipe": measured.recipe.name,
         "latency_ms": measured.latency(),
         "signals": {name: means(table) for name, table in by_list.items()},
-        "slices": _sliced(measured, judged_slices(measured.judgements)),
+        "slices": _sliced(measured, by_list[FUSED], judged_slices(measured.judgements)),
         "no_tool": no_tool,
         "intervals": _intervals({name: table for name, table in by_list.items() if len(table)}),
-        "by": {sort: _sliced(measured, of_sort) for sort, of_sort in sorts.items()},
+        "by": {sort: _sliced(measured, by_list[FUSED], of_sort) for sort, of_sort in sorts.items()},
         "reliability": reliable,
         "recall_by_k": {name: _curve(list(measured.pairs(name))) for name in measured.lists},
         "ranks": {name: _rank_counts(measured.pairs(name)) for name in measured.lists},
@@ -76,10 +76,10 @@ def figures(measured: Measurement, bench: str) -> dict[str, Any]:
     }
 
 
-def _sliced(measured: Measurement, positions: Mapping[str, Sequence[int]]) -> dict[str, Any]:
-    table, rows = measured.scores(), {}
+def _sliced(measured: Measurement, table: Floats, positions: Slices) -> dict[str, Any]:
+    rows = {}
     for name, places in positions.items():
-        of_slice = table[list(places)]
+        of_slice = table[places]
         refused = [measured.results[i].none_fits for i in places if measured.results[i].fits is not None]
         rows[name] = {
             "queries": len(places),

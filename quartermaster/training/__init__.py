@@ -8,11 +8,4 @@ writes it, and `command` puts the steps together. `trainer` and `saving` import 
 from quartermaster.training.command import TrainingReport, train_encoder
 from quartermaster.training.requests import LabelledRequests, TrainingPlan, pairs_of_catalogs, read_requests
 
-__all__ = [
-    "LabelledRequests",
-    "TrainingPlan",
-    "TrainingReport",
-    "pairs_of_catalogs",
-    "read_requests",
-    "train_encoder",
-]
+__all__ = ["LabelledRequests", "TrainingPlan", "TrainingReport", "pairs_of_catalogs", "read_requests", "train_encoder"]
