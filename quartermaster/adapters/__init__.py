@@ -8,8 +8,8 @@ and `selection`, as far as they apply.
 - What it returns goes to the model, as JSON unless it is a text.
 - RequestInvalid goes to the model as an error of the tool, whether the router or `call` raised it: the tool's name or
   its arguments are wrong, and the model may try again.
-- Any other exception is the caller's, and ends the run. LlamaIndex alone catches every exception of a tool by itself,
-  and tells its text to the model.
+- Any other exception is the caller's, and ends the run. Only LlamaIndex catches every exception of a tool, and gives
+  its text to the model.
 """
 
 import inspect
@@ -105,7 +105,7 @@ def first_tools(tools: Iterable[RoutedTool], shown: Collection[str]) -> Iterator
 
 
 def withheld_notes(handed: Mapping[str, TrustedRecord]) -> Iterator[str]:
-    """Yield what a model is told of text that was left out of tools, which it is handed under these names."""
+    """Yield what a model reads about text that was left out of tools, which it knows by these names."""
     for name, tool in handed.items():
         if reasons := dict.fromkeys(part.reason for part in tool.withheld):
             yield f"Part of what the vendor of {name} wrote was withheld: {'; '.join(reasons)}."

@@ -38,7 +38,7 @@ class AnthropicToolSearch:
         name: The name of the search.
         description: What the model reads about the search.
         own: The names of tools that you bring yourself: their calls are yours to answer, and no tool of the catalog is
-            offered under such a name.
+            offered under these names.
         strict: Render tools in strict mode where their schemas have one.
         options: Those of `Router.route`, such as `k` (5 by default) and `token_budget`. A found tool is sent alike at
             every turn, so a budget leaves tools out and shortens none.

@@ -29,7 +29,7 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A search in a dialogue: the model asked for tools that fit a request of its own words."""
+    """A search in a dialogue: the model asked for tools that fit a request in its own words."""
 
     request: str
 
@@ -77,7 +77,7 @@ class DialogueTools:
                 if event.tool_id in stable.ids:
                     stable.called(event.tool_id)
             elif isinstance(event, Searched):
-                with suppress(RequestInvalid):  # its model was told when it searched
+                with suppress(RequestInvalid):  # the model read the error when it searched
                     records = stable.take(await self.routed([event.request])).tools
             elif event.strip():
                 said.append(event)

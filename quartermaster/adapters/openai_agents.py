@@ -188,7 +188,7 @@ class RouterServer(MCPServer):
                 name = str(item.get("name"))
                 if name == NAME:
                     searches.pop(str(item.get("call_id")), None)
-                    with suppress(RequestInvalid):  # its model was told when it searched
+                    with suppress(RequestInvalid):  # the model read the error when it searched
                         yield Searched(request_of(item.get("arguments")))
                 elif tool_id := self._router.tool_id_of(name):
                     yield Called(tool_id)
@@ -203,7 +203,7 @@ def _tell_model(_: RunContextWrapper[Any], error: Exception) -> str:
 
 
 def _text(content: Any) -> str:
-    """Return what a message says in words; "" for pictures alone."""
+    """Return what a message says in words; "" where there are only pictures."""
     if isinstance(content, str):
         return content
     texts = (part.get("text") for part in content or () if isinstance(part, Mapping))

@@ -38,7 +38,7 @@ class ResponsesToolSearch:
     Args:
         description: What the model reads about the search.
         own: The names of functions that you bring yourself: their calls are yours to answer, and no tool of the catalog
-            is loaded under such a name.
+            is loaded under these names.
         namespaces: Load found tools in namespaces by provider, in place of plain functions.
         strict: Render tools in strict mode where their schemas have one.
         options: Those of `Router.route`, such as `k` (5 by default) and `token_budget`.

@@ -185,7 +185,7 @@ def _is_plain(url: str) -> bool:
     try:
         parts = urlsplit(url)
         named = bool(parts.hostname) and "@" not in parts.netloc and (parts.port is None or parts.port > 0)
-    except ValueError:  # of brackets without an IPv6 address, of a port that is no number
+    except ValueError:  # brackets without an IPv6 address, a port that is not a number
         return False
     return named and all(33 <= ord(character) < 127 and character not in '\\?#"<>^`{|}' for character in url)
 

@@ -55,7 +55,7 @@ def _interval(wins: Floats, answerable: Mask) -> list[float]:
     def of_draws(counts: Floats) -> Floats:
         positive, negative = counts[:, answerable], counts[:, ~answerable]
         pairs = positive.sum(axis=1) * negative.sum(axis=1)
-        with np.errstate(invalid="ignore"):  # a draw with one sort alone
+        with np.errstate(invalid="ignore"):  # a draw of only one sort
             areas: Floats = ((positive @ wins) * negative).sum(axis=1) / pairs
         return areas[:, None]
 

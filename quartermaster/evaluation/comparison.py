@@ -155,7 +155,7 @@ def mean_rows(benches: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | No
 
 
 def recipes_to_compare(router: Router, names: Sequence[str] | None = None) -> list[Recipe]:
-    """Return the recipes of these names, where a signal's name means that signal alone.
+    """Return the recipes of these names, where a signal's name means only that signal.
 
     Without names, return all that the snapshot has signals for. Raises SettingsInvalid for an unknown name, or for a
     signal that the snapshot lacks.

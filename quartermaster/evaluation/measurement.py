@@ -178,7 +178,7 @@ def qrels(judgements: Iterable[Judgement]) -> str:
 def run(name: str, rows: Iterable[tuple[Judgement, Sequence[str], Sequence[float]]]) -> str:
     """Return a list's tools and scores for each request as a run, best first.
 
-    Other tools order a run by score alone, as 32-bit floats, and break ties their own way. Equal scores are therefore
+    Other tools order a run only by score, as 32-bit floats, and break ties their own way. Equal scores are therefore
     lowered by the least step, which keeps our order.
     """
     lines = []

@@ -142,7 +142,7 @@ def _row(origin: Origin, row: Any) -> Iterator[tuple[str, Sequence[str]]]:
         raise RecordRejected(origin, 'a row is an object: {"request": "…", "tools": ["…"]}')
     named = row.get("tools", row.get("required", [row.get("id")]))
     if not isinstance(named, list):
-        raise RecordRejected(origin, "tools (or required) is no list")
+        raise RecordRejected(origin, "tools (or required) is not a list")
     ids: list[Any] = [tool.get("id") if isinstance(tool, dict) else tool for tool in named]
     tools = [tool for tool in ids if isinstance(tool, str)]
     if not tools or len(tools) < len(ids):
@@ -150,7 +150,8 @@ def _row(origin: Origin, row: Any) -> Iterator[tuple[str, Sequence[str]]]:
     texts = [row[name] for name in _SINGLE if name in row]
     texts += [text for name in _SEVERAL if isinstance(row.get(name), list) for text in row[name]]
     if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
-        raise RecordRejected(origin, f"it has no request in {', '.join((*_SINGLE, *_SEVERAL))}, or one that is no text")
+        fields = ", ".join((*_SINGLE, *_SEVERAL))
+        raise RecordRejected(origin, f"it has no request in {fields}, or one that is not a text")
     for text in texts:
         yield text.strip(), tools
 
@@ -158,7 +159,7 @@ def _row(origin: Origin, row: Any) -> Iterator[tuple[str, Sequence[str]]]:
 def pairs_of_catalogs(
     snapshots: Sequence[tuple[Path, Path | None]], requests: Iterable[tuple[str, Sequence[str]]], seed: int
 ) -> LabelledRequests:
-    """Return the pairs of several catalogs, each given as its snapshot's folder and its file of judged requests.
+    """Return the pairs of several catalogs, each given as its snapshot's folder and its file of queries with qrels.
 
     Every tenth pair is held back by whole providers, drawn by the seed. A request of `requests` is of the first catalog
     that has all of its tools, by id. Raises SnapshotInvalid or SettingsInvalid where one cannot be read.

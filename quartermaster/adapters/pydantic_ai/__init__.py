@@ -192,7 +192,7 @@ class RouterToolset(_CatalogToolset):
 
 
 def _text(part: UserPromptPart) -> str:
-    """Return what the user said in words; "" for pictures alone."""
+    """Return what the user said in words; "" where there are only pictures."""
     if isinstance(part.content, str):
         return part.content
     texts = (item.content if isinstance(item, TextContent) else item for item in part.content)
