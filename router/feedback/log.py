@@ -15,7 +15,7 @@ from msgspec import MsgspecError
 
 from router.errors import SettingsInvalid, quoted
 from router.feedback.events import Event, Offered, Outcome, Reported, encode_events
-from router.feedback.files import EventFiles, make_folder
+from router.feedback.files import EventFiles
 
 _LEAST_BYTES = 65_536
 _BATCH = 1_000  # events of one write
@@ -77,7 +77,7 @@ class FeedbackLog:
         self.folder, self.texts = Path(folder), texts
         self._max_bytes, self._max_queued = max_bytes, max_queued
         try:
-            make_folder(self.folder)
+            self.folder.mkdir(0o700, parents=True, exist_ok=True)  # only its user may enter
         except OSError as error:
             raise SettingsInvalid(f"the feedback folder {folder} cannot be made: {error.strerror}") from error
         self._begin()
@@ -111,8 +111,7 @@ class FeedbackLog:
     def report(self, answer: str, tool_id: str, outcome: Outcome | str, *, caller: str | None = None) -> None:
         """Record what became of a tool of an answer. The last report on a tool counts.
 
-        Raises:
-            SettingsInvalid: The outcome is unknown.
+        Raises SettingsInvalid for an unknown outcome.
         """
         self._put(Reported(time.time(), answer, tool_id, parse_outcome(outcome), caller))
 
@@ -152,7 +151,7 @@ class FeedbackLog:
         self._changed = threading.Condition()
         self._writer = None
         self._written = self._dropped = 0
-        self._problem, self._warned = "", 0.0
+        self._problem, self._warns_at = "", 0.0
 
     def _put(self, event: Event) -> None:
         with self._changed:
@@ -207,9 +206,8 @@ class FeedbackLog:
         with self._changed:
             self._dropped += events
             self._problem = problem
-            warns = now - self._warned > _WARN_EVERY_S or not self._warned
-            if warns:
-                self._warned = now
+            if warns := now >= self._warns_at:
+                self._warns_at = now + _WARN_EVERY_S
         if warns:
             _logger.warning("the feedback log %s loses events (%d so far): %s", self.folder, self._dropped, problem)
 
