@@ -7,7 +7,7 @@ there is room: the provider's prompt cache holds. One instance serves all dialog
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from router.answer.results import RoutedTools
 from router.dialogue.stable_selection import StableSelection
@@ -17,7 +17,7 @@ from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
 
-_MOST_ANSWERS = 512  # kept
+_KEPT = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,30 @@ class DialogueTools:
         StableSelection(router, **self._options)  # checks the options
         self._served: tuple[object, ...] = ()
         self._answers: dict[tuple[str, ...], RoutedTools] = {}
+        self._dialogues: dict[tuple[Event, ...], tuple[ToolRecord, ...]] = {}
 
     async def tools(self, events: Sequence[Event]) -> tuple[ToolRecord, ...]:
         """Return the tools at the end of a dialogue, in order; none before the user has said anything in words.
 
         A search that the router refuses adds nothing. Raises what `Router.route` raises.
         """
+        self._forget_other_tools()
+        asked = max((place for place, event in enumerate(events, 1) if not isinstance(event, Called)), default=0)
+        dialogue, dialogues = tuple(events[:asked]), self._dialogues  # calls matter to what is asked after them
+        if dialogue not in dialogues:
+            _keep(dialogues, dialogue, await self._replayed(dialogue))
+        return dialogues[dialogue]
+
+    async def routed(self, messages: Sequence[str]) -> RoutedTools:
+        """Return the answer to messages of the user. Answers are kept while the same tools serve."""
+        self._forget_other_tools()
+        key, answers = tuple(messages), self._answers
+        if key not in answers:
+            k, form, selection = self._options["k"], self._options["form"], self._options.get("selection")
+            _keep(answers, key, await self._router.route_async(list(key), k=k, form=form, selection=selection))
+        return answers[key]
+
+    async def _replayed(self, events: Sequence[Event]) -> tuple[ToolRecord, ...]:
         stable, said = StableSelection(self._router, **self._options), list[str]()
         records: tuple[ToolRecord, ...] = ()
         for event in events:
@@ -84,15 +102,14 @@ class DialogueTools:
                 records = stable.take(await self.routed(said)).tools
         return records
 
-    async def routed(self, messages: Sequence[str]) -> RoutedTools:
-        """Return the answer to messages of the user. Answers are kept while the same tools serve."""
+    def _forget_other_tools(self) -> None:
         served = (self._router.manifest, self._router.overlay)
         if served != self._served:
-            self._answers, self._served = {}, served
-        key, answers = tuple(messages), self._answers
-        if key not in answers:
-            k, form, selection = self._options["k"], self._options["form"], self._options.get("selection")
-            answers[key] = await self._router.route_async(list(key), k=k, form=form, selection=selection)
-            if len(answers) > _MOST_ANSWERS:
-                answers.pop(next(iter(answers)), None)
-        return answers[key]
+            self._answers, self._dialogues, self._served = {}, {}, served
+
+
+def _keep(kept: dict[Any, Any], key: object, value: object) -> None:
+    """Keep a value, and forget the oldest where there are too many."""
+    kept[key] = value
+    if len(kept) > _KEPT:
+        kept.pop(next(iter(kept)), None)

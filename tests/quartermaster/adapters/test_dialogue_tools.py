@@ -48,7 +48,7 @@ def test_answers_are_kept_until_the_tools_change(router: Router) -> None:
     mine = Router.from_tools([router.tools[0]], encoder=None)
     dialogue, name = DialogueTools(mine, k=3), mine.tools[0].name
     first = asyncio.run(dialogue.routed([name]))
-    assert asyncio.run(dialogue.routed([name])) == first
+    assert asyncio.run(dialogue.routed([name])) is first
     mine.register([{"name": f"{name} again", "description": name}], provider="late")
     assert len(asyncio.run(dialogue.routed([name]))) == 2
 
@@ -67,5 +67,5 @@ def test_a_dialogue_is_worked_out_once_while_the_model_works(router: Router, mon
 
     monkeypatch.setattr(Router, "route", counted)
     first = asyncio.run(dialogue.tools(["do I need an umbrella"]))
-    assert asyncio.run(dialogue.tools(["do I need an umbrella", Called(FORECAST), Called(FORECAST)])) == first
+    assert asyncio.run(dialogue.tools(["do I need an umbrella", Called(FORECAST), Called(FORECAST)])) is first
     assert routes == [(["do I need an umbrella"],)]
