@@ -30,6 +30,7 @@ from router.selection import Selection
 from router.selection.admission import admitted
 
 _KEEP_CALLED = 2  # turns of the user, as in StableSelection
+_MAX_NAMES = 20_000  # kept; models invent names
 
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -114,6 +115,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
             selection=self._selection,
         )
         self._dialogue()  # checks the settings
+        self._known: tuple[object, dict[str, str | None]] = (None, {})
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ExtendedModelResponse[Any]:
         """Call the model with the tools of this turn. Raises what `Router.route` raises."""
@@ -145,7 +147,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
         own: dict[str, BaseTool] = {}
         others: Tools = []
         for tool in request.tools:
-            if isinstance(tool, BaseTool) and (tool_id := known_id(self._router, tool.name)):
+            if isinstance(tool, BaseTool) and (tool_id := self._tool_id(tool.name)):
                 own[tool_id] = tool
             else:
                 others.append(tool)
@@ -186,7 +188,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
     def _bound_call(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:
         """Return the call of a bound tool, with the tool; else the message that answers it."""
         name = request.tool_call["name"]
-        tool_id = known_id(self._router, name)
+        tool_id = self._tool_id(name)
         if tool_id is None and request.tool is not None:
             return request  # always bound
         if tool_id is None or tool_id not in request.state.get("selected_tool_ids", ()):
@@ -211,7 +213,17 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
         since = turns[-_KEEP_CALLED - 1 :][:1]
         recent = messages[since[0] :] if since else messages
         names = {call["name"] for message in recent if isinstance(message, AIMessage) for call in message.tool_calls}
-        return frozenset(tool_id for name in names if (tool_id := known_id(self._router, name)))
+        return frozenset(tool_id for name in names if (tool_id := self._tool_id(name)))
+
+    def _tool_id(self, name: str) -> str | None:
+        """Return what `known_id` does, which takes .2 ms; ids are kept while the same tools serve."""
+        served = (self._router.manifest.snapshot, self._router.overlay.revision)
+        if self._known[0] != served or len(self._known[1]) > _MAX_NAMES:
+            self._known = (served, {})
+        ids = self._known[1]
+        if name not in ids:
+            ids[name] = known_id(self._router, name)
+        return ids[name]
 
 
 def provider_names(tools: Mapping[str, Sequence[BaseTool]]) -> list[BaseTool]:
