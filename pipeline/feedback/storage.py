@@ -10,7 +10,7 @@ count once.
 import os
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,19 +28,16 @@ from router.snapshot.store.locking import lock_file
 EVENTS_FILE = "events.parquet"
 _LOCK = "compact.lock"
 _DAY_S = 86_400
+_TEXT = pa.string()
 _SCHEMA = pa.schema(
     [
-        pa.field("event", pa.string(), nullable=False),
+        pa.field("event", _TEXT, nullable=False),
         pa.field("at", pa.float64(), nullable=False),
-        pa.field("id", pa.string()),
-        pa.field("snapshot", pa.string()),
-        pa.field("tools", pa.list_(pa.string())),
-        pa.field("always", pa.list_(pa.string())),
-        pa.field("caller", pa.string()),
-        pa.field("request", pa.string()),
+        *(pa.field(name, _TEXT) for name in ("id", "snapshot")),
+        *(pa.field(name, pa.list_(_TEXT)) for name in ("tools", "always")),
+        *(pa.field(name, _TEXT) for name in ("caller", "request")),
         pa.field("named", pa.bool_()),
-        pa.field("tool", pa.string()),
-        pa.field("outcome", pa.string()),
+        *(pa.field(name, _TEXT) for name in ("tool", "outcome")),
         pa.field("events", pa.int64()),
     ]
 )
@@ -81,22 +78,16 @@ class StoredEvents:
         """Return how many events were removed for their size or age."""
         return sum(event.events for event in self.events if isinstance(event, Removed))
 
-    @property
-    def count(self) -> int:
-        """Return how many answers and reports there are."""
-        return sum(not isinstance(event, Removed) for event in self.events)
-
 
 def read_events(folder: Path) -> StoredEvents:
     """Return all events of a folder, and change nothing. Raises RunAborted where it cannot be read."""
+    writing = 0
     try:
-        events, unreadable, writing = list[Event](), 0, 0
-        for path in event_files(folder):
+        files = event_files(folder)
+        for path in files:
             with complete_file(path) as descriptor:
                 writing += descriptor is None and path.exists()
-            found, wrong = _read_lines(path)
-            events += found
-            unreadable += wrong
+        events, unreadable = _read_lines(files)
         # Last: a build that runs meanwhile moves events into it. Those that were read twice count once.
         events += _read_table(folder / EVENTS_FILE)
     except OSError as error:
@@ -134,21 +125,13 @@ def _rewrite(folder: Path, limits: FeedbackLimits | None, now: float, forget: st
     try:
         with ExitStack() as stack:
             stack.enter_context(lock_file(folder / _LOCK))
-            events, unreadable = _read_table(folder / EVENTS_FILE), 0
             complete = [path for path in event_files(folder) if stack.enter_context(complete_file(path)) is not None]
-            for path in complete:
-                found, wrong = _read_lines(path)
-                events += found
-                unreadable += wrong
-            kept = _once(events)
-            if forget is not None:
-                kept = tuple(
-                    msgspec.structs.replace(event, request=None)
-                    if isinstance(event, Offered) and _asks(event, forget)
-                    else event
-                    for event in kept
-                )
-            _write_table(folder, kept, limits, now)
+            events, unreadable = _read_lines(complete)
+            events = [*_once([*_read_table(folder / EVENTS_FILE), *events])]
+            for place, event in enumerate(events):
+                if forget is not None and isinstance(event, Offered) and _asks(event, forget):
+                    events[place] = msgspec.structs.replace(event, request=None)
+            _write_table(folder, events, limits, now)
             for path in complete:
                 path.unlink(missing_ok=True)
     except OSError as error:
@@ -159,12 +142,12 @@ def _rewrite(folder: Path, limits: FeedbackLimits | None, now: float, forget: st
 def _write_table(folder: Path, events: Sequence[Event], limits: FeedbackLimits | None, now: float) -> None:
     """Put the events into place, without those that are too old, and the oldest where they take too many bytes."""
     part = folder / f"{EVENTS_FILE}.part"
-    counted = [event for event in events if not isinstance(event, Removed)]
     removals = [event for event in events if isinstance(event, Removed)]
     since = 0.0 if limits is None else now - limits.days * _DAY_S
-    kept = [event for event in counted if event.at >= since]
+    kept = [event for event in events if not isinstance(event, Removed) and event.at >= since]
     while True:
-        removed = [Removed(time.time(), len(counted) - len(kept))] if len(kept) < len(counted) else []
+        lost = len(events) - len(removals) - len(kept)
+        removed = [Removed(time.time(), lost)] if lost else []
         rows = [msgspec.to_builtins(event) for event in (*kept, *removals, *removed)]
         part.unlink(missing_ok=True)
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
@@ -190,13 +173,12 @@ def _read_table(path: Path) -> list[Event]:
         raise OSError(0, f"is damaged: {error}", str(path)) from error
 
 
-def _read_lines(path: Path) -> tuple[list[Event], int]:
-    """Return the events of a file, and how many lines hold none; nothing where a build has removed it meanwhile."""
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return [], 0
-    events = [decode_event(line) for line in lines if line]
+def _read_lines(paths: Iterable[Path]) -> tuple[list[Event], int]:
+    """Return the events of files, and how many lines hold none; a file that a build removes meanwhile is left out."""
+    events: list[Event | None] = []
+    for path in paths:
+        with suppress(FileNotFoundError):
+            events += [decode_event(line) for line in path.read_bytes().split(b"\n") if line]
     found = [event for event in events if event is not None]
     return found, len(events) - len(found)
 

@@ -9,11 +9,10 @@ It takes and gives plain dicts, and takes the SDK's objects (`message.content`) 
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Unpack
 
-from quartermaster.adapters import Call, as_text, call_tool, finish_now
-from quartermaster.adapters.anthropic_blocks import ToolUse, referenced_names, tool_uses
+from quartermaster.adapters import Call, answer_call, finish_now
 from quartermaster.adapters.tool_search import DESCRIPTION, NAME, CalledTool, ToolSearch
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
@@ -32,21 +31,20 @@ _NAME = re.compile("[a-zA-Z0-9_-]{1,128}")
 class AnthropicToolSearch:
     """Answers a model's `tool_use` blocks. It keeps nothing of a dialogue.
 
-    What is loaded already is read from the dialogue's own messages, so one search serves all dialogues and threads. The
+    What is loaded already is read from the dialogue's messages, so one search serves all dialogues and threads. The
     tools of the selection's `always` are loaded from the start, every other tool when a search has found it.
 
     Args:
-        router: Finds the tools.
         name: The name of the search.
         description: What the model reads about the search.
         own: The names of tools that you bring yourself: their calls are yours to answer, and no tool of the catalog is
-            offered under such a name.
+            offered under these names.
         strict: Render tools in strict mode where their schemas have one.
         options: Those of `Router.route`, such as `k` (5 by default) and `token_budget`. A found tool is sent alike at
             every turn, so a budget leaves tools out and shortens none.
 
     Raises:
-        SettingsInvalid: `shorten` is true, or the name is none that Anthropic takes.
+        SettingsInvalid: `shorten` is true, or Anthropic does not take the name.
     """
 
     def __init__(
@@ -67,7 +65,6 @@ class AnthropicToolSearch:
         self.description = description
         self._router = router
         self._taken = (name, *own)  # a model's name may be any JSON, also what no set takes
-        self._strict = strict
         self._detail = parse_choice(Detail, options.get("detail", Detail.FULL))
         self._search = ToolSearch(router, Form.ANTHROPIC, {**options, "shorten": False}, strict=strict)
 
@@ -79,39 +76,33 @@ class AnthropicToolSearch:
     def tools(self, messages: Iterable[Any]) -> list[dict[str, Any]]:
         """Return the tools of the next request: the search, those always loaded, and those found so far, deferred.
 
-        Deferred tools are no part of the prompt's prefix, so one more of them leaves the prompt cache as it is. A tool
-        that was found, and that the catalog lost or the selection now refuses, stays as a deferred tool that says so:
-        the API refuses a whole dialogue with a reference to a tool that the request lacks.
-
-        Args:
-            messages: Those of the request, as dicts; their content may be the SDK's objects.
+        `messages` are those of the request; their content may be the SDK's objects. Deferred tools do not belong to the
+        prompt's prefix, so one more keeps the prompt cache. A found tool that the catalog lost or the selection now
+        refuses stays, and says so: the API refuses a dialogue with a reference to a tool that the request lacks.
         """
         references = self._references(messages)
-        ids = (self._router.tool_id_of(name) for name in references)
-        records = [record for tool_id in ids if tool_id and (record := self._router.record(tool_id))]
-        return [self.tool, *self._definitions(records, references)]
+        ids = filter(None, map(self._router.tool_id_of, references))
+        return [self.tool, *self._definitions([*filter(None, map(self._router.record, ids))], references)]
 
     def catalog(self, messages: Iterable[Any] = ()) -> list[dict[str, Any]]:
         """Return every tool that may be used, deferred except for those always loaded: for Anthropic's own search.
 
-        Renders the whole catalog, so keep the result while it and the selection stay the same.
-
-        Raises:
-            SettingsInvalid: They are more than one request takes.
+        Renders the whole catalog, so keep the result while it and the selection stay the same. Raises SettingsInvalid
+        for more tools than one request takes.
         """
         tools = self._definitions(list(self._router.tools), self._references(messages))
         if len(tools) > MOST_TOOLS:
             raise SettingsInvalid(
                 f"the catalog has {len(tools):,} tools, a request takes {MOST_TOOLS:,}: narrow the selection, or send "
-                "`tools(messages)`, which holds those found alone"
+                "`tools(messages)`, which holds only those found"
             )
         return tools
 
     def answers(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
         """Return a `tool_result` for each call in the content of the model's message; none where the model is done.
 
-        A search is answered by references, other calls by `call(tool_id, arguments)`; calls of `own` are left out. An
-        invented tool and broken arguments, also those that `call` refuses with RequestInvalid, are told to the model.
+        A search is answered by references, other calls by `call(tool_id, arguments)`; calls of `own` are left out. The
+        model reads what is wrong with an invented tool or with arguments, also where `call` raises RequestInvalid.
         The list opens the next user message: the API takes a text only after the last `tool_result`.
 
         Raises:
@@ -125,32 +116,29 @@ class AnthropicToolSearch:
         """Return what `answers` does; searches run beside the event loop, and `call` may be async."""
         return await self._answers(content, call)
 
-    async def _answers(self, content: Iterable[Any], call: Call, way_out: str | None = None) -> list[dict[str, Any]]:
-        results: list[dict[str, Any]] = []
-        for use in self._uses(content):
-            try:
-                if use.name == self.name:
-                    answer = self._found(await self._search.found(use.input, at_once=way_out is not None))
-                else:
-                    called = self._search.called(use.name, use.input)
-                    answer = as_text(await call_tool(call, called.tool_id, called.arguments, way_out))
-                results.append(use.result(answer))
-            except RequestInvalid as error:
-                results.append(use.result(str(error), is_error=True))
+    async def _answers(self, content: Iterable[Any], call: Call, remedy: str | None = None) -> list[dict[str, Any]]:
+        results = []
+        for block in _blocks(content):
+            name, given = _field(block, "name"), _field(block, "input")
+            if _field(block, "type") != "tool_use" or _field(block, "toolset_name"):  # a toolset of Anthropic's
+                continue
+            answer: str | list[dict[str, Any]]
+            if name == self.name:
+                try:
+                    answer, is_error = self._found(await self._search.found(given, at_once=remedy is not None)), False
+                except RequestInvalid as error:
+                    answer, is_error = str(error), True
+            elif name in self._taken:
+                continue
+            else:
+                answer, is_error = await answer_call(self._search, call, name, given, remedy)
+            result = {"type": "tool_result", "tool_use_id": _field(block, "id"), "content": answer}
+            results.append({**result, "is_error": True} if is_error else result)
         return results
 
     def called(self, tool_use: Any) -> CalledTool:
-        """Return the tool that a `tool_use` block calls, with the tool's own arguments.
-
-        Raises:
-            RequestInvalid: As `ToolSearch.called`.
-        """
-        use = ToolUse.of(tool_use)
-        return self._search.called(use.name, use.input)
-
-    def _uses(self, content: Iterable[Any]) -> Iterator[ToolUse]:
-        """Yield the calls that are this search's to answer."""
-        return (use for use in tool_uses(content) if use.name == self.name or use.name not in self._taken)
+        """Return the tool that a `tool_use` block calls, with its own arguments. Raises as `ToolSearch.called`."""
+        return self._search.called(_field(tool_use, "name"), _field(tool_use, "input"))
 
     def _found(self, routed: RoutedTools) -> list[dict[str, Any]] | str:
         """Return references to the tools of an answer; a text where there is none, as the API takes no mixture."""
@@ -163,32 +151,45 @@ class AnthropicToolSearch:
         return references or f"{routed.doubt} {NOTHING}".lstrip()
 
     def _definitions(self, records: list[ToolRecord], references: list[str]) -> list[dict[str, Any]]:
-        """Return the tools always loaded, then those of the records that may be used, then the references' that are
-        gone. All but the first are deferred.
+        """Return the tools always loaded, then the deferred ones: of the records that may be used, and those gone.
 
         A tool that was found stays deferred if a reload makes it one of the first: the prompt's prefix stays.
         """
         selection = self._search.selection
-        always = [record for tool_id in selection.always if (record := self._router.record(tool_id))]
         rendered = render(
-            [*always, *admitted(selection, records)],
+            [*filter(None, map(self._router.record, selection.always)), *admitted(selection, records)],
             Form.ANTHROPIC,
             detail=self._detail,
-            strict=self._strict,
+            strict=self._search.strict,
             cap=None,
             vendor_text=self._router.vendor_text,
         )
         by_name = {tool["name"]: tool for tool in rendered.tools if tool["name"] not in self._taken}
-        gone = {name: _gone(name) for name in references if name not in by_name}
+        nothing = {"type": "object", "properties": {}}
+        gone = {n: {"name": n, "description": GONE, "input_schema": nothing} for n in references if n not in by_name}
         loaded = {name for name in by_name if rendered.tool_id(name) in selection.always and name not in references}
         return [
             tool if name in loaded else {**tool, "defer_loading": True} for name, tool in {**by_name, **gone}.items()
         ]
 
     def _references(self, messages: Iterable[Any]) -> list[str]:
-        """Return the names of the tools found in the messages, the earliest first."""
-        return [name for name in referenced_names(messages) if name not in self._taken]
+        """Return the names that `tool_reference` blocks of the messages load, each once, the earliest first."""
+        names: list[Any] = []
+        for block in (block for message in messages for block in _blocks(_field(message, "content"))):
+            content = _field(block, "content")
+            if _field(block, "type") == "tool_search_tool_result":  # of Anthropic's own search
+                content = _field(content, "tool_references")
+            elif _field(block, "type") != "tool_result":
+                continue
+            names += [_field(one, "tool_name") for one in _blocks(content) if _field(one, "type") == "tool_reference"]
+        return list(dict.fromkeys(name for name in names if isinstance(name, str) and name not in self._taken))
 
 
-def _gone(name: str) -> dict[str, Any]:
-    return {"name": name, "description": GONE, "input_schema": {"type": "object", "properties": {}}}
+def _blocks(content: Any) -> Iterable[Any]:
+    """Return the blocks of a content; a text has none."""
+    return () if content is None or isinstance(content, str) else content
+
+
+def _field(block: Any, name: str) -> Any:
+    """Return a field of a block, which is a dict or an object of the SDK; None where it has none."""
+    return block.get(name) if isinstance(block, Mapping) else getattr(block, name, None)

@@ -7,7 +7,7 @@ there is room: the provider's prompt cache holds. One instance serves all dialog
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, Unpack
 
 from router.answer.results import RoutedTools
 from router.dialogue.stable_selection import StableSelection
@@ -18,8 +18,6 @@ from router.router import Router
 from router.selection import Selection
 
 _KEPT = 512
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A search in a dialogue: the model asked for tools that fit a request of its own words."""
+    """A search in a dialogue: the model asked for tools that fit a request in its own words."""
 
     request: str
 
@@ -62,10 +60,8 @@ class DialogueTools:
 
     def __init__(self, router: Router, **options: Unpack[StableOptions]) -> None:
         self._router = router
-        self._options: StableOptions = {"form": Form.RESPONSES, **options}
-        self._selection = self._options.get("selection") or router.selection
-        self._k = self._options.get("k", 8)
-        self._stable()  # checks the options
+        self._options: StableOptions = {"k": 8, "form": Form.RESPONSES, **options}
+        StableSelection(router, **self._options)  # checks the options
         self._served: tuple[object, ...] = ()
         self._answers: dict[tuple[str, ...], RoutedTools] = {}
         self._dialogues: dict[tuple[Event, ...], tuple[ToolRecord, ...]] = {}
@@ -82,25 +78,24 @@ class DialogueTools:
             _keep(dialogues, dialogue, await self._replayed(dialogue))
         return dialogues[dialogue]
 
-    async def routed(self, request: Sequence[str]) -> RoutedTools:
+    async def routed(self, messages: Sequence[str]) -> RoutedTools:
         """Return the answer to messages of the user. Answers are kept while the same tools serve."""
         self._forget_other_tools()
-        key, answers = tuple(request), self._answers
+        key, answers = tuple(messages), self._answers
         if key not in answers:
-            form = self._options["form"]
-            routed = await self._router.route_async(list(key), k=self._k, form=form, selection=self._selection)
-            _keep(answers, key, routed)
+            k, form, selection = self._options["k"], self._options["form"], self._options.get("selection")
+            _keep(answers, key, await self._router.route_async(list(key), k=k, form=form, selection=selection))
         return answers[key]
 
     async def _replayed(self, events: Sequence[Event]) -> tuple[ToolRecord, ...]:
-        stable, said = self._stable(), list[str]()
+        stable, said = StableSelection(self._router, **self._options), list[str]()
         records: tuple[ToolRecord, ...] = ()
         for event in events:
             if isinstance(event, Called):
                 if event.tool_id in stable.ids:
                     stable.called(event.tool_id)
             elif isinstance(event, Searched):
-                with suppress(RequestInvalid):  # its model was told when it searched
+                with suppress(RequestInvalid):  # the model read the error when it searched
                     records = stable.take(await self.routed([event.request])).tools
             elif event.strip():
                 said.append(event)
@@ -112,12 +107,9 @@ class DialogueTools:
         if served != self._served:
             self._answers, self._dialogues, self._served = {}, {}, served
 
-    def _stable(self) -> StableSelection:
-        return StableSelection(self._router, **self._options)
 
-
-def _keep(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+def _keep(kept: dict[Any, Any], key: object, value: object) -> None:
     """Keep a value, and forget the oldest where there are too many."""
     kept[key] = value
-    while len(kept) > _KEPT:
+    if len(kept) > _KEPT:
         kept.pop(next(iter(kept)), None)

@@ -19,10 +19,10 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import tools_condition
 
-from quartermaster.adapters import Call, as_text, call_tool, finish_now
+from quartermaster.adapters import Answer, Call, answer_call, finish_now
+from quartermaster.adapters.tool_search import ToolSearch
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
-from router.errors import RequestInvalid
 from router.provider_formats import Form, legal_name
 from router.router import Router
 
@@ -47,10 +47,11 @@ def create_agent(
 
     Only the user's messages choose the tools: between them the tools stay the same, unless the catalog changes.
     `options` are those of `Router.route`, such as `k` and `token_budget`. The node "agent" raises what `Router.route`
-    raises, the node "tools" what `call` raises, except RequestInvalid: that, and a call of a tool that is not bound, is
-    answered with an error that the model reads.
+    raises, the node "tools" what `call` raises, except RequestInvalid: the model reads that as an error of the tool,
+    and so it does where it calls a tool that is not bound.
     """
     options = {"form": Form.LANGCHAIN, **options}
+    search = ToolSearch(router, Form.LANGCHAIN, options)
 
     def bind(routed: RoutedTools) -> Runnable[Any, AIMessage]:
         tools = routed.render(Form.LANGCHAIN).tools
@@ -65,11 +66,22 @@ def create_agent(
         return _state_update(await bind(routed).ainvoke(state["messages"]), routed)
 
     def run(state: State) -> dict[str, Any]:
-        way_out = "run the graph with ainvoke or astream"
-        return {"messages": [finish_now(_called(call, one, state, way_out)) for one in _tool_calls(state)]}
+        return finish_now(run_async(state, "run the graph with ainvoke or astream"))
 
-    async def run_async(state: State) -> dict[str, Any]:
-        return {"messages": [await _called(call, one, state) for one in _tool_calls(state)]}
+    async def run_async(state: State, remedy: str | None = None) -> dict[str, Any]:
+        last = state["messages"][-1]
+        calls = last.tool_calls if isinstance(last, AIMessage) else []
+        return {"messages": [await called(tool_call, state["selected_tool_ids"], remedy) for tool_call in calls]}
+
+    async def called(tool_call: ToolCall, selected: list[str], remedy: str | None) -> ToolMessage:
+        name = tool_call["name"]
+        if router.tool_id_of(name) in selected:
+            answer = await answer_call(search, call, name, tool_call["args"], remedy)
+        else:  # a model may invent names
+            names = ", ".join(legal_name(tool_id, Form.LANGCHAIN) for tool_id in selected) or "none"
+            answer = Answer(f"the tool {name!r} is not among those selected: {names}", True)
+        status = "error" if answer.is_error else "success"
+        return ToolMessage(answer.text, tool_call_id=tool_call["id"], name=name, status=status)
 
     graph: StateGraph[State, None, AgentInput, State] = StateGraph(State)
     graph.add_node("agent", RunnableLambda(answer, answer_async))
@@ -88,26 +100,3 @@ def _user_messages(messages: list[AnyMessage]) -> list[dict[str, Any]]:
 def _state_update(message: BaseMessage, routed: RoutedTools) -> dict[str, Any]:
     ids = [tool.tool_id for tool in (*routed.always, *routed.tools)]
     return {"messages": [message], "selected_tool_ids": ids}
-
-
-def _tool_calls(state: State) -> list[ToolCall]:
-    last = state["messages"][-1]
-    return last.tool_calls if isinstance(last, AIMessage) else []
-
-
-def _tool_id(tool_call: ToolCall, state: State) -> str:
-    """Return the id of the called tool. Raises RequestInvalid if it is not bound: a model may invent names."""
-    ids_by_name = {legal_name(tool_id, Form.LANGCHAIN): tool_id for tool_id in state["selected_tool_ids"]}
-    name = tool_call["name"]
-    if name not in ids_by_name:
-        raise RequestInvalid(f"the tool {name!r} is not among those selected: {', '.join(ids_by_name) or 'none'}")
-    return ids_by_name[name]
-
-
-async def _called(call: Call, tool_call: ToolCall, state: State, way_out: str | None = None) -> ToolMessage:
-    try:
-        text = as_text(await call_tool(call, _tool_id(tool_call, state), tool_call["args"], way_out))
-        status = "success"
-    except RequestInvalid as error:
-        text, status = str(error), "error"
-    return ToolMessage(text, tool_call_id=tool_call["id"], name=tool_call["name"], status=status)

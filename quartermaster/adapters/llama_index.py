@@ -17,17 +17,14 @@ from llama_index.core.tools.types import adapt_to_async_tool
 from quartermaster.adapters import Call, as_text, call_tool, finish_now
 from quartermaster.adapters.tool_search import ToolSearch, known_id
 from router.answer.options import RouteOptions
-from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid
-from router.provider_formats import Form, Rendered, render
+from router.provider_formats import Form, render
 from router.router import Router
 from router.selection.admission import refusal_reason
 
 
 class RouterToolRetriever(ObjectRetriever[BaseTool]):
-    """The `tool_retriever` of an agent: tools by the user's message, from a router.
-
-    It keeps nothing of a dialogue, so one serves all agents and runs.
+    """The `tool_retriever` of an agent: tools by the user's message. One serves all agents and runs.
 
     Args:
         router: The router over `tools`, as by `Router.from_tools(tools)`, or over a catalog.
@@ -49,9 +46,15 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
     ) -> None:
         # ObjectRetriever's own parts are an index of nodes and a mapping from them to objects: the router is both.
         self._router, self._call = router, call
-        self._options: RouteOptions = {"k": 5, **options, "form": Form.OPENAI}
-        self._search = ToolSearch(router, Form.OPENAI, self._options)
-        self._own = dict(self._with_id(tool) for tool in tools)
+        self._search = ToolSearch(router, Form.OPENAI, options)
+        self._own: dict[str, BaseTool] = {}
+        for tool in tools:
+            name = tool.metadata.get_name()
+            if (tool_id := known_id(router, name)) is None:
+                raise SettingsInvalid(
+                    f"the tool {name!r} is not in the router: make that of the same tools, by from_tools"
+                )
+            self._own[tool_id] = tool
         if not self._own and call is None:
             raise SettingsInvalid("RouterToolRetriever has neither tools nor call: give the agent's tools, or call")
 
@@ -61,54 +64,39 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
         An agent also asks by the name of the tool that the model called: that tool then stands first, if the selection
         admits it.
         """
-        query = _text(str_or_query_bundle)
-        return self._tools(query, self._router.route(query, **self._options)) if query.strip() else []
+        return finish_now(self._found(str_or_query_bundle, at_once=True))
 
     async def aretrieve(self, str_or_query_bundle: str | QueryBundle) -> list[BaseTool]:
         """Run `retrieve` beside the event loop."""
-        query = _text(str_or_query_bundle)
-        return self._tools(query, await self._router.route_async(query, **self._options)) if query.strip() else []
+        return await self._found(str_or_query_bundle)
 
-    def _tools(self, query: str, routed: RoutedTools) -> list[BaseTool]:
-        named = self._named(query)
-        rendered = routed.render()
-        tools = {} if named is None else self._by_id(named)
-        return [*(tools | self._by_id(rendered)).values()]
-
-    def _by_id(self, rendered: Rendered) -> dict[str, BaseTool]:
-        """Return rendered tools by id: the agent's own as they are, others if they can be called."""
+    async def _found(self, asked: str | QueryBundle, *, at_once: bool = False) -> list[BaseTool]:
+        """Return the tools of an answer, the agent's own as they are, behind the one that the query names, if any."""
+        query = asked if isinstance(asked, str) else asked.query_str
+        if not query.strip():
+            return []
+        routed = await self._search.found({"request": query}, at_once=at_once)
         tools: dict[str, BaseTool] = {}
-        for definition in rendered.tools:
-            function = definition["function"]
-            tool_id = rendered.tool_id(function["name"])
-            if own := self._own.get(tool_id):
-                tools[tool_id] = self._cleaned(own, function) if tool_id in rendered.withheld else own
-            elif self._call is not None:
-                tools[tool_id] = CatalogTool(function, self._search, self._call)
-        return tools
+        named = self._router.record(known_id(self._router, query) or "")
+        if named is not None and refusal_reason(self._search.selection, named):
+            named = None
+        of_name = render([named] if named else [], Form.OPENAI, vendor_text=self._router.vendor_text)
+        for rendered in (of_name, routed.render()):
+            for function in (definition["function"] for definition in rendered.tools):
+                tool_id = rendered.tool_id(function["name"])
+                if own := self._own.get(tool_id):
+                    tools.setdefault(tool_id, self._cleaned(own, function) if tool_id in rendered.withheld else own)
+                elif self._call is not None:
+                    tools.setdefault(tool_id, CatalogTool(function, self._search, self._call))
+        return [*tools.values()]
 
     def _cleaned(self, own: BaseTool, definition: Mapping[str, Any]) -> BaseTool:
-        """Return a tool of the agent as the model may read it: without steering text and hidden characters."""
+        """Return a tool of the agent as the model may read it: without prompt injections and hidden characters."""
 
         async def call(_: str, arguments: Mapping[str, Any]) -> Any:
             return (await adapt_to_async_tool(own).acall(**arguments)).raw_output
 
         return CatalogTool(definition, self._search, call, return_direct=own.metadata.return_direct)
-
-    def _named(self, name: str) -> Rendered | None:
-        """Return the one tool that a model calls by this name; None where there is none, or it may not be used."""
-        tool_id = known_id(self._router, name)
-        record = None if tool_id is None else self._router.record(tool_id)
-        if record is None or refusal_reason(self._search.selection, record):
-            return None
-        return render([record], Form.OPENAI, vendor_text=self._router.vendor_text)
-
-    def _with_id(self, tool: BaseTool) -> tuple[str, BaseTool]:
-        name = tool.metadata.get_name()
-        tool_id = known_id(self._router, name)
-        if tool_id is None:
-            raise SettingsInvalid(f"the tool {name!r} is not in the router: make that of the same tools, by from_tools")
-        return tool_id, tool
 
 
 class CatalogTool(AsyncBaseTool):
@@ -135,10 +123,10 @@ class CatalogTool(AsyncBaseTool):
         """Call the tool in an event loop, as agents do."""
         return await self._called(arguments)
 
-    async def _called(self, arguments: dict[str, Any], way_out: str | None = None) -> ToolOutput:
+    async def _called(self, arguments: dict[str, Any], remedy: str | None = None) -> ToolOutput:
         name = self.metadata.get_name()
         called = self._search.called(name, arguments)
-        result = await call_tool(self._call, called.tool_id, called.arguments, way_out)
+        result = await call_tool(self._call, called.tool_id, called.arguments, remedy)
         return ToolOutput(tool_name=name, content=as_text(result), raw_input=arguments, raw_output=result)
 
 
@@ -149,7 +137,3 @@ class _Metadata(ToolMetadata):
 
     def get_parameters_dict(self) -> dict[str, Any]:
         return dict(self.parameters)
-
-
-def _text(query: str | QueryBundle) -> str:
-    return query if isinstance(query, str) else query.query_str

@@ -1,4 +1,4 @@
-"""Items of OpenAI's Responses API, as dicts or as objects of its package: what is loaded in them, and which search."""
+"""Items of OpenAI's Responses API: the search that OpenAI hosts, and the names that items load."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ Item = Mapping[str, Any]
 
 
 def fields_of(item: Any) -> Item:
-    """Return an item as a mapping. Raises TypeError for what is neither one nor an object of the package."""
+    """Return an item as a mapping. Raises TypeError for what is neither one nor an object of the package `openai`."""
     if isinstance(item, Mapping):
         return item
     if callable(dump := getattr(item, "model_dump", None)):
@@ -35,32 +35,6 @@ def names_in(items: Iterable[Any]) -> set[str]:
         if kind in ("namespace", "tool_search_output", "additional_tools"):
             names |= names_in(item.get("tools") or ())
     return names
-
-
-def is_search(item: Item) -> bool:
-    """Return whether an item is a search that the client answers: one without `execution` is the client's too."""
-    return item.get("type") == "tool_search_call" and item.get("execution") != "server"
-
-
-def search_output(search_call: Item, tools: Iterable[Mapping[str, Any]], status: str) -> dict[str, Any]:
-    """Return the answer to a search."""
-    return {
-        "type": "tool_search_output",
-        "call_id": search_call.get("call_id"),
-        "execution": "client",
-        "status": status,
-        "tools": [*tools],
-    }
-
-
-def call_output(function_call: Item, text: str) -> dict[str, Any]:
-    """Return the answer to a call."""
-    return {"type": "function_call_output", "call_id": function_call.get("call_id"), "output": text}
-
-
-def developer_message(text: str) -> dict[str, Any]:
-    """Return a message that the model reads as the program's own."""
-    return {"type": "message", "role": "developer", "content": text}
 
 
 def hosted_tools(router: Router, selection: Selection | None = None, *, strict: bool = False) -> Rendered:
@@ -85,8 +59,7 @@ def hosted_tools(router: Router, selection: Selection | None = None, *, strict: 
     )
     if not any(tool.get("defer_loading") for tool in rendered.tools):
         raise SettingsInvalid("no tool is left to search: OpenAI refuses a hosted search without a deferred tool")
-    providers = {record.tool_id: record.provider for record in records if record.tool_id in searched}
-    grouped = in_namespaces(rendered, providers)
+    grouped = in_namespaces(rendered, {r.tool_id: r.provider for r in records if r.tool_id in searched})
     return replace(grouped, tools=({"type": "tool_search"}, *grouped.tools))
 
 

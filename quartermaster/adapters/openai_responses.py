@@ -13,16 +13,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, Unpack
 
-from quartermaster.adapters import Call, as_text, call_tool, finish_now
-from quartermaster.adapters.openai_items import (
-    Item,
-    call_output,
-    developer_message,
-    fields_of,
-    is_search,
-    names_in,
-    search_output,
-)
+from quartermaster.adapters import Call, answer_call, finish_now
+from quartermaster.adapters.openai_items import Item, fields_of, names_in
 from quartermaster.adapters.tool_search import DESCRIPTION, CalledTool, ToolSearch
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
@@ -41,13 +33,12 @@ _ALL_LOADED = "The tools that fit best are loaded already. Call one of them, or 
 class ResponsesToolSearch:
     """Answers a model's `tool_search_call` and `function_call` items. It keeps nothing of a dialogue.
 
-    What is loaded already is read from the dialogue's own items, so one search serves all dialogues and threads.
+    What is loaded already is read from the dialogue's items, so one search serves all dialogues and threads.
 
     Args:
-        router: Finds the tools.
         description: What the model reads about the search.
         own: The names of functions that you bring yourself: their calls are yours to answer, and no tool of the catalog
-            is loaded under such a name.
+            is loaded under these names.
         namespaces: Load found tools in namespaces by provider, in place of plain functions.
         strict: Render tools in strict mode where their schemas have one.
         options: Those of `Router.route`, such as `k` (5 by default) and `token_budget`.
@@ -67,18 +58,13 @@ class ResponsesToolSearch:
         self._router = router
         self._own = (*own,)
         self._namespaces = namespaces
-        self._strict = strict
         self._search = ToolSearch(router, Form.RESPONSES, options, strict=strict)
 
     @property
     def tool(self) -> dict[str, Any]:
         """Return the search itself."""
-        return {
-            "type": "tool_search",
-            "execution": "client",
-            "description": self.description,
-            "parameters": self._search.parameters,
-        }
+        search = {"description": self.description, "parameters": self._search.parameters}
+        return {"type": "tool_search", "execution": "client", **search}
 
     @property
     def tools(self) -> list[Any]:
@@ -86,20 +72,16 @@ class ResponsesToolSearch:
 
         They are the same in every request, so that the prompt cache holds. All are dicts; Any fits the SDK's types.
         """
-        always = (self._router.record(tool_id) for tool_id in self._search.selection.always)
-        rendered = render(
-            [record for record in always if record is not None],
-            Form.RESPONSES,
-            strict=self._strict,
-            vendor_text=self._router.vendor_text,
-        )
+        always = filter(None, map(self._router.record, self._search.selection.always))
+        strict, vendor_text = self._search.strict, self._router.vendor_text
+        rendered = render([*always], Form.RESPONSES, strict=strict, vendor_text=vendor_text)
         return [self.tool, *(tool for tool in rendered.tools if tool["name"] not in self._own)]
 
     def answers(self, output: Iterable[Any], call: Call, *, history: Iterable[Any] = ()) -> list[Any]:
         """Return the items that answer a response, to be added behind it; none where the model is done.
 
-        A search is answered by its tools, other calls by `call(tool_id, arguments)`; calls of `own` are left out. An
-        invented tool and broken arguments, also those that `call` refuses with RequestInvalid, are told to the model.
+        A search is answered by its tools, other calls by `call(tool_id, arguments)`; calls of `own` are left out. The
+        model reads what is wrong with an invented tool or with arguments, also where `call` raises RequestInvalid.
 
         Args:
             output: The items of the response.
@@ -118,64 +100,47 @@ class ResponsesToolSearch:
         return await self._answers(output, call, history)
 
     async def _answers(
-        self, output: Iterable[Any], call: Call, history: Iterable[Any], way_out: str | None = None
+        self, output: Iterable[Any], call: Call, history: Iterable[Any], remedy: str | None = None
     ) -> list[Any]:
-        turn = _Turn(self._search, names_in(history) | names_in(self.tools) | {*self._own}, self._namespaces)
+        loaded = names_in(history) | names_in(self.tools) | {*self._own}
+        outputs: list[Item] = []
+        messages: list[Item] = []  # behind the outputs: a call's output follows its call
         for item in map(fields_of, output):
-            if is_search(item):
+            kind, answered = item.get("type"), {"call_id": item.get("call_id")}
+            if kind == "tool_search_call" and item.get("execution") != "server":  # without one, it is the client's too
+                tools: tuple[Item, ...] = ()
                 try:
-                    turn.load(item, await self._search.found(item.get("arguments"), at_once=way_out is not None))
+                    routed = await self._search.found(item.get("arguments"), at_once=remedy is not None)
                 except RequestInvalid:
-                    turn.refuse(item)
-            elif item.get("type") == "function_call" and item.get("name") not in self._own:
-                try:
-                    called = self.called(item)
-                    result = await call_tool(call, called.tool_id, called.arguments, way_out)
-                    turn.outputs.append(call_output(item, as_text(result)))
-                except RequestInvalid as error:
-                    turn.outputs.append(call_output(item, str(error)))
-        return turn.items
+                    status, notes = "incomplete", [_NO_REQUEST]
+                else:
+                    tools = self._new_tools(routed, loaded)
+                    status, notes = "completed", [routed.doubt, "" if tools else _ALL_LOADED]
+                    if not routed.tools:
+                        notes = [_NOTHING]
+                    loaded |= names_in(tools)
+                found = {"execution": "client", "status": status, "tools": [*tools]}
+                outputs.append({"type": "tool_search_output", **answered, **found})
+                if text := " ".join(filter(None, notes)):
+                    messages.append({"type": "message", "role": "developer", "content": text})
+            elif kind == "function_call" and item.get("name") not in self._own:
+                answer = await answer_call(self._search, call, item.get("name"), item.get("arguments"), remedy)
+                outputs.append({"type": "function_call_output", **answered, "output": answer.text})
+        return [*outputs, *messages]
 
-    def called(self, function_call: Any) -> CalledTool:
-        """Return the tool that a `function_call` item calls, with the tool's own arguments.
-
-        Raises:
-            RequestInvalid: As `ToolSearch.called`. Give the message to the model as the output of its call.
-        """
-        item = fields_of(function_call)
-        return self._search.called(item.get("name", ""), item.get("arguments"))
-
-
-class _Turn:
-    """The answers to one response. Messages come last: a call's output follows its call."""
-
-    def __init__(self, search: ToolSearch, loaded: set[str], namespaces: bool) -> None:
-        self.outputs: list[dict[str, Any]] = []
-        self._search, self._loaded, self._namespaces = search, loaded, namespaces
-        self._messages: list[dict[str, Any]] = []
-
-    @property
-    def items(self) -> list[dict[str, Any]]:
-        return [*self.outputs, *self._messages]
-
-    def load(self, search_call: Item, routed: RoutedTools) -> None:
-        """Add the answer to a search: the found tools that are not loaded yet, and what the model should know."""
-        tools = self._new_tools(routed)
-        self._loaded |= names_in(tools)
-        self.outputs.append(search_output(search_call, tools, "completed"))
-        notes = (routed.doubt, "" if tools else _ALL_LOADED) if routed.tools else (_NOTHING,)
-        if note := " ".join(filter(None, notes)):
-            self._messages.append(developer_message(note))
-
-    def refuse(self, search_call: Item) -> None:
-        """Add the answer to a search without a request."""
-        self.outputs.append(search_output(search_call, (), "incomplete"))
-        self._messages.append(developer_message(_NO_REQUEST))
-
-    def _new_tools(self, routed: RoutedTools) -> tuple[dict[str, Any], ...]:
+    def _new_tools(self, routed: RoutedTools, loaded: set[str]) -> tuple[Item, ...]:
+        """Return the tools of an answer that are not loaded yet."""
         rendered = self._search.render(routed)
-        new = replace(rendered, tools=tuple(tool for tool in rendered.tools if tool["name"] not in self._loaded))
+        new = replace(rendered, tools=tuple(tool for tool in rendered.tools if tool["name"] not in loaded))
         if not self._namespaces:
             return new.tools
         providers = {tool.tool_id: tool.record.provider for tool in (*routed.always, *routed.tools)}
-        return in_namespaces(new, providers, taken=self._loaded).tools
+        return in_namespaces(new, providers, taken=loaded).tools
+
+    def called(self, function_call: Any) -> CalledTool:
+        """Return the tool that a `function_call` item calls, with its own arguments.
+
+        Raises what `ToolSearch.called` does: give the message to the model as the output of its call.
+        """
+        item = fields_of(function_call)
+        return self._search.called(item.get("name", ""), item.get("arguments"))

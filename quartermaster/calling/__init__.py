@@ -5,14 +5,13 @@
 >>> (await call.call("prefect/read_flow", {"id": "0a1b…"})).value["name"]
 'nightly'
 
-`settings` say where an API is, how to authenticate there and what may be called; `requests` makes a request of a
-record's operation and arguments, with `styles`, `bodies` and `header_rules`; `sending` sends it within limits; `tokens`
-keeps OAuth tokens; `results` tells a model of the answer. `calls` joins them, and `caller` adds the router.
+`settings` say where an API is, how to authenticate there (`auth`) and what may be called; `requests` makes a request of
+a record's operation and arguments, with `styles`; `sending` sends it within limits; `results` tells a model of the
+answer. `calls` joins them.
 """
 
 from quartermaster.calling.auth import ApiKey, Auth, Basic, Bearer, ClientCredentials
-from quartermaster.calling.caller import HttpCaller
-from quartermaster.calling.calls import ApiCalls
+from quartermaster.calling.calls import ApiCalls, HttpCaller
 from quartermaster.calling.errors import CallFailed, CallRefused
 from quartermaster.calling.results import CallResult
 from quartermaster.calling.settings import CallSettings, ProviderCalls, read_call_settings

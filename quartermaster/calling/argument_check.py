@@ -1,7 +1,6 @@
 """Arguments of a call, checked against the tool's input schema before they are sent."""
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
@@ -32,7 +31,7 @@ _steps_left: ContextVar[list[int]] = ContextVar("steps")
 
 
 class _TooManySteps(Exception):
-    """Raised when a schema takes more steps than any real one."""
+    """A schema takes more steps than any real one."""
 
 
 def refused_arguments(record: ToolRecord, arguments: Mapping[str, Any]) -> str:
@@ -55,8 +54,11 @@ def argument_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
     """
     _steps_left.set([_MAX_STEPS])
     try:
-        if _json_length(arguments) > _MAX_JSON:
+        if len(json.dumps(arguments)) > _MAX_JSON:
             return []
+    except (TypeError, ValueError, RecursionError):  # a program's own values, such as dates: writing refuses them
+        return []
+    try:
         dialect = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
         dialect.check_schema(schema, format_checker=jsonschema.FormatChecker(()))
         # An empty registry: a reference to an address is not fetched.
@@ -67,20 +69,20 @@ def argument_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
     return [f"{error.json_path}: {error.message}" for error in errors]
 
 
-def _json_length(arguments: Mapping[str, Any]) -> float:
-    try:
-        return len(json.dumps(arguments))
-    except (TypeError, ValueError):  # a program's own values, such as dates: whoever writes the message refuses them
-        return math.inf
-
-
 @lru_cache
 def _bounded_validator(dialect: Any) -> Any:
     """Return a dialect's validator that counts its steps and skips keywords that may not end."""
     checks = {keyword: _count_steps(check) for keyword, check in dialect.VALIDATORS.items()}
-    checks |= {keyword: _skip for keyword in _LEFT_TO_THE_SERVER if keyword in checks}
-    checks["additionalProperties"] = _without_patterns(checks["additionalProperties"])
-    return jsonschema.validators.extend(dialect, checks)
+    others = checks["additionalProperties"]
+    return jsonschema.validators.extend(
+        dialect,
+        {
+            **checks,
+            **dict.fromkeys(_LEFT_TO_THE_SERVER, lambda *_: None),
+            # Which properties are additional depends on patterns, which do not run here.
+            "additionalProperties": lambda *given: None if "patternProperties" in given[3] else others(*given),
+        },
+    )
 
 
 def _count_steps(check: _Check) -> _Check:
@@ -93,19 +95,6 @@ def _count_steps(check: _Check) -> _Check:
             yield error
 
     return counted
-
-
-def _without_patterns(check: _Check) -> _Check:
-    """Skip `additionalProperties` beside `patternProperties`: it depends on patterns, which do not run here."""
-
-    def checked(validator: Any, value: Any, instance: Any, schema: Mapping[str, Any]) -> Iterator[Any] | None:
-        return None if "patternProperties" in schema else check(validator, value, instance, schema)
-
-    return checked
-
-
-def _skip(*_: Any) -> None:
-    return None
 
 
 def _spend(steps: int) -> None:

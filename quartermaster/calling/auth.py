@@ -1,17 +1,27 @@
-"""How requests of a provider are authenticated, as the settings say. Their texts show no secret."""
+"""How requests of a provider are authenticated: the settings, whose texts show no secret, OAuth tokens, and masking."""
 
 import base64
 import html
 import re
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-_SHORTEST = 4  # characters: masking "1" would mangle every answer
-MASK = "***"
+from quartermaster.calling.errors import CallFailed
+from quartermaster.calling.requests import MASK, HttpRequest, Parts
+from quartermaster.calling.sending import origin_of, send
+from quartermaster.calling.styles import header_problem
+
+_SHORTEST = 4  # characters of a secret that is masked: masking "1" would mangle every answer
+_MAX_BYTES = 65_536
+_EARLY_S = 30.0  # a token is not used in its last seconds: it might end on the way
+_DEFAULT_S = 300.0  # of a token without a stated end
+_FORM = "application/x-www-form-urlencoded"
 
 
 class _Secret(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
@@ -45,7 +55,7 @@ class ApiKey(_Secret, frozen=True, tag="api_key"):
 
 
 class ClientCredentials(_Secret, frozen=True, tag="client_credentials"):
-    """OAuth 2 client credentials: a token of `token_url`, which is the settings' own word and never a document's.
+    """OAuth 2 client credentials: a token of `token_url`, which comes from the settings and never from a document.
 
     `client_auth` says how the client names itself there: by the header ("basic") or in the form ("post").
     """
@@ -62,8 +72,8 @@ Auth = Bearer | Basic | ApiKey | ClientCredentials
 
 
 def basic_credentials(username: str, password: str) -> str:
-    """Return the value of `Authorization` for a user and a password."""
-    return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
+    """Return a user and a password as `Authorization` holds them behind the word Basic."""
+    return base64.b64encode(f"{username}:{password}".encode()).decode()
 
 
 def secrets_of(auth: Auth | None) -> Iterator[str]:
@@ -72,11 +82,9 @@ def secrets_of(auth: Auth | None) -> Iterator[str]:
         case Bearer(token=secret) | ApiKey(value=secret):
             yield secret
         case Basic():
-            yield auth.password
-            yield basic_credentials(auth.username, auth.password).removeprefix("Basic ")
+            yield from (auth.password, basic_credentials(auth.username, auth.password))
         case ClientCredentials():
-            yield auth.client_secret
-            yield basic_credentials(quote_plus(auth.client_id), quote_plus(auth.client_secret)).removeprefix("Basic ")
+            yield from (auth.client_secret, _client_credentials(auth))
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:
@@ -97,3 +105,69 @@ def _written(character: str) -> str:
     named = re.escape(html.escape(character))
     plus = r"|\+" if character == " " else ""
     return rf"(?:\\?{re.escape(character)}|(?i:{as_json}|{as_url}|{as_html})|{named}{plus})"
+
+
+@dataclass
+class TokenCache:
+    """The OAuth tokens that were granted, by credentials. It belongs to one process and is written nowhere."""
+
+    clock: Callable[[], float] = time.monotonic
+    _tokens: dict[ClientCredentials, tuple[str, float]] = field(default_factory=dict, repr=False)
+
+    async def token(self, credentials: ClientCredentials, timeout_s: float) -> str:
+        """Return a token that is valid now. Raises CallFailed where the authorization server gives none."""
+        token, ends_at = self._tokens.get(credentials, ("", 0.0))
+        if not token or self.clock() >= ends_at:
+            asked_at = self.clock()
+            answer = await _granted(credentials, timeout_s)
+            seconds = _DEFAULT_S if answer.expires_in is None else answer.expires_in
+            token = answer.access_token
+            self._tokens[credentials] = token, asked_at + max(0.0, seconds - _EARLY_S)
+        return token
+
+    def forget(self, credentials: Auth | None, token: str) -> bool:
+        """Drop a token that a server refused. Return whether it was one of these, so that a new one may help."""
+        if not isinstance(credentials, ClientCredentials):
+            return False
+        kept, _ = self._tokens.get(credentials, ("", 0.0))
+        return kept == token and self._tokens.pop(credentials, None) is not None
+
+
+class _Grant(msgspec.Struct):
+    access_token: str = ""
+    token_type: str = "Bearer"  # noqa: S105 - no secret
+    expires_in: float | None = None
+    error: str = ""
+
+
+async def _granted(credentials: ClientCredentials, timeout_s: float) -> _Grant:
+    form = {"grant_type": "client_credentials", "scope": credentials.scope, "audience": credentials.audience}
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity", "Content-Type": _FORM}
+    if credentials.client_auth == "post":
+        form |= {"client_id": credentials.client_id, "client_secret": credentials.client_secret}
+    else:
+        headers["Authorization"] = f"Basic {_client_credentials(credentials)}"
+    body = urlencode({name: value for name, value in form.items() if value}).encode()
+    request = HttpRequest("POST", credentials.token_url, Parts(headers), body)
+    server = f"the authorization server {origin_of(credentials.token_url)}"
+    try:
+        answer = await send(request, timeout_s=timeout_s, max_bytes=_MAX_BYTES)
+    except CallFailed as error:
+        raise CallFailed(f"no token: {error}") from None
+    try:
+        granted = msgspec.json.decode(answer.body, type=_Grant, strict=False)  # some write "3600"
+    except (msgspec.DecodeError, RecursionError):
+        granted = _Grant()
+    if answer.status != 200:
+        # The code of RFC 6749, such as `invalid_client`; nothing else, since a body may repeat a secret.
+        code = f" ({granted.error})" if re.fullmatch(r"[A-Za-z0-9_]{1,40}", granted.error) else ""
+        raise CallFailed(f"{server} gave no token: HTTP {answer.status}{code}")
+    if not granted.access_token:
+        raise CallFailed(f"{server} answered with no token")
+    if granted.token_type.lower() != "bearer" or header_problem("Authorization", granted.access_token):
+        raise CallFailed(f"{server} gave a token that is not a bearer token")
+    return granted
+
+
+def _client_credentials(auth: ClientCredentials) -> str:
+    return basic_credentials(quote_plus(auth.client_id), quote_plus(auth.client_secret))  # RFC 6749, section 2.3.1

@@ -9,56 +9,66 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from quartermaster.calling.bodies import body_of
 from quartermaster.calling.errors import CallRefused
-from quartermaster.calling.header_rules import IGNORED, header_problem, is_token
-from quartermaster.calling.styles import Pair, escape, escape_reserved, expand, pairs
+from quartermaster.calling.styles import Pair, body_of, escape, escape_reserved, expand, header_problem, is_token, pairs
 from router.distribution import version
 from router.operation import Operation, OperationParameter
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _TEMPLATE_SAFE = "/:@!$&'()*+,;=-._~%"  # of the document's own path; `?` and `#` would end it
 _DOTS = (".", "..")
+MASK = "***"
+_IGNORED = frozenset({"accept", "authorization", "content-type"})  # OpenAPI: a parameter of these names is ignored
+
+
+class Parts(NamedTuple):
+    """The parts of a request that settings may add to. The query and the cookies are escaped."""
+
+    headers: Mapping[str, str] = {}
+    query: tuple[Pair, ...] = ()
+    cookies: tuple[Pair, ...] = ()
+
+    def masked(self) -> "Parts":
+        """Return the parts with a mask in the place of each value."""
+        query, cookies = (tuple((key, MASK) for key, _ in pairs) for pairs in (self.query, self.cookies))
+        return Parts(dict.fromkeys(self.headers, MASK), query, cookies)
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request as it is sent. `query` and the cookies are escaped. All but method and URL may hold secrets."""
+    """A request as it is sent. All but method and URL may hold secrets."""
 
     method: str
     url: str  # without its query
-    query: tuple[Pair, ...] = field(default=(), repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    cookies: tuple[Pair, ...] = field(default=(), repr=False)
+    parts: Parts = field(default=Parts(), repr=False)
     body: bytes = field(default=b"", repr=False)
 
     @property
     def full_url(self) -> str:
         """Return the URL with its query."""
-        query = "&".join(f"{key}={value}" for key, value in self.query)
+        query = "&".join(f"{key}={value}" for key, value in self.parts.query)
         return f"{self.url}?{query}" if query else self.url
 
     @property
     def all_headers(self) -> dict[str, str]:
         """Return the headers with that of the cookies."""
-        cookies = "; ".join(f"{key}={value}" for key, value in self.cookies)
-        return {**self.headers, **({"Cookie": cookies} if cookies else {})}
+        cookies = "; ".join(f"{key}={value}" for key, value in self.parts.cookies)
+        return {**self.parts.headers, **({"Cookie": cookies} if cookies else {})}
 
-    def with_parts(
-        self, headers: Mapping[str, str] = {}, query: tuple[Pair, ...] = (), cookies: tuple[Pair, ...] = ()
-    ) -> "HttpRequest":
+    def with_parts(self, parts: Parts) -> "HttpRequest":
         """Return the request with more parts, each in place of one of the same name."""
-        names = {name.lower() for name in headers}
-        kept = {name: value for name, value in self.headers.items() if name.lower() not in names}
-        return replace(
-            self,
-            headers={**kept, **headers},
-            query=(*_without(self.query, query), *query),
-            cookies=(*_without(self.cookies, cookies), *cookies),
-        )
+        own, names = self.parts, {name.lower() for name in parts.headers}
+        headers = {name: value for name, value in own.headers.items() if name.lower() not in names}
+        query, cookies = _replaced(own.query, parts.query), _replaced(own.cookies, parts.cookies)
+        return replace(self, parts=Parts({**headers, **parts.headers}, query, cookies))
+
+
+def _replaced(old: tuple[Pair, ...], new: tuple[Pair, ...]) -> tuple[Pair, ...]:
+    names = {key for key, _ in new}
+    return (*(pair for pair in old if pair[0] not in names), *new)
 
 
 def build_request(
@@ -76,39 +86,33 @@ def build_request(
 
 
 def _built(operation: Operation, arguments: Mapping[str, Any], base_url: str, encoded_slashes: bool) -> HttpRequest:
-    given = [
-        (parameter, arguments[parameter.argument])
-        for parameter in operation.parameters
-        if arguments.get(parameter.argument) is not None  # null is "not given": no place but a body has a form for it
-    ]
-    headers = _own_headers()
-    query: list[Pair] = []
-    cookies: list[Pair] = []
-    for parameter, value in given:
-        match parameter.place:
-            case "query":
-                query += _query(parameter, value)
-            case "header":
-                headers |= _header(parameter, value)
-            case "cookie":
-                cookies += _cookie(parameter, value)
-            case "path":
-                pass  # below, in the template's order
-    path = _path(operation.path, {p.wire_name: (p, value) for p, value in given if p.place == "path"}, encoded_slashes)
-    body = body_of(operation.body, arguments) if operation.body else None
-    if body:
-        headers["Content-Type"] = body[0]
-    url = base_url.rstrip("/") + path
-    return HttpRequest(operation.method, url, tuple(query), headers, tuple(cookies), body[1] if body else b"")
-
-
-def _own_headers() -> dict[str, str]:
-    return {
+    headers = {
         "Accept": "application/json, text/*;q=0.9, */*;q=0.1",
         # Compressed, a body may become a thousand times as long as what is counted.
         "Accept-Encoding": "identity",
         "User-Agent": f"quartermaster/{_version()}",  # some APIs refuse requests without one
     }
+    query: list[Pair] = []
+    cookies: list[Pair] = []
+    in_path: dict[str, tuple[OperationParameter, Any]] = {}
+    for parameter in operation.parameters:
+        value = arguments.get(parameter.argument)
+        if value is None:  # null is "not given": no place but a body has a form for it
+            continue
+        match parameter.place:
+            case "query":
+                query += _pairs(parameter, value)
+            case "header":
+                headers |= _header(parameter, value)
+            case "cookie":
+                cookies += _cookies(parameter, value)
+            case "path":
+                in_path[parameter.wire_name] = (parameter, value)
+    url = base_url.rstrip("/") + _path(operation.path, in_path, encoded_slashes)
+    content = b""
+    if operation.body and (body := body_of(operation.body, arguments)):
+        headers["Content-Type"], content = body
+    return HttpRequest(operation.method, url, Parts(headers, tuple(query), tuple(cookies)), content)
 
 
 _version = lru_cache(maxsize=1)(version)
@@ -131,23 +135,19 @@ def _check(operation: Operation, arguments: Mapping[str, Any]) -> None:
 def _path(template: str, given: Mapping[str, tuple[OperationParameter, Any]], encoded_slashes: bool) -> str:
     """Return the path of the template, filled. Raises CallRefused where a value would lead to another path."""
 
-    def fill(match: re.Match[str]) -> str:
-        name = match[1]
+    def filled(name: str) -> str:
         if name not in given:
             raise CallRefused(f"the path {template} needs {name}, which is not given")
         parameter, value = given[name]
         for text in _texts(value):
             _check_segment(name, text, encoded_slashes)
-        filled = expand(name, value, parameter.style, parameter.explode, escape)
-        if not filled:
+        text = expand(name, value, parameter.style, parameter.explode, escape)
+        if not text:
             raise CallRefused(f"{name} is empty: the path would be another one")
-        return filled
+        return text
 
-    literal = template if template.startswith("/") else f"/{template}"
-    parts = _BRACES.split(literal)
-    names = [f"{{{name}}}" for name in parts[1::2]]
-    escaped = [quote(part, safe=_TEMPLATE_SAFE) for part in parts[::2]]
-    path = "".join(_BRACES.sub(fill, part) for pair in zip(escaped, [*names, ""], strict=True) for part in pair)
+    parts = _BRACES.split(template if template.startswith("/") else f"/{template}")  # text and names in turn
+    path = "".join(filled(part) if place % 2 else quote(part, _TEMPLATE_SAFE) for place, part in enumerate(parts))
     if any(_decoded(segment) in _DOTS for segment in path.split("/")):
         raise CallRefused(f"the path {template} would lead to another one: an argument is . or ..")
     return path
@@ -188,16 +188,24 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
 
 
-def _query(parameter: OperationParameter, value: Any) -> list[Pair]:
+def _pairs(parameter: OperationParameter, value: Any) -> list[Pair]:
+    name = parameter.wire_name
     if parameter.media_type:
-        return [(escape(parameter.wire_name), escape(_document(value)))]
-    escaped = escape_reserved if parameter.allow_reserved else escape
-    return list(pairs(parameter.wire_name, value, parameter.style, parameter.explode, escaped))
+        return [(escape(name), escape(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))]
+    keeps = parameter.allow_reserved and parameter.place == "query"
+    return list(pairs(name, value, parameter.style, parameter.explode, escape_reserved if keeps else escape))
+
+
+def _cookies(parameter: OperationParameter, value: Any) -> list[Pair]:
+    found = _pairs(parameter, value)
+    if not all(is_token(key) for key, _ in found):
+        raise CallRefused(f"{parameter.argument} cannot be sent in a cookie: its name is not valid there")
+    return found
 
 
 def _header(parameter: OperationParameter, value: Any) -> dict[str, str]:
     name = parameter.wire_name
-    if name.lower() in IGNORED:
+    if name.lower() in _IGNORED:
         return {}
     if parameter.media_type:
         text = json.dumps(value)
@@ -206,23 +214,3 @@ def _header(parameter: OperationParameter, value: Any) -> dict[str, str]:
     if problem := header_problem(name, text):
         raise CallRefused(f"{parameter.argument} cannot be sent in a header: {problem}")
     return {name: text}
-
-
-def _cookie(parameter: OperationParameter, value: Any) -> list[Pair]:
-    if parameter.media_type:
-        found = [(parameter.wire_name, escape(_document(value)))]
-    else:
-        style = "form" if parameter.style == "cookie" else parameter.style
-        found = list(pairs(parameter.wire_name, value, style, parameter.explode))
-    if not all(is_token(key) for key, _ in found):
-        raise CallRefused(f"{parameter.argument} cannot be sent in a cookie: its name is none of a cookie")
-    return found
-
-
-def _document(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _without(old: tuple[Pair, ...], new: tuple[Pair, ...]) -> list[Pair]:
-    names = {key for key, _ in new}
-    return [pair for pair in old if pair[0] not in names]

@@ -1,10 +1,9 @@
 """Tell a model what a server answered: bounded, without secrets, errors as errors."""
 
-import codecs
 import json
 import re
 from dataclasses import dataclass
-from http import HTTPStatus
+from http.client import responses
 from typing import Any
 
 from quartermaster.calling.auth import masked
@@ -15,13 +14,10 @@ _MAX_ERROR = 2_000  # characters of the body of an error
 _MAX_KIND = 100
 _TEXTS = (
     "text/",
-    "application/xml",
-    "application/yaml",
-    "application/x-yaml",
-    "application/javascript",
+    *("application/xml", "application/yaml", "application/x-yaml", "application/javascript"),
     "application/x-www-form-urlencoded",
 )
-# Charsets of the web. Python knows codecs that are none: "punycode" takes minutes for a megabyte.
+# Charsets of the web. Python knows other codecs: "punycode" takes minutes for a megabyte.
 _CHARSET = re.compile(
     r"(us-)?ascii|utf-?(8|16|32)(-?[lb]e)?|latin-?1|iso-?8859-\d+|(windows-|cp)\d+|koi8-[ru]|mac-?\w+|"
     r"big5|gbk|gb2312|gb18030|euc-?(jp|kr)|shift[-_]jis|iso-2022-jp",
@@ -49,77 +45,54 @@ class CallResult:
 
 
 def result_of(answer: HttpAnswer, secrets: list[str], max_characters: int) -> CallResult:
-    """Return what a model is told of an answer."""
+    """Return what a model reads of an answer."""
     is_error = not 200 <= answer.status < 300
-    text = _text(answer)
-    kind = answer.media_type[:_MAX_KIND]
+    kind, status = answer.media_type[:_MAX_KIND], f"HTTP {answer.status} {responses.get(answer.status, '')}".rstrip()
+    text, value = _text(answer), None
     if text is None:
-        told = (
-            f"{_status(answer.status)}: {len(answer.body):,} bytes of {kind or 'no declared type'}, which are no text"
-        )
-        return CallResult(told, is_error, answer.status, kind)
-    text = masked(text, secrets)
-    if is_error:
+        told = f"{status}: {len(answer.body):,} bytes of {kind or 'no declared type'}, which are not text"
+    elif is_error:
         location = masked(answer.headers.get("location", ""), secrets)[:_MAX_ERROR]
         where = f" (to {location}, not followed)" if 300 <= answer.status < 400 and location else ""
-        body = _cut(text, min(_MAX_ERROR, max_characters))
-        return CallResult(f"{_status(answer.status)}{where}{': ' if body else ''}{body}", True, answer.status, kind)
-    if len(text) > max_characters:
+        body, most = masked(text, secrets), min(_MAX_ERROR, max_characters)
+        body = body if len(body) <= most else f"{body[:most]}…"
+        told = f"{status}{where}{': ' if body else ''}{body}"
+    elif len(text := masked(text, secrets)) > max_characters:
         told = (
             f"The answer has {len(text):,} characters; the first {max_characters:,} follow. Ask for less, such as a "
             f"smaller page.\n{text[:max_characters]}"
         )
-        return CallResult(told, False, answer.status, kind)
-    return CallResult(text or _status(answer.status), False, answer.status, kind, _json(text, kind))
+    else:
+        told, value = text or status, _json(text, kind)
+    return CallResult(told, is_error, answer.status, kind, value)
 
 
 def preview_of(request: HttpRequest) -> CallResult:
     """Return the result of a dry run: the request that would be sent. It must hold no secret."""
-    body: Any = None
+    headers = request.all_headers
+    row = {"dry_run": "nothing was sent", "method": request.method, "url": request.full_url, "headers": headers}
     if request.body:
         text = request.body.decode("utf-8", "replace")
-        body = _json(text, request.all_headers.get("Content-Type", ""))
-        body = text if body is None else body
-    row = {
-        "dry_run": "nothing was sent",
-        "method": request.method,
-        "url": request.full_url,
-        "headers": request.all_headers,
-        **({"body": body} if request.body else {}),
-    }
+        body = _json(text, headers.get("Content-Type", ""))
+        row["body"] = text if body is None else body
     return CallResult(json.dumps(row, ensure_ascii=False, indent=2), value=row)
-
-
-def _status(status: int) -> str:
-    try:
-        return f"HTTP {status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return f"HTTP {status}"
 
 
 def _text(answer: HttpAnswer) -> str | None:
     """Return a body as text; None where it is binary."""
     kind = answer.media_type
-    if kind.startswith(_TEXTS) or kind.endswith(("json", "+xml")) or not kind:
-        charset = next(
-            (
-                part.partition("=")[2].strip(" \"'")
-                for part in answer.headers.get("content-type", "").split(";")[1:]
-                if part.strip().lower().startswith("charset=")
-            ),
-            "utf-8",
-        )
-        text = answer.body.decode(charset if _CHARSET.fullmatch(charset) and _is_known(charset) else "utf-8", "replace")
-        return None if "\x00" in text else text
-    return None if answer.body else ""
-
-
-def _is_known(charset: str) -> bool:
+    if kind and not kind.startswith(_TEXTS) and not kind.endswith(("json", "+xml")):
+        return None if answer.body else ""
+    charset = "utf-8"
+    for part in answer.headers.get("content-type", "").split(";")[1:]:
+        name, _, value = part.strip().partition("=")
+        if name.lower() == "charset" and _CHARSET.fullmatch(value.strip(" \"'")):
+            charset = value.strip(" \"'")
     try:
-        codecs.lookup(charset)
+        text = answer.body.decode(charset, "replace")
     except LookupError:
-        return False
-    return True
+        text = answer.body.decode("utf-8", "replace")
+    return None if "\x00" in text else text
 
 
 def _json(text: str, kind: str) -> Any:
@@ -129,7 +102,3 @@ def _json(text: str, kind: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"

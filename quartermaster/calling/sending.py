@@ -8,7 +8,6 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 import anyio
@@ -18,20 +17,8 @@ from quartermaster.addresses import is_private_name, is_public, literal_address,
 from quartermaster.calling.errors import CallFailed, CallRefused
 from quartermaster.calling.requests import HttpRequest
 
-if TYPE_CHECKING:
-    import httpx2
-
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_REDIRECTS = 3
-_READ_ONLY = ("GET", "HEAD")
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What an exchange may take: seconds, and bytes of the answer's body."""
-
-    timeout_s: float
-    max_response_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,44 +36,50 @@ class HttpAnswer:
 
 
 async def send(
-    request: HttpRequest, limits: Limits, *, public_only: bool = False, follow_redirects: bool = False
+    request: HttpRequest,
+    *,
+    timeout_s: float,
+    max_bytes: int,
+    public_only: bool = False,
+    follow_redirects: bool = False,
 ) -> HttpAnswer:
-    """Return the answer to a request. `public_only` refuses servers that are not of the public internet.
+    """Return the answer to a request, whose body has at most `max_bytes`.
 
-    Raises CallRefused for such a server, and CallFailed where there is no answer within the limits.
+    `public_only` refuses servers that are not on the public internet. Raises CallRefused for such a server, and
+    CallFailed where there is no answer within the limits.
     """
-    is_safe = request.method in _READ_ONLY
+    is_safe = request.method in ("GET", "HEAD")
     doubt = "" if is_safe else " It is not known whether the call took effect: look before it is repeated."
+    origin = origin_of(request.url)
     try:
-        with anyio.fail_after(limits.timeout_s):
+        with anyio.fail_after(timeout_s):
             for _ in range(_MAX_REDIRECTS + 1):
-                answer = await _exchange(request, limits, public_only, doubt)
+                answer = await _exchange(request, max_bytes, public_only, doubt)
                 target = _redirect(request, answer) if follow_redirects and is_safe else None
                 if target is None:
                     return answer
                 request = target
     except TimeoutError:
-        raise CallFailed(f"{origin_of(request.url)} did not answer within {limits.timeout_s:g} s.{doubt}") from None
-    raise CallFailed(f"{origin_of(request.url)} redirected more than {_MAX_REDIRECTS} times")
+        raise CallFailed(f"{origin} did not answer within {timeout_s:g} s.{doubt}") from None
+    raise CallFailed(f"{origin} redirected more than {_MAX_REDIRECTS} times")
 
 
 def origin_of(url: str) -> str:
-    """Return the scheme, host and port of a URL, which may be told to anyone."""
+    """Return the scheme, host and port of a URL, which hold no secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
 
-async def _exchange(request: HttpRequest, limits: Limits, public_only: bool, doubt: str) -> HttpAnswer:
+async def _exchange(request: HttpRequest, max_bytes: int, public_only: bool, doubt: str) -> HttpAnswer:
     import httpx2
 
-    parts = urlsplit(request.full_url)
+    parts, origin = urlsplit(request.full_url), origin_of(request.url)
     host = parts.hostname or ""
     address = await _public_address(host, parts.port or (443 if parts.scheme == "https" else 80)) if public_only else ""
-    # The checked address is the one that is connected to: a second look-up might give another.
-    url = httpx2.URL(origin_of(request.url)).copy_with(host=address or host)
     sent = httpx2.Request(
         request.method,
-        url,
+        # The checked address is the one that is connected to: a second look-up might give another.
+        httpx2.URL(origin).copy_with(host=address or host),
         headers={"Host": parts.netloc, **request.all_headers},
         content=request.body or None,
         # The path and the query as they were made: nothing rewrites them. There are no time-outs: `send` bounds it all.
@@ -95,7 +88,7 @@ async def _exchange(request: HttpRequest, limits: Limits, public_only: bool, dou
             "target": f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode("ascii"),
         },
     )
-    origin = origin_of(request.url)
+    body = bytearray()
     async with httpx2.AsyncHTTPTransport(verify=_tls()) as transport:
         try:
             response = await transport.handle_async_request(sent)
@@ -104,31 +97,25 @@ async def _exchange(request: HttpRequest, limits: Limits, public_only: bool, dou
                 headers = {name.lower(): value for name, value in response.headers.items()}
                 if headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
                     raise CallFailed(f"{origin} sent a compressed answer, which nobody asked for.{doubt}")
-                body = await _bounded(response.stream, limits.max_response_bytes, origin, doubt)
+                async for chunk in response.stream:
+                    body += chunk
+                    if len(body) > max_bytes:
+                        raise CallFailed(
+                            f"{origin} sent an answer of more than {max_bytes:,} bytes (max_response_bytes): ask for "
+                            f"less, such as a smaller page.{doubt}"
+                        )
             finally:
                 await response.aclose()
         except httpx2.ConnectError as error:
             raise CallFailed(f"{origin} could not be reached ({type(error).__name__}): nothing was sent") from None
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL) as error:
             raise CallFailed(f"the exchange with {origin} broke off ({type(error).__name__}).{doubt}") from None
-    return HttpAnswer(response.status_code, headers, body)
-
-
-async def _bounded(stream: "httpx2.AsyncByteStream", most: int, origin: str, doubt: str) -> bytes:
-    body = bytearray()
-    async for chunk in stream:
-        body += chunk
-        if len(body) > most:
-            raise CallFailed(
-                f"{origin} sent an answer of more than {most:,} bytes (max_response_bytes): ask for less, such as a "
-                f"smaller page.{doubt}"
-            )
-    return bytes(body)
+    return HttpAnswer(response.status_code, headers, bytes(body))
 
 
 async def _public_address(host: str, port: int) -> str:
-    """Return an address of a host, all of whose addresses are public. Raises CallRefused."""
-    addresses = []
+    """Return an address of a host, all of whose addresses are public. Raises CallRefused, and CallFailed for none."""
+    addresses: list[str] = []
     if not is_private_name(host):
         literal = literal_address(host)
         addresses = (
@@ -151,13 +138,12 @@ def _redirect(request: HttpRequest, answer: HttpAnswer) -> HttpRequest | None:
     if answer.status not in _REDIRECTS or not location.isascii() or not location.isprintable():
         return None
     try:
-        parts = urlsplit(urljoin(request.full_url, location))
+        url = urlsplit(urljoin(request.full_url, location))._replace(fragment="").geturl()
     except ValueError:  # no URL
         return None
-    url = parts._replace(fragment="").geturl()
     if origin_of(url) != origin_of(request.url) or " " in url:
         return None
-    return replace(request, url=url, query=())
+    return replace(request, url=url, parts=request.parts._replace(query=()))
 
 
 @lru_cache(maxsize=1)

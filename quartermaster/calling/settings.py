@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ import msgspec
 
 from quartermaster.addresses import is_private_name
 from quartermaster.calling.auth import ApiKey, Auth, ClientCredentials, secrets_of
-from quartermaster.calling.header_rules import header_problem, is_token
+from quartermaster.calling.styles import header_problem, is_token
 from quartermaster.variables import expanded
 from router.errors import SettingsInvalid, quoted
 from router.record import ToolRecord
@@ -105,45 +105,47 @@ def read_call_settings(path: Path, variables: Mapping[str, str] = os.environ) ->
     except SettingsInvalid as error:
         raise SettingsInvalid(f"{path}: {error}") from None
     except (OSError, ValueError, RecursionError) as error:  # of reading, of UTF-8, of TOML and JSON
-        raise SettingsInvalid(f"{path} is no file of calls ([provider.NAME]): {error}") from None
+        raise SettingsInvalid(f"{path} is not a file of calls ([provider.NAME]): {error}") from None
 
 
-def _problems(name: str, calls: ProviderCalls) -> list[str]:
-    """Return what is wrong with a provider's settings, without any value that may be a secret."""
-    problems = []
+def _problems(name: str, calls: ProviderCalls) -> Iterator[str]:
+    """Yield what is wrong with a provider's settings, without any value that may be a secret."""
+    has_secrets = bool(calls.auth or calls.headers)
     if bool(calls.base_url) == calls.document_server:
-        problems.append("give either base_url, the address of its API, or document_server = true")
-    if (calls.document_server or name == _ANY) and (calls.auth or calls.headers or calls.base_url or calls.servers):
-        problems.append("auth, headers and servers need a base_url under the provider's own name: a document's server "
-                        "gets no secrets")  # fmt: skip
-    for place, url in [("base_url", calls.base_url), *((f"servers.{key}", url) for key, url in calls.servers.items())]:
-        if url:
-            problems += _url_problems(place, url, has_secrets=bool(calls.auth or calls.headers))
+        yield "give either base_url, the address of its API, or document_server = true"
+    if (calls.document_server or name == _ANY) and (has_secrets or calls.base_url or calls.servers):
+        yield (
+            "auth, headers and servers need a base_url under the provider's own name: a document's server gets no "
+            "secrets"
+        )
+    if calls.base_url:
+        yield from _url_problems("base_url", calls.base_url, has_secrets)
+    for key, url in calls.servers.items():
+        yield from _url_problems(f"servers.{key}", url, has_secrets)
     if isinstance(calls.auth, ClientCredentials):
-        problems += _url_problems("auth.token_url", calls.auth.token_url, has_secrets=True)
+        yield from _url_problems("auth.token_url", calls.auth.token_url, True)
     if isinstance(calls.auth, ApiKey) and calls.auth.place != "query" and not is_token(calls.auth.name):
-        problems.append(f"auth.name is {quoted(calls.auth.name)}, it must be the name of a header or a cookie")
+        yield f"auth.name is {quoted(calls.auth.name)}, it must be the name of a header or a cookie"
     for header, value in calls.headers.items():
         if problem := header_problem(header, value):
-            problems.append(f"headers.{header}: {problem}")
+            yield f"headers.{header}: {problem}"
     if not 0 < calls.timeout_s <= 3600:
-        problems.append(f"timeout_s is {calls.timeout_s}, it must be seconds above 0, up to 3600")
-    return problems
+        yield f"timeout_s is {calls.timeout_s}, it must be seconds above 0, up to 3600"
 
 
-def _url_problems(place: str, url: str, *, has_secrets: bool) -> list[str]:
+def _url_problems(place: str, url: str, has_secrets: bool) -> Iterator[str]:
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        return [f"{place} is no URL"]
+        yield f"{place} is not a URL"
+        return
     if parts.scheme not in ("http", "https") or not host or not re.fullmatch(r"[!-~]+", url):
-        return [f"{place} must be an address in ASCII that begins with https:// or http://"]
-    if parts.username is not None or parts.query or parts.fragment:
-        return [f"{place} must be without user, query and fragment: secrets go to auth"]
-    if has_secrets and parts.scheme == "http" and not is_private_name(host):
-        return [f"{place} is http:// and would send secrets in the clear: write https://"]
-    return []
+        yield f"{place} must be an address in ASCII that begins with https:// or http://"
+    elif parts.username is not None or parts.query or parts.fragment:
+        yield f"{place} must be without user, query and fragment: secrets go to auth"
+    elif has_secrets and parts.scheme == "http" and not is_private_name(host):
+        yield f"{place} is http:// and would send secrets in the clear: write https://"
 
 
 def _expanded(value: Any, variables: Mapping[str, str], where: str) -> Any:

@@ -1,9 +1,8 @@
-"""Measure how well rankings of tools answer judged requests.
+"""Measure how well rankings of tools answer queries with qrels.
 
-`judgements` reads the requests, `metrics` scores rankings, `resampling` gives intervals and tests, `abstention` judges
-the probability that some tool fits. `measurement` puts requests to a router; `summary` (by `slices`), `comparison`,
-`ablation`, `misses` and `causes` turn its results into JSON, `runs` into TREC files. `slice_comparison` compares slice
-by slice.
+`judgements` reads the queries, `metrics` scores rankings, `resampling` gives intervals and tests, `abstention` judges
+the probability that some tool fits. `measurement` puts the queries to a router and writes TREC files; `summary` (by
+`slices`), `comparison` and `causes` turn its results into JSON.
 """
 
 from quartermaster.evaluation.causes import Cause, cause_changes, causes
@@ -18,7 +17,7 @@ from quartermaster.evaluation.comparison import (
     removable_signals,
 )
 from quartermaster.evaluation.judgements import Judgement, judgements_of, read_judgements
-from quartermaster.evaluation.measurement import FUSED, JudgedResult, Measurement, RankedList, ask
+from quartermaster.evaluation.measurement import JudgedResult, Measurement, RankedList, ask, write_runs
 from quartermaster.evaluation.metrics import (
     HEADLINE_METRICS,
     METRICS,
@@ -31,20 +30,12 @@ from quartermaster.evaluation.metrics import (
     MultiToolRecall,
     Success,
     evaluate,
-    full_recall,
-    hit,
-    ndcg,
-    recall,
-    reciprocal_rank,
     scores,
 )
-from quartermaster.evaluation.misses import unknown_tools, worst
 from quartermaster.evaluation.resampling import Difference, differences, intervals
-from quartermaster.evaluation.runs import write_runs
-from quartermaster.evaluation.summary import figures, measure
+from quartermaster.evaluation.summary import figures, measure, unknown_tools, worst
 
 __all__ = [
-    "FUSED",
     "HEADLINE_METRICS",
     "METRICS",
     "MRR",
@@ -72,17 +63,12 @@ __all__ = [
     "differences",
     "evaluate",
     "figures",
-    "full_recall",
-    "hit",
     "intervals",
     "judgements_of",
     "mean_rows",
     "measure",
-    "ndcg",
     "read_judgements",
-    "recall",
     "recipes_to_compare",
-    "reciprocal_rank",
     "removable_signals",
     "scores",
     "unknown_tools",

@@ -1,10 +1,17 @@
-"""Put judged requests to a router, and keep its lists, its probabilities and its times."""
+"""Put queries with qrels to a router: its lists, probabilities and times are kept, and written as TREC files.
 
+Every retrieval evaluation tool reads TREC files. A line of qrels is `request 0 tool relevance`, of a run
+`request Q0 tool rank score list`. Spaces and percent signs inside an id are percent-encoded.
+"""
+
+import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +23,6 @@ from router.retrieval.recipe import Recipe
 from router.router import Router
 
 FUSED = "fused"
-LISTS = (*Signal, FUSED)
 # Tools kept of each list: other evaluation tools expect so many in a run, and ranks are counted up to here.
 DEPTH = 100
 _WARM_UP = 10
@@ -32,10 +38,10 @@ class RankedList:
 
 @dataclass(frozen=True, slots=True)
 class JudgedResult:
-    """A router's result for one judged request.
+    """A router's result for one judgement.
 
     `lists` are by name; `fits` is the probability that some tool fits, None where the snapshot has none; `none_fits`
-    says whether the router would refuse; `milliseconds` is the time of one route of K tools.
+    says whether the router would abstain; `milliseconds` is the time of one route of K tools.
     """
 
     judgement: Judgement
@@ -47,7 +53,7 @@ class JudgedResult:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A router's results for judged requests, by one recipe."""
+    """A router's results for queries with qrels, by one recipe."""
 
     router: Router
     recipe: Recipe
@@ -57,12 +63,18 @@ class Measurement:
     def lists(self) -> tuple[str, ...]:
         """The lists that figures are given for; the intent list only where the snapshot has one."""
         intent = (Signal.INTENT,) if Signal.INTENT in self.router.manifest.signals else ()
-        return (*DOCUMENT_SIGNALS, *intent, FUSED)
+        return tuple(str(name) for name in (*DOCUMENT_SIGNALS, *intent, FUSED))
 
     @property
     def judgements(self) -> list[Judgement]:
-        """The requests, in order."""
+        """The judgements, in order."""
         return [result.judgement for result in self.results]
+
+    @property
+    def encoder(self) -> dict[str, Any] | None:
+        """The encoder that the snapshot was built with, as JSON; None without vectors."""
+        encoder = self.router.manifest.encoder
+        return asdict(encoder) if encoder else None
 
     def provider_of(self, tool_id: str) -> str | None:
         """Return the provider of a tool; None where the snapshot lacks the tool, or the tool a provider."""
@@ -116,12 +128,6 @@ def ask(
     return Measurement(router, chosen, tuple(results))
 
 
-def encoder_json(measured: Measurement) -> dict[str, Any] | None:
-    """Return the encoder that the snapshot was built with, as its manifest tells it; None without vectors."""
-    encoder = measured.router.manifest.encoder
-    return asdict(encoder) if encoder else None
-
-
 def whole_lists(
     router: Router, request: str, recipe: Recipe, tool_id: Callable[[int], str] | None = None
 ) -> dict[str, RankedList]:
@@ -133,5 +139,58 @@ def whole_lists(
     lists = {}
     for name, ranking in (*rankings.items(), (FUSED, fused)):
         ordinals, values = ranking.ordinals[:DEPTH].tolist(), ranking.scores[:DEPTH].tolist()
-        lists[name] = RankedList(tuple(map(tool_id or router.tool_id, ordinals)), tuple(values))
+        lists[str(name)] = RankedList(tuple(map(tool_id or router.tool_id, ordinals)), tuple(values))
     return lists
+
+
+def write_runs(folder: Path, measured: Measurement) -> list[Path]:
+    """Write `qrels.txt` and a `<list>.run` for each list of the measurement; return their paths.
+
+    Makes the folder where there is none, replaces files of the same names, and removes the run of a list that this
+    measurement lacks.
+    """
+    folder.mkdir(exist_ok=True)
+    texts = {"qrels.txt": qrels(measured.judgements)}
+    for name in (*Signal, FUSED):
+        rows = [(r.judgement, r.lists[name].ids, r.lists[name].scores) for r in measured.results if name in r.lists]
+        if rows:
+            texts[f"{name}.run"] = run(name, rows)
+        else:
+            (folder / f"{name}.run").unlink(missing_ok=True)
+    for file, text in texts.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    return [folder / file for file in texts]
+
+
+def qrels(judgements: Iterable[Judgement]) -> str:
+    """Return the relevant tools of each request as qrels, with relevance 1, as nDCG counts them.
+
+    Requests that no tool answers have no line, so that other tools leave them out too.
+    """
+    return "".join(
+        f"{_escaped(judgement.id)} 0 {_escaped(tool_id)} 1\n"
+        for judgement in judgements
+        if judgement.kind != "none"
+        for tool_id in sorted(judgement.relevant)
+    )
+
+
+def run(name: str, rows: Iterable[tuple[Judgement, Sequence[str], Sequence[float]]]) -> str:
+    """Return a list's tools and scores for each request as a run, best first.
+
+    Other tools order a run only by score, as 32-bit floats, and break ties their own way. Equal scores are therefore
+    lowered by the least step, which keeps our order.
+    """
+    lines = []
+    for judgement, ids, values in rows:
+        if judgement.kind == "none":
+            continue
+        last = np.float32(np.inf)
+        for rank, (tool_id, score) in enumerate(zip(ids, values, strict=True), 1):
+            last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
+            lines.append(f"{_escaped(judgement.id)} Q0 {_escaped(tool_id)} {rank} {float(last):.9g} {name}\n")
+    return "".join(lines)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"[\s%\x00-\x1f]", lambda match: quote(match[0], safe=""), text) or "%"

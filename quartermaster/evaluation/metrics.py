@@ -1,4 +1,4 @@
-"""Retrieval metrics over judged requests: functions of a ranking and a judgement, and objects with a cutoff.
+"""Retrieval metrics over queries with qrels, as objects with a cutoff.
 
 A ranking is a sequence of tool ids, best first. Requests of kind "none" have no metric. `METRICS` lists the metrics
 that every table, file and comparison shows: to add one, write its class here and its object there, or only the object
@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,63 +23,16 @@ from quartermaster.evaluation.judgements import Judgement
 K = 10
 
 
-def recall(ranking: Sequence[str], judgement: Judgement, k: int = K) -> float:
-    """Return Success@k: 1 where at least one acceptable tool is in the top k, else 0."""
-    return float(any(tool_id in judgement.acceptable for tool_id in ranking[:k]))
-
-
-def hit(ranking: Sequence[str], judgement: Judgement) -> float:
-    """Return Success@1: 1 where the first tool is acceptable, else 0."""
-    return recall(ranking, judgement, 1)
-
-
-def reciprocal_rank(ranking: Sequence[str], judgement: Judgement, k: int = K) -> float:
-    """Return 1 / rank of the first acceptable tool, 0 past rank k."""
-    rank = first_rank(ranking[:k], judgement)
-    return 1 / rank if rank else 0.0
-
-
-def full_recall(ranking: Sequence[str], judgement: Judgement, k: int = K) -> float:
-    """Return the share of steps with a tool in the top k."""
-    top = set(ranking[:k])
-    return sum(bool(step & top) for step in judgement.steps) / len(judgement.steps)
-
-
-def ndcg(ranking: Sequence[str], judgement: Judgement, k: int = K) -> float:
-    """Return the discounted gain of the top k, over that of the best possible top k.
-
-    A tool that is acceptable or required has gain 1, any other 0.
-    """
-    relevant = judgement.relevant
-    gain = sum(1 / math.log2(rank + 1) for rank, tool_id in enumerate(ranking[:k], 1) if tool_id in relevant)
-    return gain / _best_gain(min(k, len(relevant)))
-
-
-def missing_gain(ranking: Sequence[str], judgement: Judgement, k: int = K) -> float:
-    """Return how much of 1 - nDCG is due to right tools that are not in the top k; the rest is due to their order."""
-    found = sum(tool_id in judgement.relevant for tool_id in ranking[:k])
-    return 1 - _best_gain(found) / _best_gain(min(k, len(judgement.relevant)))
-
-
-def _best_gain(count: int) -> float:
-    """Return the discounted gain of `count` right tools at the first ranks."""
-    return sum(1 / math.log2(rank + 1) for rank in range(1, count + 1))
-
-
-def first_rank(ranking: Sequence[str], judgement: Judgement) -> int | None:
-    """Return the rank, from 1, of the first acceptable tool; None where the ranking holds none."""
-    return next((rank for rank, tool_id in enumerate(ranking, 1) if tool_id in judgement.acceptable), None)
-
-
 @dataclass(frozen=True, slots=True)
 class Metric(ABC):
     """A retrieval metric at a cutoff. It prints itself as the field writes it: "nDCG@10"."""
 
     cutoff: int
-    json_key: str = ""  # under which files and tables have it; by default the class's stem with the cutoff
+    json_key: str = ""  # in files and tables; by default the class's stem with the cutoff
 
     name: ClassVar[str]
     stem: ClassVar[str]
+    wanted: ClassVar["attrgetter[Any]"]  # what it looks for in a ranking
 
     def __str__(self) -> str:
         return f"{self.name}@{self.cutoff}"
@@ -93,32 +47,24 @@ class Metric(ABC):
         """The heading of the metric's column in a table."""
         return self.key
 
-    @abstractmethod
     def applies(self, judgement: Judgement) -> bool:
-        """Return whether a request has this metric."""
+        """Return whether a request has this metric: some tool answers it, and there is something to find."""
+        return judgement.kind != "none" and bool(self.wanted(judgement))
 
     @abstractmethod
     def compute(self, ranking: Sequence[str], judgement: Judgement) -> float:
         """Return the metric of one ranking, from 0 to 1. The request must have it."""
-
-    def of(self, ranking: Sequence[str], judgement: Judgement) -> float | None:
-        """Return the metric of one ranking, or None where the request does not have it."""
-        return self.compute(ranking, judgement) if self.applies(judgement) else None
 
 
 class Success(Metric):
     """1 where at least one acceptable tool is in the top k, else 0."""
 
     __slots__ = ()
-    name, stem = "Success", "recall"
-
-    def applies(self, judgement: Judgement) -> bool:
-        """Return whether a tool answers the request and some tool is acceptable."""
-        return judgement.kind != "none" and bool(judgement.acceptable)
+    name, stem, wanted = "Success", "recall", attrgetter("acceptable")
 
     def compute(self, ranking: Sequence[str], judgement: Judgement) -> float:
         """Return 1 or 0."""
-        return recall(ranking, judgement, self.cutoff)
+        return float(not judgement.acceptable.isdisjoint(ranking[: self.cutoff]))
 
 
 class MRR(Success):
@@ -129,22 +75,20 @@ class MRR(Success):
 
     def compute(self, ranking: Sequence[str], judgement: Judgement) -> float:
         """Return the reciprocal rank."""
-        return reciprocal_rank(ranking, judgement, self.cutoff)
+        rank = first_rank(ranking[: self.cutoff], judgement)
+        return 1 / rank if rank else 0.0
 
 
 class FullRecall(Metric):
     """The share of a request's steps with a tool in the top k."""
 
     __slots__ = ()
-    name, stem = "FullRecall", "full"
-
-    def applies(self, judgement: Judgement) -> bool:
-        """Return whether a tool answers the request and it has steps."""
-        return judgement.kind != "none" and bool(judgement.steps)
+    name, stem, wanted = "FullRecall", "full", attrgetter("steps")
 
     def compute(self, ranking: Sequence[str], judgement: Judgement) -> float:
         """Return the share of steps."""
-        return full_recall(ranking, judgement, self.cutoff)
+        top = set(ranking[: self.cutoff])
+        return sum(bool(step & top) for step in judgement.steps) / len(judgement.steps)
 
 
 class MultiToolRecall(FullRecall):
@@ -162,28 +106,34 @@ class NDCG(Metric):
     """Binary normalised discounted cumulative gain of the top k, over every tool that is acceptable or required."""
 
     __slots__ = ()
-    name, stem = "nDCG", "ndcg"
-
-    def applies(self, judgement: Judgement) -> bool:
-        """Return whether a tool answers the request and some tool is acceptable or required."""
-        return judgement.kind != "none" and bool(judgement.relevant)
+    name, stem, wanted = "nDCG", "ndcg", attrgetter("relevant")
 
     def compute(self, ranking: Sequence[str], judgement: Judgement) -> float:
-        """Return the normalised gain."""
-        return ndcg(ranking, judgement, self.cutoff)
+        """Return the gain of the top k over that of the best possible top k; a right tool has gain 1."""
+        relevant, top = judgement.relevant, ranking[: self.cutoff]
+        gain = sum(1 / math.log2(rank + 1) for rank, tool_id in enumerate(top, 1) if tool_id in relevant)
+        return gain / _best_gain(min(self.cutoff, len(relevant)))
+
+    def missing(self, ranking: Sequence[str], judgement: Judgement) -> float:
+        """Return how much of 1 - nDCG is due to right tools that are not in the top k; the rest is due to order."""
+        found = sum(tool_id in judgement.relevant for tool_id in ranking[: self.cutoff])
+        return 1 - _best_gain(found) / _best_gain(min(self.cutoff, len(judgement.relevant)))
+
+
+def _best_gain(count: int) -> float:
+    """Return the discounted gain of `count` right tools at the first ranks."""
+    return sum(1 / math.log2(rank + 1) for rank in range(1, count + 1))
+
+
+def first_rank(ranking: Sequence[str], judgement: Judgement) -> int | None:
+    """Return the rank, from 1, of the first acceptable tool; None where the ranking holds none."""
+    return next((rank for rank, tool_id in enumerate(ranking, 1) if tool_id in judgement.acceptable), None)
 
 
 SUCCESS_AT_1 = Success(1, json_key="hit@1")
 # The metrics of every evaluation, in the order of the tables' columns. Snapshots and results on disk have these keys.
-METRICS: tuple[Metric, ...] = (
-    Success(K),
-    SUCCESS_AT_1,
-    MRR(K),
-    FullRecall(K),
-    MultiToolRecall(K),
-    NDCG(K),
-)
-# What small tables, the judged gate and the worst requests go by: whether all that is needed is there, and how far up.
+METRICS: tuple[Metric, ...] = (Success(K), SUCCESS_AT_1, MRR(K), FullRecall(K), MultiToolRecall(K), NDCG(K))
+# What small tables, the regression gate and the worst requests go by: is all that is needed there, and how far up.
 HEADLINE_METRICS: tuple[Metric, ...] = (FullRecall(K), NDCG(K))
 
 
@@ -194,7 +144,7 @@ def by_key(values: Iterable[Any]) -> dict[str, Any]:
 
 def of_request(ranking: Sequence[str], judgement: Judgement) -> dict[str, float | None]:
     """Return the metrics of one request by JSON key; None for one that it does not have."""
-    return by_key(metric.of(ranking, judgement) for metric in METRICS)
+    return by_key(m.compute(ranking, judgement) if m.applies(judgement) else None for m in METRICS)
 
 
 def scores(rankings: Iterable[tuple[Sequence[str], Judgement]]) -> NDArray[np.float64]:

@@ -35,16 +35,11 @@ class Difference:
     def to_json(self) -> dict[str, Any]:
         """Return the difference as a JSON-ready dict."""
         interval = None if self.low is None else [self.low, self.high]
-        return {
-            "difference": self.difference,
-            "interval": interval,
-            "p": self.p,
-            "better": self.better,
-            "worse": self.worse,
-        }
+        counts = {"p": self.p, "better": self.better, "worse": self.worse}
+        return {"difference": self.difference, "interval": interval, **counts}
 
 
-def intervals(table: Floats) -> list[tuple[float, float] | None]:
+def intervals(table: Floats) -> list[list[float] | None]:
     """Return the 95 % interval of the mean of each column of a table (requests, columns), where NaN is no value.
 
     All columns use the same resamples. None for a column with fewer than two values.
@@ -53,8 +48,8 @@ def intervals(table: Floats) -> list[tuple[float, float] | None]:
     values = np.hstack([np.where(present, table, 0.0), present])
     columns = table.shape[1]
     draws = resampled(len(table), lambda counts: _means(counts @ values, columns))
-    few = present.sum(axis=0) < 2
-    return [None if few[i] else (float(low), float(high)) for i, (low, high) in enumerate(percentiles(draws, columns))]
+    enough = present.sum(axis=0) >= 2
+    return [bounds if some else None for some, bounds in zip(enough, percentiles(draws, columns).tolist(), strict=True)]
 
 
 def resampled(requests: int, statistic: Callable[[Floats], Floats]) -> Floats:
@@ -92,9 +87,8 @@ def differences(first: Floats, second: Floats) -> list[Difference | None]:
         paired = column[~np.isnan(column)]
         low, high = interval or (None, None)
         better, worse = int((paired > 0).sum()), int((paired < 0).sum())
-        by_column.append(
-            Difference(float(paired.mean()), low, high, chance(paired), better, worse) if len(paired) else None
-        )
+        found = Difference(float(paired.mean()), low, high, chance(paired), better, worse) if len(paired) else None
+        by_column.append(found)
     return by_column
 
 

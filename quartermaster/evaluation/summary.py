@@ -1,25 +1,37 @@
 """Summarise a measurement as JSON, from which every table, page and file of the evaluation is made."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quartermaster.evaluation.abstention import auc, auc_interval, refused_at_95, reliability
 from quartermaster.evaluation.causes import causes
+from quartermaster.evaluation.causes.missed_step import missed_places
 from quartermaster.evaluation.judgements import Judgement
-from quartermaster.evaluation.measurement import JudgedResult, Measurement, ask, encoder_json
-from quartermaster.evaluation.metrics import METRICS, FullRecall, Metric, Success, by_key, first_rank, means
-from quartermaster.evaluation.misses import misses, unknown_tools
-from quartermaster.evaluation.resampling import intervals
-from quartermaster.evaluation.slices import judged_slices, slices
+from quartermaster.evaluation.measurement import DEPTH, FUSED, JudgedResult, Measurement, ask
+from quartermaster.evaluation.metrics import (
+    METRICS,
+    NDCG,
+    FullRecall,
+    K,
+    Metric,
+    Success,
+    by_key,
+    first_rank,
+    means,
+    of_request,
+)
+from quartermaster.evaluation.resampling import Floats, intervals
+from quartermaster.evaluation.slices import Slices, judged_slices, slices
+from router.contract import DOCUMENT_SIGNALS
 from router.retrieval.recipe import Recipe
 from router.router import Router
 
 CURVE = tuple(range(1, 21))  # cutoffs of the curves: past twenty tools a prompt is long, and models choose worse
 # Upper edges of the bars of the rank distribution; past the last a tool was not found.
 RANKS = (1, 2, 3, 5, 10, 20, 50, 100)
+_MOST_TOOLS = 8  # shown of a request: a workflow of a dozen steps would fill the page
 
 
 def measure(
@@ -30,7 +42,7 @@ def measure(
     recipe: str | Recipe | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """Put judged requests to a router and return `figures`. `advance` is called once a request."""
+    """Put queries with qrels to a router and return `figures`. `advance` is called once a request."""
     return figures(ask(router, judgements, recipe, advance=advance), bench)
 
 
@@ -39,10 +51,8 @@ def figures(measured: Measurement, bench: str) -> dict[str, Any]:
 
     A signal that the snapshot or the recipe lacks has None for every metric. `slices` and `by` are of the fused list.
     """
-    table = measured.scores()
     by_list = {name: measured.scores(name) for name in measured.lists}
-    sliced = slices(measured.judgements, measured.provider_of)
-    positions = judged_slices(measured.judgements)
+    sorts = slices(measured.judgements, measured.provider_of)
     no_tool, reliable = _abstention(measured.results)
     return {
         "bench": bench,
@@ -51,45 +61,39 @@ def figures(measured: Measurement, bench: str) -> dict[str, Any]:
         "snapshot": measured.router.manifest.snapshot,
         "recipe": measured.recipe.name,
         "latency_ms": measured.latency(),
-        "signals": {str(name): means(of_list) for name, of_list in by_list.items()},
-        "slices": {name: _slice(measured.results, table, places) for name, places in positions.items()},
+        "signals": {name: means(table) for name, table in by_list.items()},
+        "slices": _sliced(measured, by_list[FUSED], judged_slices(measured.judgements)),
         "no_tool": no_tool,
-        "intervals": _by_list({str(name): of_list for name, of_list in by_list.items() if len(of_list)}),
-        "by": {
-            sort: {name: _slice(measured.results, table, places) for name, places in of_sort.items()}
-            for sort, of_sort in sliced.items()
-        },
+        "intervals": _intervals({name: table for name, table in by_list.items() if len(table)}),
+        "by": {sort: _sliced(measured, by_list[FUSED], of_sort) for sort, of_sort in sorts.items()},
         "reliability": reliable,
-        "recall_by_k": {str(name): _curve(list(measured.pairs(name))) for name in measured.lists},
-        "ranks": {str(name): _ranks(list(measured.pairs(name))) for name in measured.lists},
+        "recall_by_k": {name: _curve(list(measured.pairs(name))) for name in measured.lists},
+        "ranks": {name: _rank_counts(measured.pairs(name)) for name in measured.lists},
         "misses": misses(measured),
         "unknown": unknown_tools(measured),
         "causes": causes(measured),
-        "encoder": encoder_json(measured),
+        "encoder": measured.encoder,
     }
 
 
-def _slice(results: Sequence[JudgedResult], table: NDArray[np.float64], positions: Sequence[int]) -> dict[str, Any]:
-    of_slice = table[list(positions)]
-    refused = [results[i].none_fits for i in positions if results[i].fits is not None]
-    return {
-        "queries": len(positions),
-        **means(of_slice),
-        "intervals": _intervals(of_slice),
-        "refused": sum(refused) / len(refused) if refused else None,
-    }
+def _sliced(measured: Measurement, table: Floats, positions: Slices) -> dict[str, Any]:
+    rows = {}
+    for name, places in positions.items():
+        of_slice = table[places]
+        refused = [measured.results[i].none_fits for i in places if measured.results[i].fits is not None]
+        rows[name] = {
+            "queries": len(places),
+            **means(of_slice),
+            "intervals": by_key(intervals(of_slice)),
+            "refused": sum(refused) / len(refused) if refused else None,
+        }
+    return rows
 
 
-def _by_list(tables: Mapping[str, NDArray[np.float64]]) -> dict[str, dict[str, list[float] | None]]:
+def _intervals(tables: Mapping[str, Floats]) -> dict[str, dict[str, list[float] | None]]:
     """Return the intervals of each list's metrics, from one bootstrap for all of them."""
-    if not tables:
-        return {}
-    bounds = iter(intervals(np.hstack(list(tables.values()))))
-    return {name: by_key(list(interval) if (interval := next(bounds)) else None for _ in METRICS) for name in tables}
-
-
-def _intervals(table: NDArray[np.float64]) -> dict[str, list[float] | None]:
-    return _by_list({"": table})[""]
+    bounds = iter(intervals(np.hstack(list(tables.values()))) if tables else ())
+    return {name: by_key(next(bounds) for _ in METRICS) for name in tables}
 
 
 def _abstention(results: Sequence[JudgedResult]) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
@@ -106,7 +110,7 @@ def _abstention(results: Sequence[JudgedResult]) -> tuple[dict[str, Any] | None,
     no_tool = {
         "auc": auc(fits, answerable),
         "refused_at_95": refused_at_95(fits, answerable),
-        "auc_interval": list(auc_interval(fits, answerable)),
+        "auc_interval": auc_interval(fits, answerable),
         # By the router's own threshold: of those that no tool answers, and wrongly of the others.
         "refused": float(refused[~answerable].mean()),
         "refused_wrongly": float(refused[answerable].mean()),
@@ -116,22 +120,109 @@ def _abstention(results: Sequence[JudgedResult]) -> tuple[dict[str, Any] | None,
 
 def _curve(pairs: Sequence[tuple[Sequence[str], Judgement]]) -> dict[str, list[float]] | None:
     """Return Success@k ("recall") and full recall ("full") at each k of CURVE."""
-    success, full = _means_by_cutoff(pairs, Success), _means_by_cutoff(pairs, FullRecall)
-    return {"recall": success, "full": full} if success and full else None
+    curves: dict[str, list[float]] = {}
+    metrics: dict[str, type[Metric]] = {"recall": Success, "full": FullRecall}
+    for name, metric in metrics.items():
+        judged = [pair for pair in pairs if metric(1).applies(pair[1])]
+        if not judged:
+            return None
+        curves[name] = [float(np.mean([metric(k).compute(*pair) for pair in judged])) for k in CURVE]
+    return curves
 
 
-def _means_by_cutoff(pairs: Sequence[tuple[Sequence[str], Judgement]], metric: type[Metric]) -> list[float]:
-    pairs = [pair for pair in pairs if metric(1).applies(pair[1])]
-    return [float(np.mean([metric(k).compute(*pair) for pair in pairs])) for k in CURVE] if pairs else []
-
-
-def _ranks(pairs: Sequence[tuple[Sequence[str], Judgement]]) -> Mapping[str, int] | None:
+def _rank_counts(pairs: Iterable[tuple[Sequence[str], Judgement]]) -> Mapping[str, int] | None:
     """Count requests by the rank of their first acceptable tool; "beyond" are those past the last edge of RANKS."""
     ranks = [first_rank(*pair) for pair in pairs if Success(1).applies(pair[1])]
-    if not ranks:
-        return None
-    counts = dict.fromkeys([str(edge) for edge in RANKS] + ["beyond"], 0)
+    counts = dict.fromkeys([*map(str, RANKS), "beyond"], 0)
     for rank in ranks:
-        edge = next((edge for edge in RANKS if rank and rank <= edge), "beyond")
-        counts[str(edge)] += 1
+        counts[str(next((edge for edge in RANKS if rank and rank <= edge), "beyond"))] += 1
+    return counts if ranks else None
+
+
+def misses(measured: Measurement) -> dict[str, int]:
+    """Count the steps that the K fused tools leave unmet, by what is at fault.
+
+    `absent`: no tool of the step is in the snapshot. `fusion`: a list had one among its own first K, and fusion lost
+    it. `retrieval`: no list had one. `steps` counts all steps, met or not.
+    """
+    counts = {"steps": 0, "fusion": 0, "retrieval": 0, "absent": 0}
+    for result in measured.results:
+        steps = result.judgement.steps if result.judgement.kind != "none" else ()
+        counts["steps"] += len(steps)
+        by_signal = set[str]().union(*(ranked.ids[:K] for name, ranked in result.lists.items() if name != FUSED))
+        for step in (steps[place] for place in missed_places(result)):
+            known = any(map(measured.router.record, step))
+            counts["fusion" if step & by_signal else "retrieval" if known else "absent"] += 1
     return counts
+
+
+def unknown_tools(measured: Measurement) -> list[str]:
+    """Return the tools that the judgements name and the snapshot lacks, in the order of their ids."""
+    named = set[str]().union(*(judgement.tools for judgement in measured.judgements))
+    return sorted(tool_id for tool_id in named if measured.router.record(tool_id) is None)
+
+
+def worst(measured: Measurement, count: int) -> list[dict[str, Any]]:
+    """Return as JSON the requests with the lowest nDCG, then the lowest full recall.
+
+    Each has the required tools with their ranks in every whole list and the reason, and the tools returned instead.
+    Requests answered without fault are left out.
+    """
+    faulty = []
+    for result in measured.results:
+        values = of_request(result.lists[FUSED].ids, result.judgement)
+        full, quality = (1.0 if values[m.key] is None else values[m.key] for m in (FullRecall(K), NDCG(K)))
+        if (quality, full) != (1, 1):
+            faulty.append((quality, full, result.judgement.id, result, values))
+    faulty.sort(key=lambda row: row[:3])
+    return [_explained(measured, result, values) for *_, result, values in faulty[:count]]
+
+
+def _explained(measured: Measurement, result: JudgedResult, values: dict[str, float | None]) -> dict[str, Any]:
+    judgement = result.judgement
+    required = sorted(judgement.primary)
+    returned = measured.router.route(judgement.request, k=3, explain=True, recipe=measured.recipe)
+    return {
+        "id": judgement.id,
+        "request": judgement.request,
+        "kind": judgement.kind,
+        "slice": judgement.slice,
+        "fits": result.fits,
+        **values,
+        "required": [_required_tool(measured, judgement, tool_id) for tool_id in required[:_MOST_TOOLS]],
+        "required_left_out": len(required[_MOST_TOOLS:]),
+        "returned": [
+            {
+                "tool_id": tool.tool_id,
+                "right": tool.tool_id in judgement.tools,
+                "ranks": {str(signal): rank for signal, rank in tool.ranks.items()},
+                "phrase": tool.phrase,
+            }
+            for tool in returned
+        ],
+    }
+
+
+def _required_tool(measured: Measurement, judgement: Judgement, tool_id: str) -> dict[str, Any]:
+    if measured.router.record(tool_id) is None:
+        return {"tool_id": tool_id, "rank": None, "ranks": {}, "phrase": None, "why": "not in this snapshot"}
+    found = measured.router.diagnose(judgement.request, tool_id, recipe=measured.recipe)
+    tool, rank = found.tool, found.rank
+    ranks = {str(signal): place for signal, place in tool.ranks.items()}
+    return {"tool_id": tool_id, "rank": rank, "ranks": ranks, "phrase": tool.phrase, "why": why(rank, ranks)}
+
+
+def why(rank: int | None, ranks: dict[str, int]) -> str:
+    """Return in a few words why a tool has its fused rank, from its ranks in the lists by name."""
+    if not ranks:
+        return "in no list: it has no word in common with the request"
+    best_rank, best_list = min((place, name) for name, place in ranks.items())
+    nearest = f"{best_list} ranks it {best_rank:,}"
+    if rank is not None and rank <= K:
+        return "returned" if rank == 1 else f"returned at {rank}: {nearest}"
+    if best_rank <= K:
+        absent = [signal for signal in DOCUMENT_SIGNALS if signal not in ranks]
+        lost = f", {' and '.join(absent)} not at all" if absent else ""
+        return f"lost in fusion: {nearest}{lost}"
+    where = f"below the first {K} of" if best_rank <= DEPTH else "far down in"
+    return f"{where} every list: {nearest}"

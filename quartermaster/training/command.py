@@ -15,8 +15,7 @@ from pipeline.learning import background
 from pipeline.progress import Progress
 from pipeline.vectors.reference import ReferenceEncoder
 from quartermaster.training.measuring import is_gain, measure_gain
-from quartermaster.training.pairs import TrainingPlan
-from quartermaster.training.requests import LabelledRequests
+from quartermaster.training.requests import LabelledRequests, TrainingPlan
 from router.distribution import install_command
 from router.fingerprint import fingerprint
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quartermaster.evaluation.resampling import differences, intervals
-from quartermaster.training.pairs import TrainingPairs
+from quartermaster.training.requests import TrainingPairs
 
 Floats = NDArray[np.float64]
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]  # L2-normalised vectors of texts, (texts, dim)
@@ -79,7 +79,7 @@ def _row(name: str, before: Floats, after: Floats) -> dict[str, Any]:
     bounds = intervals(np.stack([before, after], axis=1))
     (difference,) = differences(after[:, None], before[:, None])
     figures = [
-        {"mrr": round(float(ranks.mean()), 4), "interval": list(bound) if bound else None}
+        {"mrr": round(float(ranks.mean()), 4), "interval": bound}
         for ranks, bound in zip((before, after), bounds, strict=True)
     ]
     return {

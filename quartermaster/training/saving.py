@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from pipeline.encoders.delta import DeltaHeader, Factors, read_delta, read_header, write_checksums, write_delta
 from pipeline.encoders.export import PACKAGED, WEIGHTS_FILE, EncoderModel, packaged_folder
 from pipeline.errors import RunAborted
 from pipeline.vectors.model import load_sentence_transformer
-from quartermaster.training.pairs import TrainingPlan
+from quartermaster.training.requests import TrainingPlan
 from quartermaster.training.trainer import SCALE
 from router.fingerprint import file_sha256
 
@@ -25,8 +24,7 @@ def save_model(model: Any, base: EncoderModel, plan: TrainingPlan, making: Path,
     files, because a folder's name may not tell it. Raises RunAborted where nothing has changed.
     """
     if plan.rank:
-        deltas = dict(_factors(model, plan.share))
-        if not deltas:
+        if not (deltas := dict(_factors(model, plan.share))):
             raise RunAborted(f"training has changed nothing of {base.name}: give a higher --rate, or more --steps")
         _save_delta(deltas, base, making, folder)
         return
@@ -43,15 +41,10 @@ def _factors(model: Any, share: float) -> Iterator[tuple[str, Factors]]:
     """Yield a share of the deltas by the names of their linear maps, in float16; none of a map whose delta is zero."""
     for name, module in model.transformers_model.named_modules():
         if hasattr(module, "lora_A"):
-            down = _rounded(module.lora_A["default"].weight)
-            up = _rounded(share * module.lora_B["default"].weight)
+            weights = module.lora_A["default"].weight, share * module.lora_B["default"].weight
+            down, up = (weight.detach().numpy().astype(np.float16) for weight in weights)
             if up.any() and down.any():
                 yield name, (down, up)
-
-
-def _rounded(factor: Any) -> NDArray[np.float16]:
-    values: NDArray[np.float16] = factor.detach().numpy().astype(np.float16)
-    return values
 
 
 def _save_delta(deltas: dict[str, Factors], base: EncoderModel, making: Path, folder: Path) -> None:

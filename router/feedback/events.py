@@ -1,5 +1,6 @@
 """The events of a feedback log, and their lines of JSON."""
 
+import json
 from enum import StrEnum
 
 import msgspec
@@ -68,7 +69,8 @@ def encode_events(events: list[Event]) -> bytes:
     try:
         return b"".join(msgspec.json.encode(event) + b"\n" for event in events)
     except UnicodeEncodeError:
-        return b"".join(msgspec.json.encode(_encodable(msgspec.to_builtins(event))) + b"\n" for event in events)
+        lines = (json.dumps(msgspec.to_builtins(event), ensure_ascii=False) for event in events)
+        return b"".join(f"{line}\n".encode(errors="replace") for line in lines)
 
 
 def decode_event(line: bytes) -> Event | None:
@@ -77,11 +79,3 @@ def decode_event(line: bytes) -> Event | None:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def _encodable(value: object) -> object:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, list | tuple):
-        return [_encodable(one) for one in value]
-    return {key: _encodable(one) for key, one in value.items()} if isinstance(value, dict) else value

@@ -9,7 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from router.feedback.events import Removed, decode_event, encode_events
@@ -17,15 +17,9 @@ from router.files import open_regular
 
 SUFFIX = ".jsonl"
 _FILE_MODE = 0o600
-_FOLDER_MODE = 0o700
 _OPEN_S = 3_600.0  # a file is complete after so long: until then no build removes or forgets what it has
 _PARTS = 16  # files that a full log of one process has: removing one removes so small a share
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-
-
-def make_folder(folder: Path) -> None:
-    """Make a log's folder, which only its user may enter; one that is there stays as it is. Raises OSError."""
-    folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
 
 
 def event_files(folder: Path) -> list[Path]:
@@ -113,7 +107,10 @@ class EventFiles:
 
     def _remove_oldest(self) -> None:
         """Remove the oldest complete files until another fits, and count their events."""
-        sizes = {path: size for path in event_files(self.folder) if (size := _size(path)) is not None}
+        sizes: dict[Path, int] = {}
+        for path in event_files(self.folder):
+            with suppress(FileNotFoundError):  # a build has removed it meanwhile
+                sizes[path] = path.stat().st_size
         excess = sum(sizes.values()) + self._most - self._max_bytes
         for path, size in sizes.items():
             if excess <= 0:
@@ -124,14 +121,6 @@ class EventFiles:
                         self._removed += sum(_events_of(line) for line in stream)
                     path.unlink(missing_ok=True)
                     excess -= size
-
-
-def _size(path: Path) -> int | None:
-    """Return the bytes of a file; None where a build has removed it meanwhile."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return None
 
 
 def _events_of(line: bytes) -> int:

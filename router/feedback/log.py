@@ -5,18 +5,17 @@ import logging
 import os
 import threading
 import time
+import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from queue import Empty, Full, Queue
 from secrets import token_hex
 
 from msgspec import MsgspecError
 
 from router.errors import SettingsInvalid, quoted
 from router.feedback.events import Event, Offered, Outcome, Reported, encode_events
-from router.feedback.files import EventFiles, make_folder
-from router.process import renew_in_child
+from router.feedback.files import EventFiles
 
 _LEAST_BYTES = 65_536
 _BATCH = 1_000  # events of one write
@@ -50,6 +49,8 @@ class FeedbackLog:
     routers may use one folder.
     """
 
+    _writer: "_Writer | None" = None
+
     def __init__(
         self,
         folder: str | Path,
@@ -74,17 +75,13 @@ class FeedbackLog:
         _check_number("max_bytes", max_bytes, _LEAST_BYTES)
         _check_number("max_queued", max_queued, 1)
         self.folder, self.texts = Path(folder), texts
+        self._max_bytes, self._max_queued = max_bytes, max_queued
         try:
-            make_folder(self.folder)
+            self.folder.mkdir(0o700, parents=True, exist_ok=True)  # only its user may enter
         except OSError as error:
             raise SettingsInvalid(f"the feedback folder {folder} cannot be made: {error.strerror}") from error
-        self._max_bytes, self._max_queued = max_bytes, max_queued
-        self._changing = threading.Lock()
-        renew_in_child(self, "_changing")
-        self._thread: threading.Thread | None = None
-        self._queue: Queue[Event | threading.Event | None] = Queue(max_queued)
-        self._files = EventFiles(self.folder, max_bytes)
         self._begin()
+        _logs.add(self)
 
     def offered(
         self,
@@ -114,8 +111,7 @@ class FeedbackLog:
     def report(self, answer: str, tool_id: str, outcome: Outcome | str, *, caller: str | None = None) -> None:
         """Record what became of a tool of an answer. The last report on a tool counts.
 
-        Raises:
-            SettingsInvalid: The outcome is unknown.
+        Raises SettingsInvalid for an unknown outcome.
         """
         self._put(Reported(time.time(), answer, tool_id, parse_outcome(outcome), caller))
 
@@ -126,98 +122,69 @@ class FeedbackLog:
 
     def flush(self, timeout_s: float = 10.0) -> bool:
         """Wait until what was recorded before is in the files; return False where that takes longer."""
-        with self._changing:
-            queue = self._queue
-            if self._process != os.getpid() or self._thread is None:
+        with self._changed:
+            if (writer := self._writer) is None:
                 return True
-        done = threading.Event()
-        try:
-            queue.put(done, timeout=timeout_s)
-        except Full:
-            return False
-        return done.wait(timeout_s)
+            recorded = writer.recorded
+            return self._changed.wait_for(lambda: writer.done >= recorded, timeout_s)
 
     def close(self) -> None:
         """Write what is queued, and end the thread; ten seconds at most. The next event opens the log again."""
-        with self._changing:
-            thread, queue = self._thread, self._queue
-            if thread is None or self._process != os.getpid():
-                return
-            self._thread = None
+        with self._changed:
             # Whoever records meanwhile starts another thread, which has a queue and a file of its own.
-            self._queue, self._files = Queue(self._max_queued), EventFiles(self.folder, self._max_bytes)
-            atexit.unregister(self.close)
-        try:
-            queue.put(None, timeout=_CLOSE_S)
-        except Full:
-            pass
-        else:
-            thread.join(_CLOSE_S)
-        if thread.is_alive():
-            self._lose(queue.qsize(), f"the disk has not taken them within {_CLOSE_S:.0f} s")
+            writer, self._writer = self._writer, None
+            if writer is None:
+                return
+            writer.is_closing = True
+            self._changed.notify_all()
+        atexit.unregister(self.close)
+        writer.thread.join(_CLOSE_S)
+        if writer.thread.is_alive():
+            with self._changed:
+                lost, writer.queue = len(writer.queue), []
+            self._lose(lost, f"the disk has not taken them within {_CLOSE_S:.0f} s")
 
     def _begin(self) -> None:
         """Start with nothing, as at first and in a forked child: what was queued is the parent's to write."""
-        self._process = os.getpid()
-        self._files.close()  # in a child the parent's file, which the child would hold locked
-        self._queue = Queue(self._max_queued)
-        self._files = EventFiles(self.folder, self._max_bytes)
-        self._thread = None
+        if self._writer is not None:
+            self._writer.files.close()  # the parent's, which the child would hold locked
+        self._changed = threading.Condition()
+        self._writer = None
         self._written = self._dropped = 0
-        self._problem, self._warned = "", 0.0
+        self._problem, self._warns_at = "", 0.0
 
     def _put(self, event: Event) -> None:
-        with self._changing:
-            if self._thread is None or self._process != os.getpid():
-                self._start()
-            try:
-                self._queue.put_nowait(event)
-                full = False
-            except Full:
-                full = True
-        if full:
+        with self._changed:
+            if (writer := self._writer) is None:
+                writer = self._writer = _Writer(EventFiles(self.folder, self._max_bytes))
+                writer.thread = threading.Thread(target=self._run, args=(writer,), name="feedback-log", daemon=True)
+                writer.thread.start()
+                atexit.register(self.close)
+            if not (is_full := len(writer.queue) >= self._max_queued):
+                writer.queue.append(event)
+                writer.recorded += 1
+                self._changed.notify_all()
+        if is_full:
             self._lose(1, f"{self._max_queued:,} events wait for the disk already")
 
-    def _start(self) -> None:
-        if self._process != os.getpid():
-            self._begin()
-        arguments = (self._queue, self._files)
-        self._thread = threading.Thread(target=self._run, args=arguments, name="feedback-log", daemon=True)
-        self._thread.start()
-        atexit.register(self.close)
-
-    def _run(self, queue: "Queue[Event | threading.Event | None]", files: EventFiles) -> None:
-        """Write what is queued until it says None."""
-        ended = False
-        while not ended:
-            batch: list[Event] = []
-            flushed: list[threading.Event] = []
-            try:
-                item = queue.get(timeout=_IDLE_S)
-            except Empty:
-                files.close_old()
-                continue
-            while True:
-                if item is None:
-                    ended = True
-                elif isinstance(item, threading.Event):
-                    flushed.append(item)
-                else:
-                    batch.append(item)
-                if ended or len(batch) >= _BATCH:
-                    break
-                try:
-                    item = queue.get_nowait()
-                except Empty:
-                    break
-            self._write(files, batch)
-            for done in flushed:
-                done.set()
-        files.close()
+    def _run(self, writer: "_Writer") -> None:
+        """Write what is queued until the writer is closed."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: writer.queue or writer.is_closing, _IDLE_S)
+                batch, writer.queue = writer.queue[:_BATCH], writer.queue[_BATCH:]
+            if batch:
+                self._write(writer.files, batch)
+                with self._changed:
+                    writer.done += len(batch)
+                    self._changed.notify_all()
+            elif writer.is_closing:
+                writer.files.close()
+                return
+            else:
+                writer.files.close_old()
 
     def _write(self, files: EventFiles, batch: list[Event]) -> None:
-        if not batch:
-            return
         try:
             files.append(encode_events(batch))
         except OSError as error:
@@ -236,14 +203,37 @@ class FeedbackLog:
     def _lose(self, events: int, problem: str) -> None:
         """Count events that are lost, and warn, once a minute."""
         now = time.monotonic()
-        with self._changing:
+        with self._changed:
             self._dropped += events
             self._problem = problem
-            warns = now - self._warned > _WARN_EVERY_S or not self._warned
-            if warns:
-                self._warned = now
+            if warns := now >= self._warns_at:
+                self._warns_at = now + _WARN_EVERY_S
         if warns:
             _logger.warning("the feedback log %s loses events (%d so far): %s", self.folder, self._dropped, problem)
+
+
+@dataclass
+class _Writer:
+    """A thread that writes, its file and its queue. `recorded` counts events queued, `done` those written or lost."""
+
+    files: EventFiles
+    queue: list[Event] = field(default_factory=list)
+    recorded: int = 0
+    done: int = 0
+    is_closing: bool = False
+    thread: threading.Thread = field(init=False)
+
+
+_logs: "weakref.WeakSet[FeedbackLog]" = weakref.WeakSet()
+
+
+def _begin_in_child() -> None:
+    for log in list(_logs):
+        log._begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_in_child)
 
 
 def parse_outcome(value: Outcome | str) -> Outcome:

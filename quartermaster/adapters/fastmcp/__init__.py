@@ -6,9 +6,9 @@ Needs the extra `fastmcp`.
     >>> mcp.add_transform(RouterSearch(Router.open("snapshots/crm")))   # with the phrases of a build of this server
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
 from fastmcp.exceptions import ToolError
@@ -18,21 +18,45 @@ from fastmcp.tools.base import Tool, ToolResult
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from quartermaster.adapters.fastmcp.catalog import Catalog, provider_of
-from quartermaster.adapters.fastmcp.results import RESULT_SCHEMA, empty_result, search_result
+from quartermaster.adapters import first_tools, withheld_notes
+from quartermaster.adapters.fastmcp.catalog import Catalog, definition, provider_of
 from quartermaster.adapters.tool_search import DESCRIPTION, REQUEST, ToolSearch
+from router.answer.results import RoutedTools
 from router.errors import QuartermasterError
-from router.provider_formats import Detail, Form, parse_choice
+from router.provider_formats import Detail, Form, handed_record, listed_line, listed_row, parse_choice
 from router.router import Router
 from router.snapshot.memory import EncoderChoice
+from router.tools.definitions.reading import record_of
 
 __all__ = ["RouterSearch"]
 
 _READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_TOOL_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "signature": {"type": "string"},
+        "description": {"type": "string"},
+        "inputSchema": {"type": "object"},
+        "first": {"type": "array", "items": {"type": "string"}, "description": "Tools to call before this one."},
+    },
+    "required": ["name"],
+}
+_RESULT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "tools": {"type": "array", "items": _TOOL_SCHEMA},
+        "none_fits": {"type": "boolean"},
+        "notes": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["tools", "none_fits", "notes"],
+}
+_NO_TOOLS = "There are no tools to search."
+_NO_MATCH = "No tool matches this request. Say it in other words, or say that there is no tool for it."
 
 
 class RouterSearch(BaseSearchTransform):
-    """A search transform, as FastMCP's BM25SearchTransform is: the server lists a search and a call tool alone.
+    """A search transform, as FastMCP's BM25SearchTransform is: the server lists only a search and a call tool.
 
     A search covers the tools that its caller may see by FastMCP's own rules: authorization, tags, versions, sessions.
     The call tool is FastMCP's own, with its middleware and its check of arguments.
@@ -77,15 +101,13 @@ class RouterSearch(BaseSearchTransform):
         self._catalog = Catalog(router, None if router is None else provider_of(router, provider), encoder)
 
     def _make_search_tool(self) -> Tool:
-        transform = self
-
         async def search_tools(
             request: Annotated[str, Field(description=REQUEST)],
             ctx: Context = None,  # type: ignore[assignment]  # FastMCP passes it
         ) -> ToolResult:
-            tools = await transform._get_visible_tools(ctx)
+            tools = await self._get_visible_tools(ctx)
             try:
-                return await run_sync(partial(transform._find, tools, request))
+                return await run_sync(partial(self._find, tools, request))
             except QuartermasterError as error:  # a ToolError reaches the model even where other errors are masked
                 raise ToolError(str(error)) from error
 
@@ -95,18 +117,41 @@ class RouterSearch(BaseSearchTransform):
             title="Search tools",
             description=f"{DESCRIPTION} Call what you find with {self._call_tool_name}.",
             annotations=_READ_ONLY,
-            output_schema=RESULT_SCHEMA,
+            output_schema=_RESULT_SCHEMA,
         )
 
     def _find(self, tools: Sequence[Tool], request: str) -> ToolResult:
-        visible = self._catalog.among(tools)
-        if visible is None:
-            return empty_result()
-        search = ToolSearch(visible.router, Form.MCP, {"k": self._max_results, "detail": self._detail})
-        return search_result(search.find({"request": request}), visible.tools)
+        router, by_id = self._catalog.among(tools)
+        if router is None:
+            return ToolResult(_NO_TOOLS, {"tools": [], "none_fits": True, "notes": [_NO_TOOLS]})
+        search = ToolSearch(router, Form.MCP, {"k": self._max_results, "detail": self._detail})
+        return _result(search.find({"request": request}), by_id)
 
     async def _search(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:
         """Return the best of some tools: what FastMCP's base class asks of a search."""
         result = await run_sync(partial(self._find, tools, query))
         by_name = {tool.name: tool for tool in tools}
         return [by_name[row["name"]] for row in (result.structured_content or {})["tools"]]
+
+
+def _result(routed: RoutedTools, tools: Mapping[str, Tool]) -> ToolResult:
+    """Return a search's result: a short text for a model, and the same as JSON for programs.
+
+    `tools` are those that its caller may see, by the router's ids. Each is shown as its caller's server lists it, never
+    as another caller's search indexed it.
+    """
+    found = {tool.tool_id: tool for tool in (*routed.always, *routed.tools) if tool.tool_id in tools}
+    handed = {i: handed_record(record_of(definition(tools[i])), routed.vendor_text) for i in found}
+    names = {tool_id: its.record.name for tool_id, its in handed.items() if not its.unusable}
+    rows = {
+        tool_id: {"name": name, **listed_row(handed[tool_id].record, found[tool_id].detail, "inputSchema")}
+        for tool_id, name in names.items()
+    }
+    for first in first_tools(found.values(), names):
+        rows[first.needing].setdefault("first", []).append(names[first.tool_id])
+    notes = [f"{routed.doubt} Below is what comes closest."] if routed.none_fits and rows else []
+    notes += withheld_notes({name: handed[tool_id] for tool_id, name in names.items()})
+    notes += [] if rows else [_NO_MATCH]
+    answer = {"tools": list(rows.values()), "none_fits": routed.none_fits or not rows, "notes": notes}
+    lines = [listed_line(row, row.get("first", ())) for row in rows.values()]
+    return ToolResult("\n".join([*notes, *lines]), answer)

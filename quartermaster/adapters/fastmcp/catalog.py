@@ -2,9 +2,9 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastmcp.tools.base import Tool
 
@@ -23,16 +23,7 @@ _MOST_VIEWS = 64  # sets of visible tools whose filter is kept
 _MOST_UNSEEN = 5_000  # tools kept beside those of a search: other callers', and those of sessions that ended
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleTools:
-    """The tools that one caller may see, by the router's ids, and a router that finds these alone."""
-
-    router: Router
-    tools: Mapping[str, Tool]
-
-
-@dataclass(frozen=True, slots=True)
-class _Indexed:
+class _Indexed(NamedTuple):
     """What the router has of a tool. `tool_id` is None where the tool has no valid definition."""
 
     content: tuple[Any, ...]
@@ -49,20 +40,20 @@ class Catalog:
         self._views: dict[frozenset[str], Router] = {}
         self._lock = Lock()
 
-    def among(self, tools: Sequence[Tool]) -> VisibleTools | None:
-        """Return a router over these tools alone; None where there are none.
+    def among(self, tools: Sequence[Tool]) -> tuple[Router | None, Mapping[str, Tool]]:
+        """Return a router that finds only these tools, and the tools by its ids; no router where there are none.
 
         Tools that are new, or changed, are indexed first: about 10 ms each with an encoder.
         """
         with self._lock:
-            router = self._follow(tools)
+            self._follow(tools)
             by_id = {tool_id: tool for tool in tools if (tool_id := self._indexed[tool.name].tool_id) is not None}
-            if router is None or not by_id:
-                return None
-            return VisibleTools(self._view(router, frozenset(by_id)), by_id)
+            if self._router is None or not by_id:
+                return None, {}
+            return self._view(self._router, frozenset(by_id)), by_id
 
-    def _follow(self, tools: Sequence[Tool]) -> Router | None:
-        """Index what is new or changed. Return the router; None where no tool has a valid definition."""
+    def _follow(self, tools: Sequence[Tool]) -> None:
+        """Index what is new or changed, and take tools out that nobody may see any more, where they are many."""
         if self._router is not None and self._router.manifest is not self._manifest:  # another snapshot serves
             self._manifest = self._router.manifest
             self._indexed.clear()
@@ -74,13 +65,15 @@ class Catalog:
                 record = self._record(tool, known)
                 self._indexed[tool.name] = _Indexed(content, None if record is None else record.tool_id)
                 changed += [] if record is None else [record]
-        if changed and self._router is None:
+        if self._router is not None:
+            if changed:
+                self._router.register(changed)  # changes nothing of a tool that the snapshot has as it is
+        elif changed:
             self._router = Router.from_tools(changed, encoder=self._encoder)
             self._manifest = self._router.manifest
-        elif changed and self._router is not None:
-            self._router.register(changed)  # changes nothing of a tool that the snapshot has as it is
-        self._forget(tools)
-        return self._router
+        unseen = self._indexed.keys() - {tool.name for tool in tools}
+        if self._router is not None and len(unseen) > _MOST_UNSEEN:
+            self._router.remove(tool_id for name in unseen if (tool_id := self._indexed.pop(name).tool_id) is not None)
 
     def _record(self, tool: Tool, known: _Indexed | None) -> ToolRecord | None:
         """Return a tool's record under an id of its own; None, with a warning, where its definition is invalid."""
@@ -94,14 +87,8 @@ class Catalog:
         taken = {other.tool_id: record for other in self._indexed.values() if other.tool_id == record.tool_id}
         return replace(record, tool_id=numbered_id(record.tool_id, {}, taken)) if taken else record
 
-    def _forget(self, tools: Sequence[Tool]) -> None:
-        """Take tools out of the router that nobody may see any more, where they have become many."""
-        unseen = self._indexed.keys() - {tool.name for tool in tools}
-        if self._router is not None and len(unseen) > _MOST_UNSEEN:
-            self._router.remove(tool_id for name in unseen if (tool_id := self._indexed.pop(name).tool_id) is not None)
-
     def _view(self, router: Router, tool_ids: frozenset[str]) -> Router:
-        """Return the router as somebody who sees these tools alone may use it."""
+        """Return the router as a caller who sees only these tools may use it."""
         if len(tool_ids) == len(router):
             return router
         if tool_ids not in self._views:
@@ -120,13 +107,12 @@ def definition(tool: Tool) -> dict[str, Any]:
 def provider_of(router: Router, provider: str | None) -> str | None:
     """Return the provider whose tools a server has: the one named, or the router's only one.
 
-    Raises:
-        SettingsInvalid: The router has no tool of the provider, or tools of several and none is named.
+    Raises SettingsInvalid where the router has no tool of the provider, or tools of several and none is named.
     """
     providers = list(router.providers)
     if provider is None and len(providers) == 1:
         return providers[0]
     if provider is None or provider not in providers:
-        choices = ", ".join(repr(name) for name in providers)
+        choices = ", ".join(map(repr, providers))
         raise SettingsInvalid(f"provider is {quoted(provider)}: name this server's among the router's, {choices}")
     return provider

@@ -3,8 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from itertools import chain, zip_longest
 from typing import Unpack
 
@@ -15,7 +13,6 @@ from pydantic_ai.tools import ToolDefinition
 from quartermaster.adapters.tool_search import DESCRIPTION
 from router.answer.options import RouteOptions
 from router.errors import RequestInvalid, SettingsInvalid, quoted
-from router.record import ToolRecord
 from router.router import Router
 from router.selection import Profile, Selection
 from router.snapshot.memory import EncoderChoice
@@ -55,42 +52,39 @@ class RouterStrategy:
         self._router, self._encoder = router, encoder
         self._options: RouteOptions = {"k": 5, **options}
         self._lock = threading.Lock()
-        self._current: _Corpus | None = None
+        self._indexed: tuple[object, ...] = ()  # what the last search was over
+        self._last: tuple[Router, Mapping[str, str]] | None = None
 
     async def __call__(
         self, _: RunContext[object], queries: Sequence[str], tools: Sequence[ToolDefinition]
     ) -> list[str]:
         """Return the names of the deferred tools that fit the queries: the best of each, then the second of each.
 
-        A query that the router refuses is told to the model.
+        The model reads why the router refuses a query.
 
         Raises:
             QuartermasterError: What `Router.route_many` raises, except RequestInvalid.
             SettingsInvalid: The router knows none of the tools.
         """
-        corpus = await asyncio.to_thread(self._corpus_of, list(tools))
+        router, names = await asyncio.to_thread(self._over, list(tools))
         try:
-            answers = await corpus.router.route_many_async(
-                [query for query in queries if query.strip()], **self._options
-            )
+            answers = await router.route_many_async([query for query in queries if query.strip()], **self._options)
         except RequestInvalid as error:
             raise ModelRetry(str(error)) from error
         by_rank = chain.from_iterable(zip_longest(*answers))
-        names = (corpus.name_of(tool.record) for tool in by_rank if tool is not None)
-        return list(dict.fromkeys(name for name in names if name is not None))
+        found = (names.get(tool.tool_id) or names.get(tool.record.name) for tool in by_rank if tool is not None)
+        return list(dict.fromkeys(name for name in found if name is not None))
 
-    def _corpus_of(self, tools: list[ToolDefinition]) -> "_Corpus":
-        """Return these tools as the last search left them, or read them anew."""
+    def _over(self, tools: list[ToolDefinition]) -> tuple[Router, Mapping[str, str]]:
+        """Return a router of only these tools, made once for equal ones, and their names by its ids or names."""
         with self._lock:  # so that searches at once make one router
             served = None if self._router is None else (self._router.manifest, self._router.overlay)
-            current = self._current
-            if current is None or current.tools != tools or current.served != served:
-                make = self._made if self._router is None else partial(_narrowed, self._router)
-                self._current = current = _Corpus(tools, served, *make(tools))
-            return current
+            if self._last is None or self._indexed != (tools, served):
+                self._last = self._narrowed(self._router, tools) if self._router else self._made(tools)
+                self._indexed = (tools, served)
+            return self._last
 
-    def _made(self, tools: Sequence[ToolDefinition]) -> "tuple[Router, Mapping[str, str]]":
-        """Return a router made of definitions, and their names."""
+    def _made(self, tools: Sequence[ToolDefinition]) -> tuple[Router, Mapping[str, str]]:
         definitions = [
             {"name": tool.name, "description": tool.description or "", "parameters": tool.parameters_json_schema}
             for tool in tools
@@ -98,27 +92,13 @@ class RouterStrategy:
         router = Router.from_tools(definitions, provider=_PROVIDER, encoder=self._encoder)
         return router, {tool.name: tool.name for tool in tools}
 
-
-@dataclass(frozen=True)
-class _Corpus:
-    """Deferred tools, and the router that knows them alone; `names` are theirs by the router's tool ids or names."""
-
-    tools: list[ToolDefinition]
-    served: tuple[object, object] | None
-    router: Router
-    names: Mapping[str, str]
-
-    def name_of(self, record: ToolRecord) -> str | None:
-        return self.names.get(record.tool_id) or self.names.get(record.name)
-
-
-def _narrowed(router: Router, tools: Sequence[ToolDefinition]) -> tuple[Router, Mapping[str, str]]:
-    """Return a router narrowed to tools that are called by its names or by those of its records."""
-    names = {router.tool_id_of(tool.name) or tool.name: tool.name for tool in tools}
-    narrowed = router.for_profile(Profile("tool search", Selection(allow=tuple(names))))
-    if not len(narrowed):
-        raise SettingsInvalid(
-            f"the router knows none of the {len(tools)} deferred tools, such as {quoted(tools[0].name)}: name them as "
-            "it renders them or as its records are named, or leave the router out of tool_search()"
-        )
-    return narrowed, names
+    def _narrowed(self, router: Router, tools: Sequence[ToolDefinition]) -> tuple[Router, Mapping[str, str]]:
+        """Return the router narrowed to tools that are called by its names or by those of its records."""
+        names = {router.tool_id_of(tool.name) or tool.name: tool.name for tool in tools}
+        narrowed = router.for_profile(Profile("tool search", Selection(allow=tuple(names))))
+        if not len(narrowed):
+            raise SettingsInvalid(
+                f"the router knows none of the {len(tools)} deferred tools, such as {quoted(tools[0].name)}: name them "
+                "as it renders them or as its records are named, or leave the router out of tool_search()"
+            )
+        return narrowed, names

@@ -11,7 +11,7 @@ from typing import Any
 
 import mcp_types as types
 
-from quartermaster.adapters.found_tools import first_tools, withheld_notes
+from quartermaster.adapters import first_tools, withheld_notes
 from router.answer.results import RoutedTools
 from router.provider_formats import Detail, VendorText, compact_json, handed_record, listed_line, listed_row
 from router.record import Kind, ToolRecord

@@ -21,13 +21,7 @@ def test_a_report_belongs_to_the_answer_that_offered_the_tool_to_its_caller() ->
 
 
 def test_nobody_reports_on_the_answers_of_others_on_tools_not_offered_or_on_no_answer() -> None:
-    wrong: list[tuple[str, str, str | None]] = [
-        ("x", "b", "day"),
-        ("x", "z", "night"),
-        ("z", "a", "night"),
-        ("y", "a", None),
-    ]
-    assert joined(*wrong) == [{}, {}]
+    assert joined(("x", "b", "day"), ("x", "z", "night"), ("z", "a", "night"), ("y", "a", None)) == [{}, {}]
 
 
 def test_a_tool_is_named_for_a_request_and_not_for_an_answer_that_offered_none() -> None:

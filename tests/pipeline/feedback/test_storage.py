@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from secrets import token_hex
 
@@ -12,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from pipeline.errors import RunAborted
-from pipeline.feedback import FeedbackLimits, compact_events, forget_request, read_events, storage
+from pipeline.feedback import FeedbackLimits, StoredEvents, compact_events, forget_request, read_events, storage
 from pipeline.feedback.storage import EVENTS_FILE
 from router import FeedbackLog, RequestInvalid
 from router.feedback import Event, Offered, Removed
@@ -21,6 +22,11 @@ from router.feedback.files import event_files
 from router.search.search import clean_request
 
 DAY_S = 86_400
+
+
+def count(found: StoredEvents) -> int:
+    """How many answers and reports there are."""
+    return len(found.offered) + len(found.reported)
 
 
 def logged(folder: Path, *requests: str) -> list[str]:
@@ -37,7 +43,7 @@ def test_the_files_of_json_become_one_private_parquet_file_with_the_same_events(
     logged(tmp_path, "refund", "pay")
     before = read_events(tmp_path)
     assert compact_events(tmp_path) == before == read_events(tmp_path)
-    assert event_files(tmp_path) == [] and before.count == 4
+    assert event_files(tmp_path) == [] and count(before) == 4
     assert stat.S_IMODE((tmp_path / EVENTS_FILE).stat().st_mode) == 0o600
     table = parquet.read_table(tmp_path / EVENTS_FILE)  # of a version without a column
     parquet.write_table(table.drop_columns(["named"]), tmp_path / EVENTS_FILE)
@@ -65,7 +71,7 @@ def test_events_that_a_killed_build_left_in_both_files_count_once(tmp_path: Path
     lines = path.read_bytes()
     compact_events(tmp_path)
     path.write_bytes(lines)  # as if the build had ended before it removed the file
-    assert compact_events(tmp_path).count == 2
+    assert count(compact_events(tmp_path)) == 2
     for _ in range(2):  # so do removals
         (tmp_path / "one.jsonl").write_bytes(encode_events([Removed(1.0, 7)]))
         assert compact_events(tmp_path).removed == 7
@@ -74,9 +80,9 @@ def test_events_that_a_killed_build_left_in_both_files_count_once(tmp_path: Path
 def test_old_events_are_removed_and_counted(tmp_path: Path) -> None:
     logged(tmp_path, "refund")
     at = read_events(tmp_path).offered[0].at
-    assert compact_events(tmp_path, FeedbackLimits(days=2), now=at + DAY_S).count == 2
+    assert count(compact_events(tmp_path, FeedbackLimits(days=2), now=at + DAY_S)) == 2
     found = compact_events(tmp_path, FeedbackLimits(days=2), now=at + 3 * DAY_S)
-    assert (found.count, found.removed) == (0, 2)
+    assert (count(found), found.removed) == (0, 2)
     assert compact_events(tmp_path).removed == 2
 
 
@@ -84,7 +90,7 @@ def test_the_oldest_go_first_where_the_file_is_too_large(tmp_path: Path) -> None
     ids = logged(tmp_path, *(f"request number {number}" for number in range(3_000)))
     found = compact_events(tmp_path, FeedbackLimits(max_bytes=65_536))
     assert (tmp_path / EVENTS_FILE).stat().st_size <= 65_536
-    assert 0 < found.count < 6_000 and found.count + found.removed == 6_000
+    assert 0 < count(found) < 6_000 and count(found) + found.removed == 6_000
     kept = [event.id for event in found.offered]
     assert kept == ids[len(ids) - len(kept) :]
 
@@ -94,7 +100,7 @@ def test_events_of_one_moment_are_bounded_too(tmp_path: Path) -> None:
     (tmp_path / "one.jsonl").write_bytes(encode_events(events))
     found = compact_events(tmp_path, FeedbackLimits(max_bytes=65_536), now=2.0)
     assert (tmp_path / EVENTS_FILE).stat().st_size <= 65_536
-    assert 0 < found.count == 6_000 - found.removed
+    assert 0 < count(found) == 6_000 - found.removed
 
 
 def test_events_that_a_build_moves_while_they_are_read_count_once(
@@ -105,10 +111,10 @@ def test_events_that_a_build_moves_while_they_are_read_count_once(
     logged(tmp_path, "pay")
     read_lines = storage._read_lines
 
-    def moved_meanwhile(path: Path) -> tuple[list[Event], int]:
+    def moved_meanwhile(paths: Iterable[Path]) -> tuple[list[Event], int]:
         monkeypatch.setattr(storage, "_read_lines", read_lines)
         compact_events(tmp_path)
-        return read_lines(path)
+        return read_lines(paths)
 
     monkeypatch.setattr(storage, "_read_lines", moved_meanwhile)
     assert [event.request for event in read_events(tmp_path).offered] == ["refund", "pay"]
@@ -145,7 +151,7 @@ def test_a_killed_writer_costs_no_event_that_was_flushed(tmp_path: Path) -> None
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     found = compact_events(tmp_path)
-    assert found.count >= 1 and found.unreadable <= 1 and event_files(tmp_path) == []
+    assert count(found) >= 1 and found.unreadable <= 1 and event_files(tmp_path) == []
 
 
 def test_a_full_disk_costs_the_events_that_do_not_fit_and_no_others(tmp_path: Path) -> None:
@@ -161,7 +167,7 @@ def test_a_full_disk_costs_the_events_that_do_not_fit_and_no_others(tmp_path: Pa
         os._exit(0 if statistics.written and statistics.dropped and statistics.problem else 1)
     assert os.waitpid(child, 0)[1] == 0
     found = compact_events(tmp_path)
-    assert 0 < found.count < 50 and found.unreadable <= 1
+    assert 0 < count(found) < 50 and found.unreadable <= 1
 
 
 def test_a_text_that_the_log_has_cut_is_forgotten_by_its_whole(tmp_path: Path) -> None:
@@ -177,7 +183,7 @@ def test_a_line_that_was_cut_off_is_counted_and_costs_no_other(tmp_path: Path) -
     logged(tmp_path, "refund")
     (path,) = event_files(tmp_path)
     path.write_bytes(path.read_bytes() + b'{"event": "offered", "at"')
-    assert (read_events(tmp_path).count, read_events(tmp_path).unreadable) == (2, 1)
+    assert (count(read_events(tmp_path)), read_events(tmp_path).unreadable) == (2, 1)
     assert (compact_events(tmp_path).unreadable, compact_events(tmp_path).unreadable) == (1, 0)
 
 

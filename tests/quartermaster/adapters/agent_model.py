@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tests.pipeline.enrichment.model_server import Reply, completion
+from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion
 
 _NUMBERS = itertools.count(1)  # a call's id is its own
 _VALUES = {"string": "some", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
@@ -27,6 +27,11 @@ def calling(name: str, arguments: Mapping[str, Any] | str) -> Reply:
     function = {"name": name, "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)}
     message = {"tool_calls": [{"id": f"call_{next(_NUMBERS)}", "type": "function", "function": function}]}
     return Reply(completion(None, message=message, finish_reason="tool_calls"))
+
+
+def offered(model: ModelServer) -> list[list[str]]:
+    """The names of the tools that each request to the model offered."""
+    return [[tool["function"]["name"] for tool in request.body.get("tools", ())] for request in model.requests]
 
 
 def required_of(schema: Mapping[str, Any]) -> dict[str, Any]:

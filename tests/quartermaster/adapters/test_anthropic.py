@@ -101,11 +101,9 @@ def test_tools_of_always_are_loaded_from_the_start_and_not_referenced(router: Ro
 @pytest.mark.parametrize(
     ("block", "says"),
     [
-        (call("make_coffee", {}), "there is no tool 'make_coffee'"),
         ({**call("", {}), "name": ["make_coffee"]}, "there is no tool ['make_coffee']"),
         (call("search_tools", {}), "request is None: say in words"),
         ({**call("search_tools", {}), "input": "{broken"}, "the arguments are not JSON"),
-        ({**call("weather__getForecast", {}), "input": ["Oslo"]}, "they must be a JSON object"),
     ],
 )
 def test_what_a_model_gets_wrong_is_told_to_it_as_an_error(router: Router, block: dict[str, Any], says: str) -> None:

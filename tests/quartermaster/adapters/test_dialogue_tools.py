@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Searched
-from router import Router, Selection, SettingsInvalid
+from router import Router, SettingsInvalid
 
 FORECAST, REFUND, ISSUE = "weather/getForecast", "stripe/create_refund", "github/create_issue"
 
@@ -51,11 +51,6 @@ def test_answers_are_kept_until_the_tools_change(router: Router) -> None:
     assert asyncio.run(dialogue.routed([name])) is first
     mine.register([{"name": f"{name} again", "description": name}], provider="late")
     assert len(asyncio.run(dialogue.routed([name]))) == 2
-
-
-def test_the_selection_holds_for_the_whole_dialogue(router: Router) -> None:
-    blocked = Selection(block=("weather/*",))
-    assert FORECAST not in ids(router, "do I need an umbrella", selection=blocked, k=8)
 
 
 def test_an_option_out_of_its_range_is_refused_at_once(router: Router) -> None:

@@ -20,9 +20,9 @@ from langgraph.prebuilt import InjectedState
 from pydantic import BaseModel
 
 from quartermaster.adapters.langchain import RouterMiddleware, provider_names
-from router import Router, Selection, SettingsInvalid
+from router import Router, Selection
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion
-from tests.quartermaster.adapters.agent_model import call_the_first_tool, calling
+from tests.quartermaster.adapters.agent_model import call_the_first_tool, calling, offered
 
 PURPOSES = {
     "get_forecast": "Forecast the weather of a city: rain, wind, temperature.",
@@ -61,11 +61,6 @@ def agent_of(tools: list[Any], *middleware: AgentMiddleware[Any, Any, Any], **op
 
 def said(*texts: str) -> Any:
     return {"messages": [HumanMessage(text) for text in texts]}
-
-
-def offered(model: ModelServer) -> list[list[str]]:
-    """The names of the tools that each request to the model offered."""
-    return [[tool["function"]["name"] for tool in request.body.get("tools", ())] for request in model.requests]
 
 
 def tool_message(state: Any) -> ToolMessage:
@@ -248,8 +243,3 @@ def test_a_tool_that_is_registered_later_is_found_in_the_next_turn(model: ModelS
     agent.invoke(said("when is high water"))
     assert "read_tides" not in offered(model)[0]
     assert offered(model)[2] == ["read_tides"]
-
-
-def test_settings_out_of_range_are_refused_at_once() -> None:
-    with pytest.raises(SettingsInvalid, match="k is 9, it must be a whole number from 1 to 4"):
-        RouterMiddleware(router_of(OWN), k=9, capacity=4)

@@ -13,11 +13,7 @@ from langchain_openai import ChatOpenAI
 from quartermaster.adapters.langgraph import create_agent
 from router import RequestInvalid, Router, Selection
 from tests.pipeline.enrichment.model_server import ModelServer
-
-
-def offered(model: ModelServer, place: int) -> list[str]:
-    """The names of the tools that a request to the model offered."""
-    return [tool["function"]["name"] for tool in model.requests[place].body.get("tools", ())]
+from tests.quartermaster.adapters.agent_model import offered
 
 
 def agent_of(router: Router, call: Any = lambda *_: "done", **options: Any) -> Any:
@@ -30,10 +26,7 @@ def test_the_tools_are_chosen_anew_when_the_user_speaks_again(router: Router, mo
     then = agent.invoke({"messages": [*first["messages"], HumanMessage("show every room, which channels are there")]})
     assert first["selected_tool_ids"] == ["weather/getForecast"]
     assert then["selected_tool_ids"] == ["slack/conversations_list"]
-    assert [offered(model, place) for place in range(4)] == [
-        *[["weather__getForecast"]] * 2,
-        *[["slack__conversations_list"]] * 2,
-    ]
+    assert offered(model) == [*[["weather__getForecast"]] * 2, *[["slack__conversations_list"]] * 2]
 
 
 def test_a_tool_is_found_by_its_name_whatever_form_the_budget_is_counted_in(router: Router, model: ModelServer) -> None:
@@ -51,7 +44,7 @@ def test_without_any_tool_the_model_answers_alone(router: Router, model: ModelSe
         {"messages": [("user", "do I need an umbrella")]}
     )
     assert state["messages"][-1].content == "I have no tool for that."
-    assert state["selected_tool_ids"] == offered(model, 0) == []
+    assert state["selected_tool_ids"] == offered(model)[0] == []
 
 
 def test_a_call_that_is_not_made_is_an_error_of_the_tool(router: Router, model: ModelServer) -> None:

@@ -17,6 +17,7 @@ from examples.llama_index_agent import ChatModel
 from quartermaster.adapters.llama_index import RouterToolRetriever
 from router import Router, Selection, SettingsInvalid
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion
+from tests.quartermaster.adapters.agent_model import offered
 
 # LlamaIndex reads deprecated attributes of its own Pydantic models while it looks for an agent's steps.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -56,11 +57,6 @@ def answer_of(retriever: RouterToolRetriever, text: str, kind: Any = FunctionAge
         return output
 
     return asyncio.run(run())
-
-
-def offered(model: ModelServer) -> list[list[str]]:
-    """The names of the tools that each request to the model offered."""
-    return [[tool["function"]["name"] for tool in request.body.get("tools", ())] for request in model.requests]
 
 
 def names(tools: list[BaseTool]) -> list[str]:

@@ -115,23 +115,6 @@ def test_a_request_that_no_tool_fits_comes_with_the_routers_doubt(router: Router
     assert note["role"] == "developer" and note["content"].startswith("Most likely no tool fits this request")
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "said"),
-    [
-        (["make_coffee"], "{}", "there is no tool"),
-        ("weather__getForecast", "{", "the arguments are not JSON"),
-        ("weather__getForecast", "[1]", "must be a JSON object"),
-    ],
-)
-def test_a_call_that_cannot_be_made_is_answered_with_the_reason(
-    router: Router, name: Any, arguments: str, said: str
-) -> None:
-    item = calling({"name": name}, arguments=arguments)
-    (answer,) = ResponsesToolSearch(router).answers([item], call)
-    assert answer["type"] == "function_call_output" and answer["call_id"] == item["call_id"]
-    assert said in answer["output"]
-
-
 def test_functions_of_ones_own_are_left_to_their_owner() -> None:
     router = Router.from_tools([ToolRecord("read_file", None, "read_file", "Read a file.")], encoder=None)
     selection = Selection(always=("read_file",))

@@ -1,7 +1,6 @@
 """Calls by tool id: what the router's selection, profile and trust keep from being called."""
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,7 +10,7 @@ from router.errors import RequestInvalid
 from router.operation import Operation
 from router.record import ToolRecord
 from router.selection import Profile, Selection
-from tests.support.api_server import ApiServer, Reply, api_server
+from tests.support.api_server import ApiServer, Reply
 from tests.support.factories import make_record
 
 RECORDS = [
@@ -19,12 +18,6 @@ RECORDS = [
     make_record("drop", "shop", description="Delete all items.", operation=Operation("DELETE", "/items")),
     make_record("talk", "chat", description="Send a message."),
 ]
-
-
-@pytest.fixture
-def api() -> Iterator[ApiServer]:
-    with api_server(lambda _: Reply.of(["lamp"])) as server:
-        yield server
 
 
 def caller(api: ApiServer, selection: Selection | None = None, profile: Profile | None = None) -> HttpCaller:
@@ -35,7 +28,7 @@ def caller(api: ApiServer, selection: Selection | None = None, profile: Profile 
 
 
 def test_a_caller_is_the_call_of_an_adapter(api: ApiServer) -> None:
-    call = caller(api)
+    call, api.answer = caller(api), lambda _: Reply.of(["lamp"])
     assert asyncio.run(call("shop/read", {})) == '["lamp"]'
     assert asyncio.run(call("shop/drop", {})).startswith("the call failed: shop/drop was not called: it is a DELETE")
     assert asyncio.run(call("chat/talk", {})).startswith("the call failed: chat/talk")

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quartermaster.calling.errors import CallRefused
-from quartermaster.calling.requests import HttpRequest, build_request
-from quartermaster.calling.sending import Limits, send
+from quartermaster.calling.requests import HttpRequest, Parts, build_request
+from quartermaster.calling.sending import send
 from router.operation import BodyField, Operation, OperationBody, OperationParameter
 from tests.support.api_server import ApiServer, api_server
 
@@ -56,7 +56,7 @@ def test_each_argument_goes_where_the_document_says() -> None:
     assert request.full_url == f"{BASE}/items/a-b/parts?id=7&filter=%7B%22a%22%3A%5B1%2C%22%C3%A9%22%5D%7D"
     assert request.all_headers["X-Trace"] == "t-1" and request.all_headers["Cookie"] == "session=s%201"
     assert json.loads(request.body) == {"title": "Café", "done": None}  # null is a value in JSON; `note` was not given
-    assert request.headers["Content-Type"] == "application/json"
+    assert request.all_headers["Content-Type"] == "application/json"
 
 
 def test_null_is_not_given_outside_of_a_body_and_an_unknown_argument_is_refused() -> None:
@@ -106,7 +106,7 @@ def test_a_document_cannot_have_a_model_set_the_client_s_own_headers(name: str) 
         build_request(operation(parameter(name, "header")), {name: "x"}, BASE)
     ignored = operation(parameter("Authorization", "header"), parameter("accept", "header"))  # by OpenAPI
     request = build_request(ignored, {"Authorization": "Bearer mine", "accept": "text/csv"}, BASE)
-    assert not {"Bearer mine", "text/csv"} & {*request.headers.values()}
+    assert not {"Bearer mine", "text/csv"} & {*request.all_headers.values()}
 
 
 @pytest.mark.parametrize("place", ["query", "path"])
@@ -133,7 +133,7 @@ def test_a_multipart_form_sends_fields_and_files() -> None:
     fields = (BodyField("title"), BodyField("tags"), BodyField("photo", is_file=True, media_type="image/png"))
     arguments = {"title": 'a"\r\nX: 1', "tags": ["x", "y"], "photo": "bytes"}
     request = build_request(operation(body=OperationBody("multipart/form-data", fields=fields)), arguments, BASE)
-    content_type = f"Content-Type: {request.headers['Content-Type']}\r\n\r\n".encode()
+    content_type = f"Content-Type: {request.all_headers['Content-Type']}\r\n\r\n".encode()
     parts: Any = BytesParser().parsebytes(content_type + request.body).get_payload()
     found = [(part.get_param("name", header="content-disposition"), part.get_filename()) for part in parts]
     assert found == [("title", None), ("tags", None), ("tags", None), ("photo", "photo")]
@@ -145,7 +145,7 @@ def test_a_body_as_a_whole_is_sent_as_it_is() -> None:
     def body(media_type: str, value: Any) -> tuple[str, bytes]:
         whole = OperationBody(media_type, argument="body")
         request = build_request(operation(body=whole), {"body": value}, BASE)
-        return request.headers["Content-Type"], request.body
+        return request.all_headers["Content-Type"], request.body
 
     assert body("application/json", [1, "é"]) == ("application/json", '[1, "é"]'.encode())
     assert body("application/merge-patch+json; charset=utf-8", {"a": None}) == (
@@ -207,14 +207,14 @@ def test_a_server_receives_what_was_given(server: ApiServer, identifier: str, na
         request = build_request(called, {"id": identifier, "name": name, "note": name}, server.url)
     except CallRefused:
         return
-    asyncio.run(send(request, Limits(10, 1_000)))
+    asyncio.run(send(request, timeout_s=10, max_bytes=1_000))
     assert unquote(server.last.path) == f"/items/{identifier}"
     assert server.last.query == [("name", name)]
     assert json.loads(server.last.body) == {"note": name}
 
 
 def test_a_request_s_text_shows_no_header_query_or_body_and_a_part_of_the_settings_replaces_one_of_its_name() -> None:
-    request = HttpRequest("GET", BASE, (("key", "secret"),), {"X": "secret"}, (("c", "secret"),), b"secret")
+    request = HttpRequest("GET", BASE, Parts({"X": "secret"}, (("key", "secret"),), (("c", "secret"),)), b"secret")
     assert "secret" not in repr(request)
-    settled = request.with_parts({"x": "own"}, (("key", "own"),), (("c", "own"),))
+    settled = request.with_parts(Parts({"x": "own"}, (("key", "own"),), (("c", "own"),)))
     assert (settled.full_url, settled.all_headers) == (f"{BASE}?key=own", {"x": "own", "Cookie": "c=own"})

@@ -58,7 +58,7 @@ def test_json_of_the_same_form_is_read(tmp_path: Path) -> None:
         ("[provider.a]\nbase_url = 'https://a.test'\nheaders = {Host = 'b.test'}\n", "client's own"),
         ('[provider.a]\nbase_url = "https://a.test"\nheaders = {"X" = "a\\r\\nY: 1"}\n', "headers.X: a header"),
         ("[provider.a]\nbase_url = '${MISSING}'\n", "provider.a.base_url: the environment has no MISSING"),
-        ("[provider.a\n", "is no file of calls"),
+        ("[provider.a\n", "is not a file of calls"),
         ("[provider.a]\nbase_url = 'https://a.test'\n"
          "auth = {type = 'client_credentials', token_url = 'http://login.a.com', client_id = 'i', client_secret = 's'}",
          "auth.token_url is http://"),

@@ -42,16 +42,16 @@ def test_a_difference_turns_with_the_order_and_its_p_is_delongs() -> None:
     answerable = np.arange(200) % 4 > 0
     good, poor = random.random(200) + 0.5 * answerable, random.random(200)
     same = auc_difference(good, good, answerable)
-    assert (same.difference, same.low, same.high, same.p) == (0, 0, 0, 1)
+    assert same == {"difference": 0, "interval": [0, 0], "p": 1}
     gain, loss = auc_difference(good, poor, answerable), auc_difference(poor, good, answerable)
-    assert gain.difference == pytest.approx(auc(good, answerable) - auc(poor, answerable))
-    assert gain.difference == -loss.difference and gain.p == loss.p < 0.001
-    assert 0 < gain.low < gain.difference < gain.high
+    assert gain["difference"] == pytest.approx(auc(good, answerable) - auc(poor, answerable))
+    assert gain["difference"] == -loss["difference"] and gain["p"] == loss["p"] < 0.001
+    assert 0 < gain["interval"][0] < gain["difference"] < gain["interval"][1]
     answerable = np.array([True, True, True, False, False])
     first = np.array([0.9, 0.8, 0.3, 0.5, 0.1])  # wins 1 1, 1 1, 0 1
     second = np.array([0.9, 0.2, 0.3, 0.5, 0.4])  # wins 1 1, 0 0, 0 0
     found = auc_difference(first, second, answerable)
     # Gains 0 0, 1 1, 0 1: means by row 0, 1, .5, with variance .25 of 3; by column 1/3, 2/3, with variance 1/18 of 2.
     z = 0.5 / (0.25 / 3 + (1 / 18) / 2) ** 0.5
-    assert found.difference == 0.5 and found.p == pytest.approx(math.erfc(z / 2**0.5))
-    assert auc_difference(first[1:4], second[1:4], answerable[1:4]).p == 1  # one request of a sort shows nothing
+    assert found["difference"] == 0.5 and found["p"] == pytest.approx(math.erfc(z / 2**0.5))
+    assert auc_difference(first[1:4], second[1:4], answerable[1:4])["p"] == 1  # one request of a sort shows nothing

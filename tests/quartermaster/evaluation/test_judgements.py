@@ -16,10 +16,10 @@ WriteLines = Callable[[str, list[object]], Path]
     ("wrong", "said"),
     [
         ({"kind": "some"}, "kind is 'some'"),
-        ({"required": "stripe/x"}, "'stripe/x' is not a list"),
-        ({"query": None}, "None is not a text"),
+        ({"required": "stripe/x"}, "Expected `array`, got `str` - at `\\$.required`"),
+        ({"query": None}, "missing required field `query`"),
         ({"query": " "}, "query is empty"),
-        ({"acceptable": [7]}, "7 is not a text"),
+        ({"acceptable": [7]}, "Expected `str`, got `int` - at `\\$.acceptable"),
         ({}, "the id '1' belongs to an earlier request"),
     ],
 )

@@ -18,7 +18,7 @@ def test_the_interval_of_a_share_is_that_of_its_normal_approximation() -> None:
     spread = 1.96 * sqrt(0.25 * 0.75 / 400)
     (found,) = intervals(column(*[1.0] * 100, *[0.0] * 300))
     assert found == pytest.approx((0.25 - spread, 0.25 + spread), abs=0.005)
-    assert intervals(column(0, 1)) == [(0, 1)]  # drawn in four ways, means 0, ½, ½, 1: the ends hold a quarter each
+    assert intervals(column(0, 1)) == [[0, 1]]  # drawn in four ways, means 0, ½, ½, 1: the ends hold a quarter each
     assert intervals(column(1, np.nan)) == [None] and intervals(np.empty((0, 2))) == [None, None]
     half = [1.0] * 30 + [0.0] * 30
     (alone,), (among,) = intervals(column(*half)), intervals(column(*half, *[np.nan] * 60))

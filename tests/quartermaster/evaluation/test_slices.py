@@ -6,7 +6,8 @@ from itertools import cycle
 import pytest
 
 from quartermaster.evaluation import Measurement, ask, compared
-from quartermaster.evaluation.slices import compared_abstention, compared_slices, length, names, slices
+from quartermaster.evaluation.comparison import compared_abstention, compared_slices
+from quartermaster.evaluation.slices import length, names, slices
 from router import Router
 from tests.quartermaster.evaluation.judging import judged, of_the_phrases, taking
 

@@ -44,7 +44,7 @@ def test_catalogs_keep_their_tools_apart(snapshot: Path) -> None:
         ({"tools": [{"id": "a"}, "b"], "request": "x"}, [("x", ["a", "b"])]),
         ({"required": ["a"], "query": "x", "indirect": ["z"]}, [("x", ["a"]), ("z", ["a"])]),
         (["x"], "a row is an object"),
-        ({"tools": "a", "request": "x"}, "is no list"),
+        ({"tools": "a", "request": "x"}, "is not a list"),
         ({"request": "x"}, "it names no tool"),
         ({"id": "a", "request": ""}, "it has no request"),
     ],

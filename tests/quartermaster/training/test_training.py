@@ -18,7 +18,7 @@ from pipeline.vectors.reference import ReferenceEncoder
 from quartermaster.training import LabelledRequests, TrainingPlan, TrainingReport, train_encoder
 from quartermaster.training.command import CARD
 from quartermaster.training.measuring import is_gain, measure_gain, reciprocal_ranks
-from quartermaster.training.pairs import TrainingPairs
+from quartermaster.training.requests import TrainingPairs
 from tests.support.small_delta import save_small_delta
 
 PLAN = TrainingPlan(rank=8, rate=5e-3, batch_size=16, epochs=10, most_steps=6, checks=3, share=0.5, seed=1)
@@ -113,7 +113,7 @@ def test_a_training_without_a_gain_leaves_nothing(base: EncoderModel, found: Lab
 @takes_torch
 def test_a_batch_holds_siblings_and_no_tool_that_its_requests_need_as_well() -> None:
     pytest.importorskip("sentence_transformers", reason="the extra train is not installed")
-    from quartermaster.training.batches import SiblingBatches, siblings_of
+    from quartermaster.training.trainer import SiblingBatches, siblings_of
 
     tools = np.arange(12)
     requests = [f"r{tool}" for tool in tools] + ["both", "both"]  # tools 0 and 6 are needed by one request

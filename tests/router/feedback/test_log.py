@@ -39,16 +39,16 @@ def offered(folder: Path) -> list[str]:
     return [event.snapshot for event in events_in(folder) if isinstance(event, Offered)]
 
 
-def held_back(log: FeedbackLog, monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+def held_back(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
     """Hold back what a log writes; return what tells that it has begun to, and what lets it go on."""
-    begun, go, append = threading.Event(), threading.Event(), log._files.append
+    begun, go, append = threading.Event(), threading.Event(), files.EventFiles.append
 
-    def later(lines: bytes) -> None:
+    def later(self: files.EventFiles, lines: bytes) -> None:
         begun.set()
         assert go.wait(20)
-        append(lines)
+        append(self, lines)
 
-    monkeypatch.setattr(log._files, "append", later)
+    monkeypatch.setattr(files.EventFiles, "append", later)
     return begun, go
 
 
@@ -82,7 +82,7 @@ def test_events_that_come_faster_than_the_disk_takes_them_are_dropped_counted_an
     log: FeedbackLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(feedback_log, "_CLOSE_S", 0.05)
-    begun, go = held_back(log, monkeypatch)
+    begun, go = held_back(monkeypatch)
     log.offered("s1", ["a"])
     assert begun.wait(10)
     with caplog.at_level(logging.WARNING):
@@ -99,7 +99,7 @@ def test_a_disk_that_cannot_be_written_loses_events_and_fails_nobody(
     log: FeedbackLog, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log.folder.rmdir()
-    begun, go = held_back(log, monkeypatch)
+    begun, go = held_back(monkeypatch)
     log.offered("s1", ["a"])
     assert begun.wait(10)
     for _ in range(3):  # of one batch

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.learning.usage.weights import FEWEST_REQUESTS, FusionCandidates, fit_weights
-from quartermaster.evaluation import Judgement, ndcg
+from quartermaster.evaluation import NDCG, Judgement
 from router import RECIPES, Recipe, Signal
 from router.contract import Expanded
 from router.retrieval.fusion import fuse
@@ -94,4 +94,4 @@ def test_candidates_by_other_weights_are_ranked_as_the_router_ranks_them(
     # Sums in another order differ in their last bits, which can turn a tie around.
     scores = np.round(fused.scores, 9)
     if len(set(scores.tolist())) == len(scores):
-        assert found.tolist() == pytest.approx([ndcg([str(o) for o in fused.ordinals.tolist()], judgement)])
+        assert found.tolist() == pytest.approx([NDCG(10).compute([str(o) for o in fused.ordinals.tolist()], judgement)])

@@ -20,8 +20,7 @@ from fastmcp.server.auth.providers.jwt import StaticTokenVerifier
 from fastmcp.server.middleware import Middleware
 from fastmcp.tools.base import Tool
 
-from quartermaster.adapters.fastmcp import RouterSearch, catalog
-from quartermaster.adapters.fastmcp.results import search_result
+from quartermaster.adapters.fastmcp import RouterSearch, _result, catalog
 from router import Router
 from tests.quartermaster.adapters.fastmcp import desk_server
 from tests.quartermaster.adapters.fastmcp.desk_server import desk
@@ -121,7 +120,7 @@ def test_where_most_likely_none_fits_the_first_line_says_so() -> None:
     with Router.from_tools([desk_server.get_forecast], encoder=None) as router:
         routed = router.route("forecast", detail="signature")
     doubtful = replace(routed, fits=0.07, none_fits=True, calibrated=True)
-    result = search_result(doubtful, {"get_forecast": Tool.from_function(desk_server.get_forecast)})
+    result = _result(doubtful, {"get_forecast": Tool.from_function(desk_server.get_forecast)})
     content: Any = result.content
     first, nearest = content[0].text.splitlines()
     assert first.startswith("Most likely no tool fits this request (probability that one does: 0.07). Below")
@@ -266,9 +265,8 @@ def test_tools_that_nobody_sees_any_more_leave_the_router(monkeypatch: pytest.Mo
     tools = [Tool(name=f"tool_{number}", description=f"Do {number}.", parameters={}) for number in range(8)]
     held = catalog.Catalog(None, None, None)
     for start in (0, 2, 4, 6):
-        visible = held.among(tools[start : start + 2])
-        assert visible is not None and visible.tools.keys() == {f"tool_{start}", f"tool_{start + 1}"}
-    assert visible is not None and held._router is not None
+        assert held.among(tools[start : start + 2])[1].keys() == {f"tool_{start}", f"tool_{start + 1}"}
+    assert held._router is not None
     assert sorted(record.tool_id for record in held._router.tools) == [f"tool_{number}" for number in (4, 5, 6, 7)]
-    again = held.among(tools[:2])  # a tool that comes back is indexed again
-    assert again is not None and again.router.route("do 1").ids
+    again, _ = held.among(tools[:2])  # a tool that comes back is indexed again
+    assert again is not None and again.route("do 1").ids

@@ -9,9 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from quartermaster.evaluation import Cause, Judgement, Measurement, ask
-from quartermaster.evaluation.causes.missed_step import missed_steps
-from quartermaster.evaluation.causes.rules import decide
-from quartermaster.evaluation.causes.tool_texts import ToolText
+from quartermaster.evaluation.causes.missed_step import ToolText, missed_steps
+from quartermaster.evaluation.causes.rules import decide, resolved_parameter
 from router import Fusion, Recipe, Router
 from router.record import Parameter, ToolRecord
 from tests.support.factories import make_record
@@ -79,40 +78,12 @@ PASTED = " ".join(f"word{number}" for number in range(300))
         ([POUR], "pour tea", "steep", LEXICAL, Cause.ABSENT, "not in this snapshot"),
         (TWINS, "pour a cup of tea", "knoll/pourTea", LEXICAL, Cause.DUPLICATE, "amber/pourTea has nearly the same"),
         (TRIPS, "cancel it for Ada", "cancel_trip find_booking", LEXICAL, Cause.PREREQUISITE, "cancel_trip needs it"),
-        (
-            PAGES,
-            "throw it away",
-            "w/delete_page w/search",
-            LEXICAL,
-            Cause.PREREQUISITE,
-            "w/delete_page needs it for page",
-        ),
-        (
-            SHEETS,
-            "convert the sheet, keep it",
-            "convert_sheet write_file",
-            LEXICAL,
-            Cause.IMPLICIT,
-            "no word in common",
-        ),
-        (
-            [*ONE_PROVIDER, tool("o/z", "Z")],
-            "open tickets",
-            "acme/late",
-            LEXICAL,
-            Cause.SIBLING,
-            "acme/amber is of the",
-        ),
+        (PAGES, "throw it away", "w/delete_page w/search", LEXICAL, Cause.PREREQUISITE, "w/delete_page needs it"),
+        (SHEETS, "convert the sheet, keep it", "convert_sheet write_file", LEXICAL, Cause.IMPLICIT, "no word in"),
+        ([*ONE_PROVIDER, tool("o/z", "Z")], "open tickets", "acme/late", LEXICAL, Cause.SIBLING, "acme/amber is of"),
         (ONE_PROVIDER, "open tickets", "acme/late", LEXICAL, Cause.RANK, "description ranks it 12"),
         (ISSUES, "open tickets", "delete_issue", DESCRIPTION, Cause.SIBLING, "add_issue acts on the same object"),
-        (
-            [tool("translate", "Poems."), POUR],
-            f"{PASTED} translate",
-            "translate",
-            LEXICAL,
-            Cause.CUT_TEXT,
-            "cut off from",
-        ),
+        ([tool("translate", "Poems."), POUR], f"{PASTED} translate", "translate", LEXICAL, Cause.CUT_TEXT, "cut off"),
         ([*POEMS, tool("l", LONG)], "translate poem", "l", DENSE, Cause.CUT_TEXT, "cut off from the text of the tool"),
         ([*POEMS, tool("l", SHORT)], "translate poem", "l", DENSE, Cause.RANK, "dense ranks it 12"),
         ([QUENCH, POUR], "cool the oven", "quench", LEXICAL, Cause.VOCABULARY, "no word in common"),
@@ -125,7 +96,7 @@ def test_the_first_cause_whose_rule_holds_is_taken_with_its_evidence(
 ) -> None:
     (*_, (found, said)) = decided(measured(tools, asked, *required.split(), recipe=recipe))
     assert found is cause and said.startswith(evidence)
-    assert cause.label and cause.meaning and cause.way_out.endswith(".")
+    assert cause.label and cause.meaning and cause.remedy.endswith(".")
 
 
 def test_a_request_taken_for_one_that_no_tool_fits_is_an_abstention() -> None:
@@ -169,3 +140,40 @@ def test_of_a_group_the_tool_that_came_nearest_is_looked_at_and_lists_that_were_
     assert (missed.tool_id, missed.nearest, missed.best_rank) == ("lantern", "description", 12)
     short = ask(whole.router, whole.judgements, "lexical", whole=False)
     assert list(short.results[0].lists) == ["fused"] and decided(short) == decided(whole)
+
+
+def text(name: str, *parameters: Parameter, provider: str | None = "acme") -> ToolText:
+    """A tool's text, without phrases."""
+    return ToolText(make_record(name, provider, parameters=parameters), ())
+
+
+def needs(path: str, description: str = "") -> Parameter:
+    """A required parameter."""
+    return Parameter(path, "string", description, required=True)
+
+
+ID, OPTIONAL = needs("customer_id"), Parameter("customer_id", "string")
+SEARCH = text("search_customers")
+
+
+@pytest.mark.parametrize(
+    ("needing", "given", "resolved"),
+    [
+        (text("update_customer", ID), SEARCH, "customer_id"),
+        (text("update_customer", needs("target.customerId")), text("listCustomers"), "target.customerId"),
+        (text("delete_customer", needs("id")), text("find_customer"), "id"),
+        (text("add_agenda", needs("token")), text("GetUserToken"), "token"),
+        (text("find_flights", needs("originCode", "Of the Search Airport API.")), text("SearchAirport"), "originCode"),
+        (text("update_customer", needs("customer_name")), SEARCH, None),  # a person says it
+        (text("update_customer", ID), text("search_orders"), None),
+        (text("update_customer", ID), text("get_customer", ID), None),  # it needs the same
+        (text("update_customer", ID), text("search_customers", provider="other"), None),
+        # Optional identifiers count only where no parameter is marked as required.
+        (text("update_customer", OPTIONAL), SEARCH, "customer_id"),
+        (text("update_customer", OPTIONAL, needs("name")), SEARCH, None),
+    ],
+)
+def test_a_tool_gives_the_identifier_that_its_name_or_the_parameter_says(
+    needing: ToolText, given: ToolText, resolved: str | None
+) -> None:
+    assert resolved_parameter(needing, given) == resolved

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from quartermaster.calling import ApiCalls, CallFailed, CallResult, CallSettings, ClientCredentials, ProviderCalls
-from quartermaster.calling.tokens import TokenCache
+from quartermaster.calling.auth import TokenCache
 from router.operation import Operation, SecurityScheme
 from tests.support.api_server import ApiServer, Received, Reply, api_server
 from tests.support.factories import make_record
@@ -93,8 +93,8 @@ def test_a_token_that_was_withdrawn_is_renewed_once() -> None:
         (Reply(SECRET.encode(), 500), "gave no token: HTTP 500$"),
         (Reply.of({"error": f"x {SECRET}"}, 400), "gave no token: HTTP 400$"),
         (Reply.of({"token": "t"}), "answered with no token"),
-        (Reply.of({"access_token": "t", "token_type": "mac"}), "no bearer token"),
-        (Reply.of({"access_token": "t\r\nX: 1"}), "no bearer token"),
+        (Reply.of({"access_token": "t", "token_type": "mac"}), "not a bearer token"),
+        (Reply.of({"access_token": "t\r\nX: 1"}), "not a bearer token"),
         (Reply(b"x" * 70_000), "no token: .* more than 65,536 bytes"),
     ],
 )

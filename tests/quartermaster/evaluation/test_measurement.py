@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ir_measures import RR, R, Success, nDCG
 
 from quartermaster.evaluation import Judgement, ask, evaluate, figures, write_runs
-from quartermaster.evaluation.runs import qrels, run
+from quartermaster.evaluation.measurement import qrels, run
 from router import Router
 from tests.quartermaster.evaluation.judging import judged
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from quartermaster.evaluation import Cause, Judgement, Measurement, ask, cause_changes, causes, evaluate
 from quartermaster.evaluation.measurement import JudgedResult, RankedList
@@ -39,7 +40,7 @@ def _results(draw: st.DrawFn) -> JudgedResult:
 
 
 def _measurement(router: Router, results: list[JudgedResult]) -> Measurement:
-    numbered = [replace(r, judgement=replace(r.judgement, id=f"q{i}")) for i, r in enumerate(results)]
+    numbered = [replace(r, judgement=structs.replace(r.judgement, id=f"q{i}")) for i, r in enumerate(results)]
     return Measurement(router, router.recipe("lexical"), tuple(numbered))
 
 

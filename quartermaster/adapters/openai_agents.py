@@ -1,22 +1,95 @@
-"""The router's tools for an agent, chosen anew for each message of the user, and searched by the model."""
+"""OpenAI Agents SDK: the tools of an answer as FunctionTools, or tools that an agent chooses anew for each message.
+
+Needs the extra `agents`.
+
+    >>> agent = base.clone(tools=[*base.tools, *function_tools(router.route(request), call)])
+    >>> Runner.run_sync(agent, request).final_output
+
+    >>> server = RouterServer(router, call, k=5)
+    >>> agent = Agent("support", mcp_servers=[server], tools=[server.search_tool])
+    >>> Runner.run_sync(agent, request, context=SearchContext()).final_output
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
-from agents import AgentBase, FunctionTool, ModelBehaviorError, RunContextWrapper, UserError
+from agents import (
+    AgentBase,
+    FunctionTool,
+    ModelBehaviorError,
+    RunContextWrapper,
+    Tool,
+    ToolSearchTool,
+    UserError,
+    tool_namespace,
+)
 from agents.mcp import MCPServer
 from agents.tool_context import ToolContext
 from mcp.types import CallToolResult, GetPromptResult, ListPromptsResult
 from mcp.types import Tool as MCPTool
 
-from quartermaster.adapters import Call, as_text, call_tool
+from quartermaster.adapters import Call, answer_call, as_text, call_tool
 from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Searched, StableOptions
-from quartermaster.adapters.tool_search import DESCRIPTION, NAME, ToolSearch, request_of
+from quartermaster.adapters.openai_items import hosted_tools
+from quartermaster.adapters.tool_search import DESCRIPTION, NAME, ToolSearch, object_of, request_of
+from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
-from router.provider_formats import Form, render
+from router.provider_formats import Form, Rendered, render
 from router.router import Router
+from router.selection import Selection
+
+
+def function_tools(routed: RoutedTools, call: Call, *, strict: bool = False) -> list[Tool]:
+    """Return the tools of an answer in its order, each called by `call`.
+
+    `strict` enables strict mode for tools whose schema has a strict form. The model gets the error where its arguments
+    are no JSON object, and where `call` raises RequestInvalid; any other exception of `call` ends the run.
+    """
+    rendered = routed.render(Form.RESPONSES, strict=strict)
+    return [_function_tool(tool, rendered, call) for tool in rendered.tools]
+
+
+def hosted_function_tools(
+    router: Router, call: Call, *, selection: Selection | None = None, strict: bool = False
+) -> list[Tool]:
+    """Return a ToolSearchTool, and all tools as deferred functions in namespaces, for the search that OpenAI hosts.
+
+    Tools of the selection's `always` are loaded from the start. `call` and `strict` are those of `function_tools`. It
+    needs OpenAI's Responses API and a model with tool search; all definitions go with each request. Raises
+    SettingsInvalid where no tool is left to search.
+    """
+    rendered = hosted_tools(router, selection, strict=strict)
+    tools: list[Tool] = []
+    for tool in rendered.tools:
+        if tool["type"] == "tool_search":
+            tools.append(ToolSearchTool())
+        elif tool["type"] == "namespace":
+            functions = [_function_tool(function, rendered, call) for function in tool["tools"]]
+            tools += tool_namespace(name=tool["name"], description=tool["description"], tools=functions)
+        else:
+            tools.append(_function_tool(tool, rendered, call))
+    return tools
+
+
+def _function_tool(tool: dict[str, Any], rendered: Rendered, call: Call) -> FunctionTool:
+    tool_id = rendered.tool_id(tool["name"])
+
+    async def invoke(_: ToolContext[Any], arguments: str) -> str:
+        try:
+            return as_text(await call_tool(call, tool_id, rendered.arguments(tool["name"], object_of(arguments))))
+        except RequestInvalid as error:
+            return str(error)
+
+    return FunctionTool(
+        name=tool["name"],
+        description=tool.get("description", ""),
+        params_json_schema=tool["parameters"],
+        on_invoke_tool=invoke,
+        strict_json_schema=tool["strict"],
+        defer_loading=tool.get("defer_loading", False),
+    )
 
 
 @dataclass
@@ -37,15 +110,8 @@ class RouterServer(MCPServer):
     the same between the model's calls; tools of earlier messages stay in front while there is room. It keeps nothing of
     a run: one serves all runs of all agents.
 
-    Args:
-        router: Knows the tools.
-        call: Calls a tool by id with its arguments, synchronously or not. RequestInvalid is told to the model; any
-            other exception ends the run.
-        name: What traces call it.
-        options: `k`, `capacity`, `token_budget`, `form` and `selection`, as in `StableOptions`.
-
-    Raises:
-        SettingsInvalid: An option is out of its range.
+    `name` is what traces call it; the options are `k`, `capacity`, `token_budget`, `form` and `selection`, as in
+    `StableOptions`. Raises SettingsInvalid for an option out of its range.
     """
 
     def __init__(self, router: Router, call: Call, *, name: str = "router", **options: Unpack[StableOptions]) -> None:
@@ -72,19 +138,19 @@ class RouterServer(MCPServer):
     ) -> list[MCPTool]:
         """Return the tools for the messages of a run. Raises what `Router.route` raises."""
         records = [] if run_context is None else await self._dialogue.tools(list(self._events(run_context)))
-        rendered = render(records, self._search.form, vendor_text=self._router.vendor_text)
-        return [_mcp_tool(tool) for tool in rendered.tools]
+        rendered = render(records, Form.RESPONSES, vendor_text=self._router.vendor_text)
+        return [
+            MCPTool(name=tool["name"], description=tool.get("description"), inputSchema=tool["parameters"])
+            for tool in rendered.tools
+        ]
 
     async def call_tool(
         self, tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
     ) -> CallToolResult:
         """Return what `call` returns, as text; what RequestInvalid says, as an error of the tool."""
-        try:
-            called = self._search.called(tool_name, arguments)
-            text, is_error = as_text(await call_tool(self._call, called.tool_id, called.arguments)), False
-        except RequestInvalid as error:
-            text, is_error = str(error), True
-        return CallToolResult.model_validate({"content": [{"type": "text", "text": text}], "isError": is_error})
+        answer = await answer_call(self._search, self._call, tool_name, arguments)
+        content = [{"type": "text", "text": answer.text}]
+        return CallToolResult.model_validate({"content": content, "isError": answer.is_error})
 
     async def connect(self) -> None:
         """Do nothing: it runs in this process."""
@@ -101,20 +167,20 @@ class RouterServer(MCPServer):
         raise UserError(f"{self.name} has no prompts")
 
     async def _searched(self, context: ToolContext[Any], arguments: str) -> str:
-        searches = _searches(context)
-        if searches is None:
+        if not isinstance(context.context, SearchContext):
             raise UserError("the run has no SearchContext: pass Runner.run(…, context=SearchContext())")
         try:
             request = request_of(arguments)
             routed = await self._dialogue.routed([request])
         except RequestInvalid as error:
             return str(error)
-        searches[context.tool_call_id] = request
+        context.context.searches[context.tool_call_id] = request
         return as_text(self._search.found_names(routed))
 
     def _events(self, run_context: RunContextWrapper[Any]) -> Iterator[Event]:
         """Yield what was said, called and searched before a call of the model."""
-        searches = dict(_searches(run_context) or {})
+        context = run_context.context
+        searches = dict(context.searches) if isinstance(context, SearchContext) else {}
         for item in run_context.turn_input:
             if item.get("role") == "user":
                 yield _text(item.get("content"))
@@ -122,15 +188,11 @@ class RouterServer(MCPServer):
                 name = str(item.get("name"))
                 if name == NAME:
                     searches.pop(str(item.get("call_id")), None)
-                    with suppress(RequestInvalid):  # its model was told when it searched
+                    with suppress(RequestInvalid):  # the model read the error when it searched
                         yield Searched(request_of(item.get("arguments")))
                 elif tool_id := self._router.tool_id_of(name):
                     yield Called(tool_id)
         yield from map(Searched, searches.values())  # of this run, whose calls are not in its input
-
-
-def _searches(context: RunContextWrapper[Any]) -> dict[str, str] | None:
-    return context.context.searches if isinstance(context.context, SearchContext) else None
 
 
 def _tell_model(_: RunContextWrapper[Any], error: Exception) -> str:
@@ -140,13 +202,8 @@ def _tell_model(_: RunContextWrapper[Any], error: Exception) -> str:
     raise error
 
 
-def _mcp_tool(tool: Mapping[str, Any]) -> MCPTool:
-    named = {key: tool[key] for key in ("name", "description") if key in tool}
-    return MCPTool.model_validate({**named, "inputSchema": tool["parameters"]})
-
-
 def _text(content: Any) -> str:
-    """Return what a message says in words; "" for pictures alone."""
+    """Return what a message says in words; "" where there are only pictures."""
     if isinstance(content, str):
         return content
     texts = (part.get("text") for part in content or () if isinstance(part, Mapping))
