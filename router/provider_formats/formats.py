@@ -184,5 +184,5 @@ def parse_choice(kind: type[Choice], value: str) -> Choice:
     try:
         return kind(value)
     except ValueError:
-        known = ", ".join(kind)
-        raise SettingsInvalid(f"there is no {kind.__name__.lower()} {quoted(value)}: choose from {known}") from None
+        argument = {Form: "form", VendorText: "vendor_text"}.get(kind, kind.__name__.lower())
+        raise SettingsInvalid(f"there is no {argument} {quoted(value)}: choose from {', '.join(kind)}") from None
