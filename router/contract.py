@@ -4,7 +4,7 @@ The reader owns the format, so `pipeline` imports it from here.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import IntEnum, StrEnum
 from pathlib import Path
@@ -17,6 +17,7 @@ from router.errors import SnapshotInvalid
 from router.files import name_problem, read_in
 from router.fingerprint import fingerprint
 from router.text import ENGLISH
+from router.typed import is_nested_deeper
 
 FORMAT_VERSION = 6
 _FORMER = 5
@@ -249,16 +250,9 @@ def _parsed(data: bytes, path: Path) -> Any:
         raw = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
-    level = [raw]
-    for _ in range(_MOST_DEPTH):
-        level = [inner for value in level for inner in _members(value)]
-    if level:
+    if is_nested_deeper(raw, _MOST_DEPTH):
         raise SnapshotInvalid(f"{path} is nested deeper than {_MOST_DEPTH} levels, the most that is read")
     return raw
-
-
-def _members(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def read_manifest(folder: Path) -> tuple[bytes, Manifest]:

@@ -5,6 +5,7 @@ with the field, the value and what the value may be.
 """
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
@@ -19,6 +20,17 @@ _STEP = r"\[(\d+|\.\.\.)\]|\.?([^.\[\]]+)"
 _NAMED = r"(?s)Object (contains unknown|missing required) field `(.*)`"
 _NOT_BLANK = r"\S"
 _LONG = 80  # what is longer is shown in part, with its length
+
+
+def is_nested_deeper(value: object, levels: int) -> bool:
+    """Return whether lists and tables are nested more than `levels` deep. Takes no recursion."""
+    level: list[Any] = [value]
+    for _ in range(levels):
+        parents = [item for item in level if isinstance(item, Mapping | list | tuple)]
+        level = [child for p in parents for child in (p.values() if isinstance(p, Mapping) else p)]
+        if not level:
+            return False
+    return True
 
 
 def converted(

@@ -7,25 +7,18 @@ tools, `shaping` those of one record, `names` the tools' names. `schemas` repair
 from typing import TYPE_CHECKING
 
 from router.lazy_exports import lazy_exports
-from router.provider_formats.formats import (
-    Detail,
-    Form,
-    FormatSpec,
-    ToolParts,
-    VendorText,
-    parse_choice,
-)
+from router.provider_formats.formats import Detail, Form, VendorText, parse_choice
 
 if TYPE_CHECKING:
     from router.provider_formats.names import hashed_names, id_of, legal_name
-    from router.provider_formats.rendering import Rendered, RenderNote, compact_json, listed_line, listed_row, render
+    from router.provider_formats.rendering import Rendered, compact_json, listed_line, listed_row, render
     from router.provider_formats.shaping import handed_record, signature, variants
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
             "router.provider_formats.names": "hashed_names id_of legal_name",
-            "router.provider_formats.rendering": "Rendered RenderNote compact_json listed_line listed_row render",
+            "router.provider_formats.rendering": "Rendered compact_json listed_line listed_row render",
             "router.provider_formats.shaping": "handed_record signature variants",
         },
     )
@@ -33,10 +26,7 @@ else:
 __all__ = [
     "Detail",
     "Form",
-    "FormatSpec",
-    "RenderNote",
     "Rendered",
-    "ToolParts",
     "VendorText",
     "compact_json",
     "handed_record",

@@ -1,4 +1,4 @@
-"""The table of provider formats: `Form` has one entry for each, and `Detail` says how much of a tool is shown.
+"""The table of provider formats: `Form` has an entry for each. `Detail` says how much of a tool is shown.
 
 To add a format, write its entry in `Form` and nothing else.
 """
@@ -155,7 +155,7 @@ class Form(StrEnum):
     spec: FormatSpec
 
     def __new__(cls, name: str, *specs: FormatSpec) -> "Form":
-        """Return the member of one entry: its name and its format. A look-up, `Form("mcp")`, takes only the name."""
+        """Return the member of one entry: its name and its rules. A look-up by name, `Form("mcp")`, has none."""
         member = str.__new__(cls, name)
         member._value_ = name
         (member.spec,) = specs
@@ -218,9 +218,9 @@ class VendorText(StrEnum):
 
 
 def parse_choice(kind: type[Choice], value: str) -> Choice:
-    """Return the member of an enum, such as `Form`, that a value names. Raises SettingsInvalid where there is none."""
+    """Return the member of an enum that a value names. Raises SettingsInvalid where there is none."""
     try:
         return kind(value)
     except ValueError:
-        known = ", ".join(kind)
-        raise SettingsInvalid(f"there is no {kind.__name__.lower()} {quoted(value)}: choose from {known}") from None
+        argument = {Form: "form", VendorText: "vendor_text"}.get(kind, kind.__name__.lower())
+        raise SettingsInvalid(f"there is no {argument} {quoted(value)}: choose from {', '.join(kind)}") from None

@@ -1,7 +1,7 @@
 """The settings of a selection. By default they change nothing: the answer is the fused ranking, cut to k."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -11,7 +11,7 @@ from msgspec import Meta
 from router.errors import SettingsInvalid
 from router.record import Kind
 from router.snapshot.facets import WILDCARDS
-from router.typed import check_fields, converted
+from router.typed import check_fields, converted, is_nested_deeper
 
 MAX_WILDCARDS = 1_000
 _MAX_DEPTH = 32  # of an annotation's value
@@ -21,22 +21,6 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 # A filter costs time for each name, and for a wildcard of it that of each tool of the catalog.
 Names = Annotated[tuple[Annotated[str, Meta(pattern=r"\S", max_length=1_024)], ...], Meta(max_length=10_000)]
-
-
-def _is_nested_deeper(value: object, depth: int) -> bool:
-    """Return whether lists and tables are nested deeper than `depth`."""
-    level = [value]
-    for _ in range(depth + 1):
-        level = [part for parent in level for part in _parts(parent)]
-        if not level:
-            return False
-    return True
-
-
-def _parts(value: object) -> Iterable[Any]:
-    if isinstance(value, Mapping):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
 
 
 class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -132,7 +116,7 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         check_fields(self, _PLACE)
-        if self.annotations and _is_nested_deeper(self.annotations, _MAX_DEPTH):
+        if self.annotations and is_nested_deeper(self.annotations, _MAX_DEPTH + 1):
             raise SettingsInvalid(f"selection: annotations are nested deeper than {_MAX_DEPTH} levels")
         if (self.allow or self.block) and self.wildcards > MAX_WILDCARDS:
             limit = f"they may have {MAX_WILDCARDS:,} at most"

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from router.typed import is_nested_deeper
+
 # JSON may escape half of a surrogate pair, and NUL: neither can be stored.
 _UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
 _ESCAPED_UNSTORABLE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
@@ -48,14 +50,8 @@ def replace_unstorable(value: Any) -> Any:
 
 def check_depth(value: Any, levels: int = MAX_DEPTH) -> None:
     """Raise ValueError where a value is nested more than `levels` deep."""
-    level = [value]
-    for _ in range(levels):
-        containers = [
-            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
-        ]
-        if not (level := [child for children in containers for child in children]):
-            return
-    raise ValueError(f"nested more than {levels} levels deep")
+    if is_nested_deeper(value, levels):
+        raise ValueError(f"nested more than {levels} levels deep")
 
 
 def storage_problem(value: Any) -> str | None:

@@ -126,7 +126,7 @@ def _is_object_type(kind: Any) -> bool:
 
 
 def _is_root_keyword(key: str, value: Any) -> bool:
-    """Return whether a key is a keyword, which takes the value, and the value is not typed text ("(string) the city")."""
+    """Return whether a key is a keyword that takes the value, which is not typed text ("(string) the city")."""
     if key.startswith(("$", "x-")):
         return True
     if not isinstance(value, _ROOT_KEYWORDS.get(key, ())):

@@ -10,7 +10,8 @@ import regex
 
 from pipeline.tokens import TokenCounter
 from router import Router
-from router.provider_formats import Detail, Form, FormatSpec, ToolParts, id_of, legal_name, render
+from router.provider_formats import Detail, Form, id_of, legal_name, render
+from router.provider_formats.formats import FormatSpec, ToolParts
 from router.provider_formats.shaping import ToolShaper
 from router.snapshot.loading import estimated_tokens
 from tests.pipeline.test_tokens import CL100K

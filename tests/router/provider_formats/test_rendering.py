@@ -8,8 +8,8 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Detail, Form, Rendered, RenderNote, legal_name, render, variants
-from router.provider_formats.rendering import in_namespaces
+from router.provider_formats import Detail, Form, Rendered, legal_name, render, variants
+from router.provider_formats.rendering import RenderNote, in_namespaces
 from router.record import ToolRecord
 from tests.router.provider_formats.test_schemas import HOSTILE
 from tests.support.factories import make_record
