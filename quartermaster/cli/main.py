@@ -12,19 +12,16 @@ from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.buckets import pull, push
-from quartermaster.cli.commands.build import build
-from quartermaster.cli.commands.call import call
-from quartermaster.cli.commands.compare import compare
-from quartermaster.cli.commands.evaluate import evaluate
+from quartermaster.cli.commands.build import build, schedule
+from quartermaster.cli.commands.evaluate import compare, evaluate
 from quartermaster.cli.commands.inspect import feedback, inspect
 from quartermaster.cli.commands.keys import keys, tokens
 from quartermaster.cli.commands.ledger import ledger
-from quartermaster.cli.commands.login import login
-from quartermaster.cli.commands.route import explain, search
-from quartermaster.cli.commands.schedule import schedule
-from quartermaster.cli.commands.serve import serve
-from quartermaster.cli.commands.snapshots import quarantine, snapshots
+from quartermaster.cli.commands.route import call, explain, search
+from quartermaster.cli.commands.serve import http
+from quartermaster.cli.commands.serve_mcp import mcp
+from quartermaster.cli.commands.snapshots import pull, push, quarantine, snapshots
+from quartermaster.cli.commands.sources import login
 from quartermaster.cli.commands.train import train
 from quartermaster.cli.failure import BROKEN_PIPE, ServerLost, tell
 from router.distribution import version
@@ -64,15 +61,25 @@ def _quartermaster(
     pass
 
 
+serve = typer.Typer(
+    help="""Serve the router to programs, and to people who want to look.
+
+    \b
+    quartermaster serve http                     HTTP with JSON, and a page at /, on this machine only
+    quartermaster serve http --port 0            at a free port; the address is printed
+    quartermaster serve mcp                      MCP over stdio, as clients start it; --http over HTTP at /mcp""",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+serve.command()(http)
+serve.command()(mcp)
 for _command in (
     *(build, search, explain, call, inspect, evaluate, compare),
     *(train, snapshots, push, pull, quarantine, feedback, schedule, login),
 ):
     app.command()(_command)
-app.add_typer(serve, name="serve")
-app.add_typer(ledger, name="ledger")
-app.add_typer(keys, name="keys")
-app.add_typer(tokens, name="tokens")
+for _name, _group in (("serve", serve), ("ledger", ledger), ("keys", keys), ("tokens", tokens)):
+    app.add_typer(_group, name=_name)
 
 
 def main() -> None:

@@ -3,18 +3,17 @@
 from pathlib import Path
 
 from pipeline.feedback import FeedbackSummary, forget_request, join_answers, read_events, summarize
-from quartermaster.output.terminal import out, print_json, rows_table, say, tell
+from quartermaster.output.formatting import table
+from quartermaster.output.terminal import out, print_json, say, tell
 from router.errors import SettingsInvalid
 
 
 def forget_text(folder: Path, request: str) -> None:
     """Erase the text of a request from a log, and tell how many answers had it. Raises SettingsInvalid, RunAborted."""
     _require(folder)
-    count = forget_request(folder, request)
-    say(f"erased from {count:,} answers")
+    say(f"erased from {forget_request(folder, request):,} answers")
     if writing := read_events(folder).writing:
-        note = f"{writing} files of running routers are left as they are: run this again once they are closed"
-        say(note)
+        say(f"{writing} files of running routers are left as they are: run this again once they are closed")
 
 
 def show_feedback(folder: Path, *, as_json: bool) -> None:
@@ -26,34 +25,26 @@ def show_feedback(folder: Path, *, as_json: bool) -> None:
         print_json(summary.to_json())
         return
     tell(_sentence(summary))
-    if summary.ranks:
-        rows = [
-            (str(one.rank), f"{one.offered:,}", f"{one.called:,}", _share(one.called, one.offered))
-            for one in summary.ranks
-        ]
-        out.print(rows_table(("rank", "offered", "called", "share"), rows))
+    if ranks := summary.ranks:
+        shares = (f"{one.called / one.offered:.0%}" if one.offered else "" for one in ranks)
+        rows = [(str(r.rank), f"{r.offered:,}", f"{r.called:,}", share) for r, share in zip(ranks, shares, strict=True)]
+        out.print(table(("rank", "offered", "called", "share"), rows))
     if summary.never_called:
         never = [(tool, f"{count:,}") for tool, count in summary.never_called.items()]
-        out.print(rows_table(("never called", "offered"), never))
+        out.print(table(("never called", "offered"), never))
 
 
 def _sentence(summary: FeedbackSummary) -> str:
     """Return the counts in a sentence, without those that are zero."""
     counts = {
-        f"{summary.texts:,} with their text": summary.texts,
-        **{f"{count:,} {outcome}": count for outcome, count in summary.outcomes.items()},
+        "with their text": summary.texts,
+        **summary.outcomes,
+        "reports of no answer": summary.untied,
+        "events removed": summary.removed,
+        "lines unreadable": summary.unreadable,
     }
-    rest = {
-        f"{summary.untied:,} reports of no answer": summary.untied,
-        f"{summary.removed:,} events removed": summary.removed,
-        f"{summary.unreadable:,} lines unreadable": summary.unreadable,
-    }
-    said = [text for text, count in {**counts, **rest}.items() if count]
-    return f"{summary.answers:,} answers{': ' if said else ''}{', '.join(said)}"
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.0%}" if whole else ""
+    said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    return f"{summary.answers:,} answers{': ' if said else ''}{said}"
 
 
 def _require(folder: Path) -> None:

@@ -1,37 +1,26 @@
 """inspect and feedback: what a snapshot holds, and what became of what was offered."""
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.arguments import (
-    WORKSPACE,
-    CacheDir,
-    Catalog,
-    JsonOutput,
-    SnapshotSource,
-    Workspace,
-    local_folder,
-    source_of,
-)
+from quartermaster.cli.commands.options import JsonOutput, Source, grouped
 from router.errors import SettingsInvalid
 
 
+@grouped
 def inspect(
-    tool: Annotated[Optional[str], typer.Argument(help="A tool id: show everything about this tool.")] = None,
-    table: Annotated[Optional[str], typer.Option(help="Show the rows of this table or view.")] = None,
+    source: Source,
+    tool: Annotated[str | None, typer.Argument(help="A tool id: show everything about this tool.")] = None,
+    table: Annotated[str | None, typer.Option(help="Show the rows of this table or view.")] = None,
     against: Annotated[
-        Optional[str], typer.Option(help="Show what changed since this snapshot: an id or a folder.")
+        str | None, typer.Option(help="Show what changed since this snapshot: an id or a folder.")
     ] = None,
-    sql: Annotated[Optional[str], typer.Option(help="Answer a SELECT; nothing can be written.")] = None,
+    sql: Annotated[str | None, typer.Option(help="Answer a SELECT; nothing can be written.")] = None,
     limit: Annotated[
-        Optional[int], typer.Option(help="The most rows to show; by default 20, in the overview 5 for each section.")
+        int | None, typer.Option(help="The most rows to show; by default 20, in the overview 5 for each section.")
     ] = None,
-    catalog: Catalog = None,
-    workspace: Workspace = WORKSPACE,
-    snapshot: SnapshotSource = None,
-    cache_dir: CacheDir = None,
     as_json: JsonOutput = False,
 ) -> None:
     """Show what a snapshot contains, what it cost and what changed.
@@ -39,21 +28,28 @@ def inspect(
     Without a TOOL or an option: an overview, with the tables and views that can be queried.
     """
     from pipeline.inspection.reading import Inspection
-    from quartermaster.output.inspection import show_inspection
+    from quartermaster.output.inspection import show_overview, show_rows, show_tool
+    from quartermaster.output.terminal import print_json
 
     questions = {"TOOL": tool, "--table": table, "--against": against, "--sql": sql}
     names = [name for name, value in questions.items() if value is not None]
     if len(names) > 1:
         raise SettingsInvalid(f"{' and '.join(names)} cannot be combined: give one")
-    folder = local_folder(source_of(snapshot, workspace, catalog), cache_dir)
-    with Inspection.open(folder) as inspection:
-        show_inspection(inspection, tool=tool, table=table, against=against, sql=sql, limit=limit, as_json=as_json)
+    with Inspection.open(source.local_folder()) as inspection:
+        if not names:
+            show_overview(inspection, limit, as_json=as_json)
+        elif tool is None:
+            show_rows(inspection, table=table, against=against, sql=sql or "", limit=limit, as_json=as_json)
+        elif as_json:
+            print_json(inspection.tool(tool).to_json())
+        else:
+            show_tool(inspection.tool(tool))
 
 
 def feedback(
     folder: Annotated[Path, typer.Argument(help="The folder of a feedback log.")],
     forget: Annotated[
-        Optional[str], typer.Option(metavar="TEXT", help="Erase the text of this request from the log first.")
+        str | None, typer.Option(metavar="TEXT", help="Erase the text of this request from the log first.")
     ] = None,
     as_json: JsonOutput = False,
 ) -> None:

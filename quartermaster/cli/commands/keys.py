@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.arguments import TRUSTED_KEYS_VARIABLE, CacheDir, TrustedKeys, cache_for, required_keys
+from quartermaster.cli.commands.options import TRUSTED_KEYS_VARIABLE, CacheDir, TrustedKeys, cache_for, required_keys
 
 keys = typer.Typer(
     help="""Make and show the keys that sign snapshots.
@@ -61,8 +61,7 @@ def list_keys(
     now = datetime.now(UTC)
     for key in trusted_keys.TrustedKeys(sources).read():
         state = key.problem(now) or "trusted"
-        line = f"{key.public.key_id}  {key.public.text}  {state}" + (f"  {key.name}" if key.name else "")
-        tell(line)  # the key is copied
+        tell(f"{key.public.key_id}  {key.public.text}  {state}" + (f"  {key.name}" if key.name else ""))
 
 
 @keys.command()
@@ -70,7 +69,7 @@ def verify(
     snapshot: Annotated[str, typer.Argument(help="A snapshot's folder, a catalog's folder, or a catalog's address.")],
     trusted_keys: TrustedKeys = None,
     catalog: Annotated[
-        Optional[str], typer.Option(help="The catalog's name; by default that of the catalog's folder.")
+        str | None, typer.Option(help="The catalog's name; by default that of the catalog's folder.")
     ] = None,
     cache_dir: CacheDir = None,
 ) -> None:
@@ -79,7 +78,7 @@ def verify(
     Whether it is older than what some router served is not checked: that router knows.
     """
     from pipeline.store import signing_keys
-    from quartermaster.output.terminal import out, plain_text
+    from quartermaster.output.terminal import tell
     from router.errors import SettingsInvalid
     from router.snapshot.trust import Trust, open_signed
     from router.store import current_folder, open_store
@@ -93,7 +92,7 @@ def verify(
     folder = current_folder(store)
     name = open_signed(folder, trust).manifest.snapshot
     by = ", ".join(signing_keys(folder)) or "its pointer"
-    out.print(plain_text(f"{name} of {trust.catalog} is signed ({by}), and every file is as its manifest says"))
+    tell(f"{name} of {trust.catalog} is signed ({by}), and every file is as its manifest says")
 
 
 tokens = typer.Typer(

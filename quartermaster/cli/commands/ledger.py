@@ -1,11 +1,11 @@
 """ledger: what an operator does with the file that holds everything a build paid for."""
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace
+from quartermaster.cli.commands.options import WORKSPACE, JsonOutput, Workspace
 from router.errors import SettingsInvalid
 
 Wait = Annotated[float, typer.Option(help="Seconds to wait for a build, or a program that reads the ledger, to end.")]
@@ -31,7 +31,7 @@ ledger = typer.Typer(
 @ledger.command()
 def show(
     workspace: Workspace = WORKSPACE,
-    sql: Annotated[Optional[str], typer.Option(help="A SELECT; the answer's rows are printed.")] = None,
+    sql: Annotated[str | None, typer.Option(help="A SELECT; the answer's rows are printed.")] = None,
     limit: Annotated[int, typer.Option(help="The most rows.")] = 20,
     as_json: JsonOutput = False,
 ) -> None:
@@ -56,19 +56,19 @@ def backup(
     While a build runs, the last backup is copied; --wait waits for the build's end instead.
     """
     from pipeline.ledger.commands import back_up
-    from quartermaster.output.ledger import show_backup
+    from quartermaster.output.ledger import show_done
     from quartermaster.output.terminal import ProgressBars
 
     if target.endswith("/") and not Path(target).is_dir():  # a disk that is not mounted, or a folder to be made
         raise SettingsInvalid(f"there is no folder {target}: make it, or name a file")
     with ProgressBars() as bars:
         made = back_up(workspace, Path(target), wait_s=wait, tell=bars.note)
-    show_backup(made, as_json=as_json)
+    show_done(made, as_json=as_json)
 
 
 @ledger.command()
 def restore(
-    file: Annotated[Optional[Path], typer.Argument(help="A backup; by default the last one that a build made.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="A backup; by default the last one that a build made.")] = None,
     workspace: Workspace = WORKSPACE,
     wait: Wait = 0.0,
     as_json: JsonOutput = False,
@@ -79,18 +79,18 @@ def restore(
     ledger is missing or damaged.
     """
     from pipeline.ledger.commands import restore as restore_ledger
-    from quartermaster.output.ledger import show_restored
+    from quartermaster.output.ledger import show_done
     from quartermaster.output.terminal import ProgressBars
 
     with ProgressBars() as bars:
         restored = restore_ledger(workspace, file, wait_s=wait, tell=bars.note)
-    show_restored(restored, as_json=as_json)
+    show_done(restored, as_json=as_json)
 
 
 @ledger.command()
 def check(
     file: Annotated[
-        Optional[Path], typer.Argument(help="A backup to check; by default the ledger of the workspace.")
+        Path | None, typer.Argument(help="A backup to check; by default the ledger of the workspace.")
     ] = None,
     workspace: Workspace = WORKSPACE,
     as_json: JsonOutput = False,
@@ -101,9 +101,11 @@ def check(
     and looks for answers that are no JSON, of no run, or paid for twice, and for questions without their instructions.
     """
     from pipeline.ledger.commands import check as check_ledger
-    from quartermaster.output.ledger import show_checked
+    from quartermaster.output.ledger import show_done
 
-    if not show_checked(check_ledger(workspace, file), as_json=as_json):
+    checked = check_ledger(workspace, file)
+    show_done(checked, as_json=as_json)
+    if checked.problems:
         raise typer.Exit(1)
 
 
@@ -122,9 +124,9 @@ def compact(
     that comes back is embedded again, which costs time and no money.
     """
     from pipeline.ledger.commands import compact as compact_ledger
-    from quartermaster.output.ledger import show_compacted
+    from quartermaster.output.ledger import show_done
     from quartermaster.output.terminal import ProgressBars
 
     with ProgressBars() as bars:
         done = compact_ledger(workspace, drop_vectors=vectors, wait_s=wait, tell=bars.note)
-    show_compacted(done, as_json=as_json)
+    show_done(done, as_json=as_json)

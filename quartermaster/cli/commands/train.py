@@ -3,11 +3,11 @@
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quartermaster.cli.commands.arguments import WORKSPACE, FiguresFile, Workspace
+from quartermaster.cli.commands.options import WORKSPACE, FiguresFile, Workspace
 
 if TYPE_CHECKING:
     from pipeline.progress import Progress
@@ -18,7 +18,7 @@ def train(
     catalogs: Annotated[list[Path], typer.Argument(help="Snapshots or catalogs, each by its folder.")],
     out: Annotated[Path, typer.Option(help="The folder of the trained encoder, which must not exist yet.")],
     requests: Annotated[
-        Optional[list[Path]], typer.Option(help="A JSONL file of requests with the ids of their tools; repeatable.")
+        list[Path] | None, typer.Option(help="A JSONL file of requests with the ids of their tools; repeatable.")
     ] = None,
     judged: Annotated[
         bool, typer.Option("--judged", help="Learn from the catalogs' judged requests, which then cannot measure it.")
@@ -26,7 +26,7 @@ def train(
     base: Annotated[str, typer.Option(help="The encoder to train, as --encoder of build.")] = "auto",
     rank: Annotated[int, typer.Option(min=0, help="Rank of the low-rank deltas; 0 trains all weights.")] = 16,
     rate: Annotated[
-        Optional[float],
+        float | None,
         typer.Option(min=1e-8, help="The highest learning rate; by default .001, or 2e-5 with --rank 0."),
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How often the requests are read.")] = 3,
@@ -50,8 +50,8 @@ def train(
     from pipeline.settings import VectorSettings
     from pipeline.vectors import resolve_encoder
     from quartermaster.cli.commands.benches import check_writable, write_figures
-    from quartermaster.output.terminal import ProgressBars, err, plain_text
-    from quartermaster.output.training import show_gain
+    from quartermaster.output.comparison import show_gain
+    from quartermaster.output.terminal import ProgressBars, say
     from quartermaster.training import TrainingPlan, train_encoder
     from router.errors import SettingsInvalid
 
@@ -72,7 +72,7 @@ def train(
     if not write_figures(report.to_json(), json_file):
         show_gain(report)
     if not report.is_gain:
-        err.print(plain_text(f"{out} was not written: what held-back requests gained may be chance"))
+        say(f"{out} was not written: what held-back requests gained may be chance")
         raise typer.Exit(1)
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,7 +38,7 @@ def raising(error: Callable[[], BaseException]) -> Callable[..., None]:
 
 BUILD = ("pipeline.build.run.run_stages", ["build", "{catalog}", "--encoder", "none", "--json"])
 SEARCH = (
-    "quartermaster.cli.commands.arguments.Router.open",
+    "quartermaster.cli.commands.options.Router.open",
     ["search", "refund", "--json", "--workspace", "{workspace}"],
 )
 COMMANDS = {
@@ -75,9 +76,8 @@ def test_every_error_of_every_command_is_one_json_object_with_a_code_of_its_own(
 ) -> None:
     (place, arguments), (raised, kind, code) = COMMANDS[command], ERRORS[error]
     monkeypatch.setattr(place, raising(raised))
-    monkeypatch.setattr(
-        "quartermaster.cli.commands.benches.read_bench", lambda folder: type("B", (), {"folder": folder})()
-    )
+    bench = SimpleNamespace(folder=catalog_folder, judgements=())
+    monkeypatch.setattr("quartermaster.cli.commands.benches.read_bench", lambda _: bench)
     done = run(*(argument.format(catalog=catalog_folder, workspace=workspace) for argument in arguments))
     said = json.loads(done.stdout)
     assert (done.returncode, said["error"]["kind"], said["error"]["exit_code"]) == (code, kind, code), done.stderr

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quartermaster.cli.commands.serve.options import feedback_log
+from quartermaster.cli.commands.serve import feedback_log
 from quartermaster.output.feedback import forget_text, show_feedback
 from router import FeedbackLog, SettingsInvalid
 

@@ -7,8 +7,7 @@ import pytest
 from rich.console import Console
 
 from pipeline.inspection.results import ResultRows
-from quartermaster.output.formatting import cell_text, shorten
-from quartermaster.output.rows import layout
+from quartermaster.output.formatting import cell_text, layout, shorten
 
 _LONG = "Returns charges, newest first, of one customer or of all of them, paginated by cursor. " * 4
 
