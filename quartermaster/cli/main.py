@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -17,6 +18,7 @@ from quartermaster.cli.commands.evaluate import compare, evaluate
 from quartermaster.cli.commands.inspect import feedback, inspect
 from quartermaster.cli.commands.keys import keys, tokens
 from quartermaster.cli.commands.ledger import ledger
+from quartermaster.cli.commands.options import App
 from quartermaster.cli.commands.route import call, explain, search
 from quartermaster.cli.commands.serve import http
 from quartermaster.cli.commands.serve_mcp import mcp
@@ -26,8 +28,8 @@ from quartermaster.cli.commands.train import train
 from quartermaster.cli.failure import BROKEN_PIPE, ServerLost, tell
 from router.distribution import version
 
-app = typer.Typer(
-    help="""Routes an agent's request to the few tools that fit, out of thousands.
+app = App(
+    """Routes an agent's request to the few tools that fit, out of thousands.
 
     Offline, `build` reads tool catalogs, has a model write how people ask for each tool, and publishes a snapshot of
     three BM25 indexes and vectors. Online, `search` and `explain` (and `router` in Python) answer from it.
@@ -38,12 +40,18 @@ app = typer.Typer(
       quartermaster search "refund a customer"
 
     Exit codes: 0 done; 1 done, but something was held back; 2 wrong arguments or settings; 3 a source, model or budget
-    stopped the run; 4 a snapshot is missing, corrupt or foreign; 70 an error that was not foreseen.""",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+    stopped the run; 4 a snapshot is missing, corrupt or foreign; 70 an error that was not foreseen."""
 )
+serve = App(
+    """Serve the router to programs, and to people who want to look.
+
+    \b
+    quartermaster serve http                     HTTP with JSON, and a page at /, on this machine only
+    quartermaster serve http --port 0            at a free port; the address is printed
+    quartermaster serve mcp                      MCP over stdio, as clients start it; --http over HTTP at /mcp"""
+)
+serve.add(http)
+serve.add(mcp)
 
 
 def _print_version(wanted: bool) -> None:
@@ -61,23 +69,12 @@ def _quartermaster(
     pass
 
 
-serve = typer.Typer(
-    help="""Serve the router to programs, and to people who want to look.
-
-    \b
-    quartermaster serve http                     HTTP with JSON, and a page at /, on this machine only
-    quartermaster serve http --port 0            at a free port; the address is printed
-    quartermaster serve mcp                      MCP over stdio, as clients start it; --http over HTTP at /mcp""",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-serve.command()(http)
-serve.command()(mcp)
-for _command in (
+_COMMANDS: tuple[Callable[..., None], ...] = (
     *(build, search, explain, call, inspect, evaluate, compare),
     *(train, snapshots, push, pull, quarantine, feedback, schedule, login),
-):
-    app.command()(_command)
+)
+for _command in _COMMANDS:
+    app.add(_command)
 for _name, _group in (("serve", serve), ("ledger", ledger), ("keys", keys), ("tokens", tokens)):
     app.add_typer(_group, name=_name)
 
@@ -98,35 +95,20 @@ def _run(arguments: list[str]) -> int:
     """Run one command, and return its exit code."""
     try:
         # Not app(): it ends with 1 where the output was not read, and 1 means that something was held back.
-        command = typer.main.get_command(app)
-        with command.make_context("quartermaster", arguments) as context:
-            command.invoke(context)
-        _flush()
-    except typer.Exit as end:
-        return _flushed(end.exit_code, arguments)
+        command, code = typer.main.get_command(app), 0
+        try:
+            with command.make_context("quartermaster", arguments) as context:
+                command.invoke(context)
+        except typer.Exit as end:
+            code = end.exit_code
+        sys.stdout.flush()  # at the end of the process an error would be a warning, and its code 120
+        return code
     except BrokenPipeError as error:
         return BROKEN_PIPE if _is_unread() else tell(error, arguments)
     except ServerLost as error:
         os._exit(tell(error, arguments))
     except BaseException as error:  # noqa: BLE001 - Rust's panics are no Exception, and each error has an exit code
         return tell(error, arguments)
-    return 0
-
-
-def _flushed(code: int, arguments: list[str]) -> int:
-    """Return an exit code, or that of output that cannot be written."""
-    try:
-        _flush()
-    except BrokenPipeError:
-        return BROKEN_PIPE if _is_unread() else code
-    except OSError as error:
-        return tell(error, arguments)
-    return code
-
-
-def _flush() -> None:
-    """Write out what was printed. At the end of the process an error would be a warning, and its code 120."""
-    sys.stdout.flush()
 
 
 def _is_unread() -> bool:

@@ -215,11 +215,7 @@ def _gain(row: Result) -> list[str]:
     return [
         row["catalog"],
         f"{row['requests']:,}",
-        *(f"{row[when]['mrr']:.3f}{_bounds(row[when]['interval'])}" for when in ("before", "after")),
-        f"{change['difference']:+.3f}{_bounds(change['interval'], '+')}" if change else "",
+        *(f"{row[when]['mrr']:.3f} ({interval_text(row[when]['interval'])})" for when in ("before", "after")),
+        f"{change['difference']:+.3f} ({interval_text(change['interval'])})" if change else "",
         f"{change['p']:.2g}" if change else "",
     ]
-
-
-def _bounds(bounds: Sequence[float] | None, sign: str = "") -> str:
-    return f" [{bounds[0]:{sign}.3f}, {bounds[1]:{sign}.3f}]" if bounds else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pipeline.progress import Progress
-from quartermaster.cli.commands.options import WORKSPACE, JsonOutput, Workspace, grouped
+from quartermaster.cli.commands.options import WORKSPACE, JsonOutput, Workspace
 from quartermaster.cli.commands.sources import AllowCommands, permit_commands, show_commands
 from quartermaster.cli.failure import ServerLost
 from quartermaster.output.logs import (
@@ -19,6 +19,7 @@ from quartermaster.output.logs import (
     LogLevel,
     logging_to_stderr,
 )
+from quartermaster.output.terminal import ProgressBars, err, print_json, say, tell
 
 if TYPE_CHECKING:
     from pipeline.build.report import BuildReport
@@ -30,26 +31,15 @@ class BuildOptions:
     """How a catalog is built, now or every night."""
 
     workspace: Workspace = WORKSPACE
-    generator: Annotated[str | None, typer.Option(help="auto, openai, lexicon or none.")] = None
-    encoder: Annotated[
-        str | None, typer.Option(help="auto, none, minilm-tools-v1, all-MiniLM-L6-v2, a model's name or folder.")
-    ] = None
-    provider: Annotated[str | None, typer.Option(help="The label that starts every tool's id, such as github.")] = None
-    max_cost: Annotated[
-        float | None, typer.Option(help="The most US dollars for a build to spend; later ones ask about the rest.")
-    ] = None
-    max_tools: Annotated[int | None, typer.Option(help="The most tools to ask a model about in a build.")] = None
-    batch: Annotated[bool, typer.Option("--batch", help="Use the Batch API: half the price, answers within a day.")] = (
-        False
-    )
-    skip_unreadable: Annotated[
-        bool, typer.Option("--skip-unreadable", help="Build without the sources that cannot be read, and name them.")
-    ] = False
+    generator: Annotated[str | None, "auto, openai, lexicon or none."] = None
+    encoder: Annotated[str | None, "auto, none, minilm-tools-v1, all-MiniLM-L6-v2, a model's name or folder."] = None
+    provider: Annotated[str | None, "The label that starts every tool's id, such as github."] = None
+    max_cost: Annotated[float | None, "The most US dollars for a build to spend; later ones ask about the rest."] = None
+    max_tools: Annotated[int | None, "The most tools to ask a model about in a build."] = None
+    batch: Annotated[bool, "Use the Batch API: half the price, answers within a day."] = False
+    skip_unreadable: Annotated[bool, "Build without the sources that cannot be read, and name them."] = False
     allow_commands: AllowCommands = False
-    no_commands: Annotated[
-        bool,
-        typer.Option("--no-commands", help="Run no command: its source keeps its last known records, or is left out."),
-    ] = False
+    no_commands: Annotated[bool, "Run no command: its source keeps its last known records, or is left out."] = False
 
     def settings(self, path: Path) -> "CatalogSettings":
         """Return the settings of a catalog with these options in place of its own. Raises SettingsInvalid."""
@@ -68,17 +58,12 @@ class BuildOptions:
         return {**given, "mode": "batch" if self.batch else None, "skip_unreadable": self.skip_unreadable or None}
 
 
-@grouped
 def build(
     path: Annotated[Path, typer.Argument(help="A catalog folder, or a file or folder of tool definitions.")],
     how: BuildOptions,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Show what the model would be asked, and the price; ask nothing.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write a snapshot even if nothing changed.")] = False,
-    flow: Annotated[
-        bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
-    ] = False,
+    plan: Annotated[bool, "Show what the model would be asked, and the price; ask nothing."] = False,
+    force: Annotated[bool, "Write a snapshot even if nothing changed."] = False,
+    flow: Annotated[bool, "Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation."] = False,
     log_format: Annotated[
         LogFormat, typer.Option(envvar=FORMAT_VARIABLE, help="How the log on standard error is written.")
     ] = LogFormat.TEXT,
@@ -105,7 +90,6 @@ def build(
     from pipeline.settings import left_out
     from quartermaster.output.build import show_plan, show_report
     from quartermaster.output.sources import show_unread
-    from quartermaster.output.terminal import ProgressBars, err, print_json, tell
 
     def load_settings() -> "CatalogSettings":
         settings = how.settings(path)
@@ -174,15 +158,12 @@ def _run_flow(bars: Progress, path: Path, how: BuildOptions, *, force: bool) -> 
     return outcome
 
 
-@grouped
 def schedule(
     path: Annotated[Path, typer.Argument(help="What to build, as in build.")],
     how: BuildOptions,
-    cron: Annotated[str, typer.Option(help="When, as in crontab: minute, hour, day, month, weekday.")] = "0 2 * * *",
-    timezone: Annotated[str, typer.Option(help="Time zone of the cron expression, such as Europe/Berlin.")] = "UTC",
-    no_evaluate: Annotated[
-        bool, typer.Option("--no-evaluate", help="Do not measure new snapshots on the catalog's judgements.")
-    ] = False,
+    cron: Annotated[str, "When, as in crontab: minute, hour, day, month, weekday."] = "0 2 * * *",
+    timezone: Annotated[str, "Time zone of the cron expression, such as Europe/Berlin."] = "UTC",
+    no_evaluate: Annotated[bool, "Do not measure new snapshots on the catalog's judgements."] = False,
 ) -> None:
     """Build a catalog every night, until interrupted.
 
@@ -190,7 +171,6 @@ def schedule(
     starts one that ends with this command. To let a work pool run the builds instead, see prefect.yaml.
     """
     from flows.schedule import next_runs, serve_nightly
-    from quartermaster.output.terminal import ProgressBars, say
 
     settings = how.settings(path)
     permit_commands(settings, allow=how.allow_commands)

@@ -15,8 +15,8 @@ from quartermaster.cli.commands.options import (
     SnapshotSource,
     Workspace,
     cache_for,
-    grouped,
 )
+from quartermaster.output.terminal import ProgressBars
 from router import Router
 from router.errors import SettingsInvalid
 
@@ -27,8 +27,8 @@ _WORST = 20  # worst requests in the files, unless --worst gives another number
 class BenchOptions:
     """How a bench is built to be measured, and where its figures go."""
 
-    generator: Annotated[str | None, typer.Option(help="As in build.")] = None
-    encoder: Annotated[str | None, typer.Option(help="As in build.")] = None
+    generator: Annotated[str | None, "As in build."] = None
+    encoder: Annotated[str | None, "As in build."] = None
     cache_dir: CacheDir = None
     workspace: Workspace = WORKSPACE
     json_file: FiguresFile = None
@@ -38,33 +38,25 @@ class BenchOptions:
         return Router.open(place, cache_dir=cache_for(place, self.cache_dir))
 
 
-@grouped
 def evaluate(
-    bench: Annotated[
-        Path, typer.Option(help="A folder with tools.jsonl and queries.jsonl, or a catalog with judgements.")
-    ],
+    bench: Annotated[Path, "A folder with tools.jsonl and queries.jsonl, or a catalog with judgements."],
     how: BenchOptions,
-    without_expansions: Annotated[bool, typer.Option("--without-expansions", help="Build without expansions.")] = False,
+    without_expansions: Annotated[bool, "Build without expansions."] = False,
     recipe: RecipeName = None,
     snapshot: SnapshotSource = None,
-    against: Annotated[
-        str | None, typer.Option(help="Another snapshot's or catalog's folder, or an address, to compare with.")
-    ] = None,
+    against: Annotated[str | None, "Another snapshot's or catalog's folder, or an address, to compare with."] = None,
     against_encoder: Annotated[
-        str | None,
-        typer.Option(help="Also build with this encoder, and compare --encoder with it in quality and cost."),
+        str | None, "Also build with this encoder, and compare --encoder with it in quality and cost."
     ] = None,
     against_recipe: Annotated[
-        str | None, typer.Option(help="Another recipe to compare with, on the same snapshot or that of --against.")
+        str | None, "Another recipe to compare with, on the same snapshot or that of --against."
     ] = None,
-    ablate: Annotated[bool, typer.Option("--ablate", help="Also measure the fused list without each signal.")] = False,
+    ablate: Annotated[bool, "Also measure the fused list without each signal."] = False,
     worst: Annotated[
         int | None, typer.Option(min=1, help="List missed steps by cause, and this many of the worst requests.")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a report with plots to this file.")] = None,
-    runs: Annotated[
-        Path | None, typer.Option(help="Write TREC files to this folder: qrels, and a run for each list.")
-    ] = None,
+    html: Annotated[Path | None, "Write a report with plots to this file."] = None,
+    runs: Annotated[Path | None, "Write TREC files to this folder: qrels, and a run for each list."] = None,
 ) -> None:
     """Measure how well judged requests are answered.
 
@@ -82,7 +74,6 @@ def evaluate(
         write_figures,
     )
     from quartermaster.output.evaluation import show_evaluation
-    from quartermaster.output.terminal import ProgressBars
 
     taken = {"--snapshot": snapshot, "--against": against, "--against-recipe": against_recipe}
     if against_encoder is not None and any(value is not None for value in taken.values()):
@@ -137,17 +128,14 @@ def evaluate(
         show_evaluation(result, worst or 0)
 
 
-@grouped
 def compare(
-    bench: Annotated[list[Path], typer.Option(help="A folder as in evaluate; may be repeated.")],
+    bench: Annotated[list[Path], "A folder as in evaluate; may be repeated."],
     how: BenchOptions,
     recipe: Annotated[
-        list[str] | None,
-        typer.Option(help="A recipe or a single signal; may be repeated, the first is the baseline. By default, all."),
+        list[str] | None, "A recipe or a single signal; may be repeated, the first is the baseline. By default, all."
     ] = None,
     snapshot: Annotated[
-        list[str] | None,
-        typer.Option(help="Snapshots to compare on one bench, instead of building it: folders, or addresses."),
+        list[str] | None, "Snapshots to compare on one bench, instead of building it: folders, or addresses."
     ] = None,
 ) -> None:
     """Compare recipes and single signals side by side.
@@ -159,7 +147,6 @@ def compare(
     from quartermaster import evaluation
     from quartermaster.cli.commands.benches import build_bench, check_writable, read_bench, write_figures
     from quartermaster.output.comparison import show_comparison
-    from quartermaster.output.terminal import ProgressBars
 
     check_writable("--json", how.json_file)
     if snapshot and len(bench) > 1:

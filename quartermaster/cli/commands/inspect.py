@@ -5,22 +5,18 @@ from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.options import JsonOutput, Source, grouped
+from quartermaster.cli.commands.options import JsonOutput, Source
+from quartermaster.output.terminal import print_json
 from router.errors import SettingsInvalid
 
 
-@grouped
 def inspect(
     source: Source,
     tool: Annotated[str | None, typer.Argument(help="A tool id: show everything about this tool.")] = None,
-    table: Annotated[str | None, typer.Option(help="Show the rows of this table or view.")] = None,
-    against: Annotated[
-        str | None, typer.Option(help="Show what changed since this snapshot: an id or a folder.")
-    ] = None,
-    sql: Annotated[str | None, typer.Option(help="Answer a SELECT; nothing can be written.")] = None,
-    limit: Annotated[
-        int | None, typer.Option(help="The most rows to show; by default 20, in the overview 5 for each section.")
-    ] = None,
+    table: Annotated[str | None, "Show the rows of this table or view."] = None,
+    against: Annotated[str | None, "Show what changed since this snapshot: an id or a folder."] = None,
+    sql: Annotated[str | None, "Answer a SELECT; nothing can be written."] = None,
+    limit: Annotated[int | None, "The most rows to show; by default 20, in the overview 5 for each section."] = None,
     as_json: JsonOutput = False,
 ) -> None:
     """Show what a snapshot contains, what it cost and what changed.
@@ -29,7 +25,6 @@ def inspect(
     """
     from pipeline.inspection.reading import Inspection
     from quartermaster.output.inspection import show_overview, show_rows, show_tool
-    from quartermaster.output.terminal import print_json
 
     questions = {"TOOL": tool, "--table": table, "--against": against, "--sql": sql}
     names = [name for name, value in questions.items() if value is not None]

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.options import WORKSPACE, JsonOutput, Workspace
+from quartermaster.cli.commands.options import WORKSPACE, App, JsonOutput, Workspace
+from quartermaster.output.terminal import ProgressBars
 from router.errors import SettingsInvalid
 
-Wait = Annotated[float, typer.Option(help="Seconds to wait for a build, or a program that reads the ledger, to end.")]
+Wait = Annotated[float, "Seconds to wait for a build, or a program that reads the ledger, to end."]
 
-ledger = typer.Typer(
-    help="""Look after the ledger: the file in the workspace that holds every answer that you paid for.
+ledger = App(
+    """Look after the ledger: the file in the workspace that holds every answer that you paid for.
 
     Builds copy it by themselves into the workspace's folder backups, and restore it from there.
     These commands are for the rest: a backup on another disk, a look inside while a build runs, a file that grew.
@@ -22,17 +23,15 @@ ledger = typer.Typer(
     quartermaster ledger backup /backup/              copy it to another disk
     quartermaster ledger check                        is it whole?
     quartermaster ledger restore /backup/FILE         put a backup in its place
-    quartermaster ledger compact                      rewrite it without gaps""",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    quartermaster ledger compact                      rewrite it without gaps"""
 )
 
 
-@ledger.command()
+@ledger.add
 def show(
     workspace: Workspace = WORKSPACE,
-    sql: Annotated[str | None, typer.Option(help="A SELECT; the answer's rows are printed.")] = None,
-    limit: Annotated[int, typer.Option(help="The most rows.")] = 20,
+    sql: Annotated[str | None, "A SELECT; the answer's rows are printed."] = None,
+    limit: Annotated[int, "The most rows."] = 20,
     as_json: JsonOutput = False,
 ) -> None:
     """Show what the ledger holds and cost, or the rows of a SELECT; nothing is written.
@@ -44,7 +43,7 @@ def show(
     show_ledger(workspace, sql, limit, as_json=as_json)
 
 
-@ledger.command()
+@ledger.add
 def backup(
     target: Annotated[str, typer.Argument(help="A file, or a folder, where the name gets the time.")],
     workspace: Workspace = WORKSPACE,
@@ -57,7 +56,6 @@ def backup(
     """
     from pipeline.ledger.commands import back_up
     from quartermaster.output.ledger import show_done
-    from quartermaster.output.terminal import ProgressBars
 
     if target.endswith("/") and not Path(target).is_dir():  # a disk that is not mounted, or a folder to be made
         raise SettingsInvalid(f"there is no folder {target}: make it, or name a file")
@@ -66,7 +64,7 @@ def backup(
     show_done(made, as_json=as_json)
 
 
-@ledger.command()
+@ledger.add
 def restore(
     file: Annotated[Path | None, typer.Argument(help="A backup; by default the last one that a build made.")] = None,
     workspace: Workspace = WORKSPACE,
@@ -80,14 +78,13 @@ def restore(
     """
     from pipeline.ledger.commands import restore as restore_ledger
     from quartermaster.output.ledger import show_done
-    from quartermaster.output.terminal import ProgressBars
 
     with ProgressBars() as bars:
         restored = restore_ledger(workspace, file, wait_s=wait, tell=bars.note)
     show_done(restored, as_json=as_json)
 
 
-@ledger.command()
+@ledger.add
 def check(
     file: Annotated[
         Path | None, typer.Argument(help="A backup to check; by default the ledger of the workspace.")
@@ -109,12 +106,10 @@ def check(
         raise typer.Exit(1)
 
 
-@ledger.command()
+@ledger.add
 def compact(
     workspace: Workspace = WORKSPACE,
-    vectors: Annotated[
-        bool, typer.Option("--vectors", help="Leave out vectors of texts that no stored snapshot has.")
-    ] = False,
+    vectors: Annotated[bool, "Leave out vectors of texts that no stored snapshot has."] = False,
     wait: Wait = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
@@ -125,7 +120,6 @@ def compact(
     """
     from pipeline.ledger.commands import compact as compact_ledger
     from quartermaster.output.ledger import show_done
-    from quartermaster.output.terminal import ProgressBars
 
     with ProgressBars() as bars:
         done = compact_ledger(workspace, drop_vectors=vectors, wait_s=wait, tell=bars.note)

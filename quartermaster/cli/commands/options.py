@@ -5,11 +5,12 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from pipeline.store import SnapshotStore, catalogs, last_built
+from quartermaster.output.terminal import say
 from router import Router, Selection
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.store import CACHE_DIR_VARIABLE, current_folder, is_url, open_store
@@ -17,7 +18,7 @@ from router.store import CACHE_DIR_VARIABLE, current_folder, is_url, open_store
 WORKSPACE = Path(".quartermaster")
 CATALOG_VARIABLE, TRUSTED_KEYS_VARIABLE = "QUARTERMASTER_CATALOG", "QUARTERMASTER_TRUSTED_KEYS"
 
-Workspace = Annotated[Path, typer.Option(help="Folder of the ledger and the snapshots.")]
+Workspace = Annotated[Path, "Folder of the ledger and the snapshots."]
 CacheDir = Annotated[
     Path | None,
     typer.Option(
@@ -41,10 +42,8 @@ TrustState = Annotated[
 ]
 SnapshotSource = Annotated[
     str | None,
-    typer.Option(
-        help="A snapshot's or a catalog's folder, or a catalog's address such as s3://bucket/catalogs/demo, instead of "
-        "the workspace."
-    ),
+    "A snapshot's or a catalog's folder, or a catalog's address such as s3://bucket/catalogs/demo, instead of "
+    "the workspace.",
 ]
 RecipeName = Annotated[
     str | None,
@@ -55,42 +54,49 @@ FiguresFile = Annotated[Path | None, typer.Option("--json", help="Write the figu
 JsonOutput = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take dataclasses of options: each field of one is an option of the command."""
-    hints = get_type_hints(command, include_extras=True)
-    parameters: list[inspect.Parameter] = []
-    groups: dict[str, Any] = {}
-    for parameter in inspect.signature(command).parameters.values():
-        kind = hints[parameter.name]
-        if not is_dataclass(kind):
-            parameters.append(parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        groups[parameter.name] = kind
-        options = get_type_hints(kind, include_extras=True)
-        parameters += [
-            inspect.Parameter(
-                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=options[field.name]
-            )
-            for field in fields(kind)
-        ]
+class App(typer.Typer):
+    """A group of commands whose options are declared in short: in dataclasses, and with their help as annotation."""
 
-    def run(**given: Any) -> None:
-        for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-        command(**given)
+    def __init__(self, about: str) -> None:
+        super().__init__(
+            help=about,
+            no_args_is_help=True,
+            add_completion=False,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
+        )
 
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+    def add(self, command: Callable[..., None], name: str | None = None) -> Callable[..., None]:
+        """Add a command. The fields of a dataclass are options, and so is a parameter annotated with its help."""
+        parameters: list[inspect.Parameter] = []
+        groups: dict[str, Any] = {key: kind for key, kind in get_type_hints(command).items() if is_dataclass(kind)}
+        for parameter in _parameters(command):
+            parameters += _parameters(groups[parameter.name]) if parameter.name in groups else [parameter]
+
+        def run(**given: Any) -> None:
+            for key, kind in groups.items():
+                given[key] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            command(**given)
+
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        self.command(name)(run)
+        return command
 
 
-class TrustOptions(TypedDict):
-    """The options of `Router.open` about signatures."""
-
-    trusted_keys: list[str] | None
-    catalog: str | None
-    trust_state: Path | None
+def _parameters(declared: Callable[..., object]) -> list[inspect.Parameter]:
+    """Return the parameters of a command or the fields of a dataclass as typer takes them."""
+    hints = get_type_hints(declared, include_extras=True)
+    found = []
+    for parameter in inspect.signature(declared).parameters.values():
+        hint = hints[parameter.name]
+        about = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, str)), None)
+        if about is not None:
+            flag = [f"--{parameter.name.replace('_', '-')}"] if parameter.default is False else []
+            hint = Annotated[hint.__origin__, typer.Option(*flag, help=about)]
+        found.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +130,6 @@ class Source:
         if latest is None:
             raise _empty_workspace(self.workspace)
         if len(names) > 1:
-            from quartermaster.output.terminal import say
-
             other = f"--catalog NAME or {CATALOG_VARIABLE} chooses another"
             say(f'Using the catalog "{latest}", built last; {other}', "dim")
         return SnapshotStore(self.workspace, latest).folder
@@ -145,7 +149,7 @@ class SignedSource(Source):
 
     trusted_keys: TrustedKeys = None
 
-    def trust(self, state: Path | None = None) -> TrustOptions:
+    def trust(self, state: Path | None = None) -> dict[str, Any]:
         """Return what `Router.open` takes of the options about signatures.
 
         Raises SettingsInvalid where a signature is to be checked and the options name no catalog: whoever writes to the
@@ -155,7 +159,7 @@ class SignedSource(Source):
         catalog = None if self.snapshot is None and is_url(self.catalog) else self.catalog
         if keys is not None and self.snapshot is None and self.catalog is None:
             raise SettingsInvalid(f"with --trusted-keys, name the catalog: --catalog NAME, or {CATALOG_VARIABLE}")
-        return TrustOptions(trusted_keys=keys, catalog=catalog if keys is not None else None, trust_state=state)
+        return {"trusted_keys": keys, "catalog": catalog if keys is not None else None, "trust_state": state}
 
     def open(self, selection: Path | None = None) -> Router:
         """Return a router over the snapshot, with the selection of a file."""

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.options import JsonOutput, RecipeName, SelectionFile, SignedSource, grouped
+from quartermaster.cli.commands.options import JsonOutput, RecipeName, SelectionFile, SignedSource
+from quartermaster.output.terminal import print_json
 from router import RoutedTools
 from router.errors import SettingsInvalid
 
@@ -21,11 +22,9 @@ class RouteOptions(SignedSource):
     k: Annotated[int, typer.Option("-k", help="How many tools.")] = 10
     recipe: RecipeName = None
     selection: SelectionFile = None
-    category: Annotated[
-        str | None, typer.Option(help="The request's category, for a selection that filters by it.")
-    ] = None
-    category_confidence: Annotated[float | None, typer.Option(help="Confidence in the category, 0 to 1.")] = None
-    token_budget: Annotated[int | None, typer.Option(help="Return the tools that fit into this many tokens.")] = None
+    category: Annotated[str | None, "The request's category, for a selection that filters by it."] = None
+    category_confidence: Annotated[float | None, "Confidence in the category, 0 to 1."] = None
+    token_budget: Annotated[int | None, "Return the tools that fit into this many tokens."] = None
     as_json: JsonOutput = False
 
     def route(self, request: str, *, explain: bool = False) -> RoutedTools:
@@ -41,11 +40,9 @@ class RouteOptions(SignedSource):
         )
 
 
-@grouped
 def search(request: RequestText, how: RouteOptions) -> None:
     """Find the tools that fit a request, best first."""
     from quartermaster.output.answer import show_answer
-    from quartermaster.output.terminal import print_json
 
     routed = how.route(request)
     if how.as_json:
@@ -54,7 +51,6 @@ def search(request: RequestText, how: RouteOptions) -> None:
         show_answer(routed)
 
 
-@grouped
 def explain(
     request: RequestText,
     how: RouteOptions,
@@ -67,7 +63,6 @@ def explain(
     why the request finds it or does not.
     """
     from quartermaster.output.answer import show_diagnosis, show_explanation
-    from quartermaster.output.terminal import print_json
 
     if tool is None:
         routed = how.route(request, explain=True)
@@ -89,20 +84,14 @@ def explain(
         show_diagnosis(router, router.diagnose(request, tool, k=how.k, recipe=how.recipe))
 
 
-@grouped
 def call(
     tool_id: Annotated[str, typer.Argument(metavar="TOOL", help="The id of the tool, as search prints it.")],
     source: SignedSource,
     calls: Annotated[
-        Path | None,
-        typer.Option(
-            help="A TOML or JSON file of HTTP APIs, [provider.NAME]: see docs/serving.md. A dry run needs none."
-        ),
+        Path | None, "A TOML or JSON file of HTTP APIs, [provider.NAME]: see docs/serving.md. A dry run needs none."
     ] = None,
-    arguments: Annotated[str, typer.Option(help="The arguments, as a JSON object.")] = "{}",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Send nothing: print the request, with secrets masked.")
-    ] = False,
+    arguments: Annotated[str, "The arguments, as a JSON object."] = "{}",
+    dry_run: Annotated[bool, "Send nothing: print the request, with secrets masked."] = False,
     selection: SelectionFile = None,
     as_json: JsonOutput = False,
 ) -> None:

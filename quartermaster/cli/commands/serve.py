@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quartermaster.cli.commands.options import SignedSource, TrustState, cache_for, grouped, load_selection
+from quartermaster.cli.commands.options import SignedSource, TrustState, cache_for, load_selection
 from router import Router, Selection
 from router.errors import SettingsInvalid
 
@@ -25,21 +25,14 @@ class ServedSource(SignedSource):
     """Which snapshot is served, and what is made and kept of its answers."""
 
     trust_state: TrustState = None
-    watch: Annotated[float, typer.Option(help="Seconds between two looks for a new snapshot; 0: never.")] = 5.0
+    watch: Annotated[float, "Seconds between two looks for a new snapshot; 0: never."] = 5.0
     vendor_text: Annotated[
-        str,
-        typer.Option(
-            help="What agents are handed of vendors' text: trusted (without steering text and hidden characters), "
-            "verbatim."
-        ),
+        str, "What agents are handed of vendors' text: trusted (without steering text and hidden characters), verbatim."
     ] = "trusted"
-    feedback: Annotated[
-        Path | None, typer.Option(help="A folder that keeps what was offered and called, for builds to learn from.")
-    ] = None
-    feedback_texts: Annotated[
-        bool,
-        typer.Option("--feedback-texts", help="Keep the requests' texts too: without them nothing can be learned."),
-    ] = False
+    feedback: Annotated[Path | None, "A folder that keeps what was offered and called, for builds to learn from."] = (
+        None
+    )
+    feedback_texts: Annotated[bool, "Keep the requests' texts too: without them nothing can be learned."] = False
 
     def serving(self, place: Path | str, selection: Selection | None, **options: Any) -> Router:
         """Return a router over what `place` named when the server started."""
@@ -59,23 +52,20 @@ class ServedSource(SignedSource):
 class Listening:
     """Where a server listens, and the limits for its clients."""
 
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1"
-    port: Annotated[int, typer.Option(help="The port; 0 picks a free one.")] = 8080
+    host: Annotated[str, "The address to listen at."] = "127.0.0.1"
+    port: Annotated[int, "The port; 0 picks a free one."] = 8080
     token: Annotated[
         str | None,
         typer.Option(envvar=_TOKEN_VARIABLE, help="Require this bearer token; better set in the environment."),
     ] = None
-    allow_host: Annotated[
-        list[str] | None, typer.Option(help="A host name that requests may use; may be repeated.")
-    ] = None
-    max_request_bytes: Annotated[int, typer.Option(help="The largest request body, in bytes.")] = 1_048_576
-    requests_per_minute: Annotated[int, typer.Option(help="The limit for each client address; 0: none.")] = 6_000
-    max_connections: Annotated[int, typer.Option(help="The most open connections.")] = 512
-    max_connections_per_client: Annotated[int, typer.Option(help="The most of one address, such as a proxy's.")] = 128
-    insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond this machine without a token.")] = False
+    allow_host: Annotated[list[str] | None, "A host name that requests may use; may be repeated."] = None
+    max_request_bytes: Annotated[int, "The largest request body, in bytes."] = 1_048_576
+    requests_per_minute: Annotated[int, "The limit for each client address; 0: none."] = 6_000
+    max_connections: Annotated[int, "The most open connections."] = 512
+    max_connections_per_client: Annotated[int, "The most of one address, such as a proxy's."] = 128
+    insecure: Annotated[bool, "Listen beyond this machine without a token."] = False
     profiles: Annotated[
-        Path | None,
-        typer.Option(help="A TOML file of profiles and tokens: each token sees its profile's tools alone."),
+        Path | None, "A TOML file of profiles and tokens: each token sees its profile's tools alone."
     ] = None
 
     def settings(self, **others: Any) -> "HttpSettings":
@@ -101,32 +91,23 @@ class Listening:
         )
 
 
-@grouped
 def http(
     source: ServedSource,
     listening: Listening,
-    selection: Annotated[
-        Path | None, typer.Option(help="A TOML or JSON file of filters, for requests that bring none.")
-    ] = None,
-    request_cache: Annotated[int, typer.Option(help="How many request vectors to cache.")] = 0,
-    overlay: Annotated[
-        Path | None, typer.Option(help="Let clients with the token register tools; they are saved in this file.")
-    ] = None,
-    header_timeout: Annotated[float, typer.Option(help="Seconds for the headers of a request to arrive.")] = 10.0,
-    body_timeout: Annotated[float, typer.Option(help="Seconds for the body of a request to arrive.")] = 10.0,
-    answer_timeout: Annotated[float, typer.Option(help="Seconds for a client to read an answer.")] = 60.0,
-    max_wildcards: Annotated[int, typer.Option(help="The most marks * ? [ in the globs of one request.")] = 100,
-    workers: Annotated[int, typer.Option(help="How many processes answer; SIGHUP replaces them one by one.")] = 1,
+    selection: Annotated[Path | None, "A TOML or JSON file of filters, for requests that bring none."] = None,
+    request_cache: Annotated[int, "How many request vectors to cache."] = 0,
+    overlay: Annotated[Path | None, "Let clients with the token register tools; they are saved in this file."] = None,
+    header_timeout: Annotated[float, "Seconds for the headers of a request to arrive."] = 10.0,
+    body_timeout: Annotated[float, "Seconds for the body of a request to arrive."] = 10.0,
+    answer_timeout: Annotated[float, "Seconds for a client to read an answer."] = 60.0,
+    max_wildcards: Annotated[int, "The most marks * ? [ in the globs of one request."] = 100,
+    workers: Annotated[int, "How many processes answer; SIGHUP replaces them one by one."] = 1,
     stale_after: Annotated[
         float | None,
-        typer.Option(
-            help="Seconds without knowing that the newest snapshot serves, after which /readyz says stale: 300, or "
-            "three times --watch where that is longer."
-        ),
+        "Seconds without knowing that the newest snapshot serves, after which /readyz says stale: 300, or "
+        "three times --watch where that is longer.",
     ] = None,
-    unready_when_stale: Annotated[
-        bool, typer.Option("--unready-when-stale", help="Then answer 503 at /readyz, so that another host is asked.")
-    ] = False,
+    unready_when_stale: Annotated[bool, "Then answer 503 at /readyz, so that another host is asked."] = False,
 ) -> None:
     """Serve over HTTP: JSON under /v1, a web page at /, health, metrics.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.options import grouped, load_selection
+from quartermaster.cli.commands.options import load_selection
 from quartermaster.cli.commands.serve import Listening, ServedSource
 from quartermaster.cli.commands.sources import AllowCommands
 from router.errors import SettingsInvalid
@@ -16,39 +16,29 @@ from router.errors import SettingsInvalid
 class McpListening(Listening):
     """Where the server listens with --http."""
 
-    port: Annotated[int, typer.Option(help="The port; 0 picks a free one.")] = 8081
+    port: Annotated[int, "The port; 0 picks a free one."] = 8081
 
 
-@grouped
 def mcp(
     source: ServedSource,
     listening: McpListening,
     catalog_folder: Annotated[
-        Path | None, typer.Option(help="A catalog's folder: the tools of its live MCP servers can be called.")
+        Path | None, "A catalog's folder: the tools of its live MCP servers can be called."
     ] = None,
-    upstream: Annotated[
-        Path | None, typer.Option(help='A file of MCP servers, {"mcpServers": …}: their tools can be called.')
-    ] = None,
+    upstream: Annotated[Path | None, 'A file of MCP servers, {"mcpServers": …}: their tools can be called.'] = None,
     calls: Annotated[
-        Path | None,
-        typer.Option(help="A TOML or JSON file of HTTP APIs, [provider.NAME]: their operations can be called."),
+        Path | None, "A TOML or JSON file of HTTP APIs, [provider.NAME]: their operations can be called."
     ] = None,
     connect: Annotated[
-        bool,
-        typer.Option(
-            "--connect", help="Start those servers now, not at the first call, and serve the tools that they list."
-        ),
+        bool, "Start those servers now, not at the first call, and serve the tools that they list."
     ] = False,
     allow_commands: AllowCommands = False,
     selection: Annotated[
-        Path | None,
-        typer.Option(help="A TOML or JSON file of filters: what they leave out is neither found nor called."),
+        Path | None, "A TOML or JSON file of filters: what they leave out is neither found nor called."
     ] = None,
     over_http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP at /mcp, instead of stdio.")] = False,
-    max_message_bytes: Annotated[int, typer.Option(help="Over stdio: the largest message of the client.")] = 16_777_216,
-    profile: Annotated[
-        str | None, typer.Option(help="Over stdio, with --profiles: the profile of whoever starts this server.")
-    ] = None,
+    max_message_bytes: Annotated[int, "Over stdio: the largest message of the client."] = 16_777_216,
+    profile: Annotated[str | None, "Over stdio, with --profiles: the profile of whoever starts this server."] = None,
 ) -> None:
     """Serve as an MCP server with three tools: find_tools, describe_tool, call_tool.
 

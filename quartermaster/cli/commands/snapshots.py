@@ -27,16 +27,12 @@ def snapshots(
     catalog: Annotated[str | None, _CATALOG] = None,
     snapshot: Annotated[str | None, _ID] = None,
     workspace: Workspace = WORKSPACE,
-    rollback: Annotated[bool, typer.Option("--rollback", help="Serve the snapshot before the current one.")] = False,
-    use: Annotated[str | None, typer.Option(help="Serve this snapshot: one held back, or an older one.")] = None,
-    pin: Annotated[bool, typer.Option("--pin", help="Keep a snapshot serving: builds are held back.")] = False,
-    unpin: Annotated[bool, typer.Option("--unpin", help="Let builds publish again.")] = False,
-    release: Annotated[
-        str | None, typer.Option(help="Let builds publish the content of this snapshot again, after a rollback.")
-    ] = None,
-    sign: Annotated[
-        bool, typer.Option("--sign", help="Sign a snapshot with --sign-key: the current one, or the ID.")
-    ] = False,
+    rollback: Annotated[bool, "Serve the snapshot before the current one."] = False,
+    use: Annotated[str | None, "Serve this snapshot: one held back, or an older one."] = None,
+    pin: Annotated[bool, "Keep a snapshot serving: builds are held back."] = False,
+    unpin: Annotated[bool, "Let builds publish again."] = False,
+    release: Annotated[str | None, "Let builds publish the content of this snapshot again, after a rollback."] = None,
+    sign: Annotated[bool, "Sign a snapshot with --sign-key: the current one, or the ID."] = False,
     sign_key: Annotated[
         str | None,
         typer.Option(
@@ -44,10 +40,8 @@ def snapshots(
             help="The private key that signs a decision: a PEM file, or ${NAME} of a variable.",
         ),
     ] = None,
-    unsigned: Annotated[
-        bool, typer.Option("--unsigned", help="Decide without a signature, though snapshots here have one.")
-    ] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Check every file against its checksum.")] = False,
+    unsigned: Annotated[bool, "Decide without a signature, though snapshots here have one."] = False,
+    verify: Annotated[bool, "Check every file against its checksum."] = False,
     as_json: JsonOutput = False,
 ) -> None:
     """List the snapshots, verify them, or choose which one serves.
@@ -87,7 +81,7 @@ def quarantine(
     hold: Annotated[
         _Ids, typer.Option(metavar="ID", help="Take back the release of this tool; may be given again.")
     ] = None,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for a build of the workspace to end.")] = 0.0,
+    wait: Annotated[float, "Seconds to wait for a build of the workspace to end."] = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
     """List the tools that builds hold back alone, or release them.
@@ -111,9 +105,7 @@ def push(
     ],
     to: _Address,
     workspace: Workspace = WORKSPACE,
-    resend: Annotated[
-        bool, typer.Option("--resend", help="Send every file, whatever the bucket has: mends damaged ones.")
-    ] = False,
+    resend: Annotated[bool, "Send every file, whatever the bucket has: mends damaged ones."] = False,
     as_json: JsonOutput = False,
 ) -> None:
     """Publish a catalog's current snapshot, or the snapshot of a folder, in a bucket.
@@ -142,7 +134,7 @@ def pull(
             metavar="[FOLDER]", help="The catalog's folder; by default snapshots/<catalog> of the workspace."
         ),
     ] = None,
-    workspace: Annotated[Path | None, typer.Option(help=f"The workspace to pull into; by default {WORKSPACE}.")] = None,
+    workspace: Annotated[Path | None, f"The workspace to pull into; by default {WORKSPACE}."] = None,
     cache_dir: CacheDir = None,
     trusted_keys: TrustedKeys = None,
     trust_state: TrustState = None,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quartermaster.output.terminal import say
+
 if TYPE_CHECKING:
     from pipeline.settings import CatalogSettings, SourceSettings
     from pipeline.sources.transport.approval import CatalogCommand
@@ -38,7 +40,6 @@ def permit_commands(settings: "CatalogSettings", *, allow: bool, may_ask: bool =
 def show_commands(settings: "CatalogSettings") -> "tuple[CatalogCommand, ...]":
     """Print the commands of a catalog on standard error, and return those that were not allowed before."""
     from pipeline.sources.transport.approval import commands_of, not_approved
-    from quartermaster.output.terminal import say
 
     commands = commands_of(settings)
     new = not_approved(commands)
@@ -88,9 +89,7 @@ def _upstream(source: "SourceSettings", folder: Path) -> "Upstream":
 
 def login(
     path: Annotated[Path, typer.Argument(help="The catalog's folder.")],
-    source: Annotated[
-        int | None, typer.Option(help="Which [[source]], from 1; without it all that have oauth for a person.")
-    ] = None,
+    source: Annotated[int | None, "Which [[source]], from 1; without it all that have oauth for a person."] = None,
     browser: Annotated[bool, typer.Option(help="Open the address in a browser; it is printed in any case.")] = True,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Of the redirect to this machine; 0 for any.")] = 0,
 ) -> None:
@@ -105,7 +104,6 @@ def login(
     from pipeline.settings import load
     from pipeline.sources.naming import location
     from pipeline.sources.transport.login import log_in
-    from quartermaster.output.terminal import say
 
     catalog = load(path)
     sources = [

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quartermaster.cli.commands.options import WORKSPACE, FiguresFile, Workspace
+from quartermaster.output.terminal import ProgressBars, say
+from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from pipeline.progress import Progress
@@ -16,14 +18,10 @@ if TYPE_CHECKING:
 
 def train(
     catalogs: Annotated[list[Path], typer.Argument(help="Snapshots or catalogs, each by its folder.")],
-    out: Annotated[Path, typer.Option(help="The folder of the trained encoder, which must not exist yet.")],
-    requests: Annotated[
-        list[Path] | None, typer.Option(help="A JSONL file of requests with the ids of their tools; repeatable.")
-    ] = None,
-    judged: Annotated[
-        bool, typer.Option("--judged", help="Learn from the catalogs' judged requests, which then cannot measure it.")
-    ] = False,
-    base: Annotated[str, typer.Option(help="The encoder to train, as --encoder of build.")] = "auto",
+    out: Annotated[Path, "The folder of the trained encoder, which must not exist yet."],
+    requests: Annotated[list[Path] | None, "A JSONL file of requests with the ids of their tools; repeatable."] = None,
+    judged: Annotated[bool, "Learn from the catalogs' judged requests, which then cannot measure it."] = False,
+    base: Annotated[str, "The encoder to train, as --encoder of build."] = "auto",
     rank: Annotated[int, typer.Option(min=0, help="Rank of the low-rank deltas; 0 trains all weights.")] = 16,
     rate: Annotated[
         float | None,
@@ -35,7 +33,7 @@ def train(
         float,
         typer.Option(min=0.05, max=1.0, help="How far to go from the base: less finds more in what it never saw."),
     ] = 0.6,
-    seed: Annotated[int, typer.Option(help="Draws held-back providers, batches and the deltas' first numbers.")] = 0,
+    seed: Annotated[int, "Draws held-back providers, batches and the deltas' first numbers."] = 0,
     workspace: Workspace = WORKSPACE,
     json_file: FiguresFile = None,
 ) -> None:
@@ -51,9 +49,7 @@ def train(
     from pipeline.vectors import resolve_encoder
     from quartermaster.cli.commands.benches import check_writable, write_figures
     from quartermaster.output.comparison import show_gain
-    from quartermaster.output.terminal import ProgressBars, say
     from quartermaster.training import TrainingPlan, train_encoder
-    from router.errors import SettingsInvalid
 
     check_writable("--json", json_file)
     if out.exists():
@@ -83,9 +79,9 @@ def _command(
     words = ["quartermaster", "train", *map(_shown_path, catalogs)]
     words += [word for file in requests for word in ("--requests", _shown_path(file))]
     words += ["--judged"] if judged else []
-    words += ["--base", base, "--rank", str(plan.rank), "--rate", f"{plan.rate:g}", "--epochs", str(plan.epochs)]
-    words += ["--steps", str(plan.most_steps), "--share", f"{plan.share:g}", "--seed", str(plan.seed)]
-    return shlex.join([*words, "--out", out.name])
+    options = {"base": base, "rank": plan.rank, "rate": f"{plan.rate:g}", "epochs": plan.epochs}
+    options |= {"steps": plan.most_steps, "share": f"{plan.share:g}", "seed": plan.seed, "out": out.name}
+    return shlex.join([*words, *(word for name, value in options.items() for word in (f"--{name}", str(value)))])
 
 
 def _shown_path(path: Path) -> str:
