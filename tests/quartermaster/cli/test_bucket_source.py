@@ -137,19 +137,6 @@ def test_pull_leaves_a_pin_of_a_catalog_that_was_built_here(
     assert (office.folder / CURRENT).read_text() == "b\n"
 
 
-@pytest.mark.parametrize(
-    ("url", "told"),
-    [
-        ("demo", "is no address of a bucket"),
-        ("s3://bucket", "names no catalog"),
-        ("s3://key:secret@bucket/demo", "must hold no credentials"),
-    ],
-)
-def test_a_wrong_address_is_refused(url: str, told: str, tmp_path: Path) -> None:
-    done = called(tmp_path, "pull", url)
-    assert done.returncode == 2 and told in done.stderr and "secret" not in done.stderr
-
-
 def test_pull_tells_whether_the_bucket_or_the_snapshot_is_missing(
     catalog: BucketCatalog, bucket: Bucket, tmp_path: Path
 ) -> None:

@@ -178,32 +178,6 @@ def test_as_a_process_it_answers_as_when_it_is_called(run: Run, workspace: Path,
     assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
-    [
-        (["build", "nowhere"], 2, "nowhere does not exist"),
-        (["build", "{catalog}", "--generator", "magic"], 2, "enrichment.generator"),
-        (["build", "{catalog}", "--encoder", "nobody/none-such"], 3, "nobody/none-such"),
-        (["build", "{catalog}", "--encoder", "none", "--workspace", "/proc/nowhere"], 2, "--workspace"),
-        (["search", "refund"], 4, "quartermaster build"),
-        (["search", "refund", "--snapshot", "nowhere"], 4, "does not exist"),
-        (["search", "", "--workspace", "{workspace}"], 2, "empty"),
-        (["search", "refund", "-k", "0", "--workspace", "{workspace}"], 2, "k is 0"),
-        (["search", "refund", "--recipe", "best", "--workspace", "{workspace}"], 2, "published"),
-        (["evaluate", "--bench", "{catalog}", "--json", "nowhere/x.json"], 2, "queries.jsonl"),
-        (["explain", "refund", "no/tool", "--workspace", "{workspace}"], 2, "no/tool"),
-        (["explain", "refund", "no/tool", "--category", "x", "--workspace", "{workspace}"], 2, "leave out --category"),
-        (["snapshots", "nothing", "--workspace", "{workspace}"], 4, "nothing"),
-        (["snapshots", "--rollback", "--use", "x", "--workspace", "{workspace}"], 2, "--use"),
-    ],
-)
-def test_what_is_wrong_is_one_sentence_with_its_exit_code(
-    run: Run, workspace: Path, catalog_folder: Path, arguments: list[str], code: int, sentence: str
-) -> None:
-    filled = [argument.format(catalog=catalog_folder, workspace=workspace) for argument in arguments]
-    assert sentence in failed(run(*filled), code)
-
-
 def test_too_many_rejected_records_exit_with_one_and_nothing_serves(run: Run, tmp_path: Path) -> None:
     (tmp_path / "tools.jsonl").write_text('{"id": "a/x", "name": "x", "provider": "a"}\nnot json\n', encoding="utf-8")
     done = run("build", tmp_path, "--encoder", "none")

@@ -87,29 +87,6 @@ def test_several_benches_are_built_and_have_a_mean(run: Callable[..., Done], ben
     assert "mean of 2 benches" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("evaluate", "--html", "no/out.html"), "--html no/out.html: its folder does not exist"),
-        (("evaluate", "--against-recipe", "best"), "there is no recipe 'best'"),
-        (("compare", "--recipe", "nearest"), "there is no recipe 'nearest'"),
-        (("compare", "--bench", "office"), "--snapshot can be measured on one --bench only"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_in_a_sentence(
-    run: Callable[..., Done], bench: Path, snapshot: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    command, *rest = arguments
-    done = run(command, "--bench", bench, "--snapshot", snapshot, *rest)
-    assert done.returncode == 2 and said in done.stderr and done.stdout == ""
-
-
-def test_a_folder_without_requests_is_refused(run: Callable[..., Done], bench: Path, catalog_folder: Path) -> None:
-    assert "holds neither queries.jsonl nor judgements.jsonl" in run("compare", "--bench", catalog_folder).stderr
-    (bench / "queries.jsonl").write_text("\n", encoding="utf-8")
-    assert "contains no requests" in run("evaluate", "--bench", bench).stderr
-
-
 @pytest.mark.nightly
 def test_without_the_extra_a_report_is_refused_before_anything_is_measured(bench: Path, tmp_path: Path) -> None:
     done = started(tmp_path, "evaluate", "--bench", bench, "--html", "out.html", without=("matplotlib",))

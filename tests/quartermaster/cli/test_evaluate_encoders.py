@@ -119,22 +119,6 @@ def test_one_encoder_by_two_names_is_refused_before_anything_is_built(
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (("--snapshot", "a"), "--snapshot"),
-        (("--against", "a"), "--against"),
-        (("--against-recipe", "lexical", "--snapshot", "a"), "--snapshot and --against-recipe"),
-    ],
-)
-def test_what_names_what_is_measured_already_is_refused_in_a_sentence(
-    run: Callable[..., Done], options: tuple[str, ...], named: str
-) -> None:
-    done = run(*command("none"), *options)
-    assert done.returncode == 2 and done.stdout == ""
-    assert f"builds both sides and asks both by one recipe: leave out {named}, or" in done.stderr
-
-
 @pytest.mark.nightly
 def test_vectors_are_compared_with_none(run: Callable[..., Done], tmp_path: Path) -> None:
     done = run(*command("other", "none"), "--workspace", tmp_path, COLUMNS="80", PYTHONHASHSEED="0")

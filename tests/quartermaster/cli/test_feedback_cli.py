@@ -1,11 +1,10 @@
-"""`quartermaster feedback` shows a log and erases a text; `serve` refuses texts without a log."""
+"""`quartermaster feedback` shows a log and erases a text."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from quartermaster.cli.commands.serve import feedback_log
 from quartermaster.output.feedback import forget_text, show_feedback
 from router import FeedbackLog, SettingsInvalid
 
@@ -35,9 +34,6 @@ def test_a_text_is_erased(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert all(b"Lindholm" not in path.read_bytes() for path in folder.iterdir())
 
 
-def test_a_folder_that_is_not_there_is_told_and_texts_without_a_log_are_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsInvalid, match=r"there is no feedback log in .*: name the folder that --feedback"):
         show_feedback(tmp_path / "missing", as_json=False)
-    assert feedback_log(None, False) is None
-    with pytest.raises(SettingsInvalid, match="--feedback-texts is given and there is no log"):
-        feedback_log(None, True)

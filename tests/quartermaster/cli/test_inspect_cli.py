@@ -103,32 +103,6 @@ def test_programs_get_json(run: Callable[..., Done], served: Path, snapshot: Pat
     assert json.loads(counted.stdout) == {"columns": ["n"], "rows": [{"n": 7}], "more": 0}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
-    [
-        (["slack/chat_post"], 2, "did you mean 'slack/chat_postMessage' or"),
-        (["a/tool", "--table", "tools"], 2, "TOOL and --table cannot be combined: give one"),
-        (["--sql", "SELECT 1", "--against", "x"], 2, "--against and --sql cannot be combined: give one"),
-        (["--table", "nothing"], 2, "choose from builds, changes"),
-        (["--table", "tools", "--limit", "0"], 2, "the limit is 0"),
-        (["--limit", "-1"], 2, "the limit is -1"),
-        (["--sql", "SELECT nme FROM tools"], 2, "Candidate bindings"),
-        (["--sql", "DROP TABLE tools"], 2, "a snapshot is read-only"),
-        (["--sql", "FROM read_text('/etc/hostname')"], 2, "disabled by configuration"),
-        (["--against", "20200101T000000Z-00000000"], 4, "neither a snapshot of this catalog"),
-        (["--catalog", "nothing"], 4, "has no catalog 'nothing': it has office"),
-        (["--snapshot", "nowhere"], 4, "does not exist"),
-    ],
-)
-def test_what_is_wrong_is_one_sentence_with_its_exit_code(
-    run: Callable[..., Done], served: Path, arguments: list[str], code: int, sentence: str
-) -> None:
-    done = run("inspect", *arguments, "--workspace", served)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert sentence in done.stderr and "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_inspecting_needs_the_light_install_alone(served: Path, tmp_path: Path) -> None:
     done = started(tmp_path, "inspect", "slack/chat_postMessage", "--workspace", served, without=_LIGHT)
     assert done.returncode == 0, done.stderr

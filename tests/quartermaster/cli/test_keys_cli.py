@@ -1,7 +1,8 @@
-"""keys, --trusted-keys and signed decisions on the command line."""
+"""keys and tokens, --trusted-keys and signed decisions on the command line."""
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.store.private_keys import read_signer
+from quartermaster.serving.profiles import ProfilesFile
+from quartermaster.serving.tokens import token_digest
 from tests.support.command_line import Done
 from tests.support.signing import SignedOffice
 
@@ -64,3 +67,13 @@ def test_a_snapshot_is_verified_signed_and_rolled_back_by_command(
     assert run("keys", "verify", folder, "--trusted-keys", "new.pem.pub").returncode == 0
     rows = {row["snapshot"]: row["signed_by"] for row in json.loads(run("snapshots", "--json").stdout)}
     assert list(map(len, rows.values())) == [2, 2]
+
+
+def test_the_printed_lines_of_a_token_let_the_printed_token_in(run: Callable[..., Done], tmp_path: Path) -> None:
+    done = run("tokens", "new", "bob", "--profile", "support")
+    found = re.search(r"stored nowhere: (\S+)", done.stderr)
+    assert found is not None and found[1] not in done.stdout
+    file = tmp_path / "profiles.toml"
+    file.write_text(f"[profiles.support]\nselection = {{}}\n{done.stdout}", encoding="utf-8")
+    (token,) = ProfilesFile.load(file).tokens
+    assert (token.name, token.profile.name, token.sha256) == ("bob", "support", token_digest(found[1]))
