@@ -144,9 +144,12 @@ def _differences(values: Iterable[str], rows: Iterable[Row], *, of: str) -> Tabl
 
 
 def _change(change: Result) -> tuple[str, str, str, str]:
-    p = "<.001" if change["p"] < 0.001 else decimal(change["p"])
     counts = f"{change['better']:,}, {change['worse']:,}" if "better" in change else ""
-    return f"{change['difference']:+.3f}", interval_text(change["interval"]), p, counts
+    return f"{change['difference']:+.3f}", interval_text(change["interval"]), _p(change), counts
+
+
+def _p(change: Result) -> str:
+    return "<.001" if change["p"] < 0.001 else decimal(change["p"])
 
 
 def show_comparison(result: Result) -> None:
@@ -193,29 +196,19 @@ def _significance(row: Result, metric: str) -> Text:
 
 
 def show_gain(report: "TrainingReport") -> None:
-    """Print what a trained encoder learned from, and its gain on each catalog."""
-    data = report.data
+    """Print what a trained encoder learned from, and its gain on each catalog with the 95 % interval."""
+    data, gain = report.data, report.gain
     facts = [
         ("base", f"{report.base['name']} ({report.base['revision']})"),
         ("learned from", f"{data['pairs']:,} requests of {len(data['catalogs'])} catalogs, {data['tools']:,} tools"),
         ("held back", f"{data['held_out']:,} requests of {data['held_back_providers']:,} providers"),
         ("steps", f"{report.steps:,}"),
-        ("everyday requests mistaken", " → ".join(f"{share:.3f}" for share in report.gain["mistaken"])),
+        ("everyday requests mistaken", " → ".join(f"{share:.3f}" for share in gain["mistaken"])),
     ]
+    for row in gain["rows"]:
+        change = row["difference"]
+        more = f", {change['difference']:+.3f} ({interval_text(change['interval'])}), p {_p(change)}" if change else ""
+        mrr = f"MRR {row['before']['mrr']:.3f} → {row['after']['mrr']:.3f}{more}"
+        facts.append((row["catalog"], f"{row['requests']:,} requests: {mrr}"))
     out.print(facts_table(facts))
-    out.print()
-    columns = ("catalog", "requests", "MRR before", "MRR after", "difference", "p")
-    out.print(table(columns, [_gain(row) for row in report.gain["rows"]]))
-    out.print()
-    out.print(plain_text("MRR: mean reciprocal rank of the requests' tools by vector; 95 % intervals", "dim"))
-
-
-def _gain(row: Result) -> list[str]:
-    change = row["difference"]
-    return [
-        row["catalog"],
-        f"{row['requests']:,}",
-        *(f"{row[when]['mrr']:.3f} ({interval_text(row[when]['interval'])})" for when in ("before", "after")),
-        f"{change['difference']:+.3f} ({interval_text(change['interval'])})" if change else "",
-        f"{change['p']:.2g}" if change else "",
-    ]
+    out.print("MRR: mean reciprocal rank of the requests' tools by vector", style="dim")

@@ -87,7 +87,7 @@ def sections(result: Result, worst: Sequence[Result], *, page: bool = False) -> 
     if worst or page:
         causes = result["causes"]
         title = f"Missed steps by cause ({causes['missed']:,} of {causes['steps']:,} steps)"
-        yield Section(title, list(_causes(causes)), plot="causes")
+        yield Section(title, list(_causes(causes)))
     if worst:
         yield Section(f"The worst requests ({len(worst)})", [_worst(row, result) for row in worst])
 

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib as mpl
@@ -10,9 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from quartermaster.evaluation import Cause, K
+from quartermaster.evaluation import K
 from quartermaster.evaluation.summary import CURVE, RANKS
 from router import Signal
 
@@ -37,21 +36,18 @@ _STYLE: dict[Any, Any] = {
 LABELS = {  # what whoever does not see a plot hears of it
     "recall": "Recall in the first k tools, by k, for each list",
     "ranks": "Share of requests by the rank of their first acceptable tool, for each list",
-    "causes": "Missed steps by cause and by the list that came nearest",
     "reliability": "Share of answerable requests by the predicted probability",
 }
 
 
 def plots(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return the plots by name (recall, ranks, causes, reliability), those that the evaluation has figures for."""
+    """Return the plots by name (recall, ranks, reliability), those that the evaluation has figures for."""
     curves = {name: curve for name, curve in result["recall_by_k"].items() if curve}
     ranks = {name: counts for name, counts in result["ranks"].items() if counts}
-    causes = {cause: row for cause in Cause if (row := result["causes"]["by_cause"][cause])["steps"]}
     with mpl.rc_context(_STYLE):
         figures = {
             "recall": _recall(curves) if curves else None,
             "ranks": _ranks(ranks) if ranks else None,
-            "causes": _causes(causes) if causes else None,
             "reliability": _reliability(result["reliability"]) if result["reliability"] else None,
         }
         return {name: _svg(figure, name) for name, figure in figures.items() if figure is not None}
@@ -74,51 +70,33 @@ def _recall(curves: Mapping[str, Any]) -> Figure:
 
 def _ranks(ranks: Mapping[str, Mapping[str, int]]) -> Figure:
     """Return a bar for each list: shares of requests by the rank of their first acceptable tool, best rank first."""
-    labels = [*(_rank_range(i) for i in range(len(RANKS))), f"past {RANKS[-1]}"]
-    edges = [*map(str, RANKS), "beyond"]
-    shares = [[counts[edge] / sum(counts.values()) for counts in ranks.values()] for edge in edges]
-    colours = [(_FILL, 1 - 0.9 * i / len(RANKS)) for i in range(len(labels))]
-    figure, axes = _bars(list(ranks), labels, shares, colours)
+    figure = Figure(figsize=(_WIDTH, 0.7 + 0.38 * len(ranks)), layout="constrained")
+    axes = figure.subplots()
+    left = np.zeros(len(ranks))
+    for i, edge in enumerate((*map(str, RANKS), "beyond")):
+        shares = [counts[edge] / sum(counts.values()) for counts in ranks.values()]
+        axes.barh(
+            list(ranks),
+            shares,
+            left=left,
+            color=_FILL,
+            alpha=1 - 0.9 * i / len(RANKS),
+            height=0.72,
+            label=_rank_range(i),
+        )
+        left = left + shares
+    axes.invert_yaxis()
+    axes.grid(visible=False)
     axes.set(xlim=(0, 1), xlabel="share of requests, by the rank of their first acceptable tool")
+    figure.legend(loc="outside upper center", ncols=9, handlelength=1, columnspacing=1, handletextpad=0.4)
     return figure
 
 
 def _rank_range(i: int) -> str:
+    if i == len(RANKS):
+        return f"past {RANKS[-1]}"
     first = RANKS[i - 1] + 1 if i else 1
     return str(RANKS[i]) if first == RANKS[i] else f"{first}–{RANKS[i]}"
-
-
-def _causes(causes: Mapping[Cause, Any]) -> Figure:
-    """Return a bar for each cause that occurs: its missed steps, by the list that came nearest."""
-    rows = list(causes.values())
-    counted = {name: [row["nearest"][name] for row in rows] for name in rows[0]["nearest"]}
-    nearest = {name: counts for name, counts in counted.items() if any(counts)}
-    colours = [(_LISTS.get(name, _MUTED), 1.0) for name in nearest]
-    labels = [name if name in _LISTS else "no list" for name in nearest]
-    figure, axes = _bars([cause.label for cause in causes], labels, list(nearest.values()), colours)
-    totals = [row["steps"] for row in rows]
-    for place, total in enumerate(totals):
-        axes.annotate(f"{total:,}", (total, place), xytext=(4, 0), textcoords="offset points", va="center")
-    axes.set(xlabel="missed steps, by the list that came nearest", xlim=(0, 1.08 * max(totals)))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    return figure
-
-
-def _bars(
-    names: Sequence[str], labels: Sequence[str], parts: Sequence[Sequence[float]], colours: Sequence[tuple[str, float]]
-) -> tuple[Figure, Axes]:
-    """Return a horizontal bar for each name, of parts that have a label, a colour and an opacity each."""
-    figure = Figure(figsize=(_WIDTH, 0.8 + 0.36 * len(names)), layout="constrained")
-    axes = figure.subplots()
-    left = np.zeros(len(names))
-    for label, part, (colour, alpha) in zip(labels, parts, colours, strict=True):
-        axes.barh(names, part, left=left, color=colour, alpha=alpha, height=0.72, label=label)
-        left = left + part
-    axes.invert_yaxis()
-    axes.grid(visible=False, axis="y")
-    axes.set_axisbelow(True)
-    figure.legend(loc="outside upper center", ncols=9, handlelength=1, columnspacing=1, handletextpad=0.4)
-    return figure, axes
 
 
 def _reliability(reliability: Mapping[str, Any]) -> Figure:
