@@ -20,7 +20,7 @@ from quartermaster.output.terminal import plain_text
 from router.distribution import PACKAGES, install_command
 
 TRACEBACK_VARIABLE = "QUARTERMASTER_TRACEBACK"
-BROKEN_PIPE = 141  # 128 + SIGPIPE: whoever read the output has ended
+BROKEN_PIPE = 141  # 128 + SIGPIPE: the reader of the output has ended
 # typer has a click of its own in newer versions, and imports click in older ones.
 USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 _EXTRAS = {
@@ -46,7 +46,7 @@ def failure_of(error: BaseException, arguments: Sequence[str]) -> Failure:
     return Failure.of(error)
 
 
-def tell(error: BaseException, arguments: Sequence[str]) -> int:
+def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
     """Print what went wrong, and return the exit code."""
     failure = failure_of(error, arguments)
     run = attached(error)
@@ -59,7 +59,7 @@ def tell(error: BaseException, arguments: Sequence[str]) -> int:
         _print(json.dumps({**first, "error": asdict(failure)}, ensure_ascii=False), sys.stdout)
     traced = failure.kind == "unforeseen" and bool(os.environ.get(TRACEBACK_VARIABLE))
     if _logs_json(arguments):
-        if run is None or traced:  # else the run's own log has told it
+        if run is None or traced:  # else the run's log has it
             with suppress(OSError, ValueError):
                 log_failure(failure.message, failure.exit_code, error if traced else None)
     elif traced:
@@ -67,7 +67,7 @@ def tell(error: BaseException, arguments: Sequence[str]) -> int:
             traceback.print_exception(error)
     elif isinstance(error, USAGE_ERROR) and not as_json:
         error.show()  # type: ignore[attr-defined]  # with the usage above it
-    elif failure.kind != "interrupted":  # whoever pressed Ctrl-C knows
+    elif failure.kind != "interrupted":  # who pressed Ctrl-C knows
         # It may quote a catalog, a server or a database: data, never a command to the terminal.
         message = plain_text(failure.message).plain
         if failure.kind == "unforeseen":
@@ -95,7 +95,7 @@ def _command(arguments: Sequence[str]) -> str:
 
 
 def _print(line: str, stream: Any) -> None:
-    """Print a line. Whoever read it may have ended: the exit code still tells."""
+    """Print a line. Its reader may have ended: the exit code remains."""
     with suppress(OSError, ValueError):
         print(line, file=stream, flush=True)
 

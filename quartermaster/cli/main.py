@@ -25,7 +25,7 @@ from quartermaster.cli.commands.serve_mcp import mcp
 from quartermaster.cli.commands.snapshots import pull, push, quarantine, snapshots
 from quartermaster.cli.commands.sources import login
 from quartermaster.cli.commands.train import train
-from quartermaster.cli.failure import BROKEN_PIPE, ServerLost, tell
+from quartermaster.cli.failure import BROKEN_PIPE, ServerLost, report_failure
 from router.distribution import version
 
 app = App(
@@ -104,15 +104,15 @@ def _run(arguments: list[str]) -> int:
         sys.stdout.flush()  # at the end of the process an error would be a warning, and its code 120
         return code
     except BrokenPipeError as error:
-        return BROKEN_PIPE if _is_unread() else tell(error, arguments)
+        return BROKEN_PIPE if _is_unread() else report_failure(error, arguments)
     except ServerLost as error:
-        os._exit(tell(error, arguments))
+        os._exit(report_failure(error, arguments))
     except BaseException as error:  # noqa: BLE001 - Rust's panics are no Exception, and each error has an exit code
-        return tell(error, arguments)
+        return report_failure(error, arguments)
 
 
 def _is_unread() -> bool:
-    """Return whether whoever read standard output has ended. What is left of it goes nowhere."""
+    """Return whether the reader of standard output has ended. What is left of it goes nowhere."""
     try:
         output = sys.stdout.fileno()
     except (OSError, ValueError):  # no file

@@ -4,7 +4,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quartermaster.output.formatting import Row, table
-from quartermaster.output.terminal import out, plain_text, tell
+from quartermaster.output.terminal import out, plain_text, print_out
 from router import Diagnosis, RoutedTool, RoutedTools, Router, Signal
 from router.answer.verdict import advice, score_text, verdict, why_assumed
 from router.contract import DOCUMENT_SIGNALS
@@ -41,21 +41,21 @@ def show_verdict(routed: RoutedTools) -> None:
     if routed.none_fits:
         out.print(f"{routed.doubt} What came closest:")
     for number, step in enumerate(routed.steps, 1):
-        tell(f"step {number}: {step}", "dim")
+        print_out(f"step {number}: {step}", "dim")
     for need, text in routed.implicit_needs.items():
-        tell(f"implied, {need}: {text}", "dim")
+        print_out(f"implied, {need}: {text}", "dim")
 
 
 def _show_notes(routed: RoutedTools) -> None:
     """Print the tools of every answer, those that were left out and why, the notes and the tokens."""
     if routed.always:
-        tell(f"in every answer: {', '.join(tool.tool_id for tool in routed.always)}")
+        print_out(f"in every answer: {', '.join(tool.tool_id for tool in routed.always)}")
     for dropped in routed.dropped[:_MAX_DROPPED]:
-        tell(f"left out ({dropped.by}): {dropped.tool_id}: {dropped.reason}", "dim")
+        print_out(f"left out ({dropped.by}): {dropped.tool_id}: {dropped.reason}", "dim")
     if len(routed.dropped) > _MAX_DROPPED:
         out.print(f"and {len(routed.dropped) - _MAX_DROPPED} more were left out", style="dim")
     for note in routed.notes:
-        tell(note, "dim")
+        print_out(note, "dim")
     if routed.tokens is not None:
         out.print(f"{routed.tokens:,} tokens", style="dim")
 
@@ -63,24 +63,26 @@ def _show_notes(routed: RoutedTools) -> None:
 def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
     """Print why a request finds a tool or does not, its rank in every list, and what each contributes to its score."""
     tool, rank, depth = diagnosis.tool, diagnosis.rank, diagnosis.depth
-    tell(f"{verdict(diagnosis)} {advice(diagnosis)}".strip())
-    tell(f"{tool.tool_id}: " + (f"rank {rank} of {len(router)}" if rank else f"not in the first {depth} of any list"))
+    print_out(f"{verdict(diagnosis)} {advice(diagnosis)}".strip())
+    print_out(
+        f"{tool.tool_id}: " + (f"rank {rank} of {len(router)}" if rank else f"not in the first {depth} of any list")
+    )
     for signal in Signal:
         if signal not in DOCUMENT_SIGNALS and signal not in router.manifest.signals:
             continue
         list_rank, contribution = tool.ranks.get(signal), tool.contributions.get(signal, 0)
         if list_rank is None:
             assumed = f"  contributes {score_text(contribution)}, {why_assumed(signal)}" if contribution else ""
-            tell(f"  {signal:<12} not in the list{assumed}")
+            print_out(f"  {signal:<12} not in the list{assumed}")
             continue
         share = score_text(contribution) if list_rank <= depth else f"nothing: the recipe reads the first {depth} only"
-        tell(f"  {signal:<12} rank {list_rank:>6}  contributes {share}")
+        print_out(f"  {signal:<12} rank {list_rank:>6}  contributes {share}")
     if tool.step:
-        tell(f"  step         contributes {score_text(tool.gain - tool.raised)}: {tool.step}")
+        print_out(f"  step         contributes {score_text(tool.gain - tool.raised)}: {tool.step}")
     if tool.raised:
-        tell(f"  needed       contributes {score_text(tool.raised)}: {'; '.join(_needed_by(tool))}")
+        print_out(f"  needed       contributes {score_text(tool.raised)}: {'; '.join(_needed_by(tool))}")
     if tool.phrase:
-        tell(f"  nearest phrase: {tool.phrase}")
+        print_out(f"  nearest phrase: {tool.phrase}")
 
 
 def results_table(routed: RoutedTools) -> Table:

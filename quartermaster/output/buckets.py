@@ -1,4 +1,4 @@
-"""Pushes a snapshot into a bucket, and pulls one out of it, for a person: progress, and what became of it."""
+"""Pushes a snapshot into a bucket, and pulls one out of it, for a person: progress, and the outcome."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from pipeline.store import SnapshotStore, catalogs
 from pipeline.store.bucket.store import BucketStore, push
 from pipeline.store.deltas.databases import open_whole
-from quartermaster.output.terminal import ProgressBars, print_json, say, tell
+from quartermaster.output.terminal import ProgressBars, print_err, print_json, print_out
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot.store.bucket.cache import origin_of
@@ -21,13 +21,13 @@ from router.store import current_folder, open_store
 _MB = 1_000_000
 
 
-def push_and_tell(workspace: Path, source: str, to: str, *, resend: bool, as_json: bool) -> bool:
+def push_and_show(workspace: Path, source: str, to: str, *, resend: bool, as_json: bool) -> bool:
     """Push a snapshot and say how that ended; return whether it serves. Raises as `push` does."""
     url = checked_url(to)
     names = catalogs(workspace)
     if source not in names and not Path(source).is_dir():
         about = f"which has {', '.join(names) or 'none'}"
-        raise SnapshotInvalid(f"{source!r} is no folder, and no catalog of the workspace {workspace}, {about}")
+        raise SnapshotInvalid(f"{source!r} is neither a folder nor a catalog of the workspace {workspace}, {about}")
     folder = current_folder(open_store(SnapshotStore(workspace, source).folder if source in names else Path(source)))
     name = Manifest.read(folder).snapshot
     with ProgressBars() as bars, _cache_of(folder, url) as cache:
@@ -35,9 +35,9 @@ def push_and_tell(workspace: Path, source: str, to: str, *, resend: bool, as_jso
     if as_json:
         print_json({"snapshot": name, "url": url, "serves": not reasons, "reasons": reasons})
     elif reasons:
-        say(f"{url} has {name}, which does not serve: {'; '.join(reasons)}")
+        print_err(f"{url} has {name}, which does not serve: {'; '.join(reasons)}")
     else:
-        say(f"{url} now serves {name}")
+        print_err(f"{url} now serves {name}")
     return not reasons
 
 
@@ -51,7 +51,7 @@ def _cache_of(folder: Path, url: str) -> Iterator[Path]:
         yield Path(temporary) / "snapshots" / folder.parent.name
 
 
-def pull_and_tell(
+def pull_and_show(
     url: str, folder: Path, trusted_keys: list[str] | None, state: Path | None, *, is_cache: bool, as_json: bool
 ) -> bool:
     """Pull into a catalog's folder, let it serve there, and say so; return whether it serves.
@@ -75,10 +75,10 @@ def pull_and_tell(
         return pin is None
     fetched = f"{pulled.fetched} files, {pulled.bytes:,} bytes" if pulled else "nothing new"
     reused = f"; {pulled.reused} files were here" if pulled else ""
-    tell(f"fetched {name} of {store.label}: {fetched}{reused}")
+    print_out(f"fetched {name} of {store.label}: {fetched}{reused}")
     if pin is not None:
-        say(f"{pin} is pinned here and goes on serving")
-    tell(str(folder / name))
+        print_err(f"{pin} is pinned here and goes on serving")
+    print_out(str(folder / name))
     return pin is None
 
 
@@ -121,7 +121,7 @@ def _open(folder: Path, trust: Trust | None) -> None:
 
 
 def _serve(store: BucketReader, name: str, *, is_cache: bool) -> str | None:
-    """Let a snapshot serve in its folder; return the one that is pinned there instead, by whoever builds there."""
+    """Let a snapshot serve in its folder; return the one that is pinned there instead."""
     if is_cache:
         store.serves(name)
     elif not store.mirror():

@@ -12,7 +12,7 @@ from pipeline.settings import DEFAULT_WORKSPACE
 from quartermaster.output.evaluation import evaluation_line
 from quartermaster.output.formatting import dollars, megabytes, table
 from quartermaster.output.sources import show_coverage, show_missing, show_stale
-from quartermaster.output.terminal import out, say
+from quartermaster.output.terminal import out, print_err
 
 _MAX_EXAMPLES = 5
 _CALIBRATIONS = {
@@ -35,9 +35,9 @@ def show_report(report: BuildReport, *, reasons: bool = True) -> None:
     _show_quarantined(report)
     if reasons:
         for reason in report.degraded:
-            say(f"degraded: {reason}", "yellow")
+            print_err(f"degraded: {reason}", "yellow")
         for reason in report.held:
-            say(f"gate: {reason}", "bold red")
+            print_err(f"gate: {reason}", "bold red")
     if report.outcome == "held":
         _show_remedy(report)
 
@@ -67,7 +67,7 @@ def _show_changes(report: BuildReport) -> None:
         if tools and report.difference.snapshot:  # in the first build all tools are new
             more = f" and {len(tools) - _MAX_EXAMPLES:,} more: --json" if len(tools) > _MAX_EXAMPLES else ""
             style = "yellow" if kind == "removed" else ""
-            say(f"{kind}: {', '.join(tools[:_MAX_EXAMPLES])}{more}", style)
+            print_err(f"{kind}: {', '.join(tools[:_MAX_EXAMPLES])}{more}", style)
 
 
 def _show_problems(report: BuildReport) -> None:
@@ -76,8 +76,8 @@ def _show_problems(report: BuildReport) -> None:
     for kind, explanation in (
         ("merged", "exact duplicates, merged"),
         ("renamed", "ids that were taken already, so numbered"),
-        ("thin", "tools without a description, found by name and schema alone"),
-        ("unread", "tools described in another language, found by name and English phrases alone"),
+        ("thin", "tools without a description, found only by name and schema"),
+        ("unread", "tools described in another language, found only by name and English phrases"),
         ("open", "records that were not read as they are written"),
     ):
         if kinds[kind]:
@@ -99,7 +99,7 @@ def _show_problems(report: BuildReport) -> None:
     if dropped:
         checks = ", ".join(f"{check} {count:,}" for check, count in dropped.most_common())
         see = "see quartermaster inspect --table verdicts"
-        say(f"texts left out: {dropped.total():,}, by check: {checks}; {see}", "yellow")
+        print_err(f"texts left out: {dropped.total():,}, by check: {checks}; {see}", "yellow")
 
 
 def _what_failed(failure: GenerationFailure) -> str:
@@ -115,18 +115,18 @@ def _meanwhile(report: BuildReport, failure: GenerationFailure) -> str:
 def _show_quarantined(report: BuildReport) -> None:
     if not report.quarantined:
         return
-    _list("tools held back alone", [str(one) for one in report.quarantined])
+    _list("single tools held back", [str(one) for one in report.quarantined])
     workspace = report.snapshot.parent.parent.parent
     place = "" if workspace == DEFAULT_WORKSPACE else f" --workspace {shlex.quote(str(workspace))}"
     command = f"quartermaster quarantine {shlex.quote(report.snapshot.parent.name)}{place}"
-    say(f"To see what they would take, and to release them: {command}")
+    print_err(f"To see what they would take, and to release them: {command}")
 
 
 def _show_remedy(report: BuildReport) -> None:
-    say(f"The snapshot is stored but does not serve. To serve it all the same: {use_command(report.snapshot)}")
+    print_err(f"The snapshot is stored but does not serve. To serve it all the same: {use_command(report.snapshot)}")
     if report.evaluation and "serving" in report.evaluation:
         serving = report.snapshot.parent / report.evaluation["serving"]["snapshot"]
-        say(
+        print_err(
             "To see which requests got worse (--bench is the catalog's folder): quartermaster evaluate --bench … "
             f"--snapshot {shlex.quote(str(report.snapshot))} --against {shlex.quote(str(serving))}"
         )
@@ -199,12 +199,12 @@ def _slowest_stages(report: BuildReport) -> str:
 def _list(title: str, lines: list[str]) -> None:
     if not lines:
         return
-    say(f"{title}: {len(lines):,}", "yellow")
+    print_err(f"{title}: {len(lines):,}", "yellow")
     for line in lines[:_MAX_EXAMPLES]:
         # On one line each, so that a server's words are not taken for ours.
-        say(f"  {' '.join(line.split())[:300]}")
+        print_err(f"  {' '.join(line.split())[:300]}")
     if len(lines) > _MAX_EXAMPLES:
-        say(f"  and {len(lines) - _MAX_EXAMPLES:,} more: --json", "dim")
+        print_err(f"  and {len(lines) - _MAX_EXAMPLES:,} more: --json", "dim")
 
 
 def show_plan(plan: Plan) -> None:

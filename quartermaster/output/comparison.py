@@ -123,7 +123,7 @@ def _encoder(side: Result) -> dict[str, str]:
 
 
 def _kind_differences(by: Mapping[str, Result]) -> Table:
-    """Return what became of each kind of request: the differences in the headline metrics."""
+    """Return the change of each kind of request: the differences in the headline metrics."""
     rows: list[Row] = []
     for sort, of_sort in by.items():
         for kind, row in of_sort.items():

@@ -27,7 +27,7 @@ from quartermaster.output.formatting import (
     shorten,
     table,
 )
-from quartermaster.output.terminal import out, plain_text, print_heading, say, tell
+from quartermaster.output.terminal import out, plain_text, print_err, print_heading, print_out
 from router import Signal
 
 _MAX_NAMED = 3  # tools that a warning names
@@ -50,12 +50,12 @@ def show_evaluation(result: Result, worst: int = 0) -> None:
             if isinstance(part, Table):
                 out.print(part)
                 continue
-            tell(plain_text(part.name, "bold cyan") + plain_text(f": {part.text}"))
+            print_out(plain_text(part.name, "bold cyan") + plain_text(f": {part.text}"))
             for line in part.lines:
-                tell(Text("  ") + line)
+                print_out(Text("  ") + line)
     if unknown := result["unknown"]:
         named = ", ".join(unknown[:_MAX_NAMED]) + (", …" if len(unknown) > _MAX_NAMED else "")
-        say(f"{len(unknown):,} tools that the judgements name are not in the snapshot: {named}", "yellow")
+        print_err(f"{len(unknown):,} tools that the judgements name are not in the snapshot: {named}", "yellow")
 
 
 def evaluation_line(evaluation: Result) -> str:

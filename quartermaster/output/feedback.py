@@ -4,16 +4,16 @@ from pathlib import Path
 
 from pipeline.feedback import FeedbackSummary, forget_request, join_answers, read_events, summarize
 from quartermaster.output.formatting import table
-from quartermaster.output.terminal import out, print_json, say, tell
+from quartermaster.output.terminal import out, print_err, print_json, print_out
 from router.errors import SettingsInvalid
 
 
 def forget_text(folder: Path, request: str) -> None:
     """Erase the text of a request from a log, and tell how many answers had it. Raises SettingsInvalid, RunAborted."""
     _require(folder)
-    say(f"erased from {forget_request(folder, request):,} answers")
+    print_err(f"erased from {forget_request(folder, request):,} answers")
     if writing := read_events(folder).writing:
-        say(f"{writing} files of running routers are left as they are: run this again once they are closed")
+        print_err(f"{writing} files of running routers are left as they are: run this again once they are closed")
 
 
 def show_feedback(folder: Path, *, as_json: bool) -> None:
@@ -24,7 +24,7 @@ def show_feedback(folder: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(summary.to_json())
         return
-    tell(_sentence(summary))
+    print_out(_sentence(summary))
     if ranks := summary.ranks:
         shares = (f"{one.called / one.offered:.0%}" if one.offered else "" for one in ranks)
         rows = [(str(r.rank), f"{r.offered:,}", f"{r.called:,}", share) for r, share in zip(ranks, shares, strict=True)]

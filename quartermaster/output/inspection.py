@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.inspection.reading import DEFAULT_LIMIT, Inspection
 from pipeline.inspection.results import ResultRows, TableInfo, ToolInspection
 from quartermaster.output.formatting import cell_text, facts_table, layout, shorten
-from quartermaster.output.terminal import out, plain_text, print_heading, print_json, tell
+from quartermaster.output.terminal import out, plain_text, print_heading, print_json, print_out
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
 from router.record import Kind
@@ -144,7 +144,7 @@ def _snapshot_folder(folder: Path, against: str) -> Path:
 def show_tool(page: ToolInspection) -> None:
     """Print everything about a tool, section by section; its JSON has the parts that are left out here."""
     record = page.record
-    tell(record.tool_id, "bold cyan")
+    print_out(record.tool_id, "bold cyan")
     facts = [
         ("provider", record.provider or "–"),
         ("kind", "" if record.kind is Kind.TOOL else str(record.kind)),

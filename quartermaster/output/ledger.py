@@ -1,4 +1,4 @@
-"""The ledger on a terminal, or as JSON: what it holds, what its commands did, and the tools held back alone."""
+"""The ledger on a terminal, or as JSON: what it holds, what its commands did, which tools are held back."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from pipeline.ledger import Ledger
 from pipeline.ledger.commands import Backup, Checked, Compacted, Restored, open_to_read
 from pipeline.ledger.quarantine import HELD, RELEASED, quarantined_tools
 from quartermaster.output.formatting import cell_text, facts_table, layout, table
-from quartermaster.output.terminal import out, plain_text, print_heading, print_json, say, tell
+from quartermaster.output.terminal import out, plain_text, print_err, print_heading, print_json, print_out
 from router.errors import SettingsInvalid
 
 _AREA = "snapshots"
@@ -38,7 +38,7 @@ def show_ledger(workspace: Path, sql: str | None, limit: int, *, as_json: bool) 
     """Print an overview of a workspace's ledger, or the rows of a SELECT. Raises SettingsInvalid for wrong SQL."""
     readable = open_to_read(workspace)
     with readable.connection as connection:
-        # The ledger alone: SQL reads no other file.
+        # SQL reads only the ledger, no other file.
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         if sql is None:
@@ -51,7 +51,7 @@ def show_ledger(workspace: Path, sql: str | None, limit: int, *, as_json: bool) 
         print_json({**about, **found})
         return
     if readable.note:
-        say(readable.note, "dim")
+        print_err(readable.note, "dim")
     if sql is None:
         out.print(facts_table([("ledger", str(readable.file)), ("size", _megabytes(readable.file.stat().st_size))]))
     for title, rows in sections.items():
@@ -87,22 +87,22 @@ def show_done(done: Backup | Restored | Checked | Compacted, *, as_json: bool) -
         print_json(asdict(done) | made_at)
     elif isinstance(done, Backup):
         copied = f" as it was at {done.made_at:{_TIME}} UTC: a build runs" if "backups" in done.source.parts else ""
-        say(f"copied {done.source}{copied}; {_megabytes(done.size)}, opened and whole")
-        tell(str(done.file), "bold")
+        print_err(f"copied {done.source}{copied}; {_megabytes(done.size)}, opened and whole")
+        print_out(str(done.file), "bold")
     elif isinstance(done, Restored):
         made = datetime.fromtimestamp(done.source.stat().st_mtime, UTC)
-        say(f"{done.ledger} was restored from {done.source} of {made:{_TIME}} UTC")
+        print_err(f"{done.ledger} was restored from {done.source} of {made:{_TIME}} UTC")
         if done.replaced:
-            say(f"the file before it is {done.replaced}")
+            print_err(f"the file before it is {done.replaced}")
     elif isinstance(done, Checked):
         version = "unknown" if done.version is None else str(done.version)
         rows = ", ".join(f"{name} {count:,}" for name, count in done.rows.items() if count)
         out.print(facts_table([("ledger", str(done.file)), ("version", version), ("rows", rows or "none")]))
         for problem in done.problems or (done.note or "nothing is wrong",):
-            tell(problem)
+            print_out(problem)
     else:
         dropped = f", without {done.vectors:,} vectors" if done.vectors else ""
-        tell(f"{done.ledger}: {_megabytes(done.before)} → {_megabytes(done.after)}{dropped}")
+        print_out(f"{done.ledger}: {_megabytes(done.before)} → {_megabytes(done.after)}{dropped}")
 
 
 def _megabytes(size: int) -> str:
@@ -123,13 +123,13 @@ def decide_quarantine(
         ledger.quarantine.release(catalog, _AREA, release)
         ledger.quarantine.hold(catalog, _AREA, hold)
     if release:
-        say(f"released, for the next build: {', '.join(release)}")
+        print_err(f"released, for the next build: {', '.join(release)}")
     if hold:
-        say(f"held again, from the next build on: {', '.join(hold)}")
+        print_err(f"held again, from the next build on: {', '.join(hold)}")
 
 
 def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
-    """Print the tools of a catalog that are held back alone, and those that were released."""
+    """Print the single tools of a catalog that are held back, and those that were released."""
     readable = open_to_read(workspace)
     with readable.connection as connection:
         stored = quarantined_tools(connection, catalog, _AREA)
@@ -139,9 +139,9 @@ def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
         )
         return
     if readable.note:
-        say(readable.note, "dim")
+        print_err(readable.note, "dim")
     if not stored:
-        tell(f"{catalog}: no tool is held back alone")
+        print_out(f"{catalog}: no single tool is held back")
         return
     rows = [
         (o.tool_id, o.state, o.kind, f"{o.since:%Y-%m-%d}", f"{o.requests:,} of {o.probes:,}", f"{o.distance:.2f}")
@@ -150,4 +150,4 @@ def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
     out.print(table(("tool", "state", "kind", "since", "requests entered", "distance"), rows))
     for one in stored:
         for request, served in one.examples:
-            tell(f"{one.tool_id}: {request[:_LONGEST]!r}, which {', '.join(served) or 'no tool'} had")
+            print_out(f"{one.tool_id}: {request[:_LONGEST]!r}, which {', '.join(served) or 'no tool'} had")

@@ -15,7 +15,7 @@ from typing import Any
 
 from pipeline.current_run import current_run
 from pipeline.progress import SilentProgress
-from quartermaster.output.terminal import err, plain_text, say
+from quartermaster.output.terminal import err, plain_text, print_err
 from router.distribution import PACKAGES
 
 FORMAT_VARIABLE, LEVEL_VARIABLE = "QUARTERMASTER_LOG_FORMAT", "QUARTERMASTER_LOG_LEVEL"
@@ -61,7 +61,7 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         event = getattr(record, "event", None)
-        if event == "note":  # a build logs its notes, and passes them on to whoever shows them
+        if event == "note":  # a build logs its notes, and passes them on to the progress
             last, self._last_note = self._last_note, record.getMessage()
             if last == self._last_note:
                 return
@@ -74,7 +74,7 @@ class _Lines(logging.Handler):
         # A message may quote a catalog or a server: it stays in its line.
         line = plain_text(" ".join(_redacted(record.getMessage()).split())).plain
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
-        say(line if err.is_terminal else f"{moment} {record.levelname} {line}")
+        print_err(line if err.is_terminal else f"{moment} {record.levelname} {line}")
 
 
 def _json_line(record: logging.LogRecord) -> str:

@@ -33,7 +33,7 @@ _STYLE: dict[Any, Any] = {
     **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), _INK),
     **dict.fromkeys(("axes.edgecolor", "grid.color"), _MUTED),
 }
-LABELS = {  # what whoever does not see a plot hears of it
+LABELS = {  # for readers who do not see a plot
     "recall": "Recall in the first k tools, by k, for each list",
     "ranks": "Share of requests by the rank of their first acceptable tool, for each list",
     "reliability": "Share of answerable requests by the predicted probability",

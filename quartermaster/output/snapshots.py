@@ -23,7 +23,7 @@ from pipeline.store.bucket.store import BucketStore
 from pipeline.store.deltas.databases import open_whole
 from pipeline.store.private_keys import read_signer
 from quartermaster.output.formatting import table
-from quartermaster.output.terminal import out, print_json, say, tell
+from quartermaster.output.terminal import out, print_err, print_json, print_out
 from router.contract import Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.snapshot.listed_files import told, unlisted_files
@@ -60,7 +60,7 @@ def decide(
     else:
         decisions.release(store, str(name))
         message = f"{catalog}: builds may publish the content of {name} again"
-    say(message)
+    print_err(message)
 
 
 def _sign(store: CatalogStore, name: str | None, signing: Signing) -> str:
@@ -85,7 +85,7 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
             _require_serving(store)
         except SnapshotInvalid as error:
             intact = False
-            say(str(error))
+            print_err(str(error))
         state, snapshots = store.state(), store.snapshots()
         sizes = store.sizes() if isinstance(store, BucketStore) else {}
         for stored in snapshots:
@@ -107,9 +107,9 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
         name = Column("snapshot", no_wrap=True)  # it is copied into commands
         out.print(table(("", "catalog", name, "tools", "MB (shared)", "encoder", "expansions by"), rows))
         for about, remark in remarks:
-            tell(f"{about}: {remark}")
+            print_out(f"{about}: {remark}")
     if verify and intact:
-        say(f"{len(rows)} verified: every file has the checksum of its manifest, and every snapshot opens")
+        print_err(f"{len(rows)} verified: every file has the checksum of its manifest, and every snapshot opens")
     return intact
 
 

@@ -8,7 +8,7 @@ from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import empties
 from pipeline.sources.last_reading import StaleSource
 from quartermaster.output.formatting import table
-from quartermaster.output.terminal import out, say
+from quartermaster.output.terminal import out, print_err
 
 COLUMNS = ("source", "records", "tools", "described", "parameters", "rejected", "not read")
 _COUNTS = ("records", "described", "with_parameters", "lost_parameters", "rejected")
@@ -41,9 +41,9 @@ def show_coverage(coverage: Sequence[Coverage]) -> None:
     for source, problem in problems[:_MAX_SOURCES]:
         style = "bold red" if sources[source].lost_parameters or sources[source].advice else "yellow"
         # On one line each, so that a source's words are not taken for ours.
-        say(f"{source}: {' '.join(problem.split())[:_MAX_PROBLEM]}", style)
+        print_err(f"{source}: {' '.join(problem.split())[:_MAX_PROBLEM]}", style)
     if len(problems) > _MAX_SOURCES:
-        say(f"and {len(problems) - _MAX_SOURCES:,} more (FROM unread_sources)", "dim")
+        print_err(f"and {len(problems) - _MAX_SOURCES:,} more (FROM unread_sources)", "dim")
 
 
 def coverage_cells(coverage: Coverage) -> tuple[str, ...]:
@@ -63,25 +63,25 @@ def coverage_cells(coverage: Coverage) -> tuple[str, ...]:
 def show_stale(stale: Sequence[StaleSource]) -> None:
     """Print every source that could not be read and keeps its last known records, with the reason."""
     for source in stale:
-        say(f"stale: {source} keeps its last known records: {source.reason[:_MAX_PROBLEM]}", "yellow")
+        print_err(f"stale: {source} keeps its last known records: {source.reason[:_MAX_PROBLEM]}", "yellow")
 
 
 def show_missing(missing: MissingTools) -> None:
     """Print every skipped source, with the serving tools that the new snapshot lacks, and some of the empty ones."""
     for gap in missing.skipped:
-        say(f"skipped: {' '.join(gap.reason.split())[:_MAX_PROBLEM]}{_lost_tools(gap)}", "yellow")
+        print_err(f"skipped: {' '.join(gap.reason.split())[:_MAX_PROBLEM]}{_lost_tools(gap)}", "yellow")
     if sentence := empties(missing.gaps, missing.sources):
-        say(sentence, "yellow")
+        print_err(sentence, "yellow")
     for gap in missing.empty:
         if gap.serving:
-            say(f"empty: {gap.source}{_lost_tools(gap)}", "yellow")
+            print_err(f"empty: {gap.source}{_lost_tools(gap)}", "yellow")
 
 
 def show_unread(names: Sequence[str]) -> None:
     """Print the files of a folder that are not read, if any."""
     if names:
         more = f" and {len(names) - _MAX_FILES:,} more" if len(names) > _MAX_FILES else ""
-        say(f"not read: {', '.join(names[:_MAX_FILES])}{more}; a catalog.toml can name them", "yellow")
+        print_err(f"not read: {', '.join(names[:_MAX_FILES])}{more}; a catalog.toml can name them", "yellow")
 
 
 def _lost_tools(gap: Gap) -> str:

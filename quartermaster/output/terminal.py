@@ -72,12 +72,12 @@ def plain_text(text: str, style: str = "") -> Text:
     return Text(text.translate(_CONTROL_CHARACTERS), style=style)
 
 
-def say(text: str, style: str = "") -> None:
+def print_err(text: str, style: str = "") -> None:
     """Print text on standard error, as data: what a command did, or warns of."""
     err.print(plain_text(text, style), soft_wrap=True)
 
 
-def tell(text: str | Text, style: str = "") -> None:
+def print_out(text: str | Text, style: str = "") -> None:
     """Print text on standard output, a string as data: what was asked for."""
     out.print(plain_text(text, style) if isinstance(text, str) else text, soft_wrap=True)
 
@@ -135,4 +135,4 @@ class ProgressBars(AbstractContextManager["ProgressBars"]):
 
     def note(self, message: str) -> None:
         """Print a line above the bars."""
-        say(message, "dim")
+        print_err(message, "dim")

@@ -1,4 +1,4 @@
-"""Judged requests for evaluate and compare, the snapshots that are measured on them, and what two encoders cost."""
+"""Queries with qrels for evaluate and compare, the snapshots that are measured on them, and what two encoders cost."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _AREAS = ("evaluations-this", "evaluations-that")
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A folder with judged requests: in the benchmark's format, or a catalog with judgements."""
+    """A folder of queries with qrels: in the benchmark's format, or a catalog with judgements."""
 
     folder: Path
     name: str
@@ -37,7 +37,7 @@ class BuiltEncoder:
 
 
 def read_bench(folder: Path) -> Bench:
-    """Read the judged requests of a folder. Raises SettingsInvalid if it has none."""
+    """Read the queries with qrels of a folder. Raises SettingsInvalid if it has none."""
     if folder.is_file():
         raise SettingsInvalid(f"--bench {folder} is a file: name its folder")
     file = judgements_of(folder)
@@ -129,13 +129,13 @@ def _settings(bench: Path, expansions: bool, generator: str | None, encoder: str
         )
     # The caller measures it; the gate would measure it again, and compare it with an older experiment.
     publish = settings.publish.model_copy(update={"judged": False})
-    # A snapshot that learned from the judged requests must not be measured on them.
+    # A snapshot that learned from the queries with qrels must not be measured on them.
     tuning = settings.tuning.untaught() if settings.taught_by_judgements else settings.tuning
     return settings.model_copy(update={"publish": publish, "tuning": tuning})
 
 
 def _build_apart(settings: "CatalogSettings", workspace: Path, bars: Any, area: str) -> Path:
-    """Build a snapshot into a store of its own in the workspace, and return its folder."""
+    """Build a snapshot into a separate store of the workspace, and return its folder."""
     from pipeline.build import build
     from pipeline.store import SnapshotStore
 

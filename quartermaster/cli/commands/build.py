@@ -19,7 +19,7 @@ from quartermaster.output.logs import (
     LogLevel,
     logging_to_stderr,
 )
-from quartermaster.output.terminal import ProgressBars, err, print_json, say, tell
+from quartermaster.output.terminal import ProgressBars, err, print_err, print_json, print_out
 
 if TYPE_CHECKING:
     from pipeline.build.report import BuildReport
@@ -125,7 +125,7 @@ def build(
             print_json(report.to_json())
         else:
             show_report(report, reasons=log_format is LogFormat.TEXT)
-            tell(str(report.snapshot), "bold")
+            print_out(str(report.snapshot), "bold")
     if report.exit_code:
         raise typer.Exit(report.exit_code)
 
@@ -180,8 +180,8 @@ def schedule(
 
         def ready(server: str) -> None:
             bars.stop()
-            say(f"Building {settings.name} at {cron!r}: next {', then '.join(times)}")
-            say(f"Runs, logs and artifacts: {server}   Stop: Ctrl-C")
+            print_err(f"Building {settings.name} at {cron!r}: next {', then '.join(times)}")
+            print_err(f"Runs, logs and artifacts: {server}   Stop: Ctrl-C")
 
         serve_nightly(
             path,

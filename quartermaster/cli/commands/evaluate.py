@@ -1,4 +1,4 @@
-"""evaluate and compare: how well judged requests are answered, by one snapshot or by several recipes."""
+"""evaluate and compare: how well queries with qrels are answered, by one snapshot or by several recipes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ def evaluate(
     html: Annotated[Path | None, "Write a report with plots to this file."] = None,
     runs: Annotated[Path | None, "Write TREC files to this folder: qrels, and a run for each list."] = None,
 ) -> None:
-    """Measure how well judged requests are answered.
+    """Measure how well queries with qrels are answered.
 
     Shows each signal alone and all of them fused, then the fused list by kind of request. Builds the folder first,
     apart from what serves, unless --snapshot names what to measure. Metrics are means over requests, K = 10; intervals

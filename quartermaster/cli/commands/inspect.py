@@ -1,4 +1,4 @@
-"""inspect and feedback: what a snapshot holds, and what became of what was offered."""
+"""inspect and feedback: what a snapshot holds, and the outcomes of what was offered."""
 
 from pathlib import Path
 from typing import Annotated
@@ -48,7 +48,7 @@ def feedback(
     ] = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Show what was offered and what became of it: by rank, by outcome, and the tools that nobody calls.
+    """Show what was offered and its outcomes: by rank, by outcome, and the tools that nobody calls.
 
     \b
     quartermaster feedback feedback/

@@ -14,19 +14,19 @@ from quartermaster.cli.commands.options import (
     cache_for,
     required_keys,
 )
-from quartermaster.output.terminal import tell
+from quartermaster.output.terminal import print_out
 
 keys = App(
     """Make and show the keys that sign snapshots.
 
-    A build signs with the private key; routers check with the public key, which is no secret.
+    A build signs with the private key; routers check with the public key, which is not secret.
 
     \b
     quartermaster keys generate build.pem         writes build.pem, which stays secret, and build.pem.pub
     [publish] sign_key = "build.pem"              in catalog.toml: builds sign what they write
     quartermaster serve http --catalog demo --trusted-keys build.pem.pub
 
-    To change a key without a pause: trust both keys everywhere, sign with the new one, then trust it alone."""
+    To change a key without a pause: trust both keys everywhere, sign with the new one, then trust only that."""
 )
 
 
@@ -36,7 +36,7 @@ def generate(
 ) -> None:
     """Make a key pair, and print the public key and its id.
 
-    The private key is in PEM, readable by you alone, and encrypted where QUARTERMASTER_KEY_PASSPHRASE holds a
+    The private key is in PEM, readable only by you, and encrypted where QUARTERMASTER_KEY_PASSPHRASE holds a
     passphrase. A file that is there already is never overwritten.
     """
     from pipeline.store import private_keys
@@ -65,7 +65,7 @@ def list_keys(
     now = datetime.now(UTC)
     for key in trusted_keys.TrustedKeys(sources).read():
         state = key.problem(now) or "trusted"
-        tell(f"{key.public.key_id}  {key.public.text}  {state}" + (f"  {key.name}" if key.name else ""))
+        print_out(f"{key.public.key_id}  {key.public.text}  {state}" + (f"  {key.name}" if key.name else ""))
 
 
 keys.add(list_keys, "list")
@@ -96,7 +96,7 @@ def verify(
     folder = current_folder(store)
     name = open_signed(folder, trust).manifest.snapshot
     by = ", ".join(signing_keys(folder)) or "its pointer"
-    tell(f"{name} of {trust.catalog} is signed ({by}), and every file is as its manifest says")
+    print_out(f"{name} of {trust.catalog} is signed ({by}), and every file is as its manifest says")
 
 
 tokens = App(

@@ -73,7 +73,7 @@ def restore(
 ) -> None:
     """Put a backup in the place of the ledger. The file before it is kept beside it.
 
-    The backup is checked first, and nothing is changed while a build runs. A build does the same by itself where the
+    The backup is checked first, and nothing is changed while a build runs. A build does the same where the
     ledger is missing or damaged.
     """
     from pipeline.ledger.commands import restore as restore_ledger
@@ -95,7 +95,7 @@ def check(
     """Check the ledger: does it open, is each value readable, do the tables fit together?
 
     Exit code 0 where nothing is wrong, 1 where something is, with a sentence for each finding. It reads every value,
-    and looks for answers that are no JSON, of no run, or paid for twice, and for questions without their instructions.
+    and looks for answers that are not JSON, of no run, or paid for twice, and for questions without their instructions.
     """
     from pipeline.ledger.commands import check as check_ledger
     from quartermaster.output.ledger import show_done
@@ -113,7 +113,7 @@ def compact(
     wait: Wait = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
-    """Rewrite the ledger into a smaller file: DuckDB never gives room back by itself.
+    """Rewrite the ledger into a smaller file: DuckDB never shrinks it.
 
     Nothing that was paid for is left out. With --vectors, vectors go that no snapshot of the workspace needs; a text
     that comes back is embedded again, which costs time and no money.

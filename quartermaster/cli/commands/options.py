@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from pipeline.store import SnapshotStore, catalogs, last_built
-from quartermaster.output.terminal import say
+from quartermaster.output.terminal import print_err
 from router import Router, Selection
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.store import CACHE_DIR_VARIABLE, current_folder, is_url, open_store
@@ -131,7 +131,7 @@ class Source:
             raise _empty_workspace(self.workspace)
         if len(names) > 1:
             other = f"--catalog NAME or {CATALOG_VARIABLE} chooses another"
-            say(f'Using the catalog "{latest}", built last; {other}', "dim")
+            print_err(f'Using the catalog "{latest}", built last; {other}', "dim")
         return SnapshotStore(self.workspace, latest).folder
 
     def local_folder(self) -> Path:
@@ -152,7 +152,7 @@ class SignedSource(Source):
     def trust(self, state: Path | None = None) -> dict[str, Any]:
         """Return what `Router.open` takes of the options about signatures.
 
-        Raises SettingsInvalid where a signature is to be checked and the options name no catalog: whoever writes to the
+        Raises SettingsInvalid where a signature is to be checked and the options name no catalog: who writes to the
         workspace decides which one was built last.
         """
         keys = required_keys(self.trusted_keys)

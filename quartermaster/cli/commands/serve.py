@@ -27,7 +27,7 @@ class ServedSource(SignedSource):
     trust_state: TrustState = None
     watch: Annotated[float, "Seconds between two looks for a new snapshot; 0: never."] = 5.0
     vendor_text: Annotated[
-        str, "What agents are handed of vendors' text: trusted (without steering text and hidden characters), verbatim."
+        str, "Vendors' text that agents get: trusted (without prompt injection and hidden characters) or verbatim."
     ] = "trusted"
     feedback: Annotated[Path | None, "A folder that keeps what was offered and called, for builds to learn from."] = (
         None
@@ -65,7 +65,7 @@ class Listening:
     max_connections_per_client: Annotated[int, "The most of one address, such as a proxy's."] = 128
     insecure: Annotated[bool, "Listen beyond this machine without a token."] = False
     profiles: Annotated[
-        Path | None, "A TOML file of profiles and tokens: each token sees its profile's tools alone."
+        Path | None, "A TOML file of profiles and tokens: each token sees only its profile's tools."
     ] = None
 
     def settings(self, **others: Any) -> "HttpSettings":

@@ -38,7 +38,7 @@ def mcp(
     ] = None,
     over_http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP at /mcp, instead of stdio.")] = False,
     max_message_bytes: Annotated[int, "Over stdio: the largest message of the client."] = 16_777_216,
-    profile: Annotated[str | None, "Over stdio, with --profiles: the profile of whoever starts this server."] = None,
+    profile: Annotated[str | None, "Over stdio, with --profiles: the profile of the client."] = None,
 ) -> None:
     """Serve as an MCP server with three tools: find_tools, describe_tool, call_tool.
 
@@ -86,7 +86,7 @@ def mcp(
 def _check_profile(profiles: Path | None, profile: str | None, over_http: bool) -> None:
     """Raise SettingsInvalid where it would not be clear which tools a caller of the MCP server may see."""
     if profile is not None and profiles is None:
-        raise SettingsInvalid(f"--profile is {profile!r} and there is no file of it: name one with --profiles FILE")
+        raise SettingsInvalid(f"--profile is {profile!r} and no file defines it: name one with --profiles FILE")
     if profiles is not None and over_http and profile is not None:
         raise SettingsInvalid("--profile is for stdio: over HTTP each token of --profiles has its own")
     if profiles is not None and not over_http and profile is None:

@@ -57,7 +57,7 @@ def snapshots(
     if catalog or given:
         names = [catalog if catalog and is_url(catalog) else catalog_to_change(catalog, workspace)]
     if len(given) > 1:
-        raise SettingsInvalid(f"{' and '.join(given)} are decisions of their own: give one")
+        raise SettingsInvalid(f"{' and '.join(given)} cannot be combined: give one")
     if snapshot and not (pin or sign):
         raise SettingsInvalid(
             f"{snapshot!r} is one argument too many: only --pin and --sign take a snapshot after the catalog"
@@ -84,7 +84,7 @@ def quarantine(
     wait: Annotated[float, "Seconds to wait for a build of the workspace to end."] = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
-    """List the tools that builds hold back alone, or release them.
+    """List the single tools that builds hold back, or release them.
 
     Such a tool would enter the first five of requests that its name and first sentence do not fit. A new one is left
     out, a changed one serves as it was. A released tool is checked again when it changes.
@@ -120,9 +120,9 @@ def push(
     \b
     quartermaster push demo s3://bucket/catalogs/demo
     """
-    from quartermaster.output.buckets import push_and_tell
+    from quartermaster.output.buckets import push_and_show
 
-    if not push_and_tell(workspace, source, to, resend=resend, as_json=as_json):
+    if not push_and_show(workspace, source, to, resend=resend, as_json=as_json):
         raise typer.Exit(1)
 
 
@@ -154,7 +154,7 @@ def pull(
     quartermaster pull s3://bucket/catalogs/demo && quartermaster search "refund a customer"
     quartermaster pull s3://bucket/catalogs/demo --cache-dir /var/cache/quartermaster
     """
-    from quartermaster.output.buckets import pull_and_tell
+    from quartermaster.output.buckets import pull_and_show
     from router.store import cache_place, catalog_of, checked_url
 
     checked_url(url)
@@ -162,5 +162,5 @@ def pull(
     named = folder or (workspace or WORKSPACE) / "snapshots" / catalog_of(url.rstrip("/"))
     target = (cache_place(url, cache_dir) if is_cache else named).absolute()
     keys = required_keys(trusted_keys)
-    if not pull_and_tell(url, target, keys, trust_state, is_cache=is_cache, as_json=as_json):
+    if not pull_and_show(url, target, keys, trust_state, is_cache=is_cache, as_json=as_json):
         raise typer.Exit(1)

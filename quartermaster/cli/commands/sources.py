@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quartermaster.output.terminal import say
+from quartermaster.output.terminal import print_err
 
 if TYPE_CHECKING:
     from pipeline.settings import CatalogSettings, SourceSettings
@@ -45,7 +45,7 @@ def show_commands(settings: "CatalogSettings") -> "tuple[CatalogCommand, ...]":
     new = not_approved(commands)
     for command in commands:
         state, style = ("new command", "yellow") if command in new else ("command", "dim")
-        say(f"{state}: {command}", style)
+        print_err(f"{state}: {command}", style)
     return new
 
 
@@ -116,11 +116,11 @@ def login(
         raise SettingsInvalid(f"{path}: {which} has oauth for a person to log in: write [source.oauth] below its url")
 
     def show(address: str) -> None:
-        say(f"Log in at this address:\n{address}")
+        print_err(f"Log in at this address:\n{address}")
         if browser:
             webbrowser.open(address)
 
     for settings in sources:
-        say(f"Logging in to {location(settings)}")
+        print_err(f"Logging in to {location(settings)}")
         file, tools = log_in(settings, catalog.folder, show=show, port=port)
-        say(f"{tools:,} {'tool' if tools == 1 else 'tools'}; the token is stored in {file}")
+        print_err(f"{tools:,} {'tool' if tools == 1 else 'tools'}; the token is stored in {file}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quartermaster.cli.commands.options import WORKSPACE, FiguresFile, Workspace
-from quartermaster.output.terminal import ProgressBars, say
+from quartermaster.output.terminal import ProgressBars, print_err
 from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def train(
     catalogs: Annotated[list[Path], typer.Argument(help="Snapshots or catalogs, each by its folder.")],
     out: Annotated[Path, "The folder of the trained encoder, which must not exist yet."],
     requests: Annotated[list[Path] | None, "A JSONL file of requests with the ids of their tools; repeatable."] = None,
-    judged: Annotated[bool, "Learn from the catalogs' judged requests, which then cannot measure it."] = False,
+    judged: Annotated[bool, "Learn from the catalogs' queries with qrels, which then cannot measure it."] = False,
     base: Annotated[str, "The encoder to train, as --encoder of build."] = "auto",
     rank: Annotated[int, typer.Option(min=0, help="Rank of the low-rank deltas; 0 trains all weights.")] = 16,
     rate: Annotated[
@@ -55,7 +55,7 @@ def train(
     if out.exists():
         raise SettingsInvalid(f"--out {out} exists: name a new folder")
     if base == "none":
-        raise SettingsInvalid("--base none is no encoder: name one to train")
+        raise SettingsInvalid("--base none: name an encoder to train")
     rate = (1e-3 if rank else 2e-5) if rate is None else rate
     plan = TrainingPlan(rank, rate, epochs=epochs, most_steps=steps, share=share, seed=seed)
     with ProgressBars() as bars:
@@ -68,7 +68,7 @@ def train(
     if not write_figures(report.to_json(), json_file):
         show_gain(report)
     if not report.is_gain:
-        say(f"{out} was not written: what held-back requests gained may be chance")
+        print_err(f"{out} was not written: what held-back requests gained may be chance")
         raise typer.Exit(1)
 
 

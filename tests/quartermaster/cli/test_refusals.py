@@ -76,7 +76,7 @@ from tests.support.command_line import Done
         ("pull s3://key:secret@bucket/demo", 2, "must hold no credentials"),
         ("push office ftp://office", 2, "is no address of a bucket"),
         ("push office s3://key:secret@bucket/office", 2, "must hold no credentials"),
-        ("push nothing s3://bucket/office", 4, "no catalog of the workspace"),
+        ("push nothing s3://bucket/office", 4, "nor a catalog of the workspace"),
         ("snapshots s3://bucket", 2, "names no catalog"),
         ("snapshots s3://bucket/office", 3, "CURRENT"),
     ],
