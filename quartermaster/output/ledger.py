@@ -12,7 +12,7 @@ from pipeline.inspection.results import ResultRows
 from pipeline.ledger import Ledger
 from pipeline.ledger.commands import Backup, Checked, Compacted, Restored, open_to_read
 from pipeline.ledger.quarantine import HELD, RELEASED, quarantined_tools
-from quartermaster.output.formatting import cell_text, facts_table, layout, table
+from quartermaster.output.formatting import cell_text, facts_table, layout, megabytes, table
 from quartermaster.output.terminal import out, plain_text, print_err, print_heading, print_json, print_out
 from router.errors import SettingsInvalid
 
@@ -53,7 +53,7 @@ def show_ledger(workspace: Path, sql: str | None, limit: int, *, as_json: bool) 
     if readable.note:
         print_err(readable.note, "dim")
     if sql is None:
-        out.print(facts_table([("ledger", str(readable.file)), ("size", _megabytes(readable.file.stat().st_size))]))
+        out.print(facts_table([("ledger", str(readable.file)), ("size", megabytes(readable.file.stat().st_size))]))
     for title, rows in sections.items():
         if title and rows.rows:
             print_heading(title)
@@ -87,7 +87,7 @@ def show_done(done: Backup | Restored | Checked | Compacted, *, as_json: bool) -
         print_json(asdict(done) | made_at)
     elif isinstance(done, Backup):
         copied = f" as it was at {done.made_at:{_TIME}} UTC: a build runs" if "backups" in done.source.parts else ""
-        print_err(f"copied {done.source}{copied}; {_megabytes(done.size)}, opened and whole")
+        print_err(f"copied {done.source}{copied}; {megabytes(done.size)}, opened and whole")
         print_out(str(done.file), "bold")
     elif isinstance(done, Restored):
         made = datetime.fromtimestamp(done.source.stat().st_mtime, UTC)
@@ -102,11 +102,7 @@ def show_done(done: Backup | Restored | Checked | Compacted, *, as_json: bool) -
             print_out(problem)
     else:
         dropped = f", without {done.vectors:,} vectors" if done.vectors else ""
-        print_out(f"{done.ledger}: {_megabytes(done.before)} → {_megabytes(done.after)}{dropped}")
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB"
+        print_out(f"{done.ledger}: {megabytes(done.before)} → {megabytes(done.after)}{dropped}")
 
 
 def decide_quarantine(

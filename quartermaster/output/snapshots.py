@@ -29,7 +29,7 @@ from router.errors import SettingsInvalid, SnapshotInvalid
 from router.snapshot.listed_files import told, unlisted_files
 from router.snapshot.store.bucket.cache import origin_of
 from router.snapshot.store.bucket.url import catalog_of, is_url
-from router.store import Stored, cache_place, current_folder, open_store
+from router.store import Stored, cache_place
 
 CatalogStore = SnapshotStore | BucketStore
 
@@ -124,9 +124,6 @@ def _listed_store(workspace: Path, catalog: str) -> CatalogStore:
 
 def _require_serving(store: CatalogStore) -> None:
     """Raise SnapshotInvalid where a store serves no snapshot that is there."""
-    if isinstance(store, SnapshotStore):
-        current_folder(open_store(store.folder))
-        return
     name = store.current()
     if name is None:
         raise SnapshotInvalid(f"{store.label} serves no snapshot: none was published")

@@ -2,16 +2,14 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Done, started
+from tests.support.command_line import Done, Run, started
 
 REFUND = ["stripe/create_refund"]
 QUERY = {"id": "1", "query": "undo a payment", "kind": "single", "required": REFUND, "acceptable": REFUND}
-Run = Callable[..., Done]
 
 
 @pytest.fixture
@@ -55,14 +53,6 @@ def test_build_ends_with_what_was_read_of_each_source(run: Run, tmp_path: Path) 
     assert ["all", "4", "sources", "3", "2", "1", "1,", "1", "lost", "1"] in table
     assert "lost.json: 1 of 1 tools declare parameters under `args` that could not be read" in done.stderr
     assert "odd.jsonl: none of the 1 records has a name. Their keys are `api_name`: say in catalog.toml" in done.stderr
-
-
-def test_a_file_whose_records_have_no_name_says_how_to_map_it(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "odd.jsonl").write_text('{"api_name": "c", "functionality": "Does c."}\n')
-    said = failed(run("build", "odd.jsonl", "--encoder", "none"), 3)
-    assert "none of the 1 records has a name. Their keys are `api_name`, `functionality`" in said
-    assert '[source.fields] name = "api_name"' in said
-    assert said.endswith(failed(run("build", "odd.jsonl", "--encoder", "none", "--plan"), 3))
 
 
 def test_search_lists_tools_at_any_width_and_prints_json_for_programs(run: Run, workspace: Path) -> None:

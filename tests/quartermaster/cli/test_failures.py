@@ -14,7 +14,7 @@ import pytest
 from pipeline.errors import RunAborted
 from quartermaster.cli.failure import failure_of
 from router.distribution import install_command
-from tests.support.command_line import Done
+from tests.support.command_line import Done, Run
 from tests.support.places import ROOT
 
 
@@ -67,12 +67,7 @@ ERRORS: dict[str, tuple[Callable[[], BaseException], str, int]] = {
     [*((command, "panic") for command in COMMANDS), *(("search", error) for error in ERRORS), ("build", "interrupted")],
 )
 def test_every_error_of_every_command_is_one_json_object_with_a_code_of_its_own(
-    run: Callable[..., Done],
-    workspace: Path,
-    catalog_folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-    error: str,
+    run: Run, workspace: Path, catalog_folder: Path, monkeypatch: pytest.MonkeyPatch, command: str, error: str
 ) -> None:
     (place, arguments), (raised, kind, code) = COMMANDS[command], ERRORS[error]
     monkeypatch.setattr(place, raising(raised))
@@ -86,7 +81,7 @@ def test_every_error_of_every_command_is_one_json_object_with_a_code_of_its_own(
 
 
 def test_an_error_that_was_not_foreseen_is_a_line_and_its_traceback_is_printed_on_demand(
-    run: Callable[..., Done], workspace: Path, catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, workspace: Path, catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search, trace = ("search", "refund", "--workspace", workspace), {"QUARTERMASTER_TRACEBACK": "1"}
     monkeypatch.setattr(SEARCH[0], raising(lambda: ZeroDivisionError("what\nno one \x1b[2J foresaw")))
@@ -106,7 +101,7 @@ def test_an_error_that_was_not_foreseen_is_a_line_and_its_traceback_is_printed_o
 
 
 def test_a_stack_that_is_too_deep_and_a_full_disk_are_sentences(
-    run: Callable[..., Done], catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("build", catalog_folder, "--encoder", "none")
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/ledger.duckdb")
@@ -122,7 +117,7 @@ def test_a_stack_that_is_too_deep_and_a_full_disk_are_sentences(
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--log-format", "json"]])
 def test_a_build_that_fails_tells_no_secret_of_it(
-    run: Callable[..., Done], catalog_folder: Path, monkeypatch: pytest.MonkeyPatch, form: list[str]
+    run: Run, catalog_folder: Path, monkeypatch: pytest.MonkeyPatch, form: list[str]
 ) -> None:
     monkeypatch.setattr(BUILD[0], raising(lambda: RunAborted("the model refuses sk-s3cret-key")))
     done = run("build", catalog_folder, "--encoder", "none", *form, OPENAI_API_KEY="sk-s3cret-key")
@@ -130,7 +125,7 @@ def test_a_build_that_fails_tells_no_secret_of_it(
     assert "s3cret" not in done.stdout + done.stderr
 
 
-def test_wrong_arguments_are_json_too(run: Callable[..., Done]) -> None:
+def test_wrong_arguments_are_json_too(run: Run) -> None:
     for arguments in (["build", "--nope", "--json"], ["search", "--json"], ["compare", "--json", "-"]):
         done = run(*arguments)
         assert (done.returncode, json.loads(done.stdout)["error"]["kind"]) == (2, "usage"), arguments

@@ -3,7 +3,6 @@
 import json
 import shlex
 import shutil
-from collections.abc import Callable
 from functools import partialmethod
 from pathlib import Path
 
@@ -13,7 +12,9 @@ from pipeline.ledger import LEDGER_FILE
 from pipeline.store.bucket.store import BucketStore
 from quartermaster.cli.commands.serve import feedback_log
 from router import SettingsInvalid
-from tests.support.command_line import Done
+from tests.support.command_line import Run
+
+_UNNAMED = "none of the 1 records has a name. Their keys are `api_name`, `functionality`"
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,8 @@ from tests.support.command_line import Done
         ("build {catalog} --generator magic", 2, "enrichment.generator"),
         ("build {catalog} --encoder nobody/none-such", 3, "nobody/none-such"),
         ("build {catalog} --encoder none --workspace /proc/nowhere", 2, "--workspace"),
+        ("build {odd} --encoder none", 3, f"{_UNNAMED}: say in catalog.toml, under the [[source]]"),
+        ("build {odd} --encoder none --plan", 3, '[source.fields] name = "api_name"'),
         ("search refund --workspace none", 4, "quartermaster build"),
         ("search refund --snapshot nowhere", 4, "does not exist"),
         ("search ''", 2, "empty"),
@@ -82,7 +85,7 @@ from tests.support.command_line import Done
     ],
 )
 def test_what_cannot_be_done_is_one_sentence_with_its_exit_code(
-    run: Callable[..., Done],
+    run: Run,
     tmp_path: Path,
     workspace: Path,
     catalog_folder: Path,
@@ -99,16 +102,24 @@ def test_what_cannot_be_done_is_one_sentence_with_its_exit_code(
         if f"{{{name}}}" in line:
             shutil.copytree(catalog_folder, tmp_path / name)
             (tmp_path / name / "queries.jsonl").write_text(text, encoding="utf-8")
-    places = {"catalog": catalog_folder, "workspace": workspace, "snapshot": snapshot, "bench": "bench"}
+    (tmp_path / "odd.jsonl").write_text('{"api_name": "c", "functionality": "Does c."}', encoding="utf-8")
+    places = {
+        "odd": "odd.jsonl",
+        "catalog": catalog_folder,
+        "workspace": workspace,
+        "snapshot": snapshot,
+        "bench": "bench",
+    }
     arguments = shlex.split(line.format(**places, empty="empty"))
-    workspaces = () if "--workspace" in arguments or arguments[0] in ("serve", "pull") else ("--workspace", workspace)
+    elsewhere = "--workspace" in arguments or arguments[0] in ("serve", "pull", "build")
+    workspaces = () if elsewhere else ("--workspace", workspace)
     before = sorted(tmp_path.rglob("*"))
     nowhere = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
     done = run(*arguments, *workspaces, QUARTERMASTER_CACHE=str(tmp_path / "caches"), **nowhere)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert sentence in " ".join(done.stderr.split()) and "Traceback" not in done.stderr
     assert "secret" not in done.stderr
-    made = [path for path in sorted(tmp_path.rglob("*")) if "caches" not in path.parts and path.name != ".lock"]
+    made = [path for path in sorted(tmp_path.rglob("*")) if not {"caches", ".quartermaster", ".lock"} & {*path.parts}]
     assert made == before
 
 
