@@ -3,7 +3,7 @@
 from rich.table import Column, Table
 from rich.text import Text
 
-from quartermaster.output.formatting import Row, table
+from quartermaster.output.formatting import Row, make_table
 from quartermaster.output.terminal import out, plain_text, print_out
 from router import Diagnosis, RoutedTool, RoutedTools, Router, Signal
 from router.answer.verdict import advice, score_text, verdict, why_assumed
@@ -93,7 +93,7 @@ def results_table(routed: RoutedTools) -> Table:
         Column("description", ratio=1, no_wrap=True, overflow="ellipsis"),
     )
     rows = ((str(rank), _name(tool), " ".join(tool.record.description.split())) for rank, tool in enumerate(routed, 1))
-    return table(columns, rows, expand=True)
+    return make_table(columns, rows, expand=True)
 
 
 def _explanation_table(routed: RoutedTools) -> Table:
@@ -121,7 +121,7 @@ def _explanation_table(routed: RoutedTools) -> Table:
             cells.append(_share("", tool.raised, tool) if tool.raised else _NOTHING)
         name = _name(tool) + plain_text(f"\n  {tool.phrase}" if tool.phrase else "", "green")
         rows.append((str(rank), name, score_text(tool.score), *cells))
-    return table(columns, rows, padding=(0, 1, 0, 0))
+    return make_table(columns, rows, padding=(0, 1, 0, 0))
 
 
 def _name(tool: RoutedTool) -> Text:

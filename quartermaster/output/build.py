@@ -10,7 +10,7 @@ from pipeline.enrichment.generator import UNASKED
 from pipeline.publish import use_command
 from pipeline.settings import DEFAULT_WORKSPACE
 from quartermaster.output.evaluation import evaluation_line
-from quartermaster.output.formatting import dollars, megabytes, table
+from quartermaster.output.formatting import dollars, make_table, megabytes
 from quartermaster.output.sources import show_coverage, show_missing, show_stale
 from quartermaster.output.terminal import out, print_err
 
@@ -27,7 +27,7 @@ def show_report(report: BuildReport, *, reasons: bool = True) -> None:
 
     Without `reasons` what the build went without and what held it is left out: a log in JSON has it.
     """
-    out.print(table(("", ""), report_rows(report)))
+    out.print(make_table(("", ""), report_rows(report)))
     show_missing(report.missing)
     _show_changes(report)
     _show_problems(report)
@@ -223,7 +223,7 @@ def show_plan(plan: Plan) -> None:
         rows += _question_rows(plan)
     else:
         rows.append(("to ask", "nothing"))
-    out.print(table(("", ""), rows))
+    out.print(make_table(("", ""), rows))
     if any(coverage.problems for coverage in plan.coverage):
         show_coverage(plan.coverage)
     show_stale(plan.stale)

@@ -13,13 +13,13 @@ from quartermaster.output.formatting import (
     Row,
     decimal,
     facts_table,
-    interval,
+    interval_column,
     interval_text,
+    make_table,
     megabytes,
     metric_text,
-    name,
-    number,
-    table,
+    name_column,
+    number_columns,
 )
 from quartermaster.output.terminal import out, plain_text
 
@@ -76,8 +76,8 @@ def against_parts(result: Result, other: Result, page: bool) -> Iterator[Table |
     """Yield a measurement beside another one: encoders, metrics, refusals, kinds of requests, missed steps."""
     if result["encoder"] != other["encoder"]:
         there = _encoder(other)
-        columns = (name(""), *(Column(side, overflow="fold") for side in ("this", "that")))
-        yield table(columns, [(fact, value, there[fact]) for fact, value in _encoder(result).items()])
+        columns = (name_column(""), *(Column(side, overflow="fold") for side in ("this", "that")))
+        yield make_table(columns, [(fact, value, there[fact]) for fact, value in _encoder(result).items()])
     rows = [
         (m.header, metric_text(result["signals"][FUSED][m.key]), metric_text(other["metrics"][m.key]), *_change(change))
         for m in METRICS
@@ -93,7 +93,7 @@ def against_parts(result: Result, other: Result, page: bool) -> Iterator[Table |
         yield "p is corrected for the number of slices (Holm)"
     causes = other["causes"]
     changed = [(c.label, *(f"{count:,}" for count in causes[c].values())) for c in Cause if any(causes[c].values())]
-    yield table((name("missed steps"), *map(number, ("this", "that", "mended", "broken"))), changed)
+    yield make_table((name_column("missed steps"), *number_columns("this", "that", "mended", "broken")), changed)
     if page:
         yield "mended: steps that only “that” misses, by its cause; broken: steps that only “this” misses, by its own"
         for moved in other["moved"]:
@@ -133,14 +133,14 @@ def _kind_differences(by: Mapping[str, Result]) -> Table:
                     rows.append((*first, metric.header, *_change(change)[:3]))
                     first = ("", "")
         rows.append(None)
-    columns = (*map(number, ("requests", "metric", "difference")), interval(), number("p"))
-    return table((name("by kind"), *columns), rows)
+    columns = (*number_columns("requests", "metric", "difference"), interval_column(), *number_columns("p"))
+    return make_table((name_column("by kind"), *columns), rows)
 
 
 def _differences(values: Iterable[str], rows: Iterable[Row], *, of: str) -> Table:
     """Return a table of changes, each with its 95 % interval, its p, and the requests that got better and worse."""
-    columns = (*map(number, (*values, "difference")), interval(), *map(number, ("p", "better, worse")))
-    return table((name(of), *columns), rows)
+    columns = (*number_columns(*values, "difference"), interval_column(), *number_columns("p", "better, worse"))
+    return make_table((name_column(of), *columns), rows)
 
 
 def _change(change: Result) -> tuple[str, str, str, str]:
@@ -185,7 +185,7 @@ def _recipes_table(rows: Sequence[Result]) -> Table:
         )
         for row in rows
     ]
-    return table((name("recipe"), *(["snapshot"] if several else []), *map(number, headers)), cells)
+    return make_table((name_column("recipe"), *(["snapshot"] if several else []), *number_columns(*headers)), cells)
 
 
 def _significance(row: Result, metric: str) -> Text:

@@ -19,13 +19,13 @@ from quartermaster.output.formatting import (
     MISSING,
     Row,
     decimal,
-    interval,
+    interval_column,
     interval_text,
+    make_table,
     metric_text,
-    name,
-    number,
+    name_column,
+    number_columns,
     shorten,
-    table,
 )
 from quartermaster.output.terminal import out, plain_text, print_err, print_heading, print_out
 from router import Signal
@@ -104,7 +104,7 @@ def _signals_table(result: Result, page: bool) -> Table:
         if signal in result["intervals"] and (page or signal == FUSED):
             bounds = result["intervals"][signal]
             rows.append((Text("95 %", "dim"), *(Text(interval_text(bounds[m.key]), "dim") for m in METRICS)))
-    return table((name("signal"), *(number(m.header) for m in METRICS)), rows)
+    return make_table((name_column("signal"), *number_columns(*(m.header for m in METRICS))), rows)
 
 
 def _notes(result: Result) -> Iterator[str]:
@@ -124,10 +124,10 @@ def _kinds_table(kinds: Mapping[str, Result], page: bool) -> Table:
     """Return the metrics of the fused list by kind of request, with counts and 95 % intervals."""
     metrics = (SUCCESS_AT_1, *HEADLINE_METRICS) if page else HEADLINE_METRICS
     has_refused = any(values["refused"] is not None for of_sort in kinds.values() for values in of_sort.values())
-    columns = [name("fused, by kind"), number("requests")]
+    columns = [name_column("fused, by kind"), *number_columns("requests")]
     for metric in metrics:
-        columns += [number(metric.header), interval()]
-    columns += [number("refused")] if has_refused else []
+        columns += [*number_columns(metric.header), interval_column()]
+    columns += number_columns("refused") if has_refused else []
     rows: list[Row] = []
     for sort, of_sort in kinds.items():
         for kind, values in of_sort.items():
@@ -138,7 +138,7 @@ def _kinds_table(kinds: Mapping[str, Result], page: bool) -> Table:
             cells = [cell for pair in measured for cell in pair] + ([share] if has_refused else [])
             rows.append((kind_text(sort, kind), f"{values['queries']:,}", *cells))
         rows.append(None)
-    return table(columns, rows)
+    return make_table(columns, rows)
 
 
 def _abstention(result: Result) -> str:
@@ -165,8 +165,8 @@ def _causes(causes: Result) -> Iterator[Table | str | Details]:
             )
             for cause, row in by_cause.items()
         ]
-        lost = (number(f"-{metric.key}") for metric in HEADLINE_METRICS)
-        yield table((name("cause"), number("steps"), number("share"), *lost, "nearest list"), rows)
+        counted = number_columns("steps", "share", *(f"-{metric.key}" for metric in HEADLINE_METRICS))
+        yield make_table((name_column("cause"), *counted, "nearest list"), rows)
     else:
         yield "No step is missed."
     order, abstention = causes["order"], causes["abstention"]
@@ -210,7 +210,7 @@ def _worst(row: Result, result: Result) -> Details:
         )
         for tool in (*row["required"], *({**tool, "rank": n} for n, tool in enumerate(row["returned"], 1)))
     ]
-    ranks_table = table(("tool", number("rank"), *map(number, signals), "nearest phrase"), ranks)
+    ranks_table = make_table(("tool", *number_columns("rank", *signals), "nearest phrase"), ranks)
     return Details(row["id"], shorten(row["request"], _MAX_REQUEST), lines, ranks_table)
 
 

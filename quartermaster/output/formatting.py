@@ -77,22 +77,22 @@ def shorten(text: str, length: int) -> str:
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
-def number(header: str) -> Column:
-    """Return a column of figures."""
-    return Column(header, justify="right", no_wrap=True)
+def number_columns(*headers: str) -> list[Column]:
+    """Return columns of figures."""
+    return [Column(header, justify="right", no_wrap=True) for header in headers]
 
 
-def name(header: str) -> Column:
+def name_column(header: str) -> Column:
     """Return a column of names."""
     return Column(header, style="cyan", overflow="fold")
 
 
-def interval() -> Column:
+def interval_column() -> Column:
     """Return a column of 95 % intervals."""
     return Column("95 %", style="dim", no_wrap=True)
 
 
-def table(columns: Iterable[str | Column], rows: Iterable[Row], **options: Any) -> Table:
+def make_table(columns: Iterable[str | Column], rows: Iterable[Row], **options: Any) -> Table:
     """Return a table under bold headers, with options of rich's. Strings are data, never markup."""
     heads = [Column(plain_text(head), overflow="fold") if isinstance(head, str) else head for head in columns]
     shown = any(str(head.header) for head in heads)

@@ -12,7 +12,7 @@ from pipeline.inspection.results import ResultRows
 from pipeline.ledger import Ledger
 from pipeline.ledger.commands import Backup, Checked, Compacted, Restored, open_to_read
 from pipeline.ledger.quarantine import HELD, RELEASED, quarantined_tools
-from quartermaster.output.formatting import cell_text, facts_table, layout, megabytes, table
+from quartermaster.output.formatting import cell_text, facts_table, layout, make_table, megabytes
 from quartermaster.output.terminal import out, plain_text, print_err, print_heading, print_json, print_out
 from router.errors import SettingsInvalid
 
@@ -143,7 +143,7 @@ def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
         (o.tool_id, o.state, o.kind, f"{o.since:%Y-%m-%d}", f"{o.requests:,} of {o.probes:,}", f"{o.distance:.2f}")
         for o in stored
     ]
-    out.print(table(("tool", "state", "kind", "since", "requests entered", "distance"), rows))
+    out.print(make_table(("tool", "state", "kind", "since", "requests entered", "distance"), rows))
     for one in stored:
         for request, served in one.examples:
             print_out(f"{one.tool_id}: {request[:_LONGEST]!r}, which {', '.join(served) or 'no tool'} had")

@@ -22,7 +22,7 @@ from pipeline.store import (
 from pipeline.store.bucket.store import BucketStore
 from pipeline.store.deltas.databases import open_whole
 from pipeline.store.private_keys import read_signer
-from quartermaster.output.formatting import table
+from quartermaster.output.formatting import make_table
 from quartermaster.output.terminal import out, print_err, print_json, print_out
 from router.contract import Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
@@ -105,7 +105,7 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
         print_json(entries)
     else:
         name = Column("snapshot", no_wrap=True)  # it is copied into commands
-        out.print(table(("", "catalog", name, "tools", "MB (shared)", "encoder", "expansions by"), rows))
+        out.print(make_table(("", "catalog", name, "tools", "MB (shared)", "encoder", "expansions by"), rows))
         for about, remark in remarks:
             print_out(f"{about}: {remark}")
     if verify and intact:

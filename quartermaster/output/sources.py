@@ -7,7 +7,7 @@ from pipeline.sources import Gap
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.gaps import empties
 from pipeline.sources.last_reading import StaleSource
-from quartermaster.output.formatting import table
+from quartermaster.output.formatting import make_table
 from quartermaster.output.terminal import out, print_err
 
 COLUMNS = ("source", "records", "tools", "described", "parameters", "rejected", "not read")
@@ -34,7 +34,7 @@ def show_coverage(coverage: Sequence[Coverage]) -> None:
         name = f"all {len(sources):,} sources" + (f", {hidden:,} not shown" if hidden else "")
         rows.append((name, *coverage_cells(total)[:-1], ""))
     out.print()
-    out.print(table(COLUMNS, rows))
+    out.print(make_table(COLUMNS, rows))
     problems = [
         (source, problem) for source, read in with_problems.items() if not read.empty for problem in read.problems
     ]

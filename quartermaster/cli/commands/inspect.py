@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from quartermaster.cli.commands.options import JsonOutput, Source
-from quartermaster.output.terminal import print_json
+from quartermaster.output.formatting import make_table
+from quartermaster.output.terminal import out, print_err, print_json, print_out
 from router.errors import SettingsInvalid
 
 
@@ -54,8 +55,34 @@ def feedback(
     quartermaster feedback feedback/
     quartermaster feedback feedback/ --forget "refund the order of Lindholm"
     """
-    from quartermaster.output.feedback import forget_text, show_feedback
+    from pipeline.feedback import forget_request, join_answers, read_events, summarize
 
+    if not folder.is_dir():
+        raise SettingsInvalid(f"there is no feedback log in {folder}: name the folder that --feedback was given")
     if forget is not None:
-        forget_text(folder, forget)
-    show_feedback(folder, as_json=as_json)
+        print_err(f"erased from {forget_request(folder, forget):,} answers")
+    events = read_events(folder)
+    if forget is not None and events.writing:
+        print_err(
+            f"{events.writing} files of running routers are left as they are: run this again once they are closed"
+        )
+    summary = summarize(events, join_answers(events))
+    if as_json:
+        print_json(summary.to_json())
+        return
+    counts = {
+        "with their text": summary.texts,
+        **summary.outcomes,
+        "reports of no answer": summary.untied,
+        "events removed": summary.removed,
+        "lines unreadable": summary.unreadable,
+    }
+    said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    print_out(f"{summary.answers:,} answers{': ' if said else ''}{said}")
+    ranks = (
+        (str(r.rank), f"{r.offered:,}", f"{r.called:,}", f"{r.called / (r.offered or 1):.0%}") for r in summary.ranks
+    )
+    if summary.ranks:
+        out.print(make_table(("rank", "offered", "called", "share"), ranks))
+    if never := summary.never_called:
+        out.print(make_table(("never called", "offered"), ((tool, f"{count:,}") for tool, count in never.items())))

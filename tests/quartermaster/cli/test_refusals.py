@@ -74,6 +74,7 @@ _UNNAMED = "none of the 1 records has a name. Their keys are `api_name`, `functi
         ("serve mcp --profiles p.toml", 2, "say which of them with --profile NAME"),
         ("serve mcp --profile support", 2, "name one with --profiles FILE"),
         ("serve mcp --profiles p.toml --profile support --http", 2, "over HTTP each token"),
+        ("feedback missing", 2, "there is no feedback log in missing: name the folder that --feedback was given"),
         ("pull demo", 2, "is no address of a bucket"),
         ("pull s3://bucket", 2, "names no catalog"),
         ("pull s3://key:secret@bucket/demo", 2, "must hold no credentials"),
@@ -111,7 +112,7 @@ def test_what_cannot_be_done_is_one_sentence_with_its_exit_code(
         "bench": "bench",
     }
     arguments = shlex.split(line.format(**places, empty="empty"))
-    elsewhere = "--workspace" in arguments or arguments[0] in ("serve", "pull", "build")
+    elsewhere = "--workspace" in arguments or arguments[0] in ("serve", "pull", "build", "feedback")
     workspaces = () if elsewhere else ("--workspace", workspace)
     before = sorted(tmp_path.rglob("*"))
     nowhere = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
