@@ -65,14 +65,7 @@ def evaluate(
     are 95 % (bootstrap over requests), p is that of a paired randomisation test.
     """
     from quartermaster import evaluation
-    from quartermaster.cli.commands.benches import (
-        build_bench,
-        build_both,
-        check_writable,
-        encoder_costs,
-        read_bench,
-        write_figures,
-    )
+    from quartermaster.cli.commands import benches
     from quartermaster.output.evaluation import show_evaluation
 
     taken = {"--snapshot": snapshot, "--against": against, "--against-recipe": against_recipe}
@@ -82,25 +75,20 @@ def evaluate(
             f"--against-encoder builds both sides and asks both by one recipe: leave out {given}, or leave out "
             "--against-encoder to compare snapshots or recipes"
         )
-    judged = read_bench(bench)
+    judged = benches.read_bench(bench)
     for option, file in (("--json", how.json_file), ("--html", html), ("--runs", runs)):
-        check_writable(option, file)
+        benches.check_writable(option, file)
     if html is not None:
         # Imported now, so that a missing extra fails before the measurement.
         from quartermaster.output.report import write_report
     other = built = None
-    count, expansions = len(judged.judgements), not without_expansions
+    built_by: dict[str, Any] = {"expansions": not without_expansions, "generator": how.generator}
+    count = len(judged.judgements)
     with ProgressBars() as bars:
         if against_encoder is not None:
-            encoders = (how.encoder, against_encoder)
-            built = build_both(bench, how.workspace, bars, encoders, expansions=expansions, generator=how.generator)
+            built = benches.build_both(bench, how.workspace, bars, (how.encoder, against_encoder), **built_by)
             snapshot, against = (str(one.snapshot) for one in built)
-        router = how.open(
-            snapshot
-            or build_bench(
-                bench, how.workspace, bars, expansions=expansions, generator=how.generator, encoder=how.encoder
-            )
-        )
+        router = how.open(snapshot or benches.build_bench(bench, how.workspace, bars, encoder=how.encoder, **built_by))
         if against is not None or against_recipe is not None:
             second = router if against is None else how.open(against)
             bars.start("evaluate", count)
@@ -119,12 +107,12 @@ def evaluate(
             "cost": None,
         }
         if built is not None:
-            result["cost"], result["against"]["cost"] = encoder_costs(built, judged, how.workspace, bars)
+            result["cost"], result["against"]["cost"] = benches.encoder_costs(built, judged, how.workspace, bars)
     if runs is not None:
         evaluation.write_runs(runs, measured)
     if html is not None:
         write_report(html, result)
-    if not write_figures(result, how.json_file):
+    if not benches.write_figures(result, how.json_file):
         show_evaluation(result, worst or 0)
 
 
@@ -145,20 +133,20 @@ def compare(
     have a table of means too.
     """
     from quartermaster import evaluation
-    from quartermaster.cli.commands.benches import build_bench, check_writable, read_bench, write_figures
+    from quartermaster.cli.commands import benches
     from quartermaster.output.comparison import show_comparison
 
-    check_writable("--json", how.json_file)
+    benches.check_writable("--json", how.json_file)
     if snapshot and len(bench) > 1:
         raise SettingsInvalid(
             "--snapshot can be measured on one --bench only: give one --bench, or leave out --snapshot to build each"
         )
-    benches = [read_bench(folder) for folder in bench]
+    several = [benches.read_bench(folder) for folder in bench]
     compared: list[dict[str, Any]] = []
     with ProgressBars() as bars:
-        for judged in benches:
+        for judged in several:
             places: Sequence[str | Path] = snapshot or [
-                build_bench(judged.folder, how.workspace, bars, generator=how.generator, encoder=how.encoder)
+                benches.build_bench(judged.folder, how.workspace, bars, generator=how.generator, encoder=how.encoder)
             ]
             routers = [how.open(place) for place in places]
             sides = [(router, name) for router in routers for name in evaluation.recipes_to_compare(router, recipe)]
@@ -170,5 +158,5 @@ def compare(
             rows = evaluation.comparison_rows(measured)
             compared.append({"bench": judged.name, "queries": len(judged.judgements), "rows": rows})
     result = {"benches": compared, "mean": evaluation.mean_rows(compared)}
-    if not write_figures(result, how.json_file):
+    if not benches.write_figures(result, how.json_file):
         show_comparison(result)

@@ -1,7 +1,7 @@
 """serve http: JSON, and pages to look with. The options here are of `serve mcp` too."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -76,19 +76,10 @@ class Listening:
         """
         from quartermaster.serving.http import HttpSettings
 
-        return HttpSettings(
-            host=self.host,
-            port=self.port,
-            token=os.environ.get(_TOKEN_VARIABLE) if self.token is None else self.token,
-            hosts=tuple(self.allow_host or ()),
-            max_request_bytes=self.max_request_bytes,
-            requests_per_minute=self.requests_per_minute or None,
-            max_connections=self.max_connections,
-            max_connections_per_client=self.max_connections_per_client,
-            insecure=self.insecure,
-            profiles=self.profiles,
-            **others,
-        )
+        given = asdict(self) | {"token": os.environ.get(_TOKEN_VARIABLE) if self.token is None else self.token}
+        given["hosts"] = tuple(given.pop("allow_host") or ())
+        given["requests_per_minute"] = self.requests_per_minute or None
+        return HttpSettings(**given, **others)
 
 
 def http(
