@@ -12,6 +12,7 @@ from pipeline.ledger import LEDGER_FILE
 from pipeline.store.bucket.store import BucketStore
 from quartermaster.cli.commands.serve import feedback_log
 from router import SettingsInvalid
+from router.snapshot.store.bucket import reader
 from tests.support.command_line import Run
 
 _UNNAMED = "none of the 1 records has a name. Their keys are `api_name`, `functionality`"
@@ -78,6 +79,8 @@ _UNNAMED = "none of the 1 records has a name. Their keys are `api_name`, `functi
         ("pull demo", 2, "is no address of a bucket"),
         ("pull s3://bucket", 2, "names no catalog"),
         ("pull s3://key:secret@bucket/demo", 2, "must hold no credentials"),
+        ("pull s3://bucket/office", 3, "does not answer"),
+        ("search refund --snapshot s3://bucket/office", 4, "does not answer"),
         ("push office ftp://office", 2, "is no address of a bucket"),
         ("push office s3://key:secret@bucket/office", 2, "must hold no credentials"),
         ("push nothing s3://bucket/office", 4, "nor a catalog of the workspace"),
@@ -96,6 +99,7 @@ def test_what_cannot_be_done_is_one_sentence_with_its_exit_code(
     code: int,
     sentence: str,
 ) -> None:
+    monkeypatch.setattr(reader, "_LOOK_PATIENCE_S", 0.05)  # a bucket that is away is tried again for so long
     monkeypatch.setattr(BucketStore, "__init__", partialmethod(BucketStore.__init__, patience_s=0.1))
     tools = ["stripe/create_refund"]
     row = {"id": "1", "query": "undo it", "kind": "single", "required": tools, "acceptable": tools}
