@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -154,45 +154,43 @@ def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
     assert failure_of(ModuleNotFoundError(name="router.gone"), arguments).exit_code == 70
 
 
-def process(folder: Path, *arguments: object, path: Path = ROOT, stdout: int = subprocess.PIPE) -> Done:
+def process(
+    folder: Path, *arguments: object, path: Path = ROOT, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE
+) -> Done:
     """Run the command line as `python -m quartermaster`."""
     return subprocess.run(
         [sys.executable, "-m", "quartermaster", *map(str, arguments)],
         stdout=stdout,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{ROOT}"},
     )
 
 
-def test_output_that_nobody_reads_or_that_cannot_be_written_has_a_code_of_its_own(
-    workspace: Path, tmp_path: Path
-) -> None:
-    arguments = ("snapshots", "--workspace", workspace)
+@pytest.fixture
+def unread() -> Iterator[int]:
+    """A stream that nobody reads."""
     reader, writer = os.pipe()
     os.close(reader)
-    unread = process(tmp_path, *arguments, stdout=writer)
+    yield writer
     os.close(writer)
-    assert (unread.returncode, unread.stderr) == (141, "")
+
+
+def test_output_that_nobody_reads_or_that_cannot_be_written_has_an_exit_code(
+    workspace: Path, tmp_path: Path, unread: int
+) -> None:
+    arguments = ("snapshots", "--workspace", workspace)
+    done = process(tmp_path, *arguments, stdout=unread)
+    assert (done.returncode, done.stderr) == (141, "")
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = process(tmp_path, *arguments, stdout=full.fileno())
     assert done.returncode == 3 and "No space left" in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.nightly
-def test_a_build_whose_log_nobody_reads_goes_on(catalog_folder: Path, tmp_path: Path) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    done = subprocess.run(
-        [sys.executable, "-m", "quartermaster", "build", str(catalog_folder), "--encoder", "none", "--json"],
-        stdout=subprocess.PIPE,
-        stderr=writer,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    os.close(writer)
+def test_a_build_whose_log_nobody_reads_goes_on(catalog_folder: Path, tmp_path: Path, unread: int) -> None:
+    done = process(tmp_path, "build", catalog_folder, "--encoder", "none", "--json", stderr=unread)
     assert (done.returncode, json.loads(done.stdout)["outcome"]) == (0, "published")
 
 
