@@ -1,5 +1,6 @@
 """An evaluation in sections, which a terminal of 80 columns prints and a page shows: tables, notes and details."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.table import Table
@@ -144,12 +145,14 @@ def _kinds_table(kinds: Mapping[str, Result], page: bool) -> Table:
 def _abstention(result: Result) -> str:
     if (no_tool := result["no_tool"]) is None:
         return "Not measured: no request is of kind none, or the snapshot gives no probability that some tool fits."
-    reliable = result["reliability"]
-    calibration = f" Brier score {decimal(reliable['brier'])}, expected calibration error {decimal(reliable['error'])}."
+    calibration = ""
+    if reliable := result["reliability"]:
+        brier, error = decimal(reliable["brier"]), decimal(reliable["error"])
+        calibration = f" Brier score {brier}, expected calibration error {error}."
     return (
         f"AUC {decimal(no_tool['auc'])} ({interval_text(no_tool['auc_interval'])}); {no_tool['refused_at_95']:.0%} are "
         f"refused where 95 % of the others are kept. At the router's own threshold {no_tool['refused']:.0%} are "
-        f"refused, and {no_tool['refused_wrongly']:.0%} of the others wrongly.{calibration if reliable else ''}"
+        f"refused, and {no_tool['refused_wrongly']:.0%} of the others wrongly.{calibration}"
     )
 
 
@@ -197,9 +200,8 @@ def _worst(row: Result, result: Result) -> Details:
         lines.append(Text(f"{place} ") + plain_text(tool["tool_id"], "cyan") + plain_text(f"  {tool['why']}"))
     if row["required_left_out"]:
         lines.append(Text(f"     and {row['required_left_out']} more", "dim"))
-    lines.append(
-        plain_text(f"returned first: {', '.join(tool['tool_id'] for tool in row['returned']) or 'nothing'}", "dim")
-    )
+    returned = ", ".join(tool["tool_id"] for tool in row["returned"]) or "nothing"
+    lines.append(plain_text(f"returned first: {returned}", "dim"))
     signals = [signal for signal in Signal if signal in result["signals"]]
     ranks = [
         (
@@ -216,5 +218,4 @@ def _worst(row: Result, result: Result) -> Details:
 
 def _counts(counts: Mapping[str, int]) -> str:
     """Return the counts that are not zero as one line, the highest first."""
-    ordered = sorted((key for key in counts if counts[key]), key=lambda key: -counts[key])
-    return ", ".join(f"{key} {counts[key]:,}" for key in ordered)
+    return ", ".join(f"{key} {count:,}" for key, count in Counter(counts).most_common() if count)
