@@ -26,22 +26,8 @@ _OF_BARS = frozenset(("stage_started", "stage_ended", "note", "published", "fini
 # The summary shows these, and the sentence at the end of a build that failed.
 _OF_SUMMARY = frozenset(("degraded", "stale", "held", "failed"))
 _logger = logging.getLogger(__name__)
-
-
-class LogFormat(StrEnum):
-    """How the log is written."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class LogLevel(StrEnum):
-    """The least level that is logged."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
+LogFormat = StrEnum("LogFormat", ["TEXT", "JSON"])
+LogLevel = StrEnum("LogLevel", ["DEBUG", "INFO", "WARNING", "ERROR"])  # the least level that is logged
 
 
 class LoggedProgress(SilentProgress):
