@@ -1,7 +1,8 @@
-"""How the command line tells of a failure: a sentence on standard error, and one JSON object where `--json` asks."""
+"""How the command line reports a failure: a sentence on standard error, and one JSON object where `--json` asks."""
 
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -15,14 +16,17 @@ import typer
 from pipeline.errors import RunAborted
 from pipeline.failure import Failure, attached
 from quartermaster.output.logs import FORMAT_VARIABLE, LogFormat, log_failure
+from quartermaster.output.terminal import plain_text
 from router.distribution import PACKAGES, install_command
 
 TRACEBACK_VARIABLE = "QUARTERMASTER_TRACEBACK"
-BROKEN_PIPE = 141  # 128 + SIGPIPE: whoever read the output has ended
+BROKEN_PIPE = 141  # 128 + SIGPIPE: the reader of the output has ended
 # typer has a click of its own in newer versions, and imports click in older ones.
 USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-# Their --json names a file, and "-" is standard output.
-_JSON_FILE_COMMANDS = ("evaluate", "compare")
+_EXTRAS = {
+    **dict.fromkeys(("torch", "sentence_transformers", "transformers"), "models"),
+    **dict.fromkeys(("jinja2", "matplotlib"), "evaluation"),
+}
 
 
 class ServerLost(RunAborted):
@@ -36,71 +40,62 @@ def failure_of(error: BaseException, arguments: Sequence[str]) -> Failure:
     if isinstance(error, ModuleNotFoundError):
         name = (error.name or "").partition(".")[0]
         if name and name not in PACKAGES:
-            message = f"this needs {name}: {install_command(_extra_of(name, arguments))}"
-            return Failure("not_installed", message, 2)
+            return Failure("not_installed", f"this needs {name}: {install_command(_extra_of(name, arguments))}", 2)
     if isinstance(error, typer.Abort):
         return Failure("interrupted", "aborted", 130)
     return Failure.of(error)
 
 
-def tell(error: BaseException, arguments: Sequence[str]) -> int:
+def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
     """Print what went wrong, and return the exit code."""
     failure = failure_of(error, arguments)
     run = attached(error)
     if run is not None:
         failure = replace(failure, message=run.redact(failure.message))
-    if prints_json(arguments):
-        facts = run.identity() if run is not None else {"catalog": None, "run": None}
-        first: dict[str, Any] = {"outcome": "failed", **facts} if _command(arguments) == "build" else {}
+    as_json = _prints_json(arguments)
+    if as_json:
+        facts: dict[str, Any] = run.identity() if run is not None else {"catalog": None, "run": None}
+        first = {"outcome": "failed", **facts} if _command(arguments) == "build" else {}
         _print(json.dumps({**first, "error": asdict(failure)}, ensure_ascii=False), sys.stdout)
     traced = failure.kind == "unforeseen" and bool(os.environ.get(TRACEBACK_VARIABLE))
     if _logs_json(arguments):
-        if run is None or traced:  # else the run's own log has told it
+        if run is None or traced:  # else the run's log has it
             with suppress(OSError, ValueError):
                 log_failure(failure.message, failure.exit_code, error if traced else None)
     elif traced:
         with suppress(OSError):
             traceback.print_exception(error)
-    elif isinstance(error, USAGE_ERROR) and not prints_json(arguments):
+    elif isinstance(error, USAGE_ERROR) and not as_json:
         error.show()  # type: ignore[attr-defined]  # with the usage above it
-    elif failure.kind != "interrupted":  # whoever pressed Ctrl-C knows
-        _print(_sentence(failure), sys.stderr)
+    elif failure.kind != "interrupted":  # who pressed Ctrl-C knows
+        # It may quote a catalog, a server or a database: data, never a command to the terminal.
+        message = plain_text(failure.message).plain
+        if failure.kind == "unforeseen":
+            message = f"unforeseen error: {message}; {TRACEBACK_VARIABLE}=1 prints where it arose"
+        _print(f"quartermaster: {message}", sys.stderr)
     return failure.exit_code
 
 
-def prints_json(arguments: Sequence[str]) -> bool:
+def _prints_json(arguments: Sequence[str]) -> bool:
     """Return whether a command was asked to print JSON on standard output."""
     options = list(takewhile(lambda argument: argument != "--", arguments))
-    if _command(options) in _JSON_FILE_COMMANDS:
+    if _command(options) in ("evaluate", "compare"):  # their --json names a file, and "-" is standard output
         return "--json=-" in options or ("--json", "-") in pairwise(options)
     return "--json" in options
 
 
 def _logs_json(arguments: Sequence[str]) -> bool:
     """Return whether a build's log is written as JSON. Its options may be what is wrong: they are not parsed yet."""
-    if _command(arguments) != "build":
-        return False
-    given = [value for name, value in pairwise(arguments) if name == "--log-format"]
-    given += [argument.partition("=")[2] for argument in arguments if argument.startswith("--log-format=")]
-    return (given or [os.environ.get(FORMAT_VARIABLE, "")])[-1] == LogFormat.JSON
+    given = re.findall(r"--log-format[= ](\S+)", " ".join(arguments)) or [os.environ.get(FORMAT_VARIABLE)]
+    return _command(arguments) == "build" and given[-1] == LogFormat.JSON
 
 
 def _command(arguments: Sequence[str]) -> str:
     return next((argument for argument in arguments if not argument.startswith("-")), "")
 
 
-def _sentence(failure: Failure) -> str:
-    from quartermaster.output.terminal import plain_text
-
-    # It may quote a catalog, a server or a database: data, never a command to the terminal.
-    message = plain_text(failure.message)
-    if failure.kind == "unforeseen":
-        return f"quartermaster: unforeseen error: {message}; {TRACEBACK_VARIABLE}=1 prints where it arose"
-    return f"quartermaster: {message}"
-
-
 def _print(line: str, stream: Any) -> None:
-    """Print a line. Whoever read it may have ended: the exit code still tells."""
+    """Print a line. Its reader may have ended: the exit code remains."""
     with suppress(OSError, ValueError):
         print(line, file=stream, flush=True)
 
@@ -112,8 +107,4 @@ def _extra_of(module: str, arguments: Sequence[str]) -> str:
         return "flows"
     if command == "serve":
         return "serve"
-    if module in ("torch", "sentence_transformers", "transformers"):
-        return "models"
-    if module in ("jinja2", "matplotlib"):
-        return "evaluation"
-    return "inspect" if module == "duckdb" and command == "inspect" else "build"
+    return _EXTRAS.get(module, "inspect" if module == "duckdb" and command == "inspect" else "build")

@@ -8,29 +8,28 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.buckets import pull, push
-from quartermaster.cli.commands.build import build
-from quartermaster.cli.commands.call import call
-from quartermaster.cli.commands.compare import compare
-from quartermaster.cli.commands.evaluate import evaluate
+from quartermaster.cli.commands.build import build, schedule
+from quartermaster.cli.commands.evaluate import compare, evaluate
 from quartermaster.cli.commands.inspect import feedback, inspect
 from quartermaster.cli.commands.keys import keys, tokens
 from quartermaster.cli.commands.ledger import ledger
-from quartermaster.cli.commands.login import login
-from quartermaster.cli.commands.route import explain, search
-from quartermaster.cli.commands.schedule import schedule
-from quartermaster.cli.commands.serve import serve
-from quartermaster.cli.commands.snapshots import quarantine, snapshots
+from quartermaster.cli.commands.options import App
+from quartermaster.cli.commands.route import call, explain, search
+from quartermaster.cli.commands.serve import http
+from quartermaster.cli.commands.serve_mcp import mcp
+from quartermaster.cli.commands.snapshots import pull, push, quarantine, snapshots
+from quartermaster.cli.commands.sources import login
 from quartermaster.cli.commands.train import train
-from quartermaster.cli.failure import BROKEN_PIPE, ServerLost, tell
+from quartermaster.cli.failure import BROKEN_PIPE, ServerLost, report_failure
 from router.distribution import version
 
-app = typer.Typer(
-    help="""Routes an agent's request to the few tools that fit, out of thousands.
+app = App(
+    """Routes an agent's request to the few tools that fit, out of thousands.
 
     Offline, `build` reads tool catalogs, has a model write how people ask for each tool, and publishes a snapshot of
     three BM25 indexes and vectors. Online, `search` and `explain` (and `router` in Python) answer from it.
@@ -41,12 +40,18 @@ app = typer.Typer(
       quartermaster search "refund a customer"
 
     Exit codes: 0 done; 1 done, but something was held back; 2 wrong arguments or settings; 3 a source, model or budget
-    stopped the run; 4 a snapshot is missing, corrupt or foreign; 70 an error that was not foreseen.""",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+    stopped the run; 4 a snapshot is missing, corrupt or foreign; 70 an error that was not foreseen."""
 )
+serve = App(
+    """Serve the router to programs, and to people who want to look.
+
+    \b
+    quartermaster serve http                     HTTP with JSON, and a page at /, on this machine only
+    quartermaster serve http --port 0            at a free port; the address is printed
+    quartermaster serve mcp                      MCP over stdio, as clients start it; --http over HTTP at /mcp"""
+)
+serve.add(http)
+serve.add(mcp)
 
 
 def _print_version(wanted: bool) -> None:
@@ -64,15 +69,14 @@ def _quartermaster(
     pass
 
 
-for _command in (
+_COMMANDS: tuple[Callable[..., None], ...] = (
     *(build, search, explain, call, inspect, evaluate, compare),
     *(train, snapshots, push, pull, quarantine, feedback, schedule, login),
-):
-    app.command()(_command)
-app.add_typer(serve, name="serve")
-app.add_typer(ledger, name="ledger")
-app.add_typer(keys, name="keys")
-app.add_typer(tokens, name="tokens")
+)
+for _command in _COMMANDS:
+    app.add(_command)
+for _name, _group in (("serve", serve), ("ledger", ledger), ("keys", keys), ("tokens", tokens)):
+    app.add_typer(_group, name=_name)
 
 
 def main() -> None:
@@ -91,39 +95,24 @@ def _run(arguments: list[str]) -> int:
     """Run one command, and return its exit code."""
     try:
         # Not app(): it ends with 1 where the output was not read, and 1 means that something was held back.
-        command = typer.main.get_command(app)
-        with command.make_context("quartermaster", arguments) as context:
-            command.invoke(context)
-        _flush()
-    except typer.Exit as end:
-        return _flushed(end.exit_code, arguments)
+        command, code = typer.main.get_command(app), 0
+        try:
+            with command.make_context("quartermaster", arguments) as context:
+                command.invoke(context)
+        except typer.Exit as end:
+            code = end.exit_code
+        sys.stdout.flush()  # at the end of the process an error would be a warning, and its code 120
+        return code
     except BrokenPipeError as error:
-        return BROKEN_PIPE if _is_unread() else tell(error, arguments)
+        return BROKEN_PIPE if _is_unread() else report_failure(error, arguments)
     except ServerLost as error:
-        os._exit(tell(error, arguments))
+        os._exit(report_failure(error, arguments))
     except BaseException as error:  # noqa: BLE001 - Rust's panics are no Exception, and each error has an exit code
-        return tell(error, arguments)
-    return 0
-
-
-def _flushed(code: int, arguments: list[str]) -> int:
-    """Return an exit code, or that of output that cannot be written."""
-    try:
-        _flush()
-    except BrokenPipeError:
-        return BROKEN_PIPE if _is_unread() else code
-    except OSError as error:
-        return tell(error, arguments)
-    return code
-
-
-def _flush() -> None:
-    """Write out what was printed. At the end of the process an error would be a warning, and its code 120."""
-    sys.stdout.flush()
+        return report_failure(error, arguments)
 
 
 def _is_unread() -> bool:
-    """Return whether whoever read standard output has ended. What is left of it goes nowhere."""
+    """Return whether the reader of standard output has ended. What is left of it goes nowhere."""
     try:
         output = sys.stdout.fileno()
     except (OSError, ValueError):  # no file

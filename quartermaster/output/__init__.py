@@ -1,5 +1,5 @@
-"""Results as people read them: on a terminal, or as an HTML report.
+"""Results as people read them, on a terminal or as an HTML report.
 
-`terminal` holds the consoles, progress bars and tables that the others share; `formatting` turns values into texts;
-`rows` lays out any query. Each other module prints one kind of result; `report` is the HTML file.
+`terminal` holds the consoles and progress bars, `formatting` turns values into texts and rows into tables; each other
+module shows the results of a command or two.
 """

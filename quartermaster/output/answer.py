@@ -1,16 +1,39 @@
 """Answers to requests on a terminal: the tools, the reasons, and whether any tool fits."""
 
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from quartermaster.evaluation.verdict import advice, score_text, verdict, why_assumed
-from quartermaster.output.terminal import out, plain_text, tell
+from quartermaster.output.formatting import Row, make_table
+from quartermaster.output.terminal import out, plain_text, print_out
 from router import Diagnosis, RoutedTool, RoutedTools, Router, Signal
 from router.contract import DOCUMENT_SIGNALS
 from router.record import Kind
 
 _MAX_DROPPED = 5
 _MAX_DUPLICATES = 3  # duplicates that are named; the rest are counted
+_NOTHING = Text("–", "dim")
+
+
+def show_answer(routed: RoutedTools) -> None:
+    """Print an answer without its reasons: the tools best first, what was left out, the notes."""
+    show_verdict(routed)
+    if len(routed):
+        out.print(results_table(routed))
+    elif not routed.dropped:
+        out.print("no tool has anything in common with the request")
+    _show_notes(routed)
+
+
+def show_explanation(routed: RoutedTools) -> None:
+    """Print an answer with its reasons, and what calibrates and ranks it."""
+    show_verdict(routed)
+    out.print(_explanation_table(routed))
+    _show_notes(routed)
+    out.print("for each list: the tool's rank in it, and the share of the score that it contributes", style="dim")
+    generic = "" if routed.calibrated else " (not calibrated for this catalog)"
+    fits = "" if routed.fits is None else f"some tool fits: {routed.fits:.2f}{generic}, "
+    out.print(f"{fits}recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
 
 
 def show_verdict(routed: RoutedTools) -> None:
@@ -18,112 +41,96 @@ def show_verdict(routed: RoutedTools) -> None:
     if routed.none_fits:
         out.print(f"{routed.doubt} What came closest:")
     for number, step in enumerate(routed.steps, 1):
-        tell(f"step {number}: {step}", "dim")
+        print_out(f"step {number}: {step}", "dim")
     for need, text in routed.implicit_needs.items():
-        tell(f"implied, {need}: {text}", "dim")
+        print_out(f"implied, {need}: {text}", "dim")
 
 
-def show_notes(routed: RoutedTools) -> None:
+def _show_notes(routed: RoutedTools) -> None:
     """Print the tools of every answer, those that were left out and why, the notes and the tokens."""
     if routed.always:
-        tell(f"in every answer: {', '.join(tool.tool_id for tool in routed.always)}")
+        print_out(f"in every answer: {', '.join(tool.tool_id for tool in routed.always)}")
     for dropped in routed.dropped[:_MAX_DROPPED]:
-        tell(f"left out ({dropped.by}): {dropped.tool_id}: {dropped.reason}", "dim")
+        print_out(f"left out ({dropped.by}): {dropped.tool_id}: {dropped.reason}", "dim")
     if len(routed.dropped) > _MAX_DROPPED:
         out.print(f"and {len(routed.dropped) - _MAX_DROPPED} more were left out", style="dim")
     for note in routed.notes:
-        tell(note, "dim")
+        print_out(note, "dim")
     if routed.tokens is not None:
         out.print(f"{routed.tokens:,} tokens", style="dim")
-
-
-def show_explanation(routed: RoutedTools) -> None:
-    """Print an answer with its reasons, and what calibrates and ranks it."""
-    show_verdict(routed)
-    out.print(explanation_table(routed))
-    show_notes(routed)
-    out.print("for each list: the tool's rank in it, and the share of the score that it contributes", style="dim")
-    generic = "" if routed.calibrated else " (not calibrated for this catalog)"
-    fits = "" if routed.fits is None else f"some tool fits: {routed.fits:.2f}{generic}, "
-    out.print(f"{fits}recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
 
 
 def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
     """Print why a request finds a tool or does not, its rank in every list, and what each contributes to its score."""
     tool, rank, depth = diagnosis.tool, diagnosis.rank, diagnosis.depth
-    tell(f"{verdict(diagnosis)} {advice(diagnosis)}".strip())
-    place = f"rank {rank} of {len(router)}" if rank else f"not in the first {depth} of any list"
-    tell(f"{tool.tool_id}: {place}")
+    print_out(f"{verdict(diagnosis)} {advice(diagnosis)}".strip())
+    print_out(
+        f"{tool.tool_id}: " + (f"rank {rank} of {len(router)}" if rank else f"not in the first {depth} of any list")
+    )
     for signal in Signal:
         if signal not in DOCUMENT_SIGNALS and signal not in router.manifest.signals:
             continue
-        list_rank, contribution = tool.ranks.get(signal), tool.contributions.get(signal)
+        list_rank, contribution = tool.ranks.get(signal), tool.contributions.get(signal, 0)
         if list_rank is None:
             assumed = f"  contributes {score_text(contribution)}, {why_assumed(signal)}" if contribution else ""
-            out.print(f"  {signal:<12} not in the list{assumed}", soft_wrap=True)
-        elif list_rank > depth:
-            out.print(
-                f"  {signal:<12} rank {list_rank:>6}  contributes nothing: the recipe reads the first {depth} only"
-            )
-        else:
-            out.print(f"  {signal:<12} rank {list_rank:>6}  contributes {score_text(contribution or 0)}")
+            print_out(f"  {signal:<12} not in the list{assumed}")
+            continue
+        share = score_text(contribution) if list_rank <= depth else f"nothing: the recipe reads the first {depth} only"
+        print_out(f"  {signal:<12} rank {list_rank:>6}  contributes {share}")
     if tool.step:
-        step = f"  step         contributes {score_text(tool.gain - tool.raised)}: {tool.step}"
-        tell(step)
+        print_out(f"  step         contributes {score_text(tool.gain - tool.raised)}: {tool.step}")
     if tool.raised:
-        needed = f"  needed       contributes {score_text(tool.raised)}: {'; '.join(_needed_by(tool))}"
-        tell(needed)
+        print_out(f"  needed       contributes {score_text(tool.raised)}: {'; '.join(_needed_by(tool))}")
     if tool.phrase:
-        tell(f"  nearest phrase: {tool.phrase}")
+        print_out(f"  nearest phrase: {tool.phrase}")
 
 
 def results_table(routed: RoutedTools) -> Table:
     """Return an answer without reasons: rank, tool, the beginning of its description."""
-    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
-    table.add_column("#", justify="right")
-    table.add_column("tool", style="cyan", overflow="fold")
-    table.add_column("description", ratio=1, no_wrap=True, overflow="ellipsis")
-    for rank, tool in enumerate(routed, 1):
-        table.add_row(str(rank), _name(tool), plain_text(" ".join(tool.record.description.split())))
-    return table
+    columns = (
+        Column("#", justify="right"),
+        Column("tool", overflow="fold"),
+        Column("description", ratio=1, no_wrap=True, overflow="ellipsis"),
+    )
+    rows = ((str(rank), _name(tool), " ".join(tool.record.description.split())) for rank, tool in enumerate(routed, 1))
+    return make_table(columns, rows, expand=True)
 
 
-def explanation_table(routed: RoutedTools) -> Table:
+def _explanation_table(routed: RoutedTools) -> Table:
     """Return an answer with its reasons: for each signal the rank and the share of the fused score.
 
-    A request of several steps has a column for the step that the tool serves best, and an answer with tools that were
-    brought because others need them one for that.
+    A request of several steps has a column for the step that the tool serves best, and an answer with tools that others
+    need one for that.
     """
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-    table.add_column("#", justify="right")
-    table.add_column("tool, nearest phrase", overflow="fold", ratio=1)
-    table.add_column("score", justify="right")
     # Past requests rank no tool for most requests, so their column is optional.
     signals = [s for s in Signal if s in DOCUMENT_SIGNALS or any(s in tool.ranks for tool in routed)]
-    has_brought = any(tool.raised for tool in routed)
-    for column in (*signals, *(["step"] if routed.steps else []), *(["needed"] if has_brought else [])):
-        table.add_column(column, justify="right")
+    has_needed = any(tool.raised for tool in routed)
+    lists = [*signals, *(["step"] if routed.steps else []), *(["needed"] if has_needed else [])]
+    columns = (
+        Column("#", justify="right"),
+        Column("tool, nearest phrase", overflow="fold", ratio=1),
+        *(Column(name, justify="right") for name in ("score", *lists)),
+    )
+    rows: list[Row] = []
     for rank, tool in enumerate(routed, 1):
-        cells = [_rank_and_share(tool, signal) for signal in signals]
+        cells: list[str | Text] = [_rank_and_share(tool, signal) for signal in signals]
         if routed.steps:
             number = routed.steps.index(tool.step) + 1 if tool.step in routed.steps else None
-            cells.append(f"{number} {_share(tool.gain - tool.raised, tool)}" if number else "[dim]–[/]")
-        if has_brought:
-            cells.append(_share(tool.raised, tool) if tool.raised else "[dim]–[/]")
+            cells.append(_share(f"{number} ", tool.gain - tool.raised, tool) if number else _NOTHING)
+        if has_needed:
+            cells.append(_share("", tool.raised, tool) if tool.raised else _NOTHING)
         name = _name(tool) + plain_text(f"\n  {tool.phrase}" if tool.phrase else "", "green")
-        table.add_row(str(rank), name, score_text(tool.score), *cells)
-    return table
+        rows.append((str(rank), name, score_text(tool.score), *cells))
+    return make_table(columns, rows, padding=(0, 1, 0, 0))
 
 
 def _name(tool: RoutedTool) -> Text:
     """Return a tool's id, its kind where it is no tool, and below the tools that need it first, and its duplicates."""
     kind = "" if tool.record.kind is Kind.TOOL else f" ({tool.record.kind})"
     first = "".join(f"\n  first, {one}" for one in _needed_by(tool))
-    name = plain_text(tool.tool_id, "cyan") + plain_text(kind + first, "dim")
-    if not tool.also_from:
-        return name
     named, rest = tool.also_from[:_MAX_DUPLICATES], len(tool.also_from) - _MAX_DUPLICATES
-    return name + plain_text(f"\n  also {', '.join(named)}" + (f" and {rest} more" if rest > 0 else ""), "dim")
+    also = f"\n  also {', '.join(named)}" + (f" and {rest} more" if rest > 0 else "") if named else ""
+    return plain_text(tool.tool_id, "cyan") + plain_text(kind + first + also, "dim")
 
 
 def _needed_by(tool: RoutedTool) -> list[str]:
@@ -131,13 +138,13 @@ def _needed_by(tool: RoutedTool) -> list[str]:
     return [f"for {needing.parameter} of {needing.tool_id}" for needing in tool.needed_by]
 
 
-def _rank_and_share(tool: RoutedTool, signal: Signal) -> str:
-    """Return the rank in a list and the share of the score; without a rank the share is assumed, marked by ~."""
+def _rank_and_share(tool: RoutedTool, signal: Signal) -> Text:
+    """Return the rank in a list and the share of the score; without a rank the share is imputed, marked by ~."""
     rank, contribution = tool.ranks.get(signal), tool.contributions.get(signal, 0.0)
     if rank is None:
-        return f"~ {_share(contribution, tool)}" if contribution else "[dim]–[/]"
-    return f"{rank} {_share(contribution, tool)}"
+        return _share("~ ", contribution, tool) if contribution else _NOTHING
+    return _share(f"{rank} ", contribution, tool)
 
 
-def _share(contribution: float, tool: RoutedTool) -> str:
-    return f"[dim]{contribution / tool.score:4.0%}[/]" if tool.score else ""
+def _share(before: str, contribution: float, tool: RoutedTool) -> Text:
+    return Text(before) + Text(f"{contribution / tool.score:4.0%}" if tool.score else "", "dim")

@@ -1,19 +1,14 @@
-"""Pushes a snapshot into a bucket, and pulls one out of it, for a person: progress, and what became of it."""
+"""Pushes a snapshot into a bucket, and pulls one out of it, for a person: progress, and the outcome."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
-from types import TracebackType
-from typing import Any, Self
-
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from pipeline.store import SnapshotStore, catalogs
 from pipeline.store.bucket.store import BucketStore, push
 from pipeline.store.deltas.databases import open_whole
-from quartermaster.output.terminal import ProgressBars, err, print_json, say, tell
+from quartermaster.output.terminal import ProgressBars, print_err, print_json, print_out
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
 from router.snapshot.store.bucket.cache import origin_of
@@ -23,32 +18,27 @@ from router.snapshot.store.bucket.url import checked_url
 from router.snapshot.trust import Trust, open_trusted
 from router.store import current_folder, open_store
 
+_MB = 1_000_000
 
-def push_and_tell(workspace: Path, source: str, to: str, *, resend: bool, as_json: bool) -> bool:
+
+def push_and_show(workspace: Path, source: str, to: str, *, resend: bool, as_json: bool) -> bool:
     """Push a snapshot and say how that ended; return whether it serves. Raises as `push` does."""
     url = checked_url(to)
-    folder = _folder_of(workspace, source)
+    names = catalogs(workspace)
+    if source not in names and not Path(source).is_dir():
+        about = f"which has {', '.join(names) or 'none'}"
+        raise SnapshotInvalid(f"{source!r} is neither a folder nor a catalog of the workspace {workspace}, {about}")
+    folder = current_folder(open_store(SnapshotStore(workspace, source).folder if source in names else Path(source)))
     name = Manifest.read(folder).snapshot
     with ProgressBars() as bars, _cache_of(folder, url) as cache:
         reasons = push(BucketStore(url, cache, progress=bars), folder, again=resend)
     if as_json:
         print_json({"snapshot": name, "url": url, "serves": not reasons, "reasons": reasons})
     elif reasons:
-        say(f"{url} has {name}, which does not serve: {'; '.join(reasons)}")
+        print_err(f"{url} has {name}, which does not serve: {'; '.join(reasons)}")
     else:
-        say(f"{url} now serves {name}")
+        print_err(f"{url} now serves {name}")
     return not reasons
-
-
-def _folder_of(workspace: Path, source: str) -> Path:
-    """Return the folder of the snapshot to push. Raises SnapshotInvalid where there is none."""
-    names = catalogs(workspace)
-    if source in names:
-        return current_folder(open_store(SnapshotStore(workspace, source).folder))
-    if Path(source).is_dir():
-        return current_folder(open_store(Path(source)))
-    known = ", ".join(names) or "none"
-    raise SnapshotInvalid(f"{source!r} is no folder, and no catalog of the workspace {workspace}, which has {known}")
 
 
 @contextmanager
@@ -61,33 +51,7 @@ def _cache_of(folder: Path, url: str) -> Iterator[Path]:
         yield Path(temporary) / "snapshots" / folder.parent.name
 
 
-class DownloadBar:
-    """A bar of bytes on a terminal; nothing where the output is piped. `report` may be called from any thread."""
-
-    def __init__(self) -> None:
-        columns = (TextColumn("Fetching"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-        self._task: Any = None
-        self._lock = Lock()
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def report(self, done: int, total: int) -> None:
-        """Show how many bytes have come."""
-        with self._lock:
-            if self._task is None:
-                self._task = self._bar.add_task("", total=total)
-            self._bar.update(self._task, completed=done)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
-
-def pull_and_tell(
+def pull_and_show(
     url: str, folder: Path, trusted_keys: list[str] | None, state: Path | None, *, is_cache: bool, as_json: bool
 ) -> bool:
     """Pull into a catalog's folder, let it serve there, and say so; return whether it serves.
@@ -98,42 +62,32 @@ def pull_and_tell(
     trust = Trust.of(store, trusted_keys, None, state)
     if trust is not None:
         store.admit(trust.admit)
-    with DownloadBar() as bar:
-        name, pulled = _pull_current(store, bar)
-        pulled = _verify(store, name, trust, bar) or pulled
+    with ProgressBars() as bars:
+        bars.start("fetch")
+        name, pulled = _pull_current(store, bars)
+        pulled = _verify(store, name, trust, bars) or pulled
     pin = _serve(store, name, is_cache=is_cache)
     store.close()
-    serves = pin is None
     if as_json:
-        print_json(_facts(name, folder / name, pulled, serves))
-        return serves
+        facts = {"snapshot": name, "folder": str(folder / name), "fetched_files": pulled.fetched if pulled else 0}
+        facts |= {"fetched_bytes": pulled.bytes if pulled else 0, "reused_files": pulled.reused if pulled else 0}
+        print_json({**facts, "serves": pin is None})
+        return pin is None
     fetched = f"{pulled.fetched} files, {pulled.bytes:,} bytes" if pulled else "nothing new"
     reused = f"; {pulled.reused} files were here" if pulled else ""
-    tell(f"fetched {name} of {store.label}: {fetched}{reused}")
+    print_out(f"fetched {name} of {store.label}: {fetched}{reused}")
     if pin is not None:
-        say(f"{pin} is pinned here and goes on serving")
-    tell(str(folder / name))
-    return serves
+        print_err(f"{pin} is pinned here and goes on serving")
+    print_out(str(folder / name))
+    return pin is None
 
 
-def _serve(store: BucketReader, name: str, *, is_cache: bool) -> str | None:
-    """Let a snapshot serve in its folder; return the one that is pinned there instead, by whoever builds there."""
-    if is_cache:
-        store.serves(name)
-    elif not store.mirror():
-        pin = store.cache.store.state().pin
-        if pin is not None and pin.snapshot != name:
-            return pin.snapshot
-        store.cache.remember(name, store.signed_pointer())
-    return None
-
-
-def _pull_current(store: BucketReader, bar: DownloadBar) -> tuple[str, Pulled | None]:
+def _pull_current(store: BucketReader, bars: ProgressBars) -> tuple[str, Pulled | None]:
     """Pull what is current; where that is removed meanwhile, what has taken its place."""
     name = store.current()
     while name is not None:
         try:
-            return name, store.pull(name, bar.report)
+            return name, _pull(store, name, bars)
         except SnapshotInvalid:
             if (now := store.current()) == name:
                 raise
@@ -141,7 +95,7 @@ def _pull_current(store: BucketReader, bar: DownloadBar) -> tuple[str, Pulled | 
     raise SnapshotInvalid(f"{store.label} serves no snapshot: none was published")
 
 
-def _verify(store: BucketReader, name: str, trust: Trust | None, bar: DownloadBar) -> Pulled | None:
+def _verify(store: BucketReader, name: str, trust: Trust | None, bars: ProgressBars) -> Pulled | None:
     """Verify every file, and fetch anew what is damaged; return what that fetched."""
     folder = store.local_folder(name)
     try:
@@ -149,10 +103,14 @@ def _verify(store: BucketReader, name: str, trust: Trust | None, bar: DownloadBa
     except SnapshotInvalid:
         if store.has_just_fetched(name):
             raise
-        pulled = store.pull(name, bar.report, anew=True)
+        pulled = _pull(store, name, bars, anew=True)
         _open(folder, trust)
         return pulled
     return None
+
+
+def _pull(store: BucketReader, name: str, bars: ProgressBars, *, anew: bool = False) -> Pulled | None:
+    return store.pull(name, lambda done, total: bars.reach(done // _MB, total // _MB), anew=anew)
 
 
 def _open(folder: Path, trust: Trust | None) -> None:
@@ -162,12 +120,13 @@ def _open(folder: Path, trust: Trust | None) -> None:
         open_whole(folder)
 
 
-def _facts(name: str, folder: Path, pulled: Pulled | None, serves: bool) -> dict[str, object]:
-    return {
-        "snapshot": name,
-        "folder": str(folder),
-        "fetched_files": pulled.fetched if pulled else 0,
-        "fetched_bytes": pulled.bytes if pulled else 0,
-        "reused_files": pulled.reused if pulled else 0,
-        "serves": serves,
-    }
+def _serve(store: BucketReader, name: str, *, is_cache: bool) -> str | None:
+    """Let a snapshot serve in its folder; return the one that is pinned there instead."""
+    if is_cache:
+        store.serves(name)
+    elif not store.mirror():
+        pin = store.cache.store.state().pin
+        if pin is not None and pin.snapshot != name:
+            return pin.snapshot
+        store.cache.remember(name, store.signed_pointer())
+    return None

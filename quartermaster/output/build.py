@@ -1,17 +1,18 @@
-"""The report of a build on a terminal."""
+"""The report of a build on a terminal, and its plan: what changed in the catalog, what the model costs."""
 
 import shlex
 from collections import Counter
 
+from pipeline.build.plan import Plan
 from pipeline.build.report import BuildReport
 from pipeline.enrichment import GenerationFailure
 from pipeline.enrichment.generator import UNASKED
 from pipeline.publish import use_command
 from pipeline.settings import DEFAULT_WORKSPACE
 from quartermaster.output.evaluation import evaluation_line
-from quartermaster.output.formatting import dollars, megabytes
-from quartermaster.output.sources import show_coverage, show_missing
-from quartermaster.output.terminal import err, out, rows_table, say
+from quartermaster.output.formatting import dollars, make_table, megabytes
+from quartermaster.output.sources import show_coverage, show_missing, show_stale
+from quartermaster.output.terminal import out, print_err
 
 _MAX_EXAMPLES = 5
 _CALIBRATIONS = {
@@ -26,15 +27,19 @@ def show_report(report: BuildReport, *, reasons: bool = True) -> None:
 
     Without `reasons` what the build went without and what held it is left out: a log in JSON has it.
     """
-    out.print(rows_table(("", ""), report_rows(report)))
+    out.print(make_table(("", ""), report_rows(report)))
     show_missing(report.missing)
     _show_changes(report)
     _show_problems(report)
     show_coverage(report.coverage)
     _show_quarantined(report)
     if reasons:
-        _show_reasons(report)
-    _show_way_out(report)
+        for reason in report.degraded:
+            print_err(f"degraded: {reason}", "yellow")
+        for reason in report.held:
+            print_err(f"gate: {reason}", "bold red")
+    if report.outcome == "held":
+        _show_remedy(report)
 
 
 def report_rows(report: BuildReport) -> list[tuple[str, str]]:
@@ -62,7 +67,7 @@ def _show_changes(report: BuildReport) -> None:
         if tools and report.difference.snapshot:  # in the first build all tools are new
             more = f" and {len(tools) - _MAX_EXAMPLES:,} more: --json" if len(tools) > _MAX_EXAMPLES else ""
             style = "yellow" if kind == "removed" else ""
-            say(f"{kind}: {', '.join(tools[:_MAX_EXAMPLES])}{more}", style)
+            print_err(f"{kind}: {', '.join(tools[:_MAX_EXAMPLES])}{more}", style)
 
 
 def _show_problems(report: BuildReport) -> None:
@@ -71,8 +76,8 @@ def _show_problems(report: BuildReport) -> None:
     for kind, explanation in (
         ("merged", "exact duplicates, merged"),
         ("renamed", "ids that were taken already, so numbered"),
-        ("thin", "tools without a description, found by name and schema alone"),
-        ("unread", "tools described in another language, found by name and English phrases alone"),
+        ("thin", "tools without a description, found only by name and schema"),
+        ("unread", "tools described in another language, found only by name and English phrases"),
         ("open", "records that were not read as they are written"),
     ):
         if kinds[kind]:
@@ -93,11 +98,8 @@ def _show_problems(report: BuildReport) -> None:
     dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
     if dropped:
         checks = ", ".join(f"{check} {count:,}" for check, count in dropped.most_common())
-        err.print(
-            f"texts left out: {dropped.total():,}, by check: {checks}; see quartermaster inspect --table verdicts",
-            style="yellow",
-            soft_wrap=True,
-        )
+        see = "see quartermaster inspect --table verdicts"
+        print_err(f"texts left out: {dropped.total():,}, by check: {checks}; {see}", "yellow")
 
 
 def _what_failed(failure: GenerationFailure) -> str:
@@ -113,29 +115,21 @@ def _meanwhile(report: BuildReport, failure: GenerationFailure) -> str:
 def _show_quarantined(report: BuildReport) -> None:
     if not report.quarantined:
         return
-    _list("tools held back alone", [str(one) for one in report.quarantined])
+    _list("single tools held back", [str(one) for one in report.quarantined])
     workspace = report.snapshot.parent.parent.parent
     place = "" if workspace == DEFAULT_WORKSPACE else f" --workspace {shlex.quote(str(workspace))}"
     command = f"quartermaster quarantine {shlex.quote(report.snapshot.parent.name)}{place}"
-    say(f"To see what they would take, and to release them: {command}")
+    print_err(f"To see what they would take, and to release them: {command}")
 
 
-def _show_reasons(report: BuildReport) -> None:
-    for reason in report.degraded:
-        say(f"degraded: {reason}", "yellow")
-    for reason in report.held:
-        say(f"gate: {reason}", "bold red")
-
-
-def _show_way_out(report: BuildReport) -> None:
-    if report.outcome == "held":
-        say(f"The snapshot is stored but does not serve. To serve it all the same: {use_command(report.snapshot)}")
-        if report.evaluation and "serving" in report.evaluation:
-            serving = report.snapshot.parent / report.evaluation["serving"]["snapshot"]
-            say(
-                "To see which requests got worse (--bench is the catalog's folder): quartermaster evaluate --bench … "
-                f"--snapshot {shlex.quote(str(report.snapshot))} --against {shlex.quote(str(serving))}"
-            )
+def _show_remedy(report: BuildReport) -> None:
+    print_err(f"The snapshot is stored but does not serve. To serve it all the same: {use_command(report.snapshot)}")
+    if report.evaluation and "serving" in report.evaluation:
+        serving = report.snapshot.parent / report.evaluation["serving"]["snapshot"]
+        print_err(
+            "To see which requests got worse (--bench is the catalog's folder): quartermaster evaluate --bench … "
+            f"--snapshot {shlex.quote(str(report.snapshot))} --against {shlex.quote(str(serving))}"
+        )
 
 
 def _disk(report: BuildReport) -> str:
@@ -205,9 +199,55 @@ def _slowest_stages(report: BuildReport) -> str:
 def _list(title: str, lines: list[str]) -> None:
     if not lines:
         return
-    err.print(f"{title}: {len(lines):,}", style="yellow", soft_wrap=True)
+    print_err(f"{title}: {len(lines):,}", "yellow")
     for line in lines[:_MAX_EXAMPLES]:
         # On one line each, so that a server's words are not taken for ours.
-        say(f"  {' '.join(line.split())[:300]}")
+        print_err(f"  {' '.join(line.split())[:300]}")
     if len(lines) > _MAX_EXAMPLES:
-        err.print(f"  and {len(lines) - _MAX_EXAMPLES:,} more: --json", style="dim")
+        print_err(f"  and {len(lines) - _MAX_EXAMPLES:,} more: --json", "dim")
+
+
+def show_plan(plan: Plan) -> None:
+    """Print the tools that changed and the estimate of the questions to a model."""
+    estimate = plan.estimate
+    tools = f"{plan.new:,} new, {plan.changed:,} changed, {plan.unchanged:,} unchanged, {plan.removed:,} removed"
+    rows = [("tools", tools), ("compared with", plan.serving or "nothing: no snapshot serves")]
+    if plan.rejected:
+        rows.append(("rejected", f"{plan.rejected:,} records"))
+    rows.append(("answers known", f"{estimate.known:,}"))
+    if estimate.questions and plan.max_cost_usd is not None and (estimate.cost_usd or 0) > plan.max_cost_usd:
+        rows.append(("budget", f"{dollars(plan.max_cost_usd)}: later builds ask about the rest"))
+    if estimate.awaited:
+        rows.append(("in batches", f"{estimate.awaited:,} submitted before, not answered yet"))
+    if estimate.questions:
+        rows += _question_rows(plan)
+    else:
+        rows.append(("to ask", "nothing"))
+    out.print(make_table(("", ""), rows))
+    if any(coverage.problems for coverage in plan.coverage):
+        show_coverage(plan.coverage)
+    show_stale(plan.stale)
+    show_missing(plan.missing)
+
+
+def _question_rows(plan: Plan) -> list[tuple[str, str]]:
+    estimate = plan.estimate
+    again = f", about {estimate.contrasted:,} of them a second time, with similar tools beside them"
+    estimated = estimate.counted_by == "estimate"
+    counted = "estimated: four characters a token" if estimated else f"counted as {estimate.counted_by}"
+    return [
+        ("to ask", f"{estimate.questions:,} tools{again if estimate.contrasted else ''}"),
+        ("model", f"{plan.model}{' by the Batch API' if plan.mode == 'batch' else ''}"),
+        ("tokens", f"{estimate.prompt_tokens:,} in, {estimate.completion_tokens:,} out ({counted})"),
+        ("cost", dollars(estimate.cost_usd, "price unknown: set it in enrichment.prices")),
+        ("time", _duration(plan)),
+    ]
+
+
+def _duration(plan: Plan) -> str:
+    if plan.mode == "batch":
+        return "within a day of submitting it"
+    seconds = plan.estimate.seconds
+    if seconds is None:
+        return "no limit configured: as fast as the server allows (enrichment.requests_per_minute)"
+    return f"{seconds / 60:,.1f} minutes at the configured limits" if seconds >= 90 else f"{seconds:.0f} s"

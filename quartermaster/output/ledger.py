@@ -1,5 +1,6 @@
-"""The ledger on a terminal, or as JSON: what it holds, and what its commands did."""
+"""The ledger on a terminal, or as JSON: what it holds, what its commands did, which tools are held back."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,13 +9,16 @@ import duckdb
 
 from pipeline.inspection.connection import fetch, first_lines
 from pipeline.inspection.results import ResultRows
-from pipeline.ledger.commands import Backup, Checked, Compacted, ReadableLedger, Restored, open_to_read
-from quartermaster.output.formatting import cell_text
-from quartermaster.output.rows import layout
-from quartermaster.output.terminal import key_value_table, out, plain_text, print_heading, print_json, say, tell
+from pipeline.ledger import Ledger
+from pipeline.ledger.commands import Backup, Checked, Compacted, Restored, open_to_read
+from pipeline.ledger.quarantine import HELD, RELEASED, quarantined_tools
+from quartermaster.output.formatting import cell_text, facts_table, layout, make_table, megabytes
+from quartermaster.output.terminal import out, plain_text, print_err, print_heading, print_json, print_out
 from router.errors import SettingsInvalid
 
-_MB = 1e6
+_AREA = "snapshots"
+_LONGEST = 100  # characters of a request
+_TIME = "%Y-%m-%d %H:%M:%S"
 _SECTIONS = {
     "Answers": (
         "SELECT generator, model, count(*) AS answers, sum(prompt_tokens)::BIGINT AS prompt_tokens, "
@@ -25,7 +29,7 @@ _SECTIONS = {
         "SELECT model, kind, count(*) AS failures, sum(cost_usd) AS cost_usd FROM failures GROUP BY ALL "
         "ORDER BY failures DESC, model, kind"
     ),
-    "Runs": ("SELECT run_id, catalog, started_at, finished_at, outcome, message FROM runs ORDER BY run_id DESC"),
+    "Runs": "SELECT run_id, catalog, started_at, finished_at, outcome, message FROM runs ORDER BY run_id DESC",
     "Open batches": "SELECT token, model, batch_id, created_at FROM batches WHERE outcome IS NULL ORDER BY created_at",
 }
 
@@ -34,7 +38,7 @@ def show_ledger(workspace: Path, sql: str | None, limit: int, *, as_json: bool) 
     """Print an overview of a workspace's ledger, or the rows of a SELECT. Raises SettingsInvalid for wrong SQL."""
     readable = open_to_read(workspace)
     with readable.connection as connection:
-        # The ledger alone: SQL reads no other file.
+        # SQL reads only the ledger, no other file.
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         if sql is None:
@@ -43,13 +47,13 @@ def show_ledger(workspace: Path, sql: str | None, limit: int, *, as_json: bool) 
             sections = {"": _rows(connection, sql, limit)}
     if as_json:
         found = {title.lower().replace(" ", "_") or "rows": _objects(rows) for title, rows in sections.items()}
-        print_json({**_about(readable), **found})
+        about = {"ledger": str(readable.file), "made_at": readable.made_at.isoformat(), "held_by": readable.holder}
+        print_json({**about, **found})
         return
     if readable.note:
-        say(readable.note, "dim")
+        print_err(readable.note, "dim")
     if sql is None:
-        size = f"{readable.file.stat().st_size / _MB:,.1f} MB"
-        out.print(key_value_table([("ledger", str(readable.file)), ("size", size)]))
+        out.print(facts_table([("ledger", str(readable.file)), ("size", megabytes(readable.file.stat().st_size))]))
     for title, rows in sections.items():
         if title and rows.rows:
             print_heading(title)
@@ -57,52 +61,6 @@ def show_ledger(workspace: Path, sql: str | None, limit: int, *, as_json: bool) 
             out.print(layout(rows, out.width))
         if rows.more:
             out.print(plain_text(f"and {rows.more:,} more: --limit {len(rows.rows) + rows.more}", "dim"))
-
-
-def show_backup(made: Backup, *, as_json: bool) -> None:
-    """Print what was copied, and the backup's path last."""
-    if as_json:
-        print_json({**asdict(made), "made_at": made.made_at.isoformat()})
-        return
-    when = f" as it was at {made.made_at:%Y-%m-%d %H:%M:%S} UTC: a build runs" if "backups" in made.source.parts else ""
-    say(f"copied {made.source}{when}; {made.size / _MB:,.1f} MB, opened and whole")
-    tell(str(made.file), "bold")
-
-
-def show_restored(restored: Restored, *, as_json: bool) -> None:
-    """Print what the ledger was restored from, and where the file before it is."""
-    if as_json:
-        print_json(asdict(restored))
-        return
-    made_at = datetime.fromtimestamp(restored.source.stat().st_mtime, UTC)
-    line = f"{restored.ledger} was restored from {restored.source} of {made_at:%Y-%m-%d %H:%M:%S} UTC"
-    say(line)
-    if restored.replaced:
-        say(f"the file before it is {restored.replaced}")
-
-
-def show_checked(checked: Checked, *, as_json: bool) -> bool:
-    """Print the findings about a ledger; return whether nothing is wrong."""
-    if as_json:
-        print_json(asdict(checked))
-        return not checked.problems
-    version = "unknown" if checked.version is None else str(checked.version)
-    rows = ", ".join(f"{table} {count:,}" for table, count in checked.rows.items() if count)
-    out.print(key_value_table([("ledger", str(checked.file)), ("version", version), ("rows", rows or "none")]))
-    for problem in checked.problems:
-        tell(problem)
-    if not checked.problems:
-        out.print(plain_text(checked.note or "nothing is wrong"))
-    return not checked.problems
-
-
-def show_compacted(done: Compacted, *, as_json: bool) -> None:
-    """Print the size before and after."""
-    if as_json:
-        print_json(asdict(done))
-        return
-    dropped = f", without {done.vectors:,} vectors" if done.vectors else ""
-    out.print(plain_text(f"{done.ledger}: {done.before / _MB:,.1f} MB → {done.after / _MB:,.1f} MB{dropped}"))
 
 
 def _rows(connection: "duckdb.DuckDBPyConnection", sql: str, limit: int) -> ResultRows:
@@ -115,17 +73,77 @@ def _rows(connection: "duckdb.DuckDBPyConnection", sql: str, limit: int) -> Resu
         raise SettingsInvalid(f"DuckDB refused the SQL: {first_lines(error)}") from None
 
 
-def _about(readable: ReadableLedger) -> dict[str, object]:
-    return {
-        "ledger": str(readable.file),
-        "made_at": readable.made_at.isoformat(),
-        "held_by": readable.holder,
-    }
-
-
 def _objects(rows: ResultRows) -> list[dict[str, object]]:
-    return [dict(zip(rows.columns, map(_plain, row), strict=True)) for row in rows.rows]
+    def plain(value: object) -> object:
+        return value if value is None or isinstance(value, int | float | str) else cell_text(value)
+
+    return [dict(zip(rows.columns, map(plain, row), strict=True)) for row in rows.rows]
 
 
-def _plain(value: object) -> object:
-    return value if value is None or isinstance(value, int | float | str) else cell_text(value)
+def show_done(done: Backup | Restored | Checked | Compacted, *, as_json: bool) -> None:
+    """Print what a command did to the ledger, or found in it; of a backup its path last."""
+    if as_json:
+        made_at = {"made_at": done.made_at.isoformat()} if isinstance(done, Backup) else {}
+        print_json(asdict(done) | made_at)
+    elif isinstance(done, Backup):
+        copied = f" as it was at {done.made_at:{_TIME}} UTC: a build runs" if "backups" in done.source.parts else ""
+        print_err(f"copied {done.source}{copied}; {megabytes(done.size)}, opened and whole")
+        print_out(str(done.file), "bold")
+    elif isinstance(done, Restored):
+        made = datetime.fromtimestamp(done.source.stat().st_mtime, UTC)
+        print_err(f"{done.ledger} was restored from {done.source} of {made:{_TIME}} UTC")
+        if done.replaced:
+            print_err(f"the file before it is {done.replaced}")
+    elif isinstance(done, Checked):
+        version = "unknown" if done.version is None else str(done.version)
+        rows = ", ".join(f"{name} {count:,}" for name, count in done.rows.items() if count)
+        out.print(facts_table([("ledger", str(done.file)), ("version", version), ("rows", rows or "none")]))
+        for problem in done.problems or (done.note or "nothing is wrong",):
+            print_out(problem)
+    else:
+        dropped = f", without {done.vectors:,} vectors" if done.vectors else ""
+        print_out(f"{done.ledger}: {megabytes(done.before)} → {megabytes(done.after)}{dropped}")
+
+
+def decide_quarantine(
+    workspace: Path, catalog: str, release: Sequence[str], hold: Sequence[str], wait_s: float
+) -> None:
+    """Release tools, or take back a release. Raises SettingsInvalid for a tool that is not held, or not released."""
+    with Ledger.open(workspace, wait_s) as ledger:
+        stored = ledger.quarantine.tools(catalog, _AREA)
+        for ids, state in ((release, HELD), (hold, RELEASED)):
+            known = sorted({one.tool_id for one in stored if one.state == state})
+            if unknown := [tool_id for tool_id in ids if tool_id not in known]:
+                there_are = f"choose from {', '.join(known)}" if known else "none is"
+                raise SettingsInvalid(f"{unknown[0]!r} is not {state} in {catalog}: {there_are}")
+        ledger.quarantine.release(catalog, _AREA, release)
+        ledger.quarantine.hold(catalog, _AREA, hold)
+    if release:
+        print_err(f"released, for the next build: {', '.join(release)}")
+    if hold:
+        print_err(f"held again, from the next build on: {', '.join(hold)}")
+
+
+def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
+    """Print the single tools of a catalog that are held back, and those that were released."""
+    readable = open_to_read(workspace)
+    with readable.connection as connection:
+        stored = quarantined_tools(connection, catalog, _AREA)
+    if as_json:
+        print_json(
+            {"catalog": catalog, "tools": [{**o.to_json(), "state": o.state, "run_id": o.run_id} for o in stored]}
+        )
+        return
+    if readable.note:
+        print_err(readable.note, "dim")
+    if not stored:
+        print_out(f"{catalog}: no single tool is held back")
+        return
+    rows = [
+        (o.tool_id, o.state, o.kind, f"{o.since:%Y-%m-%d}", f"{o.requests:,} of {o.probes:,}", f"{o.distance:.2f}")
+        for o in stored
+    ]
+    out.print(make_table(("tool", "state", "kind", "since", "requests entered", "distance"), rows))
+    for one in stored:
+        for request, served in one.examples:
+            print_out(f"{one.tool_id}: {request[:_LONGEST]!r}, which {', '.join(served) or 'no tool'} had")

@@ -1,6 +1,6 @@
 """The log of the command line, configured in this one place: plain lines or JSON on standard error.
 
-Library code only asks for a logger by its module's name. Nothing is configured while modules are imported. Neither
+Library code only asks for a logger by its module's name, and nothing is configured while modules are imported. Neither
 form shows a secret of the build that runs.
 """
 
@@ -8,138 +8,81 @@ import json
 import logging
 import sys
 from collections.abc import Iterator, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from pipeline.current_run import current_run
-from quartermaster.output.terminal import err, plain_text, say
+from pipeline.progress import SilentProgress
+from quartermaster.output.terminal import err, plain_text, print_err
 from router.distribution import PACKAGES
 
+FORMAT_VARIABLE, LEVEL_VARIABLE = "QUARTERMASTER_LOG_FORMAT", "QUARTERMASTER_LOG_LEVEL"
 # What a record of ours may hold beside its message.
 _FIELDS = ("event", "stage", "outcome", "snapshot", "seconds", "wait_s", "counts", "exit_code")
+# Progress bars show these on a terminal.
+_OF_BARS = frozenset(("stage_started", "stage_ended", "note", "published", "finished", "retry", "rate_limited"))
+# The summary shows these, and the sentence at the end of a build that failed.
+_OF_SUMMARY = frozenset(("degraded", "stale", "held", "failed"))
+_logger = logging.getLogger(__name__)
+LogFormat = StrEnum("LogFormat", ["TEXT", "JSON"])
+LogLevel = StrEnum("LogLevel", ["DEBUG", "INFO", "WARNING", "ERROR"])  # the least level that is logged
 
 
-class JsonLines(logging.Formatter):
-    """Writes a record as one JSON object in one line."""
+class LoggedProgress(SilentProgress):
+    """The progress of a build where no bars are shown. The build itself logs its stages."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the object: time, level, logger, message, the run, and what else the record holds."""
-        run = current_run()
-        fields: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": _message(record),
-            "catalog": run.catalog if run else None,
-            "run": run.run if run else None,
-        }
-        fields |= {name: value for name in _FIELDS if (value := getattr(record, name, None)) is not None}
-        if record.exc_info:
-            fields["traceback"] = _redacted(self.formatException(record.exc_info))
-        return json.dumps(fields, ensure_ascii=False, default=str)
+    def note(self, message: str) -> None:
+        """Log a message, unless the build has."""
+        _logger.info("%s", message, extra={"event": "note"})
 
 
-class PlainLines(logging.Formatter):
-    """Writes a record as one line of text, with the time in front where the line goes to a file."""
+class _Lines(logging.Handler):
+    """Writes records to standard error, text above progress bars. A lost reader is no error."""
 
-    def __init__(self, *, timed: bool) -> None:
+    def __init__(self, form: LogFormat, hidden: Set[str] = frozenset()) -> None:
         super().__init__()
-        self._timed = timed
+        self._form, self._hidden, self._last_note = form, hidden, ""
 
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line. A message may quote a catalog or a server: it is data, and stays in its line."""
-        line = plain_text(" ".join(_message(record).split())).plain
-        if not self._timed:
-            return line
+    def emit(self, record: logging.LogRecord) -> None:
+        event = getattr(record, "event", None)
+        if event == "note":  # a build logs its notes, and passes them on to the progress
+            last, self._last_note = self._last_note, record.getMessage()
+            if last == self._last_note:
+                return
+        if event in self._hidden:
+            return
+        if self._form is LogFormat.JSON:
+            with suppress(OSError, ValueError):
+                print(_json_line(record), file=sys.stderr, flush=True)
+            return
+        # A message may quote a catalog or a server: it stays in its line.
+        line = plain_text(" ".join(_redacted(record.getMessage()).split())).plain
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
-        return f"{moment} {record.levelname} {line}"
+        print_err(line if err.is_terminal else f"{moment} {record.levelname} {line}")
 
 
-def _message(record: logging.LogRecord) -> str:
-    return _redacted(record.getMessage())
+def _json_line(record: logging.LogRecord) -> str:
+    """Return a record as an object: time, level, logger, message, the run, and what else the record holds."""
+    run = current_run()
+    fields: dict[str, Any] = {
+        "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "message": _redacted(record.getMessage()),
+        "catalog": run.catalog if run else None,
+        "run": run.run if run else None,
+    }
+    fields |= {name: value for name in _FIELDS if (value := getattr(record, name, None)) is not None}
+    if record.exc_info:
+        fields["traceback"] = _redacted(logging.Formatter().formatException(record.exc_info))
+    return json.dumps(fields, ensure_ascii=False, default=str)
 
 
 def _redacted(text: str) -> str:
     run = current_run()
     return run.redact(text) if run else text
-
-
-FORMAT_VARIABLE, LEVEL_VARIABLE = "QUARTERMASTER_LOG_FORMAT", "QUARTERMASTER_LOG_LEVEL"
-# Progress bars show these on a terminal.
-_OF_BARS = frozenset(("stage_started", "stage_ended", "note", "published", "finished", "retry", "rate_limited"))
-# The summary shows these, and the sentence at the end of a build that failed.
-_OF_SUMMARY = frozenset(("degraded", "stale", "held", "failed"))
-
-
-class LogFormat(StrEnum):
-    """How the log is written."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class LogLevel(StrEnum):
-    """The least level that is logged."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class _Lines(logging.Handler):
-    """Writes records to standard error, above progress bars. A lost reader is no error."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        line = self.format(record)
-        if isinstance(self.formatter, JsonLines):
-            try:
-                print(line, file=sys.stderr, flush=True)
-            except (OSError, ValueError):
-                return
-        else:
-            say(line)
-
-
-class _NoRepeats(logging.Filter):
-    """Leaves out a note that was just logged: a build logs its notes, and passes them on to whoever shows them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._last = ""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if getattr(record, "event", None) != "note":
-            return True
-        last, self._last = self._last, record.getMessage()
-        return last != self._last
-
-
-class _Without(logging.Filter):
-    """Leaves out the records of some events, which are shown otherwise."""
-
-    def __init__(self, events: Set[str]) -> None:
-        super().__init__()
-        self._events = events
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return getattr(record, "event", None) not in self._events
-
-
-class LoggedProgress:
-    """The progress of a build where no bars are shown. The build itself logs its stages."""
-
-    def start(self, stage: str, total: int | None = None) -> None:
-        """Ignore that a stage begins."""
-
-    def advance(self, count: int = 1) -> None:
-        """Ignore what is done."""
-
-    def note(self, message: str) -> None:
-        """Log a message, unless the build has."""
-        logging.getLogger(__name__).info("%s", message, extra={"event": "note"})
 
 
 class _LogStream:
@@ -148,9 +91,8 @@ class _LogStream:
     encoding = "utf-8"
 
     def write(self, text: str) -> int:
-        for line in text.splitlines():
-            if line.strip():
-                logging.getLogger(__name__).info("%s", line.rstrip(), extra={"event": "output"})
+        for line in filter(str.strip, text.splitlines()):
+            _logger.info("%s", line.rstrip(), extra={"event": "output"})
         return len(text)
 
     def flush(self) -> None:
@@ -168,11 +110,8 @@ def logging_to_stderr(form: LogFormat, level: LogLevel, *, summary: bool) -> Ite
     written to standard error. Libraries are never logged below WARNING: they would quote addresses and headers.
     """
     as_json = form is LogFormat.JSON
-    handler, of_libraries = _Lines(), _Lines()
-    for each in (handler, of_libraries):
-        each.setFormatter(JsonLines() if as_json else PlainLines(timed=not err.is_terminal))
-    handler.addFilter(_NoRepeats())
-    handler.addFilter(_Without(frozenset() if as_json else _shown_otherwise(summary)))
+    shown_otherwise = (_OF_BARS if err.is_terminal else frozenset()) | (_OF_SUMMARY if summary else {"failed"})
+    handler, of_libraries = _Lines(form, frozenset() if as_json else shown_otherwise), _Lines(form)
     of_libraries.setLevel(logging.WARNING)  # a library may have given its own loggers another
     own, root = [logging.getLogger(name) for name in PACKAGES], logging.getLogger()
     before = [(logger, logger.level, logger.propagate) for logger in own]
@@ -198,16 +137,8 @@ def logging_to_stderr(form: LogFormat, level: LogLevel, *, summary: bool) -> Ite
 
 
 def log_failure(message: str, exit_code: int, traced: BaseException | None = None) -> None:
-    """Write the failure of a command as a JSON line, where `logging_to_stderr` has ended.
-
-    `traced` is the error whose traceback the line has.
-    """
+    """Write the failure of a command as a JSON line, with the traceback of `traced`. `logging_to_stderr` has ended."""
     trace = (type(traced), traced, traced.__traceback__) if traced is not None else None
     record = logging.LogRecord(__name__, logging.ERROR, __file__, 0, "%s", (message,), trace)
     record.event, record.exit_code = "exit", exit_code
-    print(JsonLines().format(record), file=sys.stderr, flush=True)
-
-
-def _shown_otherwise(summary: bool) -> frozenset[str]:
-    shown = _OF_BARS if err.is_terminal else frozenset[str]()
-    return shown | (_OF_SUMMARY if summary else frozenset(("failed",)))
+    print(_json_line(record), file=sys.stderr, flush=True)

@@ -6,9 +6,11 @@ from pipeline.publish.quality_gate import MissingTools
 from pipeline.sources import Gap
 from pipeline.sources.coverage import Coverage, by_source, empties
 from pipeline.sources.last_reading import StaleSource
-from quartermaster.output.terminal import err, out, rows_table, say
+from quartermaster.output.formatting import make_table
+from quartermaster.output.terminal import out, print_err
 
 COLUMNS = ("source", "records", "tools", "described", "parameters", "rejected", "not read")
+_COUNTS = ("records", "described", "with_parameters", "lost_parameters", "rejected")
 _MAX_SOURCES = 12
 _MAX_PROBLEM = 600  # characters
 _MAX_FILES = 5
@@ -23,22 +25,24 @@ def show_coverage(coverage: Sequence[Coverage]) -> None:
         return
     sources = by_source(coverage)
     with_problems = {source: read for source, read in sources.items() if read.problems}
-    shown = dict(list((sources if len(sources) <= _MAX_SOURCES else with_problems).items())[:_MAX_SOURCES])
-    rows = [(source, *coverage_cells(read)) for source, read in shown.items()]
+    shown = list((sources if len(sources) <= _MAX_SOURCES else with_problems).items())[:_MAX_SOURCES]
+    rows = [(source, *coverage_cells(read)) for source, read in shown]
     if len(sources) > 1:
         hidden = len(sources) - len(shown) if shown else 0
-        rows.append(_total(f"all {len(sources):,} sources" + (f", {hidden:,} not shown" if hidden else ""), coverage))
+        total = Coverage("", **{field: sum(getattr(read, field) for read in coverage) for field in _COUNTS})
+        name = f"all {len(sources):,} sources" + (f", {hidden:,} not shown" if hidden else "")
+        rows.append((name, *coverage_cells(total)[:-1], ""))
     out.print()
-    out.print(rows_table(COLUMNS, rows))
+    out.print(make_table(COLUMNS, rows))
     problems = [
         (source, problem) for source, read in with_problems.items() if not read.empty for problem in read.problems
     ]
     for source, problem in problems[:_MAX_SOURCES]:
         style = "bold red" if sources[source].lost_parameters or sources[source].advice else "yellow"
         # On one line each, so that a source's words are not taken for ours.
-        say(f"{source}: {' '.join(problem.split())[:_MAX_PROBLEM]}", style)
+        print_err(f"{source}: {' '.join(problem.split())[:_MAX_PROBLEM]}", style)
     if len(problems) > _MAX_SOURCES:
-        err.print(f"and {len(problems) - _MAX_SOURCES:,} more (FROM unread_sources)", style="dim", soft_wrap=True)
+        print_err(f"and {len(problems) - _MAX_SOURCES:,} more (FROM unread_sources)", "dim")
 
 
 def coverage_cells(coverage: Coverage) -> tuple[str, ...]:
@@ -58,36 +62,25 @@ def coverage_cells(coverage: Coverage) -> tuple[str, ...]:
 def show_stale(stale: Sequence[StaleSource]) -> None:
     """Print every source that could not be read and keeps its last known records, with the reason."""
     for source in stale:
-        reason = source.reason[:_MAX_PROBLEM]
-        say(f"stale: {source} keeps its last known records: {reason}", "yellow")
+        print_err(f"stale: {source} keeps its last known records: {source.reason[:_MAX_PROBLEM]}", "yellow")
 
 
 def show_missing(missing: MissingTools) -> None:
     """Print every skipped source, with the serving tools that the new snapshot lacks, and some of the empty ones."""
     for gap in missing.skipped:
-        say(f"skipped: {' '.join(gap.reason.split())[:600]}{_lost_tools(gap)}", "yellow")
+        print_err(f"skipped: {' '.join(gap.reason.split())[:_MAX_PROBLEM]}{_lost_tools(gap)}", "yellow")
     if sentence := empties(missing.gaps, missing.sources):
-        say(sentence, "yellow")
+        print_err(sentence, "yellow")
     for gap in missing.empty:
         if gap.serving:
-            say(f"empty: {gap.source}{_lost_tools(gap)}", "yellow")
+            print_err(f"empty: {gap.source}{_lost_tools(gap)}", "yellow")
 
 
 def show_unread(names: Sequence[str]) -> None:
     """Print the files of a folder that are not read, if any."""
     if names:
         more = f" and {len(names) - _MAX_FILES:,} more" if len(names) > _MAX_FILES else ""
-        shown = ", ".join(names[:_MAX_FILES])
-        say(f"not read: {shown}{more}; a catalog.toml can name them", "yellow")
-
-
-def _total(name: str, coverage: Sequence[Coverage]) -> tuple[str, ...]:
-    def total(field: str) -> str:
-        return f"{sum(getattr(read, field) for read in coverage):,}"
-
-    lost = sum(read.lost_parameters for read in coverage)
-    parameters = total("with_parameters") + (f", {lost:,} lost" if lost else "")
-    return (name, total("records"), total("tools"), total("described"), parameters, total("rejected"), "")
+        print_err(f"not read: {', '.join(names[:_MAX_FILES])}{more}; a catalog.toml can name them", "yellow")
 
 
 def _lost_tools(gap: Gap) -> str:

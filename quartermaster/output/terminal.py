@@ -1,15 +1,11 @@
-"""Output on a terminal: tables on standard output, progress and notes on standard error."""
+"""Output on a terminal: answers on standard output, progress and notes on standard error."""
 
 import json
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.rule import Rule
-from rich.table import Table
 from rich.text import Text
 
 
@@ -57,12 +53,12 @@ _STAGE_TITLES = {
     "verify": "Verifying the snapshot",
     "inspect": "Writing catalog.duckdb",
     "upload": "Uploading, in MB",
+    "fetch": "Fetching, in MB",
     "publish": "Publishing",
     "evaluate": "Evaluating",
     "ablate": "Leaving out signals",
     "time": "Timing the encoders",
 }
-
 
 # Control characters, which a terminal executes, and marks that turn the direction of what follows.
 _CONTROL_CHARACTERS = dict.fromkeys(
@@ -76,14 +72,20 @@ def plain_text(text: str, style: str = "") -> Text:
     return Text(text.translate(_CONTROL_CHARACTERS), style=style)
 
 
-def say(text: str, style: str = "") -> None:
+def print_err(text: str, style: str = "") -> None:
     """Print text on standard error, as data: what a command did, or warns of."""
     err.print(plain_text(text, style), soft_wrap=True)
 
 
-def tell(text: str, style: str = "") -> None:
-    """Print text on standard output, as data: what was asked for."""
-    out.print(plain_text(text, style), soft_wrap=True)
+def print_out(text: str | Text, style: str = "") -> None:
+    """Print text on standard output, a string as data: what was asked for."""
+    out.print(plain_text(text, style) if isinstance(text, str) else text, soft_wrap=True)
+
+
+def print_heading(title: str) -> None:
+    """Print the heading of a section: bold, over a dim rule."""
+    out.print()
+    out.print(Rule(plain_text(title, "bold"), align="left", style="dim"))
 
 
 def print_json(value: object) -> None:
@@ -92,7 +94,7 @@ def print_json(value: object) -> None:
 
 
 class ProgressBars(AbstractContextManager["ProgressBars"]):
-    """Progress of a build as bars on a terminal, a line for each stage; only notes if the output is piped."""
+    """Progress as bars on a terminal, a line for each stage; only notes if the output is piped."""
 
     def __init__(self) -> None:
         self._bars = Progress(
@@ -105,15 +107,12 @@ class ProgressBars(AbstractContextManager["ProgressBars"]):
             transient=True,
             disable=not err.is_terminal,
         )
-        self._task: Any = None
 
     def __enter__(self) -> "ProgressBars":
         self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def stop(self) -> None:
@@ -122,40 +121,18 @@ class ProgressBars(AbstractContextManager["ProgressBars"]):
 
     def start(self, stage: str, total: int | None = None) -> None:
         """Finish the previous stage and begin the next, of `total` units if known."""
-        if self._task is not None:
-            self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(_STAGE_TITLES.get(stage, stage), total=total)
+        for task in self._bars.task_ids:
+            self._bars.remove_task(task)
+        self._bars.add_task(_STAGE_TITLES.get(stage, stage), total=total)
 
     def advance(self, count: int = 1) -> None:
         """Move the bar of the stage by `count` units."""
-        self._bars.advance(self._task, count)
+        self._bars.advance(self._bars.task_ids[-1], count)
+
+    def reach(self, done: int, total: int) -> None:
+        """Move the bar of the stage to `done` of `total` units. May be called from any thread."""
+        self._bars.update(self._bars.task_ids[-1], completed=done, total=total)
 
     def note(self, message: str) -> None:
         """Print a line above the bars."""
-        err.print(plain_text(message, "dim"), soft_wrap=True)
-
-
-def rows_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table of plain cells under a header; cells are data, never markup."""
-    table = Table(box=None, pad_edge=False, header_style="bold", show_header=any(header))
-    for name in header:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(plain_text(cell) for cell in row))
-    return table
-
-
-def print_heading(title: str) -> None:
-    """Print the heading of a section: bold, over a dim rule."""
-    out.print()
-    out.print(Rule(plain_text(title, "bold"), align="left", style="dim"))
-
-
-def key_value_table(facts: Sequence[tuple[str, str]]) -> Table:
-    """Return a table of names and values; values are data, never markup."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in facts:
-        table.add_row(name, plain_text(value))
-    return table
+        print_err(message, "dim")

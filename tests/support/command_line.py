@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from tests.support.places import ROOT
 
 Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
 _MAIN = "from quartermaster.cli.main import main; main()"
 
 

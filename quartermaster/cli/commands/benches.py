@@ -1,36 +1,43 @@
-"""Judged requests for evaluate and compare, and the snapshot that is measured on them."""
+"""Queries with qrels for evaluate and compare, the snapshots that are measured on them, and what two encoders cost."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
+    from pipeline.encoders.export import Export
     from pipeline.settings import CatalogSettings
+    from pipeline.vectors import EncoderModel
 
-
-class BuildOptions(TypedDict):
-    """How a bench is built: with its expansions or without, and by which generator."""
-
-    expansions: bool
-    generator: str | None
+# A store for each encoder, so that neither build compares itself with the other, or with an evaluation before.
+_AREAS = ("evaluations-this", "evaluations-that")
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A folder with judged requests: in the benchmark's format, or a catalog with judgements."""
+    """A folder of queries with qrels: in the benchmark's format, or a catalog with judgements."""
 
     folder: Path
     name: str
     judgements: Sequence[Judgement]
 
 
+@dataclass(frozen=True, slots=True)
+class BuiltEncoder:
+    """One of two encoders, None for no vectors, and the snapshot that was built with it."""
+
+    settings: "CatalogSettings"
+    model: "EncoderModel | None"
+    snapshot: Path
+
+
 def read_bench(folder: Path) -> Bench:
-    """Read the judged requests of a folder. Raises SettingsInvalid if it has none."""
+    """Read the queries with qrels of a folder. Raises SettingsInvalid if it has none."""
     if folder.is_file():
         raise SettingsInvalid(f"--bench {folder} is a file: name its folder")
     file = judgements_of(folder)
@@ -46,13 +53,72 @@ def build_bench(
     bench: Path, workspace: Path, bars: Any, *, expansions: bool = True, generator: str | None, encoder: str | None
 ) -> Path:
     """Build a snapshot of a bench apart from the serving ones, and return its folder. `bars` shows the progress."""
-    settings = bench_settings(bench, expansions=expansions, generator=generator, encoder=encoder)
-    return build_apart(settings, workspace, bars)
+    return _build_apart(_settings(bench, expansions, generator, encoder), workspace, bars, "evaluations")
 
 
-def bench_settings(
-    bench: Path, *, expansions: bool = True, generator: str | None, encoder: str | None
-) -> "CatalogSettings":
+def build_both(
+    bench: Path,
+    workspace: Path,
+    bars: Any,
+    encoders: tuple[str | None, str],
+    *,
+    expansions: bool,
+    generator: str | None,
+) -> tuple[BuiltEncoder, BuiltEncoder]:
+    """Build a bench with both encoders, None for the one that its settings name; all that is learned is learned anew.
+
+    The builds share the ledger: a phrase is paid once, and a text embedded once by each encoder. Raises SettingsInvalid
+    where both are the same encoder, before anything is built.
+    """
+    from pipeline import vectors
+
+    sides = []
+    for encoder in encoders:
+        settings = _settings(bench, expansions, generator, encoder)
+        # Neither reuses what was learned, leaves out a tool, or keeps old snapshots.
+        tuning = settings.tuning.model_copy(update={"max_stale_share": 0.0})
+        publish = settings.publish.model_copy(update={"quarantine": False, "keep": 1})
+        settings = settings.model_copy(update={"tuning": tuning, "publish": publish})
+        bars.start("resolve", None)
+        sides.append((settings, vectors.resolve_encoder(settings.vectors, bars)))
+    first, second = (model and (model.key, model.query_prefix) for _, model in sides)
+    if first == second:
+        model = sides[0][1]
+        same = f"{model.name}, revision {model.revision}" if model else "none"
+        raise SettingsInvalid(f"--encoder and --against-encoder are the same encoder here: {same}")
+    built = []
+    for (settings, model), area in zip(sides, _AREAS, strict=True):
+        bars.note(f"building {settings.name} with the encoder {model.name if model else 'none'}")
+        built.append(BuiltEncoder(settings, model, _build_apart(settings, workspace, bars, area)))
+    return built[0], built[1]
+
+
+def encoder_costs(built: tuple[BuiltEncoder, BuiltEncoder], bench: Bench, workspace: Path, bars: Any) -> list[Any]:
+    """Return what both encoders cost, as JSON: see `pipeline.vectors.cost`."""
+    from pipeline.execution import DirectExecution
+    from pipeline.inspection.served_tools import served_texts
+    from pipeline.vectors import EncoderExports, user_cache
+    from pipeline.vectors.cost import measure_costs
+
+    bars.start("time", None)
+
+    def export_of(one: BuiltEncoder) -> "Export | None":
+        if one.model is None:
+            return None
+        cache = user_cache(one.model, workspace, bars)
+        return EncoderExports(one.settings.vectors, one.model, DirectExecution(), cache).of_tools()
+
+    costs = measure_costs(
+        [one.snapshot for one in built],
+        [export_of(one) for one in built],
+        [judgement.request for judgement in bench.judgements],
+        [[tool.texts[-1] for tool in served_texts(one.snapshot).values()] for one in built],
+        built[0].settings.vectors.batch_size,
+    )
+    return [cost.to_json() for cost in costs]
+
+
+def _settings(bench: Path, expansions: bool, generator: str | None, encoder: str | None) -> "CatalogSettings":
     """Return the settings to build a bench with, to be measured; `encoder` and `generator` are as in `build`."""
     from pipeline.settings import load, overrides
 
@@ -63,21 +129,18 @@ def bench_settings(
         )
     # The caller measures it; the gate would measure it again, and compare it with an older experiment.
     publish = settings.publish.model_copy(update={"judged": False})
-    # A snapshot that learned from the judged requests must not be measured on them.
+    # A snapshot that learned from the queries with qrels must not be measured on them.
     tuning = settings.tuning.untaught() if settings.taught_by_judgements else settings.tuning
     return settings.model_copy(update={"publish": publish, "tuning": tuning})
 
 
-def build_apart(settings: "CatalogSettings", workspace: Path, bars: Any, store: str = "evaluations") -> Path:
-    """Build a snapshot apart from the serving ones, and return its folder. `bars` shows the progress.
-
-    `store` is the folder of the workspace that its store lies in.
-    """
+def _build_apart(settings: "CatalogSettings", workspace: Path, bars: Any, area: str) -> Path:
+    """Build a snapshot into a separate store of the workspace, and return its folder."""
     from pipeline.build import build
     from pipeline.store import SnapshotStore
 
-    of_bench = SnapshotStore(workspace, settings.name, store)
-    return build(settings, workspace=workspace, area="evaluations", store=of_bench, progress=bars).snapshot
+    store = SnapshotStore(workspace, settings.name, area)
+    return build(settings, workspace=workspace, area="evaluations", store=store, progress=bars).snapshot
 
 
 def write_figures(result: Mapping[str, Any], file: Path | None) -> bool:

@@ -1,14 +1,15 @@
-"""build: a snapshot now."""
+"""build and schedule: a snapshot now, or every night."""
 
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pipeline.progress import Progress
-from quartermaster.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace
-from quartermaster.cli.commands.permission import AllowCommands, NoCommands, permit_commands, show_commands
+from quartermaster.cli.commands.options import WORKSPACE, JsonOutput, Workspace
+from quartermaster.cli.commands.sources import AllowCommands, permit_commands, show_commands
 from quartermaster.cli.failure import ServerLost
 from quartermaster.output.logs import (
     FORMAT_VARIABLE,
@@ -18,40 +19,51 @@ from quartermaster.output.logs import (
     LogLevel,
     logging_to_stderr,
 )
+from quartermaster.output.terminal import ProgressBars, err, print_err, print_json, print_out
 
 if TYPE_CHECKING:
     from pipeline.build.report import BuildReport
+    from pipeline.settings import CatalogSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions:
+    """How a catalog is built, now or every night."""
+
+    workspace: Workspace = WORKSPACE
+    generator: Annotated[str | None, "auto, openai, lexicon or none."] = None
+    encoder: Annotated[str | None, "auto, none, minilm-tools-v1, all-MiniLM-L6-v2, a model's name or folder."] = None
+    provider: Annotated[str | None, "The label that starts every tool's id, such as github."] = None
+    max_cost: Annotated[float | None, "The most US dollars for a build to spend; later ones ask about the rest."] = None
+    max_tools: Annotated[int | None, "The most tools to ask a model about in a build."] = None
+    batch: Annotated[bool, "Use the Batch API: half the price, answers within a day."] = False
+    skip_unreadable: Annotated[bool, "Build without the sources that cannot be read, and name them."] = False
+    allow_commands: AllowCommands = False
+    no_commands: Annotated[bool, "Run no command: its source keeps its last known records, or is left out."] = False
+
+    def settings(self, path: Path) -> "CatalogSettings":
+        """Return the settings of a catalog with these options in place of its own. Raises SettingsInvalid."""
+        from pipeline.settings import load, overrides, with_provider, without_commands
+
+        mode, skip = "batch" if self.batch else None, self.skip_unreadable or None
+        over = overrides(self.generator, self.encoder, self.max_cost, self.max_tools, mode, skip)
+        settings = with_provider(load(path, over), self.provider)
+        return without_commands(settings) if self.no_commands else settings
+
+    def of_flow(self) -> dict[str, Any]:
+        """Return the options as parameters of the flow, for a build whose commands were permitted."""
+        given = asdict(self)
+        for name in ("workspace", "batch", "allow_commands"):
+            del given[name]
+        return {**given, "mode": "batch" if self.batch else None, "skip_unreadable": self.skip_unreadable or None}
 
 
 def build(
     path: Annotated[Path, typer.Argument(help="A catalog folder, or a file or folder of tool definitions.")],
-    workspace: Workspace = WORKSPACE,
-    generator: Annotated[Optional[str], typer.Option(help="auto, openai, lexicon or none.")] = None,
-    encoder: Annotated[
-        Optional[str], typer.Option(help="auto, none, minilm-tools-v1, all-MiniLM-L6-v2, a model's name or folder.")
-    ] = None,
-    provider: Annotated[
-        Optional[str], typer.Option(help="The label that starts every tool's id, such as github.")
-    ] = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Show what the model would be asked, and the price; ask nothing.")
-    ] = False,
-    max_cost: Annotated[
-        Optional[float], typer.Option(help="The most US dollars to spend; later builds ask about the rest.")
-    ] = None,
-    max_tools: Annotated[Optional[int], typer.Option(help="The most tools to ask a model about.")] = None,
-    batch: Annotated[
-        bool, typer.Option("--batch", help="Use the Batch API: half the price, answers within a day.")
-    ] = False,
-    skip_unreadable: Annotated[
-        bool, typer.Option("--skip-unreadable", help="Build without the sources that cannot be read, and name them.")
-    ] = False,
-    allow_commands: AllowCommands = False,
-    no_commands: NoCommands = False,
-    force: Annotated[bool, typer.Option("--force", help="Write a snapshot even if nothing changed.")] = False,
-    flow: Annotated[
-        bool, typer.Option("--flow", help="Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation.")
-    ] = False,
+    how: BuildOptions,
+    plan: Annotated[bool, "Show what the model would be asked, and the price; ask nothing."] = False,
+    force: Annotated[bool, "Write a snapshot even if nothing changed."] = False,
+    flow: Annotated[bool, "Run it as a Prefect flow: retries, time-outs, artifacts, an evaluation."] = False,
     log_format: Annotated[
         LogFormat, typer.Option(envvar=FORMAT_VARIABLE, help="How the log on standard error is written.")
     ] = LogFormat.TEXT,
@@ -75,19 +87,12 @@ def build(
     from pipeline.build import build as build_snapshot
     from pipeline.build import failures_announced
     from pipeline.build.plan import plan as plan_build
-    from pipeline.settings import CatalogSettings, left_out, load, overrides, with_provider, without_commands
-    from quartermaster.output.build import show_report
-    from quartermaster.output.plan import show_plan
+    from pipeline.settings import left_out
+    from quartermaster.output.build import show_plan, show_report
     from quartermaster.output.sources import show_unread
-    from quartermaster.output.terminal import ProgressBars, err, print_json, tell
 
-    mode = "batch" if batch else None
-    skip = skip_unreadable or None
-
-    def load_settings() -> CatalogSettings:
-        settings = load(path, overrides(generator, encoder, max_cost, max_tools, mode, skip))
-        settings = with_provider(settings, provider)
-        settings = without_commands(settings) if no_commands else settings
+    def load_settings() -> "CatalogSettings":
+        settings = how.settings(path)
         show_unread(left_out(path, settings))
         return settings
 
@@ -95,7 +100,7 @@ def build(
         settings = load_settings()
         show_commands(settings)
         with ProgressBars() as bars:
-            planned = plan_build(settings, workspace=workspace, progress=bars)
+            planned = plan_build(settings, workspace=how.workspace, progress=bars)
         if as_json:
             print_json(planned.to_json())
         else:
@@ -106,42 +111,29 @@ def build(
         progress: Progress = shown.enter_context(ProgressBars()) if drawn else LoggedProgress()
         with failures_announced(path):
             settings = load_settings()
-            permit_commands(settings, allow=allow_commands)
+            permit_commands(settings, allow=how.allow_commands)
             if flow:
-                report = _run_flow(
-                    progress,
-                    path,
-                    workspace,
-                    generator=generator,
-                    encoder=encoder,
-                    force=force,
-                    max_cost=max_cost,
-                    max_tools=max_tools,
-                    mode=mode,
-                    skip_unreadable=skip,
-                    provider=provider,
-                    no_commands=no_commands,
-                )
+                report = _run_flow(progress, path, how, force=force)
             else:
                 if settings.flow.runner != "none":
                     progress.note(
                         f"flow.runner = {settings.flow.runner!r} is for --flow: this build runs in one process"
                     )
-                report = build_snapshot(settings, workspace=workspace, force=force, progress=progress)
+                report = build_snapshot(settings, workspace=how.workspace, force=force, progress=progress)
         shown.close()
         if as_json:
             print_json(report.to_json())
         else:
             show_report(report, reasons=log_format is LogFormat.TEXT)
-            tell(str(report.snapshot), "bold")
+            print_out(str(report.snapshot), "bold")
     if report.exit_code:
         raise typer.Exit(report.exit_code)
 
 
-def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) -> "BuildReport":
+def _run_flow(bars: Progress, path: Path, how: BuildOptions, *, force: bool) -> "BuildReport":
     """Run the build as a flow in this process, on the configured Prefect server or one that ends with it.
 
-    `parameters` are the flow's others. Raises the errors of the build.
+    Raises the errors of the build.
     """
     bars.start("engine", None)
     from flows.runtime import configure_prefect, server, shown_on
@@ -154,7 +146,7 @@ def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) ->
 
     try:
         with server(), shown_on(bars):
-            state: Any = build_catalog(str(path), str(workspace), **parameters, return_state=True)
+            state: Any = build_catalog(str(path), str(how.workspace), force=force, **how.of_flow(), return_state=True)
         outcome: BuildReport | BaseException = state.result(raise_on_failure=False)
     except (httpx.HTTPError, PrefectException) as error:
         raise ServerLost(
@@ -164,3 +156,41 @@ def _run_flow(bars: Progress, path: Path, workspace: Path, **parameters: Any) ->
     if isinstance(outcome, BaseException):
         raise outcome
     return outcome
+
+
+def schedule(
+    path: Annotated[Path, typer.Argument(help="What to build, as in build.")],
+    how: BuildOptions,
+    cron: Annotated[str, "When, as in crontab: minute, hour, day, month, weekday."] = "0 2 * * *",
+    timezone: Annotated[str, "Time zone of the cron expression, such as Europe/Berlin."] = "UTC",
+    no_evaluate: Annotated[bool, "Do not measure new snapshots on the catalog's judgements."] = False,
+) -> None:
+    """Build a catalog every night, until interrupted.
+
+    The build is served as a Prefect deployment. Uses the Prefect server that is configured (PREFECT_API_URL), else
+    starts one that ends with this command. To let a work pool run the builds instead, see prefect.yaml.
+    """
+    from flows.schedule import next_runs, serve_nightly
+
+    settings = how.settings(path)
+    permit_commands(settings, allow=how.allow_commands)
+    times = next_runs(cron, timezone)
+    with ProgressBars() as bars:
+        bars.start("engine", None)
+
+        def ready(server: str) -> None:
+            bars.stop()
+            print_err(f"Building {settings.name} at {cron!r}: next {', then '.join(times)}")
+            print_err(f"Runs, logs and artifacts: {server}   Stop: Ctrl-C")
+
+        serve_nightly(
+            path,
+            settings,
+            how.workspace,
+            cron=cron,
+            timezone=timezone,
+            ready=ready,
+            **how.of_flow(),
+            allow_commands=how.allow_commands,
+            evaluate=not no_evaluate,
+        )

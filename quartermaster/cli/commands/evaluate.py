@@ -1,108 +1,162 @@
-"""evaluate: how well judged requests are answered."""
+"""evaluate and compare: how well queries with qrels are answered, by one snapshot or by several recipes."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
-from quartermaster.cli.commands.arguments import (
+from quartermaster.cli.commands.options import (
     WORKSPACE,
     CacheDir,
-    Encoder,
     FiguresFile,
-    Generator,
     RecipeName,
     SnapshotSource,
     Workspace,
     cache_for,
 )
+from quartermaster.output.terminal import ProgressBars
 from router import Router
+from router.errors import SettingsInvalid
 
 _WORST = 20  # worst requests in the files, unless --worst gives another number
 
 
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions:
+    """How a bench is built to be measured, and where its figures go."""
+
+    generator: Annotated[str | None, "As in build."] = None
+    encoder: Annotated[str | None, "As in build."] = None
+    cache_dir: CacheDir = None
+    workspace: Workspace = WORKSPACE
+    json_file: FiguresFile = None
+
+    def open(self, place: Path | str) -> Router:
+        """Return a router over a snapshot, a catalog or an address."""
+        return Router.open(place, cache_dir=cache_for(place, self.cache_dir))
+
+
 def evaluate(
-    bench: Annotated[
-        Path, typer.Option(help="A folder with tools.jsonl and queries.jsonl, or a catalog with judgements.")
-    ],
-    without_expansions: Annotated[bool, typer.Option("--without-expansions", help="Build without expansions.")] = False,
+    bench: Annotated[Path, "A folder with tools.jsonl and queries.jsonl, or a catalog with judgements."],
+    how: BenchOptions,
+    without_expansions: Annotated[bool, "Build without expansions."] = False,
     recipe: RecipeName = None,
-    generator: Generator = None,
-    encoder: Encoder = None,
     snapshot: SnapshotSource = None,
-    against: Annotated[
-        Optional[str], typer.Option(help="Another snapshot's or catalog's folder, or an address, to compare with.")
-    ] = None,
+    against: Annotated[str | None, "Another snapshot's or catalog's folder, or an address, to compare with."] = None,
     against_encoder: Annotated[
-        Optional[str],
-        typer.Option(help="Also build with this encoder, and compare --encoder with it in quality and cost."),
+        str | None, "Also build with this encoder, and compare --encoder with it in quality and cost."
     ] = None,
-    cache_dir: CacheDir = None,
     against_recipe: Annotated[
-        Optional[str], typer.Option(help="Another recipe to compare with, on the same snapshot or that of --against.")
+        str | None, "Another recipe to compare with, on the same snapshot or that of --against."
     ] = None,
-    ablate: Annotated[bool, typer.Option("--ablate", help="Also measure the fused list without each signal.")] = False,
+    ablate: Annotated[bool, "Also measure the fused list without each signal."] = False,
     worst: Annotated[
-        Optional[int], typer.Option(min=1, help="List missed steps by cause, and this many of the worst requests.")
+        int | None, typer.Option(min=1, help="List missed steps by cause, and this many of the worst requests.")
     ] = None,
-    workspace: Workspace = WORKSPACE,
-    json_file: FiguresFile = None,
-    html: Annotated[Optional[Path], typer.Option(help="Write a report with plots to this file.")] = None,
-    runs: Annotated[
-        Optional[Path], typer.Option(help="Write TREC files to this folder: qrels, and a run for each list.")
-    ] = None,
+    html: Annotated[Path | None, "Write a report with plots to this file."] = None,
+    runs: Annotated[Path | None, "Write TREC files to this folder: qrels, and a run for each list."] = None,
 ) -> None:
-    """Measure how well judged requests are answered.
+    """Measure how well queries with qrels are answered.
 
     Shows each signal alone and all of them fused, then the fused list by kind of request. Builds the folder first,
     apart from what serves, unless --snapshot names what to measure. Metrics are means over requests, K = 10; intervals
     are 95 % (bootstrap over requests), p is that of a paired randomisation test.
     """
     from quartermaster import evaluation
-    from quartermaster.cli.commands.benches import BuildOptions, build_bench, check_writable, read_bench, write_figures
-    from quartermaster.cli.commands.encoders import build_both, encoder_costs, refuse_with_encoders
+    from quartermaster.cli.commands import benches
     from quartermaster.output.evaluation import show_evaluation
-    from quartermaster.output.terminal import ProgressBars
 
-    if against_encoder is not None:
-        refuse_with_encoders({"--snapshot": snapshot, "--against": against, "--against-recipe": against_recipe})
-    judged = read_bench(bench)
-    check_writable("--json", json_file)
-    check_writable("--html", html)
-    check_writable("--runs", runs)
+    taken = {"--snapshot": snapshot, "--against": against, "--against-recipe": against_recipe}
+    if against_encoder is not None and any(value is not None for value in taken.values()):
+        given = " and ".join(option for option, value in taken.items() if value is not None)
+        raise SettingsInvalid(
+            f"--against-encoder builds both sides and asks both by one recipe: leave out {given}, or leave out "
+            "--against-encoder to compare snapshots or recipes"
+        )
+    judged = benches.read_bench(bench)
+    for option, file in (("--json", how.json_file), ("--html", html), ("--runs", runs)):
+        benches.check_writable(option, file)
     if html is not None:
         # Imported now, so that a missing extra fails before the measurement.
         from quartermaster.output.report import write_report
     other = built = None
-    how: BuildOptions = {"expansions": not without_expansions, "generator": generator}
+    built_by: dict[str, Any] = {"expansions": not without_expansions, "generator": how.generator}
+    count = len(judged.judgements)
     with ProgressBars() as bars:
         if against_encoder is not None:
-            built = build_both(bench, workspace, bars, (encoder, against_encoder), **how)
+            built = benches.build_both(bench, how.workspace, bars, (how.encoder, against_encoder), **built_by)
             snapshot, against = (str(one.snapshot) for one in built)
-        source: Path | str = snapshot or build_bench(bench, workspace, bars, encoder=encoder, **how)
-        router = Router.open(source, cache_dir=cache_for(source, cache_dir))
+        router = how.open(snapshot or benches.build_bench(bench, how.workspace, bars, encoder=how.encoder, **built_by))
         if against is not None or against_recipe is not None:
-            second = router if against is None else Router.open(against, cache_dir=cache_for(against, cache_dir))
-            bars.start("evaluate", len(judged.judgements))
+            second = router if against is None else how.open(against)
+            bars.start("evaluate", count)
             other = evaluation.ask(
                 second, judged.judgements, against_recipe or recipe, whole=False, advance=bars.advance
             )
-        bars.start("evaluate", len(judged.judgements))
+        bars.start("evaluate", count)
         measured = evaluation.ask(router, judged.judgements, recipe, advance=bars.advance)
         result: dict[str, Any] = evaluation.figures(measured, judged.name)
         if ablate:
-            bars.start("ablate", len(judged.judgements) * len(evaluation.removable_signals(measured)))
+            bars.start("ablate", count * len(evaluation.removable_signals(measured)))
         result |= {
             "ablation": evaluation.ablate(measured, bars.advance) if ablate else None,
             "against": evaluation.against(measured, other) if other else None,
-            "worst": evaluation.worst(measured, worst or (_WORST if json_file or html else 0)),
+            "worst": evaluation.worst(measured, worst or (_WORST if how.json_file or html else 0)),
             "cost": None,
         }
         if built is not None:
-            result["cost"], result["against"]["cost"] = encoder_costs(built, judged, workspace, bars)
+            result["cost"], result["against"]["cost"] = benches.encoder_costs(built, judged, how.workspace, bars)
     if runs is not None:
         evaluation.write_runs(runs, measured)
     if html is not None:
         write_report(html, result)
-    if not write_figures(result, json_file):
+    if not benches.write_figures(result, how.json_file):
         show_evaluation(result, worst or 0)
+
+
+def compare(
+    bench: Annotated[list[Path], "A folder as in evaluate; may be repeated."],
+    how: BenchOptions,
+    recipe: Annotated[
+        list[str] | None, "A recipe or a single signal; may be repeated, the first is the baseline. By default, all."
+    ] = None,
+    snapshot: Annotated[
+        list[str] | None, "Snapshots to compare on one bench, instead of building it: folders, or addresses."
+    ] = None,
+) -> None:
+    """Compare recipes and single signals side by side.
+
+    Prints a row for each recipe, the best of each column in bold. Rows that differ from the first by more than chance
+    are marked (paired randomisation test, corrected for the number of rows). Each bench has a table; several benches
+    have a table of means too.
+    """
+    from quartermaster import evaluation
+    from quartermaster.cli.commands import benches
+    from quartermaster.output.comparison import show_comparison
+
+    benches.check_writable("--json", how.json_file)
+    if snapshot and len(bench) > 1:
+        raise SettingsInvalid(
+            "--snapshot can be measured on one --bench only: give one --bench, or leave out --snapshot to build each"
+        )
+    several = [benches.read_bench(folder) for folder in bench]
+    compared: list[dict[str, Any]] = []
+    with ProgressBars() as bars:
+        for judged in several:
+            places: Sequence[str | Path] = snapshot or [
+                benches.build_bench(judged.folder, how.workspace, bars, generator=how.generator, encoder=how.encoder)
+            ]
+            routers = [how.open(place) for place in places]
+            sides = [(router, name) for router in routers for name in evaluation.recipes_to_compare(router, recipe)]
+            bars.start("evaluate", len(judged.judgements) * len(sides))
+            measured = [
+                evaluation.ask(router, judged.judgements, name, whole=False, advance=bars.advance)
+                for router, name in sides
+            ]
+            rows = evaluation.comparison_rows(measured)
+            compared.append({"bench": judged.name, "queries": len(judged.judgements), "rows": rows})
+    result = {"benches": compared, "mean": evaluation.mean_rows(compared)}
+    if not benches.write_figures(result, how.json_file):
+        show_comparison(result)

@@ -1,37 +1,23 @@
-"""inspect and feedback: what a snapshot holds, and what became of what was offered."""
+"""inspect and feedback: what a snapshot holds, and the outcomes of what was offered."""
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.arguments import (
-    WORKSPACE,
-    CacheDir,
-    Catalog,
-    JsonOutput,
-    SnapshotSource,
-    Workspace,
-    local_folder,
-    source_of,
-)
+from quartermaster.cli.commands.options import JsonOutput, Source
+from quartermaster.output.formatting import make_table
+from quartermaster.output.terminal import out, print_err, print_json, print_out
 from router.errors import SettingsInvalid
 
 
 def inspect(
-    tool: Annotated[Optional[str], typer.Argument(help="A tool id: show everything about this tool.")] = None,
-    table: Annotated[Optional[str], typer.Option(help="Show the rows of this table or view.")] = None,
-    against: Annotated[
-        Optional[str], typer.Option(help="Show what changed since this snapshot: an id or a folder.")
-    ] = None,
-    sql: Annotated[Optional[str], typer.Option(help="Answer a SELECT; nothing can be written.")] = None,
-    limit: Annotated[
-        Optional[int], typer.Option(help="The most rows to show; by default 20, in the overview 5 for each section.")
-    ] = None,
-    catalog: Catalog = None,
-    workspace: Workspace = WORKSPACE,
-    snapshot: SnapshotSource = None,
-    cache_dir: CacheDir = None,
+    source: Source,
+    tool: Annotated[str | None, typer.Argument(help="A tool id: show everything about this tool.")] = None,
+    table: Annotated[str | None, "Show the rows of this table or view."] = None,
+    against: Annotated[str | None, "Show what changed since this snapshot: an id or a folder."] = None,
+    sql: Annotated[str | None, "Answer a SELECT; nothing can be written."] = None,
+    limit: Annotated[int | None, "The most rows to show; by default 20, in the overview 5 for each section."] = None,
     as_json: JsonOutput = False,
 ) -> None:
     """Show what a snapshot contains, what it cost and what changed.
@@ -39,32 +25,64 @@ def inspect(
     Without a TOOL or an option: an overview, with the tables and views that can be queried.
     """
     from pipeline.inspection.reading import Inspection
-    from quartermaster.output.inspection import show_inspection
+    from quartermaster.output.inspection import show_overview, show_rows, show_tool
 
     questions = {"TOOL": tool, "--table": table, "--against": against, "--sql": sql}
     names = [name for name, value in questions.items() if value is not None]
     if len(names) > 1:
         raise SettingsInvalid(f"{' and '.join(names)} cannot be combined: give one")
-    folder = local_folder(source_of(snapshot, workspace, catalog), cache_dir)
-    with Inspection.open(folder) as inspection:
-        show_inspection(inspection, tool=tool, table=table, against=against, sql=sql, limit=limit, as_json=as_json)
+    with Inspection.open(source.local_folder()) as inspection:
+        if not names:
+            show_overview(inspection, limit, as_json=as_json)
+        elif tool is None:
+            show_rows(inspection, table=table, against=against, sql=sql or "", limit=limit, as_json=as_json)
+        elif as_json:
+            print_json(inspection.tool(tool).to_json())
+        else:
+            show_tool(inspection.tool(tool))
 
 
 def feedback(
     folder: Annotated[Path, typer.Argument(help="The folder of a feedback log.")],
     forget: Annotated[
-        Optional[str], typer.Option(metavar="TEXT", help="Erase the text of this request from the log first.")
+        str | None, typer.Option(metavar="TEXT", help="Erase the text of this request from the log first.")
     ] = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Show what was offered and what became of it: by rank, by outcome, and the tools that nobody calls.
+    """Show what was offered and its outcomes: by rank, by outcome, and the tools that nobody calls.
 
     \b
     quartermaster feedback feedback/
     quartermaster feedback feedback/ --forget "refund the order of Lindholm"
     """
-    from quartermaster.output.feedback import forget_text, show_feedback
+    from pipeline.feedback import forget_request, join_answers, read_events, summarize
 
+    if not folder.is_dir():
+        raise SettingsInvalid(f"there is no feedback log in {folder}: name the folder that --feedback was given")
     if forget is not None:
-        forget_text(folder, forget)
-    show_feedback(folder, as_json=as_json)
+        print_err(f"erased from {forget_request(folder, forget):,} answers")
+    events = read_events(folder)
+    if forget is not None and events.writing:
+        print_err(
+            f"{events.writing} files of running routers are left as they are: run this again once they are closed"
+        )
+    summary = summarize(events, join_answers(events))
+    if as_json:
+        print_json(summary.to_json())
+        return
+    counts = {
+        "with their text": summary.texts,
+        **summary.outcomes,
+        "reports of no answer": summary.untied,
+        "events removed": summary.removed,
+        "lines unreadable": summary.unreadable,
+    }
+    said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    print_out(f"{summary.answers:,} answers{': ' if said else ''}{said}")
+    ranks = (
+        (str(r.rank), f"{r.offered:,}", f"{r.called:,}", f"{r.called / (r.offered or 1):.0%}") for r in summary.ranks
+    )
+    if summary.ranks:
+        out.print(make_table(("rank", "offered", "called", "share"), ranks))
+    if never := summary.never_called:
+        out.print(make_table(("never called", "offered"), ((tool, f"{count:,}") for tool, count in never.items())))

@@ -2,35 +2,41 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.arguments import TRUSTED_KEYS_VARIABLE, CacheDir, TrustedKeys, cache_for, required_keys
+from quartermaster.cli.commands.options import (
+    TRUSTED_KEYS_VARIABLE,
+    App,
+    CacheDir,
+    TrustedKeys,
+    cache_for,
+    required_keys,
+)
+from quartermaster.output.terminal import print_out
 
-keys = typer.Typer(
-    help="""Make and show the keys that sign snapshots.
+keys = App(
+    """Make and show the keys that sign snapshots.
 
-    A build signs with the private key; routers check with the public key, which is no secret.
+    A build signs with the private key; routers check with the public key, which is not secret.
 
     \b
     quartermaster keys generate build.pem         writes build.pem, which stays secret, and build.pem.pub
     [publish] sign_key = "build.pem"              in catalog.toml: builds sign what they write
     quartermaster serve http --catalog demo --trusted-keys build.pem.pub
 
-    To change a key without a pause: trust both keys everywhere, sign with the new one, then trust it alone.""",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    To change a key without a pause: trust both keys everywhere, sign with the new one, then trust only that."""
 )
 
 
-@keys.command()
+@keys.add
 def generate(
     file: Annotated[Path, typer.Argument(help="Where the private key goes; the public key goes to FILE.pub.")],
 ) -> None:
     """Make a key pair, and print the public key and its id.
 
-    The private key is in PEM, readable by you alone, and encrypted where QUARTERMASTER_KEY_PASSPHRASE holds a
+    The private key is in PEM, readable only by you, and encrypted where QUARTERMASTER_KEY_PASSPHRASE holds a
     passphrase. A file that is there already is never overwritten.
     """
     from pipeline.store import private_keys
@@ -39,7 +45,7 @@ def generate(
     typer.echo(f"{public.text} {public.key_id}")
 
 
-@keys.command()
+@keys.add
 def show(
     key: Annotated[str, typer.Argument(metavar="KEY", help="A private key's file, or ${NAME} of a variable.")],
 ) -> None:
@@ -50,28 +56,26 @@ def show(
     typer.echo(f"{public.text} {public.key_id}")
 
 
-@keys.command("list")
 def list_keys(
     sources: Annotated[list[str], typer.Argument(metavar="KEYS…", help="Public keys, and files of keys.")],
 ) -> None:
     """List trusted keys with their ids, and say which ones count no more."""
-    from quartermaster.output.terminal import tell
     from router.signing import trusted_keys
 
     now = datetime.now(UTC)
     for key in trusted_keys.TrustedKeys(sources).read():
         state = key.problem(now) or "trusted"
-        line = f"{key.public.key_id}  {key.public.text}  {state}" + (f"  {key.name}" if key.name else "")
-        tell(line)  # the key is copied
+        print_out(f"{key.public.key_id}  {key.public.text}  {state}" + (f"  {key.name}" if key.name else ""))
 
 
-@keys.command()
+keys.add(list_keys, "list")
+
+
+@keys.add
 def verify(
     snapshot: Annotated[str, typer.Argument(help="A snapshot's folder, a catalog's folder, or a catalog's address.")],
     trusted_keys: TrustedKeys = None,
-    catalog: Annotated[
-        Optional[str], typer.Option(help="The catalog's name; by default that of the catalog's folder.")
-    ] = None,
+    catalog: Annotated[str | None, "The catalog's name; by default that of the catalog's folder."] = None,
     cache_dir: CacheDir = None,
 ) -> None:
     """Verify a snapshot as a router with these keys does: its signature, and every file.
@@ -79,7 +83,6 @@ def verify(
     Whether it is older than what some router served is not checked: that router knows.
     """
     from pipeline.store import signing_keys
-    from quartermaster.output.terminal import out, plain_text
     from router.errors import SettingsInvalid
     from router.snapshot.trust import Trust, open_signed
     from router.store import current_folder, open_store
@@ -93,16 +96,14 @@ def verify(
     folder = current_folder(store)
     name = open_signed(folder, trust).manifest.snapshot
     by = ", ".join(signing_keys(folder)) or "its pointer"
-    out.print(plain_text(f"{name} of {trust.catalog} is signed ({by}), and every file is as its manifest says"))
+    print_out(f"{name} of {trust.catalog} is signed ({by}), and every file is as its manifest says")
 
 
-tokens = typer.Typer(
-    help="""Make tokens for the callers of a server, for its file of profiles.
+tokens = App(
+    """Make tokens for the callers of a server, for its file of profiles.
 
     \b
-    quartermaster tokens new alice --profile support >> profiles.toml""",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    quartermaster tokens new alice --profile support >> profiles.toml"""
 )
 
 
@@ -111,10 +112,10 @@ def _tokens() -> None:
     pass
 
 
-@tokens.command()
+@tokens.add
 def new(
     name: Annotated[str, typer.Argument(help="What logs call it.")] = "NAME",
-    profile: Annotated[str, typer.Option(help="The profile that it gets.")] = "PROFILE",
+    profile: Annotated[str, "The profile that it gets."] = "PROFILE",
 ) -> None:
     """Print a new random token to standard error, this once, and its lines for the file to standard output."""
     import json

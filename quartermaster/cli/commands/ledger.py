@@ -1,17 +1,18 @@
 """ledger: what an operator does with the file that holds everything a build paid for."""
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.arguments import WORKSPACE, JsonOutput, Workspace
+from quartermaster.cli.commands.options import WORKSPACE, App, JsonOutput, Workspace
+from quartermaster.output.terminal import ProgressBars
 from router.errors import SettingsInvalid
 
-Wait = Annotated[float, typer.Option(help="Seconds to wait for a build, or a program that reads the ledger, to end.")]
+Wait = Annotated[float, "Seconds to wait for a build, or a program that reads the ledger, to end."]
 
-ledger = typer.Typer(
-    help="""Look after the ledger: the file in the workspace that holds every answer that you paid for.
+ledger = App(
+    """Look after the ledger: the file in the workspace that holds every answer that you paid for.
 
     Builds copy it by themselves into the workspace's folder backups, and restore it from there.
     These commands are for the rest: a backup on another disk, a look inside while a build runs, a file that grew.
@@ -22,17 +23,15 @@ ledger = typer.Typer(
     quartermaster ledger backup /backup/              copy it to another disk
     quartermaster ledger check                        is it whole?
     quartermaster ledger restore /backup/FILE         put a backup in its place
-    quartermaster ledger compact                      rewrite it without gaps""",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    quartermaster ledger compact                      rewrite it without gaps"""
 )
 
 
-@ledger.command()
+@ledger.add
 def show(
     workspace: Workspace = WORKSPACE,
-    sql: Annotated[Optional[str], typer.Option(help="A SELECT; the answer's rows are printed.")] = None,
-    limit: Annotated[int, typer.Option(help="The most rows.")] = 20,
+    sql: Annotated[str | None, "A SELECT; the answer's rows are printed."] = None,
+    limit: Annotated[int, "The most rows."] = 20,
     as_json: JsonOutput = False,
 ) -> None:
     """Show what the ledger holds and cost, or the rows of a SELECT; nothing is written.
@@ -44,7 +43,7 @@ def show(
     show_ledger(workspace, sql, limit, as_json=as_json)
 
 
-@ledger.command()
+@ledger.add
 def backup(
     target: Annotated[str, typer.Argument(help="A file, or a folder, where the name gets the time.")],
     workspace: Workspace = WORKSPACE,
@@ -56,41 +55,39 @@ def backup(
     While a build runs, the last backup is copied; --wait waits for the build's end instead.
     """
     from pipeline.ledger.commands import back_up
-    from quartermaster.output.ledger import show_backup
-    from quartermaster.output.terminal import ProgressBars
+    from quartermaster.output.ledger import show_done
 
     if target.endswith("/") and not Path(target).is_dir():  # a disk that is not mounted, or a folder to be made
         raise SettingsInvalid(f"there is no folder {target}: make it, or name a file")
     with ProgressBars() as bars:
         made = back_up(workspace, Path(target), wait_s=wait, tell=bars.note)
-    show_backup(made, as_json=as_json)
+    show_done(made, as_json=as_json)
 
 
-@ledger.command()
+@ledger.add
 def restore(
-    file: Annotated[Optional[Path], typer.Argument(help="A backup; by default the last one that a build made.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="A backup; by default the last one that a build made.")] = None,
     workspace: Workspace = WORKSPACE,
     wait: Wait = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
     """Put a backup in the place of the ledger. The file before it is kept beside it.
 
-    The backup is checked first, and nothing is changed while a build runs. A build does the same by itself where the
+    The backup is checked first, and nothing is changed while a build runs. A build does the same where the
     ledger is missing or damaged.
     """
     from pipeline.ledger.commands import restore as restore_ledger
-    from quartermaster.output.ledger import show_restored
-    from quartermaster.output.terminal import ProgressBars
+    from quartermaster.output.ledger import show_done
 
     with ProgressBars() as bars:
         restored = restore_ledger(workspace, file, wait_s=wait, tell=bars.note)
-    show_restored(restored, as_json=as_json)
+    show_done(restored, as_json=as_json)
 
 
-@ledger.command()
+@ledger.add
 def check(
     file: Annotated[
-        Optional[Path], typer.Argument(help="A backup to check; by default the ledger of the workspace.")
+        Path | None, typer.Argument(help="A backup to check; by default the ledger of the workspace.")
     ] = None,
     workspace: Workspace = WORKSPACE,
     as_json: JsonOutput = False,
@@ -98,33 +95,32 @@ def check(
     """Check the ledger: does it open, is each value readable, do the tables fit together?
 
     Exit code 0 where nothing is wrong, 1 where something is, with a sentence for each finding. It reads every value,
-    and looks for answers that are no JSON, of no run, or paid for twice, and for questions without their instructions.
+    and looks for answers that are not JSON, of no run, or paid for twice, and for questions without their instructions.
     """
     from pipeline.ledger.commands import check as check_ledger
-    from quartermaster.output.ledger import show_checked
+    from quartermaster.output.ledger import show_done
 
-    if not show_checked(check_ledger(workspace, file), as_json=as_json):
+    checked = check_ledger(workspace, file)
+    show_done(checked, as_json=as_json)
+    if checked.problems:
         raise typer.Exit(1)
 
 
-@ledger.command()
+@ledger.add
 def compact(
     workspace: Workspace = WORKSPACE,
-    vectors: Annotated[
-        bool, typer.Option("--vectors", help="Leave out vectors of texts that no stored snapshot has.")
-    ] = False,
+    vectors: Annotated[bool, "Leave out vectors of texts that no stored snapshot has."] = False,
     wait: Wait = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
-    """Rewrite the ledger into a smaller file: DuckDB never gives room back by itself.
+    """Rewrite the ledger into a smaller file: DuckDB never shrinks it.
 
     Nothing that was paid for is left out. With --vectors, vectors go that no snapshot of the workspace needs; a text
     that comes back is embedded again, which costs time and no money.
     """
     from pipeline.ledger.commands import compact as compact_ledger
-    from quartermaster.output.ledger import show_compacted
-    from quartermaster.output.terminal import ProgressBars
+    from quartermaster.output.ledger import show_done
 
     with ProgressBars() as bars:
         done = compact_ledger(workspace, drop_vectors=vectors, wait_s=wait, tell=bars.note)
-    show_compacted(done, as_json=as_json)
+    show_done(done, as_json=as_json)

@@ -1,83 +1,60 @@
-"""search and explain: the tools for a request, and the reasons."""
+"""search, explain and call: the tools for a request, the reasons, and a call of one."""
 
-import json
-from typing import Annotated, Optional
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.arguments import (
-    WORKSPACE,
-    CacheDir,
-    Catalog,
-    Category,
-    CategoryConfidence,
-    JsonOutput,
-    RecipeName,
-    RequestText,
-    SelectionFile,
-    SnapshotSource,
-    TokenBudget,
-    ToolCount,
-    TrustedKeys,
-    Workspace,
-    open_router,
-)
+from quartermaster.cli.commands.options import JsonOutput, RecipeName, SelectionFile, SignedSource
+from quartermaster.output.terminal import print_json
+from router import RoutedTools
 from router.errors import SettingsInvalid
 
+RequestText = Annotated[str, typer.Argument(help="What should be done, in everyday words.")]
 
-def search(
-    request: RequestText,
-    k: ToolCount = 10,
-    recipe: RecipeName = None,
-    selection: SelectionFile = None,
-    category: Category = None,
-    category_confidence: CategoryConfidence = None,
-    token_budget: TokenBudget = None,
-    catalog: Catalog = None,
-    workspace: Workspace = WORKSPACE,
-    snapshot: SnapshotSource = None,
-    cache_dir: CacheDir = None,
-    trusted_keys: TrustedKeys = None,
-    as_json: JsonOutput = False,
-) -> None:
+
+@dataclass(frozen=True, kw_only=True)
+class RouteOptions(SignedSource):
+    """How a request is answered, and from which snapshot."""
+
+    k: Annotated[int, typer.Option("-k", help="How many tools.")] = 10
+    recipe: RecipeName = None
+    selection: SelectionFile = None
+    category: Annotated[str | None, "The request's category, for a selection that filters by it."] = None
+    category_confidence: Annotated[float | None, "Confidence in the category, 0 to 1."] = None
+    token_budget: Annotated[int | None, "Return the tools that fit into this many tokens."] = None
+    as_json: JsonOutput = False
+
+    def route(self, request: str, *, explain: bool = False) -> RoutedTools:
+        """Return the answer to a request."""
+        return self.open(self.selection).route(
+            request,
+            k=self.k,
+            explain=explain,
+            recipe=self.recipe,
+            category=self.category,
+            category_confidence=self.category_confidence,
+            token_budget=self.token_budget,
+        )
+
+
+def search(request: RequestText, how: RouteOptions) -> None:
     """Find the tools that fit a request, best first."""
-    from quartermaster.output.answer import results_table, show_notes, show_verdict
-    from quartermaster.output.terminal import out
+    from quartermaster.output.answer import show_answer
 
-    routed = open_router(snapshot, workspace, catalog, selection, trusted_keys, cache_dir).route(
-        request,
-        k=k,
-        recipe=recipe,
-        category=category,
-        category_confidence=category_confidence,
-        token_budget=token_budget,
-    )
-    if as_json:
-        print(json.dumps(routed.to_json(), ensure_ascii=False))
-        return
-    show_verdict(routed)
-    if len(routed):
-        out.print(results_table(routed))
-    elif not routed.dropped:
-        out.print("no tool has anything in common with the request")
-    show_notes(routed)
+    routed = how.route(request)
+    if how.as_json:
+        print_json(routed.to_json())
+    else:
+        show_answer(routed)
 
 
 def explain(
     request: RequestText,
-    tool: Annotated[Optional[str], typer.Argument(help="A tool id: explain the rank of this one tool.")] = None,
-    k: ToolCount = 10,
-    recipe: RecipeName = None,
-    selection: SelectionFile = None,
-    category: Category = None,
-    category_confidence: CategoryConfidence = None,
-    token_budget: TokenBudget = None,
-    catalog: Catalog = None,
-    workspace: Workspace = WORKSPACE,
-    snapshot: SnapshotSource = None,
-    cache_dir: CacheDir = None,
-    trusted_keys: TrustedKeys = None,
-    as_json: JsonOutput = False,
+    how: RouteOptions,
+    tool: Annotated[str | None, typer.Argument(help="A tool id: explain the rank of this one tool.")] = None,
 ) -> None:
     """Explain an answer: ranks, shares, nearest phrases.
 
@@ -87,29 +64,57 @@ def explain(
     """
     from quartermaster.output.answer import show_diagnosis, show_explanation
 
-    unused = {"--selection": selection, "--category": category, "--token-budget": token_budget}
-    if tool is not None and (in_vain := [name for name, value in unused.items() if value is not None]):
-        raise SettingsInvalid(
-            f"with a TOOL its rank in every list is shown, whatever a selection says: leave out {in_vain[0]}"
-        )
-    router = open_router(snapshot, workspace, catalog, selection, trusted_keys, cache_dir)
     if tool is None:
-        routed = router.route(
-            request,
-            k=k,
-            explain=True,
-            recipe=recipe,
-            category=category,
-            category_confidence=category_confidence,
-            token_budget=token_budget,
-        )
-        if as_json:
-            print(json.dumps(routed.to_json(), ensure_ascii=False))
+        routed = how.route(request, explain=True)
+        if how.as_json:
+            print_json(routed.to_json())
         else:
             show_explanation(routed)
         return
-    found = router.diagnose(request, tool, k=k, recipe=recipe)
-    if as_json:
-        print(json.dumps({"rank": found.rank, **found.tool.to_json()}, ensure_ascii=False))
+    unused = {"--selection": how.selection, "--category": how.category, "--token-budget": how.token_budget}
+    if in_vain := [name for name, value in unused.items() if value is not None]:
+        raise SettingsInvalid(
+            f"with a TOOL its rank in every list is shown, whatever a selection says: leave out {in_vain[0]}"
+        )
+    router = how.open()
+    found = router.diagnose(request, tool, k=how.k, recipe=how.recipe)
+    if how.as_json:
+        print_json({"rank": found.rank, **found.tool.to_json()})
     else:
         show_diagnosis(router, found)
+
+
+def call(
+    tool_id: Annotated[str, typer.Argument(metavar="TOOL", help="The id of the tool, as search prints it.")],
+    source: SignedSource,
+    calls: Annotated[
+        Path | None, "A TOML or JSON file of HTTP APIs, [provider.NAME]: see docs/serving.md. A dry run needs none."
+    ] = None,
+    arguments: Annotated[str, "The arguments, as a JSON object."] = "{}",
+    dry_run: Annotated[bool, "Send nothing: print the request, with secrets masked."] = False,
+    selection: SelectionFile = None,
+    as_json: JsonOutput = False,
+) -> None:
+    """Call a tool of an OpenAPI document at its API, and print what that answers.
+
+    \b
+    quartermaster call prefect/read_flow_by_name --calls calls.toml --arguments '{"name": "nightly"}'
+
+    Ends with 3 where the API answers with an error, or with nothing.
+    """
+    import msgspec
+
+    from quartermaster.adapters.tool_search import object_of
+    from quartermaster.calling import CallSettings, HttpCaller, ProviderCalls, read_call_settings
+
+    if calls is None and not dry_run:
+        message = "name the file that says how the API is called; --dry-run needs none"
+        raise typer.BadParameter(message, param_hint="--calls")
+    settings = read_call_settings(calls) if calls else CallSettings({"*": ProviderCalls(document_server=True)})
+    given = object_of(arguments)
+    with source.open(selection) as router:
+        caller = HttpCaller(router, settings)
+        result = caller.preview(tool_id, given) if dry_run else asyncio.run(caller.call(tool_id, given))
+    print(msgspec.json.encode(result).decode() if as_json else result.text)
+    if result.is_error:
+        raise typer.Exit(3)

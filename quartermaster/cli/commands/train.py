@@ -3,11 +3,13 @@
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quartermaster.cli.commands.arguments import WORKSPACE, FiguresFile, Workspace
+from quartermaster.cli.commands.options import WORKSPACE, FiguresFile, Workspace
+from quartermaster.output.terminal import ProgressBars, print_err
+from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from pipeline.progress import Progress
@@ -16,17 +18,13 @@ if TYPE_CHECKING:
 
 def train(
     catalogs: Annotated[list[Path], typer.Argument(help="Snapshots or catalogs, each by its folder.")],
-    out: Annotated[Path, typer.Option(help="The folder of the trained encoder, which must not exist yet.")],
-    requests: Annotated[
-        Optional[list[Path]], typer.Option(help="A JSONL file of requests with the ids of their tools; repeatable.")
-    ] = None,
-    judged: Annotated[
-        bool, typer.Option("--judged", help="Learn from the catalogs' judged requests, which then cannot measure it.")
-    ] = False,
-    base: Annotated[str, typer.Option(help="The encoder to train, as --encoder of build.")] = "auto",
+    out: Annotated[Path, "The folder of the trained encoder, which must not exist yet."],
+    requests: Annotated[list[Path] | None, "A JSONL file of requests with the ids of their tools; repeatable."] = None,
+    judged: Annotated[bool, "Learn from the catalogs' queries with qrels, which then cannot measure it."] = False,
+    base: Annotated[str, "The encoder to train, as --encoder of build."] = "auto",
     rank: Annotated[int, typer.Option(min=0, help="Rank of the low-rank deltas; 0 trains all weights.")] = 16,
     rate: Annotated[
-        Optional[float],
+        float | None,
         typer.Option(min=1e-8, help="The highest learning rate; by default .001, or 2e-5 with --rank 0."),
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How often the requests are read.")] = 3,
@@ -35,7 +33,7 @@ def train(
         float,
         typer.Option(min=0.05, max=1.0, help="How far to go from the base: less finds more in what it never saw."),
     ] = 0.6,
-    seed: Annotated[int, typer.Option(help="Draws held-back providers, batches and the deltas' first numbers.")] = 0,
+    seed: Annotated[int, "Draws held-back providers, batches and the deltas' first numbers."] = 0,
     workspace: Workspace = WORKSPACE,
     json_file: FiguresFile = None,
 ) -> None:
@@ -50,16 +48,14 @@ def train(
     from pipeline.settings import VectorSettings
     from pipeline.vectors import resolve_encoder
     from quartermaster.cli.commands.benches import check_writable, write_figures
-    from quartermaster.output.terminal import ProgressBars, err, plain_text
-    from quartermaster.output.training import show_gain
+    from quartermaster.output.comparison import show_gain
     from quartermaster.training import TrainingPlan, train_encoder
-    from router.errors import SettingsInvalid
 
     check_writable("--json", json_file)
     if out.exists():
         raise SettingsInvalid(f"--out {out} exists: name a new folder")
     if base == "none":
-        raise SettingsInvalid("--base none is no encoder: name one to train")
+        raise SettingsInvalid("--base none: name an encoder to train")
     rate = (1e-3 if rank else 2e-5) if rate is None else rate
     plan = TrainingPlan(rank, rate, epochs=epochs, most_steps=steps, share=share, seed=seed)
     with ProgressBars() as bars:
@@ -72,7 +68,7 @@ def train(
     if not write_figures(report.to_json(), json_file):
         show_gain(report)
     if not report.is_gain:
-        err.print(plain_text(f"{out} was not written: what held-back requests gained may be chance"))
+        print_err(f"{out} was not written: what held-back requests gained may be chance")
         raise typer.Exit(1)
 
 
@@ -83,9 +79,9 @@ def _command(
     words = ["quartermaster", "train", *map(_shown_path, catalogs)]
     words += [word for file in requests for word in ("--requests", _shown_path(file))]
     words += ["--judged"] if judged else []
-    words += ["--base", base, "--rank", str(plan.rank), "--rate", f"{plan.rate:g}", "--epochs", str(plan.epochs)]
-    words += ["--steps", str(plan.most_steps), "--share", f"{plan.share:g}", "--seed", str(plan.seed)]
-    return shlex.join([*words, "--out", out.name])
+    options = {"base": base, "rank": plan.rank, "rate": f"{plan.rate:g}", "epochs": plan.epochs}
+    options |= {"steps": plan.most_steps, "share": f"{plan.share:g}", "seed": plan.seed, "out": out.name}
+    return shlex.join([*words, *(word for name, value in options.items() for word in (f"--{name}", str(value)))])
 
 
 def _shown_path(path: Path) -> str:

@@ -1,12 +1,12 @@
 """Fixtures of the command line: a way to call it in an empty folder, where builds are quick."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Done, called
+from tests.support.command_line import Run, called
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -19,6 +19,6 @@ def _quick() -> Iterator[None]:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., Done]:
+def run(tmp_path: Path) -> Run:
     """Call `quartermaster` in an empty folder."""
     return partial(called, tmp_path)

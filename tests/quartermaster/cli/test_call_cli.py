@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from mcp_types import CallToolResult
 from pipeline.build import build
 from pipeline.settings import load
 from tests.support.api_server import ApiServer, Reply, api_server
-from tests.support.command_line import Done, called
+from tests.support.command_line import Run, called
 from tests.support.places import ROOT
 from tests.support.quick import QUICK
 
@@ -44,14 +44,14 @@ def api() -> Iterator[ApiServer]:
 
 
 @pytest.fixture
-def call(shop: Path, api: ApiServer) -> Callable[..., Done]:
+def call(shop: Path, api: ApiServer) -> Run:
     """Call a tool of the shop, which listens here, with a key of the environment."""
     settings = f'[provider.shop]\nbase_url = "{api.url}"\nauth = {{type = "bearer", token = "${{SHOP_KEY}}"}}\n'
     (shop / "calls.toml").write_text(settings, encoding="utf-8")
     return partial(called, shop, "call", "--calls", "calls.toml", SHOP_KEY="shop-s3cret")
 
 
-def test_an_answer_is_printed_and_with_json_all_about_it(call: Callable[..., Done], api: ApiServer) -> None:
+def test_an_answer_is_printed_and_with_json_all_about_it(call: Run, api: ApiServer) -> None:
     api.answer = lambda received: Reply.of([received.method, received.headers["authorization"]])
     done = call("shop/get_items")
     assert (done.returncode, done.stdout) == (0, '["GET", "Bearer ***"]\n')
@@ -59,7 +59,7 @@ def test_an_answer_is_printed_and_with_json_all_about_it(call: Callable[..., Don
     assert json.loads(call("shop/get_items", "--json").stdout)["status"] == 200
 
 
-def test_a_dry_run_sends_nothing(call: Callable[..., Done], api: ApiServer) -> None:
+def test_a_dry_run_sends_nothing(call: Run, api: ApiServer) -> None:
     done = call("shop/post_items", "--dry-run")
     assert done.returncode == 0 and '"Authorization": "***"' in done.stdout and "shop-s3cret" not in done.stdout
     assert api.received == []
@@ -82,13 +82,13 @@ def test_a_dry_run_without_settings_takes_the_documents_server(shop: Path) -> No
     ],
 )
 def test_what_is_not_called_says_why(
-    call: Callable[..., Done], api: ApiServer, arguments: tuple[str, ...], code: int, message: str
+    call: Run, api: ApiServer, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     done = call(*arguments)
     assert done.returncode == code and message in " ".join(done.stderr.split()) and api.received == []
 
 
-def test_an_error_of_the_api_is_printed_and_ends_with_3(call: Callable[..., Done], api: ApiServer) -> None:
+def test_an_error_of_the_api_is_printed_and_ends_with_3(call: Run, api: ApiServer) -> None:
     api.answer = lambda _: Reply.of("gone", 410)
     done = call("shop/get_items")
     assert (done.returncode, done.stdout) == (3, 'HTTP 410 Gone: "gone"\n')
@@ -96,7 +96,7 @@ def test_an_error_of_the_api_is_printed_and_ends_with_3(call: Callable[..., Done
 
 @pytest.mark.nightly
 def test_an_mcp_client_calls_an_api_through_serve_mcp(
-    call: Callable[..., Done], api: ApiServer, shop: Path, monkeypatch: pytest.MonkeyPatch
+    call: Run, api: ApiServer, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(shop)
     api.answer = lambda _: Reply.of(["lamp"])

@@ -2,16 +2,14 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Done, started
+from tests.support.command_line import Done, Run, started
 
 REFUND = ["stripe/create_refund"]
 QUERY = {"id": "1", "query": "undo a payment", "kind": "single", "required": REFUND, "acceptable": REFUND}
-Run = Callable[..., Done]
 
 
 @pytest.fixture
@@ -55,14 +53,6 @@ def test_build_ends_with_what_was_read_of_each_source(run: Run, tmp_path: Path) 
     assert ["all", "4", "sources", "3", "2", "1", "1,", "1", "lost", "1"] in table
     assert "lost.json: 1 of 1 tools declare parameters under `args` that could not be read" in done.stderr
     assert "odd.jsonl: none of the 1 records has a name. Their keys are `api_name`: say in catalog.toml" in done.stderr
-
-
-def test_a_file_whose_records_have_no_name_says_how_to_map_it(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "odd.jsonl").write_text('{"api_name": "c", "functionality": "Does c."}\n')
-    said = failed(run("build", "odd.jsonl", "--encoder", "none"), 3)
-    assert "none of the 1 records has a name. Their keys are `api_name`, `functionality`" in said
-    assert '[source.fields] name = "api_name"' in said
-    assert said.endswith(failed(run("build", "odd.jsonl", "--encoder", "none", "--plan"), 3))
 
 
 def test_search_lists_tools_at_any_width_and_prints_json_for_programs(run: Run, workspace: Path) -> None:
@@ -176,32 +166,6 @@ def test_as_a_process_it_answers_as_when_it_is_called(run: Run, workspace: Path,
     here, there = run(*command), started(tmp_path, *command)
     assert here.returncode == 0
     assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
-    [
-        (["build", "nowhere"], 2, "nowhere does not exist"),
-        (["build", "{catalog}", "--generator", "magic"], 2, "enrichment.generator"),
-        (["build", "{catalog}", "--encoder", "nobody/none-such"], 3, "nobody/none-such"),
-        (["build", "{catalog}", "--encoder", "none", "--workspace", "/proc/nowhere"], 2, "--workspace"),
-        (["search", "refund"], 4, "quartermaster build"),
-        (["search", "refund", "--snapshot", "nowhere"], 4, "does not exist"),
-        (["search", "", "--workspace", "{workspace}"], 2, "empty"),
-        (["search", "refund", "-k", "0", "--workspace", "{workspace}"], 2, "k is 0"),
-        (["search", "refund", "--recipe", "best", "--workspace", "{workspace}"], 2, "published"),
-        (["evaluate", "--bench", "{catalog}", "--json", "nowhere/x.json"], 2, "queries.jsonl"),
-        (["explain", "refund", "no/tool", "--workspace", "{workspace}"], 2, "no/tool"),
-        (["explain", "refund", "no/tool", "--category", "x", "--workspace", "{workspace}"], 2, "leave out --category"),
-        (["snapshots", "nothing", "--workspace", "{workspace}"], 4, "nothing"),
-        (["snapshots", "--rollback", "--use", "x", "--workspace", "{workspace}"], 2, "--use"),
-    ],
-)
-def test_what_is_wrong_is_one_sentence_with_its_exit_code(
-    run: Run, workspace: Path, catalog_folder: Path, arguments: list[str], code: int, sentence: str
-) -> None:
-    filled = [argument.format(catalog=catalog_folder, workspace=workspace) for argument in arguments]
-    assert sentence in failed(run(*filled), code)
 
 
 def test_too_many_rejected_records_exit_with_one_and_nothing_serves(run: Run, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from router import RECIPES
 from router.contract import DOCUMENT_SIGNALS
 from router.distribution import install_command
-from tests.support.command_line import Done, started
+from tests.support.command_line import Run, started
 
 REQUESTS = {"undo a payment": "stripe/create_refund", "will it rain tomorrow": "linear/list_issues"}  # the second, no
 
@@ -28,9 +27,7 @@ def bench(catalog_folder: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_evaluate_writes_every_file_and_shows_every_part(
-    run: Callable[..., Done], bench: Path, snapshot: Path, tmp_path: Path
-) -> None:
+def test_evaluate_writes_every_file_and_shows_every_part(run: Run, bench: Path, snapshot: Path, tmp_path: Path) -> None:
     options = ("--against-recipe", "lexical", "--ablate", "--worst", 2, "--html", "out.html", "--runs", "runs")
     done = run("evaluate", "--bench", bench, "--snapshot", snapshot, *options, "--json", "out.json", COLUMNS="80")
     assert done.returncode == 0, done.stderr
@@ -64,7 +61,7 @@ def test_evaluate_writes_every_file_and_shows_every_part(
     assert max(map(len, tables)) <= 80
 
 
-def test_compare_shows_recipes_and_signals_side_by_side(run: Callable[..., Done], bench: Path, snapshot: Path) -> None:
+def test_compare_shows_recipes_and_signals_side_by_side(run: Run, bench: Path, snapshot: Path) -> None:
     done = run("compare", "--bench", bench, "--snapshot", snapshot, COLUMNS="80")
     assert done.returncode == 0, done.stderr
     rows = [line.split()[0] for line in done.stdout.splitlines()[3 : 3 + len(RECIPES) + len(DOCUMENT_SIGNALS)]]
@@ -76,7 +73,7 @@ def test_compare_shows_recipes_and_signals_side_by_side(run: Callable[..., Done]
     assert [row["recipe"] for row in only["rows"]] == ["dense", "published"] and found["mean"] is None
 
 
-def test_several_benches_are_built_and_have_a_mean(run: Callable[..., Done], bench: Path, tmp_path: Path) -> None:
+def test_several_benches_are_built_and_have_a_mean(run: Run, bench: Path, tmp_path: Path) -> None:
     other = shutil.copytree(bench, tmp_path / "annex")
     benches = ("--bench", bench, "--bench", other, "--encoder", "none")
     done = run("compare", *benches, "--recipe", "lexical", "--recipe", "name", "--json", "out.json")
@@ -85,29 +82,6 @@ def test_several_benches_are_built_and_have_a_mean(run: Callable[..., Done], ben
     assert [b["bench"] for b in found["benches"]] == ["office", "annex"]
     assert [row["recipe"] for row in found["mean"]] == ["lexical", "name"]
     assert "mean of 2 benches" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("evaluate", "--html", "no/out.html"), "--html no/out.html: its folder does not exist"),
-        (("evaluate", "--against-recipe", "best"), "there is no recipe 'best'"),
-        (("compare", "--recipe", "nearest"), "there is no recipe 'nearest'"),
-        (("compare", "--bench", "office"), "--snapshot can be measured on one --bench only"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_in_a_sentence(
-    run: Callable[..., Done], bench: Path, snapshot: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    command, *rest = arguments
-    done = run(command, "--bench", bench, "--snapshot", snapshot, *rest)
-    assert done.returncode == 2 and said in done.stderr and done.stdout == ""
-
-
-def test_a_folder_without_requests_is_refused(run: Callable[..., Done], bench: Path, catalog_folder: Path) -> None:
-    assert "holds neither queries.jsonl nor judgements.jsonl" in run("compare", "--bench", catalog_folder).stderr
-    (bench / "queries.jsonl").write_text("\n", encoding="utf-8")
-    assert "contains no requests" in run("evaluate", "--bench", bench).stderr
 
 
 @pytest.mark.nightly

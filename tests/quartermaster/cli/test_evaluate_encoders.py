@@ -1,7 +1,6 @@
 """evaluate with two encoders: both built apart from what serves, asked the same requests, and told with their cost."""
 
 import json
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from router import Router
 from router.contract import Manifest
-from tests.support.command_line import Done, called
+from tests.support.command_line import Run, called
 from tests.support.factories import TOOLS, expansion_row
 from tests.support.once import made_once
 from tests.support.small_encoder import save
@@ -51,7 +50,7 @@ def result(place: Path) -> Any:
 
 
 @pytest.fixture
-def run(place: Path) -> Callable[..., Done]:
+def run(place: Path) -> Run:
     return partial(called, place)
 
 
@@ -95,7 +94,7 @@ def test_the_terminal_and_the_page_show_both_encoders(place: Path) -> None:
 
 @pytest.mark.nightly
 def test_a_second_comparison_embeds_nothing_writes_nothing_and_finds_the_same(
-    place: Path, run: Callable[..., Done], result: Any, encoder_folder: Path
+    place: Path, run: Run, result: Any, encoder_folder: Path
 ) -> None:
     assert Manifest.read(built(place, "that")).encoder.model == "other"  # type: ignore[union-attr]
     again = json.loads(run(*command(encoder_folder), "--json", "-").stdout)
@@ -111,32 +110,14 @@ def test_a_second_comparison_embeds_nothing_writes_nothing_and_finds_the_same(
     assert [int(embedded) > 0 for *_, embedded in runs] == [True, True, False, False]
 
 
-def test_one_encoder_by_two_names_is_refused_before_anything_is_built(
-    run: Callable[..., Done], place: Path, tmp_path: Path
-) -> None:
+def test_one_encoder_by_two_names_is_refused_before_anything_is_built(run: Run, place: Path, tmp_path: Path) -> None:
     done = run(*command("other", place / "other"), "--workspace", tmp_path / "new")
     assert done.returncode == 2 and "are the same encoder here: other, revision " in done.stderr
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (("--snapshot", "a"), "--snapshot"),
-        (("--against", "a"), "--against"),
-        (("--against-recipe", "lexical", "--snapshot", "a"), "--snapshot and --against-recipe"),
-    ],
-)
-def test_what_names_what_is_measured_already_is_refused_in_a_sentence(
-    run: Callable[..., Done], options: tuple[str, ...], named: str
-) -> None:
-    done = run(*command("none"), *options)
-    assert done.returncode == 2 and done.stdout == ""
-    assert f"builds both sides and asks both by one recipe: leave out {named}, or" in done.stderr
-
-
 @pytest.mark.nightly
-def test_vectors_are_compared_with_none(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_vectors_are_compared_with_none(run: Run, tmp_path: Path) -> None:
     done = run(*command("other", "none"), "--workspace", tmp_path, COLUMNS="80", PYTHONHASHSEED="0")
     assert done.returncode == 0, done.stderr
     assert [line.split() for line in done.stdout.splitlines() if line.startswith("encoder ")] == [

@@ -5,15 +5,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pipeline.errors import RunAborted
 from quartermaster.cli.failure import failure_of
 from router.distribution import install_command
-from tests.support.command_line import Done
+from tests.support.command_line import Done, Run
 from tests.support.places import ROOT
 
 
@@ -37,7 +38,7 @@ def raising(error: Callable[[], BaseException]) -> Callable[..., None]:
 
 BUILD = ("pipeline.build.run.run_stages", ["build", "{catalog}", "--encoder", "none", "--json"])
 SEARCH = (
-    "quartermaster.cli.commands.arguments.Router.open",
+    "quartermaster.cli.commands.options.Router.open",
     ["search", "refund", "--json", "--workspace", "{workspace}"],
 )
 COMMANDS = {
@@ -66,18 +67,12 @@ ERRORS: dict[str, tuple[Callable[[], BaseException], str, int]] = {
     [*((command, "panic") for command in COMMANDS), *(("search", error) for error in ERRORS), ("build", "interrupted")],
 )
 def test_every_error_of_every_command_is_one_json_object_with_a_code_of_its_own(
-    run: Callable[..., Done],
-    workspace: Path,
-    catalog_folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-    error: str,
+    run: Run, workspace: Path, catalog_folder: Path, monkeypatch: pytest.MonkeyPatch, command: str, error: str
 ) -> None:
     (place, arguments), (raised, kind, code) = COMMANDS[command], ERRORS[error]
     monkeypatch.setattr(place, raising(raised))
-    monkeypatch.setattr(
-        "quartermaster.cli.commands.benches.read_bench", lambda folder: type("B", (), {"folder": folder})()
-    )
+    bench = SimpleNamespace(folder=catalog_folder, judgements=())
+    monkeypatch.setattr("quartermaster.cli.commands.benches.read_bench", lambda _: bench)
     done = run(*(argument.format(catalog=catalog_folder, workspace=workspace) for argument in arguments))
     said = json.loads(done.stdout)
     assert (done.returncode, said["error"]["kind"], said["error"]["exit_code"]) == (code, kind, code), done.stderr
@@ -86,7 +81,7 @@ def test_every_error_of_every_command_is_one_json_object_with_a_code_of_its_own(
 
 
 def test_an_error_that_was_not_foreseen_is_a_line_and_its_traceback_is_printed_on_demand(
-    run: Callable[..., Done], workspace: Path, catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, workspace: Path, catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search, trace = ("search", "refund", "--workspace", workspace), {"QUARTERMASTER_TRACEBACK": "1"}
     monkeypatch.setattr(SEARCH[0], raising(lambda: ZeroDivisionError("what\nno one \x1b[2J foresaw")))
@@ -106,7 +101,7 @@ def test_an_error_that_was_not_foreseen_is_a_line_and_its_traceback_is_printed_o
 
 
 def test_a_stack_that_is_too_deep_and_a_full_disk_are_sentences(
-    run: Callable[..., Done], catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("build", catalog_folder, "--encoder", "none")
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/ledger.duckdb")
@@ -122,7 +117,7 @@ def test_a_stack_that_is_too_deep_and_a_full_disk_are_sentences(
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--log-format", "json"]])
 def test_a_build_that_fails_tells_no_secret_of_it(
-    run: Callable[..., Done], catalog_folder: Path, monkeypatch: pytest.MonkeyPatch, form: list[str]
+    run: Run, catalog_folder: Path, monkeypatch: pytest.MonkeyPatch, form: list[str]
 ) -> None:
     monkeypatch.setattr(BUILD[0], raising(lambda: RunAborted("the model refuses sk-s3cret-key")))
     done = run("build", catalog_folder, "--encoder", "none", *form, OPENAI_API_KEY="sk-s3cret-key")
@@ -130,7 +125,7 @@ def test_a_build_that_fails_tells_no_secret_of_it(
     assert "s3cret" not in done.stdout + done.stderr
 
 
-def test_wrong_arguments_are_json_too(run: Callable[..., Done]) -> None:
+def test_wrong_arguments_are_json_too(run: Run) -> None:
     for arguments in (["build", "--nope", "--json"], ["search", "--json"], ["compare", "--json", "-"]):
         done = run(*arguments)
         assert (done.returncode, json.loads(done.stdout)["error"]["kind"]) == (2, "usage"), arguments
@@ -159,45 +154,43 @@ def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
     assert failure_of(ModuleNotFoundError(name="router.gone"), arguments).exit_code == 70
 
 
-def process(folder: Path, *arguments: object, path: Path = ROOT, stdout: int = subprocess.PIPE) -> Done:
+def process(
+    folder: Path, *arguments: object, path: Path = ROOT, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE
+) -> Done:
     """Run the command line as `python -m quartermaster`."""
     return subprocess.run(
         [sys.executable, "-m", "quartermaster", *map(str, arguments)],
         stdout=stdout,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{ROOT}"},
     )
 
 
-def test_output_that_nobody_reads_or_that_cannot_be_written_has_a_code_of_its_own(
-    workspace: Path, tmp_path: Path
-) -> None:
-    arguments = ("snapshots", "--workspace", workspace)
+@pytest.fixture
+def unread() -> Iterator[int]:
+    """A stream that nobody reads."""
     reader, writer = os.pipe()
     os.close(reader)
-    unread = process(tmp_path, *arguments, stdout=writer)
+    yield writer
     os.close(writer)
-    assert (unread.returncode, unread.stderr) == (141, "")
+
+
+def test_output_that_nobody_reads_or_that_cannot_be_written_has_an_exit_code(
+    workspace: Path, tmp_path: Path, unread: int
+) -> None:
+    arguments = ("snapshots", "--workspace", workspace)
+    done = process(tmp_path, *arguments, stdout=unread)
+    assert (done.returncode, done.stderr) == (141, "")
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = process(tmp_path, *arguments, stdout=full.fileno())
     assert done.returncode == 3 and "No space left" in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.nightly
-def test_a_build_whose_log_nobody_reads_goes_on(catalog_folder: Path, tmp_path: Path) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    done = subprocess.run(
-        [sys.executable, "-m", "quartermaster", "build", str(catalog_folder), "--encoder", "none", "--json"],
-        stdout=subprocess.PIPE,
-        stderr=writer,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    os.close(writer)
+def test_a_build_whose_log_nobody_reads_goes_on(catalog_folder: Path, tmp_path: Path, unread: int) -> None:
+    done = process(tmp_path, "build", catalog_folder, "--encoder", "none", "--json", stderr=unread)
     assert (done.returncode, json.loads(done.stdout)["outcome"]) == (0, "published")
 
 

@@ -2,13 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from router.distribution import install_command
-from tests.support.command_line import Done, started
+from tests.support.command_line import Done, Run, started
 from tests.support.quick import QUICK
 
 # What the extra `inspect` does not bring; nor pydantic, but typer takes that where it is installed.
@@ -42,9 +41,7 @@ def readable(done: Done, width: int) -> str:
     return done.stdout
 
 
-def test_the_overview_says_what_there_is_and_what_can_be_asked(
-    run: Callable[..., Done], served: Path, snapshot: Path
-) -> None:
+def test_the_overview_says_what_there_is_and_what_can_be_asked(run: Run, served: Path, snapshot: Path) -> None:
     shown = readable(run("inspect", "--workspace", served, COLUMNS="80"), 80)
     for section in ("Providers (4)", "Costs (1)", "Worst tools (", "Failures", f"Changes since {snapshot.name}"):
         assert section in shown
@@ -55,7 +52,7 @@ def test_the_overview_says_what_there_is_and_what_can_be_asked(
         assert any(line.startswith(f"{name} ") for line in lines), name
 
 
-def test_a_tools_page_shows_all_that_is_known_of_it(run: Callable[..., Done], snapshot: Path) -> None:
+def test_a_tools_page_shows_all_that_is_known_of_it(run: Run, snapshot: Path) -> None:
     shown = readable(run("inspect", "stripe/create_refund", "--snapshot", snapshot, COLUMNS="80"), 80)
     assert shown.splitlines()[0] == "stripe/create_refund"
     for known in ("Parameters (2)", "undo a payment", "Nearest tools", "What each signal reads", "expansion written"):
@@ -63,7 +60,7 @@ def test_a_tools_page_shows_all_that_is_known_of_it(run: Callable[..., Done], sn
     assert "slack/chat_postMessage" in shown
 
 
-def test_catalog_text_is_shown_as_text(run: Callable[..., Done], served: Path) -> None:
+def test_catalog_text_is_shown_as_text(run: Run, served: Path) -> None:
     shown = readable(run("inspect", "weather/getForecast", "--workspace", served), 120)
     assert "Rain, sun [red]and[/red] snow \N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}." in shown
     said = "SELECT description FROM tools WHERE provider = 'weather'"
@@ -73,14 +70,14 @@ def test_catalog_text_is_shown_as_text(run: Callable[..., Done], served: Path) -
     assert "\x1b" not in wrong.stderr and "\u202e" not in wrong.stderr
 
 
-def test_a_table_is_shown_under_its_comment_as_far_as_the_limit(run: Callable[..., Done], served: Path) -> None:
+def test_a_table_is_shown_under_its_comment_as_far_as_the_limit(run: Run, served: Path) -> None:
     shown = readable(run("inspect", "--table", "phrases", "--limit", 2, "--workspace", served), 120).splitlines()
     assert shown[0].startswith("The phrases of each tool")
     assert shown[2].split() == ["tool_id", "position", "phrase", "language"] and len(shown) == 6
     assert shown[-1].startswith("and ") and "more: --limit " in shown[-1]
 
 
-def test_two_builds_are_compared_by_id_or_by_folder(run: Callable[..., Done], served: Path, snapshot: Path) -> None:
+def test_two_builds_are_compared_by_id_or_by_folder(run: Run, served: Path, snapshot: Path) -> None:
     by_id = readable(run("inspect", "--against", snapshot.name, "--workspace", served), 120)
     by_folder = readable(run("inspect", "--against", snapshot, "--workspace", served), 120)
     assert by_id == by_folder
@@ -91,7 +88,7 @@ def test_two_builds_are_compared_by_id_or_by_folder(run: Callable[..., Done], se
     assert rows[-1]["what"] == ["description", "schema", "expansion"]
 
 
-def test_programs_get_json(run: Callable[..., Done], served: Path, snapshot: Path) -> None:
+def test_programs_get_json(run: Run, served: Path, snapshot: Path) -> None:
     overview = json.loads(run("inspect", "--workspace", served, "--json").stdout)
     assert overview["snapshot"]["previous"] == snapshot.name
     first = overview["providers"]["rows"][0]
@@ -101,32 +98,6 @@ def test_programs_get_json(run: Callable[..., Done], served: Path, snapshot: Pat
     assert page["provider"] == "slack" and page["neighbours"] == []
     counted = run("inspect", "--sql", "SELECT count(*) AS n FROM tools", "--workspace", served, "--json")
     assert json.loads(counted.stdout) == {"columns": ["n"], "rows": [{"n": 7}], "more": 0}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
-    [
-        (["slack/chat_post"], 2, "did you mean 'slack/chat_postMessage' or"),
-        (["a/tool", "--table", "tools"], 2, "TOOL and --table cannot be combined: give one"),
-        (["--sql", "SELECT 1", "--against", "x"], 2, "--against and --sql cannot be combined: give one"),
-        (["--table", "nothing"], 2, "choose from builds, changes"),
-        (["--table", "tools", "--limit", "0"], 2, "the limit is 0"),
-        (["--limit", "-1"], 2, "the limit is -1"),
-        (["--sql", "SELECT nme FROM tools"], 2, "Candidate bindings"),
-        (["--sql", "DROP TABLE tools"], 2, "a snapshot is read-only"),
-        (["--sql", "FROM read_text('/etc/hostname')"], 2, "disabled by configuration"),
-        (["--against", "20200101T000000Z-00000000"], 4, "neither a snapshot of this catalog"),
-        (["--catalog", "nothing"], 4, "has no catalog 'nothing': it has office"),
-        (["--snapshot", "nowhere"], 4, "does not exist"),
-    ],
-)
-def test_what_is_wrong_is_one_sentence_with_its_exit_code(
-    run: Callable[..., Done], served: Path, arguments: list[str], code: int, sentence: str
-) -> None:
-    done = run("inspect", *arguments, "--workspace", served)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert sentence in done.stderr and "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) == 1
 
 
 def test_inspecting_needs_the_light_install_alone(served: Path, tmp_path: Path) -> None:

@@ -1,15 +1,17 @@
-"""keys, --trusted-keys and signed decisions on the command line."""
+"""keys and tokens, --trusted-keys and signed decisions on the command line."""
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pipeline.store.private_keys import read_signer
-from tests.support.command_line import Done
+from quartermaster.serving.profiles import ProfilesFile
+from quartermaster.serving.tokens import token_digest
+from tests.support.command_line import Run
 from tests.support.signing import SignedOffice
 
 
@@ -24,7 +26,7 @@ def office(tmp_path: Path, snapshot: Path) -> SignedOffice:
     return made
 
 
-def test_a_key_is_made_shown_and_listed(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_a_key_is_made_shown_and_listed(run: Run, tmp_path: Path) -> None:
     made = run("keys", "generate", "build.pem")
     public = read_signer("build.pem", tmp_path).public
     assert made.returncode == 0 and made.stdout == f"{public.text} {public.key_id}\n"
@@ -34,7 +36,7 @@ def test_a_key_is_made_shown_and_listed(run: Callable[..., Done], tmp_path: Path
     assert again.returncode == 2 and "never overwritten" in again.stderr
 
 
-def test_a_search_answers_from_what_a_trusted_key_signed(run: Callable[..., Done], office: SignedOffice) -> None:
+def test_a_search_answers_from_what_a_trusted_key_signed(run: Run, office: SignedOffice) -> None:
     search = ("search", "undo a payment", "--catalog", "office")
     assert run(*search, "--trusted-keys", "office.pem.pub").returncode == 0
     assert run(*search, QUARTERMASTER_TRUSTED_KEYS="office.pem.pub").returncode == 0
@@ -47,9 +49,7 @@ def test_a_search_answers_from_what_a_trusted_key_signed(run: Callable[..., Done
     assert unnamed.returncode == 2 and "name the catalog" in unnamed.stderr
 
 
-def test_a_snapshot_is_verified_signed_and_rolled_back_by_command(
-    run: Callable[..., Done], office: SignedOffice
-) -> None:
+def test_a_snapshot_is_verified_signed_and_rolled_back_by_command(run: Run, office: SignedOffice) -> None:
     folder = ".quartermaster/snapshots/office"
     verified = run("keys", "verify", folder, "--trusted-keys", "office.pem.pub")
     assert verified.returncode == 0 and "second of office is signed" in verified.stdout
@@ -64,3 +64,13 @@ def test_a_snapshot_is_verified_signed_and_rolled_back_by_command(
     assert run("keys", "verify", folder, "--trusted-keys", "new.pem.pub").returncode == 0
     rows = {row["snapshot"]: row["signed_by"] for row in json.loads(run("snapshots", "--json").stdout)}
     assert list(map(len, rows.values())) == [2, 2]
+
+
+def test_the_printed_lines_of_a_token_let_the_printed_token_in(run: Run, tmp_path: Path) -> None:
+    done = run("tokens", "new", "bob", "--profile", "support")
+    found = re.search(r"stored nowhere: (\S+)", done.stderr)
+    assert found is not None and found[1] not in done.stdout
+    file = tmp_path / "profiles.toml"
+    file.write_text(f"[profiles.support]\nselection = {{}}\n{done.stdout}", encoding="utf-8")
+    (token,) = ProfilesFile.load(file).tokens
+    assert (token.name, token.profile.name, token.sha256) == ("bob", "support", token_digest(found[1]))

@@ -41,13 +41,9 @@ def test_it_shows_what_it_holds_and_what_that_cost(folder: Path) -> None:
     assert [run["outcome"] for run in as_json["runs"]] == ["published"]
 
 
-def test_it_answers_a_select_and_refuses_anything_else(folder: Path) -> None:
+def test_it_answers_a_select(folder: Path) -> None:
     chosen = ledger(folder, "show", "--json", "--sql", "SELECT expansion_key FROM answers ORDER BY 1")
     assert json.loads(chosen.stdout)["rows"] == [{"expansion_key": "a"}, {"expansion_key": "b"}]
-    for refused in ("DELETE FROM expansions", "SELECT 1; SELECT 2", "FROM nowhere", "FROM '/etc/passwd'"):
-        done = ledger(folder, "show", "--sql", refused)
-        assert (done.returncode, done.stdout) == (2, ""), refused
-    assert keys(folder / ".quartermaster") == ["a", "b"]
 
 
 @pytest.mark.nightly
@@ -91,23 +87,3 @@ def test_a_rewriting_tells_the_size_before_and_after(folder: Path) -> None:
     assert done.returncode == 0 and " MB → " in done.stdout
     sizes = json.loads(ledger(folder, "compact", "--json").stdout)
     assert sizes["after"] <= sizes["before"] and sizes["vectors"] == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (("show", "--workspace", "none"), 3, "has no ledger: a build makes one"),
-        (("check", "none.duckdb"), 2, "none.duckdb is no file"),
-        (("restore", "none.duckdb"), 2, "none.duckdb is no file"),
-        (("restore",), 3, "has no backup of the ledger"),
-        (("backup", "nowhere/kept.duckdb"), 2, "choose another place"),
-        (("backup", "disk/"), 2, "there is no folder disk/: make it, or name a file"),
-        (("backup", f".quartermaster/{LEDGER_FILE}"), 2, "is the ledger itself"),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_a_sentence(
-    arguments: tuple[str, ...], code: int, said: str, filled: Path
-) -> None:
-    done = ledger(filled, *arguments)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert said in done.stderr and not (filled / "disk").exists()

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from functools import partial, partialmethod
 from pathlib import Path
 
 import pytest
@@ -101,28 +100,3 @@ def test_a_signature_goes_to_the_bucket(tmp_path: Path, office: Publications, ur
     assert sorted(entry["signed_by"]) == sorted(keys)
     fetched = BucketStore(url, tmp_path / "reader/office").local_folder("c")
     assert sorted(signing_keys(fetched)) == sorted(keys)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (("push", "office", "ftp://office"), 2, "is not the address of a bucket"),
-        (("push", "office", "s3://key:word@bucket/office"), 2, "must hold no credentials"),
-        (("push", "nothing", "s3://bucket/office"), 4, "no catalog of the workspace"),
-        (("snapshots", "s3://bucket"), 2, "names no catalog"),
-        (("snapshots", "s3://bucket/office"), 3, "CURRENT"),
-    ],
-)
-def test_what_cannot_be_is_told_with_a_code_of_its_own(
-    tmp_path: Path,
-    office: Publications,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    code: int,
-    said: str,
-) -> None:
-    monkeypatch.setattr(BucketStore, "__init__", partialmethod(BucketStore.__init__, patience_s=0.1))
-    nowhere = partial(run, AWS_ENDPOINT_URL="http://127.0.0.1:9", AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x")
-    done = nowhere(tmp_path, *arguments)
-    assert done.returncode == code and said in done.stderr.replace("\n", " ")
-    assert "word" not in done.stderr

@@ -3,7 +3,6 @@
 import json
 import logging
 import warnings
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,13 @@ import pytest
 
 from quartermaster.output.logs import LogFormat, LogLevel, logging_to_stderr
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, error, row, tool_of
-from tests.support.command_line import Done, called
+from tests.support.command_line import Done, Run, called
 
 BUILD = ("build", "tools.jsonl", "--encoder", "none")
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., Done]:
+def run(tmp_path: Path) -> Run:
     """Call `quartermaster` in a folder with two tools."""
     rows = [{"id": f"a/{name}", "name": name, "provider": "a", "description": f"Does {name}."} for name in ("x", "y")]
     (tmp_path / "tools.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -30,7 +29,7 @@ def records(done: Done) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stderr.splitlines()]
 
 
-def test_each_line_is_an_object_with_its_run_and_each_stage_has_begin_and_end(run: Callable[..., Done]) -> None:
+def test_each_line_is_an_object_with_its_run_and_each_stage_has_begin_and_end(run: Run) -> None:
     done = run(*BUILD, "--json", "--log-format", "json")
     logged = records(done)
     assert json.loads(done.stdout)["outcome"] == "published"
@@ -45,7 +44,7 @@ def test_each_line_is_an_object_with_its_run_and_each_stage_has_begin_and_end(ru
     assert logged[-1]["counts"]["tools"] == 2 and logged[-1]["outcome"] == "published"
 
 
-def test_as_json_nothing_else_is_on_standard_error(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_as_json_nothing_else_is_on_standard_error(run: Run, tmp_path: Path) -> None:
     with (tmp_path / "tools.jsonl").open("a", encoding="utf-8") as stream:
         stream.write("not json\n")
     held = run(*BUILD, "--log-format", "json")
@@ -59,7 +58,7 @@ def test_as_json_nothing_else_is_on_standard_error(run: Callable[..., Done], tmp
     assert [r["event"] for r in records(wrong)] == ["exit"]
 
 
-def test_a_log_that_is_no_terminal_has_the_time_in_front_and_a_level(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_a_log_that_is_no_terminal_has_the_time_in_front_and_a_level(run: Run, tmp_path: Path) -> None:
     with (tmp_path / "tools.jsonl").open("a", encoding="utf-8") as stream:
         stream.write("not json\n")
     told = run(*BUILD).stderr
@@ -86,9 +85,7 @@ def test_what_libraries_warn_of_is_a_record_and_the_loggers_are_left_as_they_wer
     assert (root.handlers[:], own.handlers[:], own.level, own.propagate) == before
 
 
-def test_retries_and_pauses_of_the_model_are_logged_and_no_secret_is(
-    run: Callable[..., Done],
-) -> None:
+def test_retries_and_pauses_of_the_model_are_logged_and_no_secret_is(run: Run) -> None:
     def moody(body: dict[str, Any], number: int) -> Reply:
         if number == 1:
             return error(429, "too fast, sk-s3cret-key", headers={"retry-after-ms": "20"})

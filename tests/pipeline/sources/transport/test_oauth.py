@@ -18,7 +18,7 @@ from pipeline.settings import CatalogSettings
 from pipeline.sources import read
 from pipeline.sources.transport.login import log_in
 from pipeline.sources.transport.token_file import token_path
-from quartermaster.cli.commands.upstreams import catalog_upstreams
+from quartermaster.cli.commands.sources import catalog_upstreams
 from quartermaster.serving.mcp.session import open_session
 from tests.pipeline.sources.authority import ID, SECRET, Authority, protected
 from tests.pipeline.sources.reading import read_one, stop_one

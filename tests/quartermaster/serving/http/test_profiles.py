@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(client_of: Ask, workspace: Path, folder: Path) -> TestClient:
     """A server with everything on: pages, comparison, inspection, changes, an audit log."""
-    from quartermaster.cli.commands.serve.http import inspect_tool
+    from quartermaster.cli.commands.serve import inspect_tool
 
     path = written(folder / "profiles.toml", first='audit = "audit.jsonl"')
     router = Router.open(workspace / "snapshots" / "office")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quartermaster.cli.commands.upstreams import catalog_upstreams
+from quartermaster.cli.commands.sources import catalog_upstreams
 from quartermaster.serving.mcp import Upstream, read_upstreams
 from router.errors import SettingsInvalid
 

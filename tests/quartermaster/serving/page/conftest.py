@@ -49,7 +49,7 @@ def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(snapshot: Path) -> Iterator[str]:
     """The address of a server over the run's snapshot."""
-    from quartermaster.cli.commands.serve.http import inspect_tool
+    from quartermaster.cli.commands.serve import inspect_tool
     from quartermaster.serving.http import HttpSettings, address_of, app, listen
 
     with Router.open(snapshot) as router, listen(HttpSettings(port=0)) as listening:

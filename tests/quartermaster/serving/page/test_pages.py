@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from quartermaster.cli.commands.serve.http import inspect_tool
+from quartermaster.cli.commands.serve import inspect_tool
 from quartermaster.serving.page.browsing import excerpt, list_providers, list_tools
 from quartermaster.serving.page.rendering import tool_path
 from router import Router, Selection, Signal, SnapshotInvalid

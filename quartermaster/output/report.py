@@ -1,28 +1,71 @@
-"""The verdict of an evaluation in three sentences: how much is found, where least, and when no tool fits."""
+"""An evaluation as one self-contained HTML file: a verdict in three sentences, figures, plots, the worst requests."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from rich.table import Column, Row, Table
+from rich.text import Text
 
 from quartermaster.evaluation import SUCCESS_AT_1
 from quartermaster.evaluation.metrics import FullRecall, K, Success
+from quartermaster.output.comparison import kind_text
+from quartermaster.output.evaluation import sections
+from quartermaster.output.plots import LABELS, plots
 
 _MIN_REQUESTS = 10  # of a slice: fewer say nothing of it
 _FOUND, _COVERED, _FIRST = Success(K).key, FullRecall(K).key, SUCCESS_AT_1.key
 
 
-def verdict(result: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return three lines of plain words for an evaluation's JSON; no line breaks before a percent sign."""
-    found, weakest, refusals = (
-        line.replace(" %", "\u00a0%") for line in (_found(result), _weakest(result), _refusals(result))
+def write_report(file: Path, result: Mapping[str, Any]) -> None:
+    """Write the report of an evaluation's JSON: `quartermaster.evaluation.figures`, worst, ablation and against."""
+    file.write_text(render_report(result), encoding="utf-8")
+
+
+def render_report(result: Mapping[str, Any]) -> str:
+    """Return the report as HTML. Texts of catalogs and requests are escaped."""
+    environment = Environment(
+        loader=PackageLoader("quartermaster.output", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return found, weakest, refusals
+    environment.filters |= {"cells": _cells, "look": _look}
+    return environment.get_template("evaluation.html.jinja").render(
+        result=result,
+        verdict=verdict(result),
+        sections=list(sections(result, result["worst"], page=True)),
+        plots={name: Markup(svg) for name, svg in plots(result).items()},  # noqa: S704 - our own, text escaped
+        labels=LABELS,
+    )
+
+
+def _cells(table: Table) -> list[tuple[Row, tuple[Text, ...]]]:
+    columns: list[list[Any]] = [list(column.cells) for column in table.columns]
+    return list(zip(table.rows, zip(*columns, strict=True), strict=True))
+
+
+def _look(column: Column, cell: Text) -> str:
+    """Return the classes of a cell: where it stands, and its style where the page has one of that name."""
+    return f"{column.justify} {cell.style or column.style}"
+
+
+def verdict(result: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what is found, where least, and when no tool fits: a line of plain words each, for an evaluation's JSON.
+
+    No line breaks before a percent sign.
+    """
+    return tuple(line.replace(" %", "\u00a0%") for line in (_found(result), _weakest(result), _refusals(result)))
 
 
 def _found(result: Mapping[str, Any]) -> str:
     values = result["signals"]["fused"]
     if values[_FOUND] is None:
         return "No request that a tool answers was judged, so nothing can be said of what is found."
-    count = _answerable(result)
+    count = result["queries"] - result["by"].get("kind", {}).get("none", {}).get("queries", 0)
     requests = f"Of {count:,} {'request' if count == 1 else 'requests'} that a tool answers"
     found = f"{percent(values[_FOUND])} find one among the first {K}"
     covered = (
@@ -60,14 +103,9 @@ def _refusals(result: Mapping[str, Any]) -> str:
 def _slices(result: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the slices that are large enough, by the names that people read."""
     for sort, of_sort in {"slice": result["slices"], **result["by"]}.items():
-        for name, values in of_sort.items():
+        for kind, values in of_sort.items():
             if values["queries"] >= _MIN_REQUESTS:
-                yield f"{sort} {name!r}" if sort == "slice" else f"{sort}: {name}", values
-
-
-def _answerable(result: Mapping[str, Any]) -> int:
-    unanswerable = result["by"].get("kind", {}).get("none", {}).get("queries", 0)
-    return int(result["queries"] - unanswerable)
+                yield f"slice {kind!r}" if sort == "slice" else kind_text(sort, kind), values
 
 
 def _interval(bounds: list[float] | None) -> str:

@@ -1,0 +1,93 @@
+"""serve mcp: three tools in front of a catalog, over stdio or HTTP."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quartermaster.cli.commands.options import load_selection
+from quartermaster.cli.commands.serve import Listening, ServedSource
+from quartermaster.cli.commands.sources import AllowCommands
+from router.errors import SettingsInvalid
+
+
+@dataclass(frozen=True, kw_only=True)
+class McpListening(Listening):
+    """Where the server listens with --http."""
+
+    port: Annotated[int, "The port; 0 picks a free one."] = 8081
+
+
+def mcp(
+    source: ServedSource,
+    listening: McpListening,
+    catalog_folder: Annotated[
+        Path | None, "A catalog's folder: the tools of its live MCP servers can be called."
+    ] = None,
+    upstream: Annotated[Path | None, 'A file of MCP servers, {"mcpServers": …}: their tools can be called.'] = None,
+    calls: Annotated[
+        Path | None, "A TOML or JSON file of HTTP APIs, [provider.NAME]: their operations can be called."
+    ] = None,
+    connect: Annotated[
+        bool, "Start those servers now, not at the first call, and serve the tools that they list."
+    ] = False,
+    allow_commands: AllowCommands = False,
+    selection: Annotated[
+        Path | None, "A TOML or JSON file of filters: what they leave out is neither found nor called."
+    ] = None,
+    over_http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP at /mcp, instead of stdio.")] = False,
+    max_message_bytes: Annotated[int, "Over stdio: the largest message of the client."] = 16_777_216,
+    profile: Annotated[str | None, "Over stdio, with --profiles: the profile of the client."] = None,
+) -> None:
+    """Serve as an MCP server with three tools: find_tools, describe_tool, call_tool.
+
+    An agent finds the few tools that fit, and calls them through this server, which passes calls on to their own. The
+    options from --host to --insecure are for --http.
+
+    \b
+    quartermaster serve mcp --catalog-folder catalogs/mcp --allow-commands
+    quartermaster serve mcp --upstream servers.json --http
+    quartermaster serve mcp --calls calls.toml             the operations of OpenAPI documents
+    """
+    from quartermaster.calling import ApiCalls, read_call_settings
+    from quartermaster.serving.mcp import read_upstreams, serve_stdio, server
+    from quartermaster.serving.profiles import Callers
+
+    profiles = listening.profiles
+    _check_profile(profiles, profile, over_http)
+    upstreams = read_upstreams(upstream) if upstream else ()
+    if catalog_folder:
+        from quartermaster.cli.commands.sources import catalog_upstreams
+
+        upstreams += catalog_upstreams(catalog_folder, allow_commands=allow_commands)
+    apis = ApiCalls(read_call_settings(calls)) if calls else None
+    allowed = load_selection(selection)
+    with source.serving(source.place(), allowed) as router:
+        callers = Callers(profiles, router) if profiles else None
+        if callers and profile:
+            callers.of_profile(profile)  # a misspelled name is refused now, not at the first request
+        mcp_server = server(
+            router, upstreams, selection=allowed, connect=connect, callers=callers, profile=profile, calls=apis
+        )
+        if not over_http:
+            serve_stdio(mcp_server, max_message_bytes=max_message_bytes)
+            return
+        from quartermaster.serving.http import address_of, configure_logs, listen, serve
+        from quartermaster.serving.mcp.http import PATH, http_app
+
+        settings = listening.settings()
+        configure_logs()
+        with listen(settings) as socket:
+            typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address_of(socket)}{PATH}")
+            serve(http_app(mcp_server, settings, callers), settings, socket)
+
+
+def _check_profile(profiles: Path | None, profile: str | None, over_http: bool) -> None:
+    """Raise SettingsInvalid where it would not be clear which tools a caller of the MCP server may see."""
+    if profile is not None and profiles is None:
+        raise SettingsInvalid(f"--profile is {profile!r} and no file defines it: name one with --profiles FILE")
+    if profiles is not None and over_http and profile is not None:
+        raise SettingsInvalid("--profile is for stdio: over HTTP each token of --profiles has its own")
+    if profiles is not None and not over_http and profile is None:
+        raise SettingsInvalid(f"--profiles is {str(profiles)!r}: over stdio, say which of them with --profile NAME")

@@ -1,0 +1,126 @@
+"""What commands ask and take of a catalog's sources: may its commands run, its servers' tools, a person's login."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quartermaster.output.terminal import print_err
+
+if TYPE_CHECKING:
+    from pipeline.settings import CatalogSettings, SourceSettings
+    from pipeline.sources.transport.approval import CatalogCommand
+    from quartermaster.serving.mcp import Upstream
+
+AllowCommands = Annotated[
+    bool,
+    typer.Option(
+        "--allow-commands",
+        envvar="QUARTERMASTER_ALLOW_COMMANDS",
+        help="Run the catalog's commands, also new ones; they are remembered for this user.",
+    ),
+]
+
+
+def permit_commands(settings: "CatalogSettings", *, allow: bool, may_ask: bool = True) -> None:
+    """Print the commands of a catalog, and ask about new ones where a person can answer.
+
+    Raises SettingsInvalid where a new command is not allowed.
+    """
+    from pipeline.sources.transport.approval import approve, require_approved
+
+    new = show_commands(settings)
+    asks = new and not allow and may_ask and sys.stdin.isatty() and sys.stderr.isatty()
+    if asks and typer.confirm("Run the new ones, now and at later builds?", err=True):
+        approve(new)
+    require_approved(settings, allow=allow)
+
+
+def show_commands(settings: "CatalogSettings") -> "tuple[CatalogCommand, ...]":
+    """Print the commands of a catalog on standard error, and return those that were not allowed before."""
+    from pipeline.sources.transport.approval import commands_of, not_approved
+
+    commands = commands_of(settings)
+    new = not_approved(commands)
+    for command in commands:
+        state, style = ("new command", "yellow") if command in new else ("command", "dim")
+        print_err(f"{state}: {command}", style)
+    return new
+
+
+def catalog_upstreams(folder: Path, *, allow_commands: bool) -> "tuple[Upstream, ...]":
+    """Return the live MCP servers of a catalog, with the headers, environment and token that its build uses.
+
+    Raises SettingsInvalid where it names a command that was not allowed: a client holds standard input, so nobody can
+    be asked.
+    """
+    from pipeline.settings import load
+
+    catalog = load(folder)
+    permit_commands(catalog, allow=allow_commands, may_ask=False)
+    return tuple(_upstream(source, catalog.folder) for source in catalog.source if source.is_live_server)
+
+
+def _upstream(source: "SourceSettings", folder: Path) -> "Upstream":
+    from pipeline.sources.naming import location
+    from pipeline.sources.transport.access import resolve_access
+    from quartermaster.serving.mcp import Upstream
+
+    credentials = resolve_access(source)
+    auth = None
+    if source.oauth is not None:
+        from pipeline.sources.transport.oauth import authentication
+
+        auth = authentication(source, credentials, folder)
+    return Upstream(
+        source.label,
+        command=source.command or (),
+        url=credentials.url or None,
+        provider=source.provider,
+        place=location(source),
+        folder=folder,
+        environment=credentials.env,
+        headers=credentials.headers,
+        auth=auth,
+        timeout_s=source.timeout_s,
+    )
+
+
+def login(
+    path: Annotated[Path, typer.Argument(help="The catalog's folder.")],
+    source: Annotated[int | None, "Which [[source]], from 1; without it all that have oauth for a person."] = None,
+    browser: Annotated[bool, typer.Option(help="Open the address in a browser; it is printed in any case.")] = True,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Of the redirect to this machine; 0 for any.")] = 0,
+) -> None:
+    """Log in to the MCP servers of a catalog whose sources have oauth, once for all later builds.
+
+    The token is stored in a file of the user's own (~/.config/quartermaster/tokens), and refreshed by the builds. A
+    build itself never asks a person. Sources with a client_secret need no login.
+    """
+    import webbrowser
+
+    from pipeline.errors import SettingsInvalid
+    from pipeline.settings import load
+    from pipeline.sources.naming import location
+    from pipeline.sources.transport.login import log_in
+
+    catalog = load(path)
+    sources = [
+        settings
+        for number, settings in enumerate(catalog.source, 1)
+        if settings.oauth and not settings.oauth.by_credentials and source in (None, number)
+    ]
+    if not sources:
+        which = "no source" if source is None else f"source {source} is none that"
+        raise SettingsInvalid(f"{path}: {which} has oauth for a person to log in: write [source.oauth] below its url")
+
+    def show(address: str) -> None:
+        print_err(f"Log in at this address:\n{address}")
+        if browser:
+            webbrowser.open(address)
+
+    for settings in sources:
+        print_err(f"Logging in to {location(settings)}")
+        file, tools = log_in(settings, catalog.folder, show=show, port=port)
+        print_err(f"{tools:,} {'tool' if tools == 1 else 'tools'}; the token is stored in {file}")
