@@ -12,8 +12,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from quartermaster.serving.http.connections import Connections
-from quartermaster.serving.http.protocol import BoundedProtocol
+from quartermaster.serving.http.connections import BoundedProtocol, Connections
 from quartermaster.serving.http.settings import HttpSettings
 from router.errors import SettingsInvalid
 

@@ -17,8 +17,8 @@ class StrictConnection(h11.Connection):
     """A server's side of one connection. Raises RemoteProtocolError, with the status to answer, for a bad request.
 
     Refuses what RFC 9112 lets a server refuse, because others read it otherwise: a body with two lengths, lines that
-    end in LF alone, folded headers. Bounds the head of a request, and its bytes on the wire: chunk extensions count as
-    no body. `problem` is the last error: the status and the reason.
+    end in LF alone, folded headers. Bounds the head of a request and its bytes on the wire: chunk extensions are no
+    part of a body. `problem` is the last error: the status and the reason.
     """
 
     def __init__(self, settings: HttpSettings) -> None:

@@ -58,15 +58,12 @@ def serve_workers(
         # One connection at a time: each worker that is free takes one, and none of them sixteen.
         backlog=1,
     )
-    before = os.environ.get(_METRICS_FOLDER)
     with tempfile.TemporaryDirectory(prefix="quartermaster-workers-") as metrics:
         os.environ[_METRICS_FOLDER] = metrics
         try:
             _Supervisor(config, listening, settings.stop_timeout_s, lambda: announce(served)).run()
         finally:
             del os.environ[_METRICS_FOLDER]
-            if before is not None:
-                os.environ[_METRICS_FOLDER] = before
 
 
 class _Supervisor(Multiprocess):

@@ -42,8 +42,8 @@ def http_app(served: Server[Any], settings: HttpSettings, callers: Callers | Non
 def _without_streams(app: ASGIApp) -> ASGIApp:
     """Wrap an app: refuse GET, which opens a stream for the server's notifications, as the protocol permits.
 
-    Without sessions there are no notifications, and each client of the 2025 protocol would occupy one of the requests
-    that the server answers at a time.
+    Without sessions there are none, and each client of the 2025 protocol would occupy one of the requests that the
+    server answers at a time.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:

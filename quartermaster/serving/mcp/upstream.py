@@ -103,7 +103,10 @@ def _upstream(name: str, raw: msgspec.Raw, path: Path, variables: Mapping[str, s
     if bool(server.command) == bool(server.url):
         raise SettingsInvalid(f"{where}: a server has either a command or a url")
     if server.type == "sse":
-        raise refused_sse(where)
+        raise SettingsInvalid(
+            f"{where}: tools cannot be called over HTTP+SSE (sse). Give the server's address of streamable HTTP, often "
+            "/mcp, or a command that bridges to it, such as `npx mcp-remote URL`"
+        )
     return Upstream(
         name,
         command=(server.command, *server.args) if server.command else (),
@@ -113,12 +116,4 @@ def _upstream(name: str, raw: msgspec.Raw, path: Path, variables: Mapping[str, s
         environment={key: expanded(value, f"{where}.env.{key}", variables) for key, value in server.env.items()},
         headers={key: expanded(value, f"{where}.headers.{key}", variables) for key, value in server.headers.items()},
         **{bound: getattr(server, bound) for bound in Bounds.__struct_fields__},
-    )
-
-
-def refused_sse(where: str) -> SettingsInvalid:
-    """Return the error for a server of the HTTP+SSE transport, which the protocol replaced in 2025."""
-    return SettingsInvalid(
-        f"{where}: tools cannot be called over HTTP+SSE (sse). Give the server's address of streamable HTTP, often "
-        "/mcp, or a command that bridges to it, such as `npx mcp-remote URL`"
     )

@@ -10,7 +10,7 @@ import anyio
 import mcp_types as types
 
 from quartermaster.calling.argument_check import refused_arguments
-from quartermaster.serving.mcp.calling_client import CallingClient
+from quartermaster.serving.mcp.client import CallingClient
 from quartermaster.serving.mcp.connection import Connection, OnTools
 from quartermaster.serving.mcp.results import prompt_result
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
@@ -31,7 +31,7 @@ class Upstreams:
     ) -> types.CallToolResult:
         """Return the result of calling a record's tool at its own server, under the name that it has there.
 
-        A prompt is answered with its messages. `client` is told of progress, and asked what the server asks. Raises
+        A prompt is answered with its messages. `client` gets the progress, and is asked what the server asks. Raises
         UpstreamFailed if no server is connected for it, the arguments do not fit its schema (then nothing is sent), or
         there is no answer.
         """
@@ -43,19 +43,6 @@ class Upstreams:
         # The protocol has texts alone.
         texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in arguments.items()}
         return prompt_result(await connection.get_prompt(record.name, texts, client))
-
-    async def start(self) -> None:
-        """Start all servers. Logs a warning for each that does not start."""
-
-        async def start(connection: Connection) -> None:
-            try:
-                await connection.open()
-            except UpstreamFailed as error:
-                _logger.warning("%s", error)
-
-        async with anyio.create_task_group() as tasks:
-            for connection in self.connections:
-                tasks.start_soon(start, connection)
 
     async def _connection(self, record: ToolRecord) -> Connection:
         """Return the connection to the server of a record's tool. Raises UpstreamFailed."""
@@ -103,9 +90,16 @@ async def connected(
     `on_tools` is called when a server's list of tools changes. `at_once` starts all servers now and reports their
     first lists too; logs a warning for each that does not start.
     """
+
+    async def start(connection: Connection) -> None:
+        try:
+            await connection.open()
+        except UpstreamFailed as error:
+            _logger.warning("%s", error)
+
     async with anyio.create_task_group() as tasks:
         servers = Upstreams([Connection(upstream, tasks, on_tools, report_first=at_once) for upstream in upstreams])
-        if at_once:
-            tasks.start_soon(servers.start)
+        for connection in servers.connections if at_once else ():
+            tasks.start_soon(start, connection)
         yield servers
         tasks.cancel_scope.cancel()

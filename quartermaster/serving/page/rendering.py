@@ -10,11 +10,15 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
+from quartermaster.serving import MAX_K
 from router.answer.verdict import score_text, why_assumed
+from router.provider_formats import Detail
+from router.record import Kind
+from router.retrieval.recipe import RECIPES
 
 _MAX_JSON = 20_000  # characters of a schema
 # Invisible characters with an effect: controls, marks that turn the direction of what follows, zero widths,
-# separators, the byte order mark, tags.
+# separators, the byte order mark, halves of surrogate pairs, tags.
 _INVISIBLE = frozenset(
     [
         *(set(range(32)) - {9, 10, 13}),
@@ -30,6 +34,17 @@ _INVISIBLE = frozenset(
         *range(0xE0000, 0xE0080),
     ]
 )
+# Paths of programs: their errors are JSON, whoever asks.
+_API = ("/v1/", "/mcp")
+_FILES = frozenset(("/openapi.json", "/metrics", "/healthz", "/readyz"))
+_TITLES = {
+    401: "A token is required",
+    404: "Not found",
+    405: "Not allowed here",
+    421: "Unknown host",
+    429: "Too many requests",
+    503: "Not now",
+}
 
 
 def visible_text(text: object, max_length: int = 2_000) -> str:
@@ -50,12 +65,13 @@ def render(template: str, values: Mapping[str, Any]) -> bytes:
     return _ENVIRONMENT.get_template(template).render(values).encode("utf-8", "replace")
 
 
+def percent(share: float) -> str:
+    """Return a share in percent."""
+    return f"{100 * share:.0f} %"
+
+
 def _pretty_json(value: Any) -> str:
     return visible_text(json.dumps(value, ensure_ascii=False, indent=2), _MAX_JSON)
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
 
 
 _ENVIRONMENT = Environment(
@@ -68,24 +84,13 @@ _ENVIRONMENT = Environment(
 _ENVIRONMENT.filters |= {
     "visible": visible_text,
     "pretty_json": _pretty_json,
-    "percent": _percent,
+    "percent": percent,
+    "number": "{:,}".format,
     "score": score_text,
     "why_assumed": why_assumed,
     "tool_path": tool_path,
 }
-
-
-# Paths of programs: their errors are JSON, whoever asks.
-_API = ("/v1/", "/mcp")
-_FILES = frozenset(("/openapi.json", "/metrics", "/healthz", "/readyz"))
-_TITLES = {
-    401: "A token is required",
-    404: "Not found",
-    405: "Not allowed here",
-    421: "Unknown host",
-    429: "Too many requests",
-    503: "Not now",
-}
+_ENVIRONMENT.globals |= {"max_k": MAX_K, "recipes": list(RECIPES), "details": list(Detail), "kinds": list(Kind)}
 
 
 def wants_page(scope: Scope) -> bool:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import uvicorn
@@ -279,9 +280,9 @@ class Client:
         self.aborted = True
 
 
-def table(*clients: Client, most: int = 4, per_client: int = 4) -> Connections:
+def table(*clients: Client, most: int = 4, per_client: int = 4) -> Any:
     bounds = {"max_connections": most, "max_connections_per_client": per_client, "max_unsent_bytes": 100_000}
-    connections = Connections(HttpSettings(**bounds))  # type: ignore[arg-type]
+    connections: Any = Connections(HttpSettings(**bounds))  # type: ignore[arg-type]
     assert [connections.add(client) for client in clients] == [None] * len(clients)
     return connections
 

@@ -8,7 +8,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from quartermaster.serving.http import HttpSettings
-from quartermaster.serving.http.service import stale_after
 from router import Router
 from router.snapshot.store.path import SnapshotPath
 from tests.quartermaster.serving.conftest import Ask
@@ -87,5 +86,5 @@ def test_a_router_that_never_looks_knows_nothing_of_it(client_of: Ask, office: P
 
 
 def test_the_time_is_five_minutes_or_three_looks_unless_it_is_set() -> None:
-    assert [stale_after(watch, HttpSettings()) for watch in (5.0, 100.0, HOUR)] == [300, 300, 3 * HOUR]
-    assert stale_after(5.0, HttpSettings(stale_after_s=30)) == 30
+    assert [HttpSettings().stale_after(watch) for watch in (5.0, 100.0, HOUR)] == [300, 300, 3 * HOUR]
+    assert HttpSettings(stale_after_s=30).stale_after(5.0) == 30

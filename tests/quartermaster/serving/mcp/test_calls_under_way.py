@@ -8,8 +8,7 @@ import pytest
 
 from quartermaster.serving.http import HttpSettings
 from quartermaster.serving.mcp import Upstream, UpstreamFailed, connected, server
-from quartermaster.serving.mcp.calling_client import InputAnswer, InputRequest
-from quartermaster.serving.mcp.calls_under_way import CallsUnderWay
+from quartermaster.serving.mcp.client import Answer, CallsUnderWay, Question
 from quartermaster.serving.mcp.http import http_app
 from router import Router
 from tests.quartermaster.serving.mcp.conftest import record, served_app
@@ -85,7 +84,7 @@ async def test_the_time_that_a_user_takes_does_not_count_and_progress_starts_the
     calls, deadlines = CallsUnderWay(asking(timeout_s=60)), list[float]()
 
     class Client(Noted):
-        async def ask(self, request: InputRequest, server: str) -> InputAnswer:
+        async def ask(self, request: Question, server: str) -> Answer:
             deadlines.append(scope.deadline)
             return await super().ask(request, server)
 

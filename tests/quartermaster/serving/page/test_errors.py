@@ -38,7 +38,7 @@ def test_an_error_that_nobody_foresaw_is_a_page_without_its_reason(client_of: As
         raise RuntimeError("secret")
 
     client = client_of()
-    monkeypatch.setattr("quartermaster.serving.page.browsing.excerpt", broken)
+    monkeypatch.setattr("quartermaster.serving.page.catalog.excerpt", broken)
     response = client.get("/tools", headers=BROWSER)
     assert response.status_code == 500
     assert "An error in the server" in response.text and "secret" not in response.text

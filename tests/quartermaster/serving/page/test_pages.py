@@ -10,8 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from quartermaster.cli.commands.serve.http import inspect_tool
-from quartermaster.serving.page.browsing import excerpt, list_providers, list_tools
-from quartermaster.serving.page.rendering import tool_path
+from quartermaster.serving.page.catalog import excerpt, list_tools
+from quartermaster.serving.page.rendering import _ENVIRONMENT, tool_path
 from router import Router, Selection, Signal, SnapshotInvalid
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
@@ -127,21 +127,19 @@ def test_a_late_match_is_shown_with_the_words_around_it() -> None:
     assert excerpt("short", ["none"]) == "short"
 
 
-def test_of_many_providers_most_are_folded_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing() -> None:
-        """Does nothing."""
-
-    monkeypatch.setattr("quartermaster.serving.page.browsing._FIRST_PROVIDERS", 4)
-    monkeypatch.setattr("quartermaster.serving.page.browsing._MAX_PROVIDERS", 20)
-    providers = {f"提供者-{i:04}": [nothing] for i in range(23)}
-    listed = list_providers(Router.from_tools(providers, encoder=None))
-    assert (len(listed.first), len(listed.rest), listed.more, listed.count) == (4, 16, 3, 23)
+def test_of_many_providers_most_are_folded_away() -> None:
+    providers: dict[str | None, int] = {f"提供者-{number:04}": 1 for number in range(23)}
+    parts: Any = _ENVIRONMENT.get_template("parts.jinja").module
+    page = parts.provider_list({**providers, None: 2}, "", first=4, most=20)
+    first, _, rest = page.partition("<summary>16 more providers</summary>")
+    assert (first.count("<li>"), rest.count("<li>")) == (4, 16)
+    assert "and 3 more: type a name" in rest and "2 tools name no provider" in rest
 
 
 def test_a_large_catalog_is_read_part_by_part_and_a_providers_tools_are_found_however_far_down(
     router: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quartermaster.serving.page.browsing._MAX_READ", 3)
+    monkeypatch.setattr("quartermaster.serving.page.catalog._MAX_READ", 3)
     found: list[str] = []
     after: str | None = ""
     pages = 0
@@ -151,12 +149,12 @@ def test_a_large_catalog_is_read_part_by_part_and_a_providers_tools_are_found_ho
         after, pages = page.next_after, pages + 1
         assert page.complete == (after is None)
     assert (pages, found) == (3, ["github/create_issue", "linear/create_issue", "stripe/create_refund"])
-    monkeypatch.setattr("quartermaster.serving.page.browsing._MAX_READ", 1)
+    monkeypatch.setattr("quartermaster.serving.page.catalog._MAX_READ", 1)
     assert [record.provider for record, _ in list_tools(router, "", "STRIPE", "").tools] == ["stripe"]
 
 
 def test_no_tool_is_left_out_between_two_pages(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quartermaster.serving.page.browsing.PAGE_SIZE", 3)
+    monkeypatch.setattr("quartermaster.serving.page.catalog.PAGE_SIZE", 3)
     found: list[str] = []
     after: str | None = ""
     while after is not None:

@@ -6,7 +6,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from quartermaster.serving.mcp.calling_client import CallingClient, presentable
+from quartermaster.serving.mcp.client import CallingClient, presentable
 
 
 def url_of(url: str) -> Any:
@@ -53,7 +53,7 @@ def test_a_long_message_is_cut_and_a_question_of_more_than_a_megabyte_refused() 
 
 @pytest.mark.anyio
 async def test_progress_that_does_not_grow_is_left_out_and_its_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quartermaster.serving.mcp.calling_client._PROGRESS_INTERVAL_S", 0.0)
+    monkeypatch.setattr("quartermaster.serving.mcp.client._PROGRESS_INTERVAL_S", 0.0)
     steps: list[Any] = []
 
     class Session:

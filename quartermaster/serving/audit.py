@@ -16,16 +16,14 @@ from anyio import to_thread
 
 from router.errors import QuartermasterError
 
-_MODE = 0o600
-
 
 class AuditFailed(QuartermasterError):
-    """Raised when a line of the audit log cannot be written. Whatever it was to tell of is then withheld."""
+    """Raised when a line of the audit log cannot be written. If the audit line fails, no response is sent."""
 
 
 @dataclass(slots=True)
 class Actions:
-    """What one request did: the ids of the tools that it was offered, shown in full, and called; its texts."""
+    """What one request did: the ids of the tools that it was offered, shown in full, called and changed; its texts."""
 
     offered: list[str] = field(default_factory=list)
     described: list[str] = field(default_factory=list)
@@ -41,17 +39,18 @@ class Actions:
         self.texts += texts
 
     def __bool__(self) -> bool:
-        """Return whether there is anything to tell of."""
+        """Return whether there is anything to record."""
         return bool(self.routed or self.described or self.called or self.changed)
 
 
 class AuditLog:
-    """Appends lines to a file that only its user may read. Several threads and processes may write to one file."""
+    """Appends lines to a file that only its user may read. Several threads and processes may write to one file.
+
+    `text` adds the texts of requests; `fsync` waits until each line is on disk.
+    """
 
     def __init__(self, path: Path, *, text: bool = False, fsync: bool = False) -> None:
-        self.path = path
-        self._text = text
-        self._fsync = fsync
+        self.path, self.text, self.fsync = path, text, fsync
         self._writing = threading.Lock()
         self._file: int | None = None
         self._torn = False
@@ -72,7 +71,7 @@ class AuditLog:
             "called": actions.called,
             "changed": actions.changed,
         }
-        if self._text:
+        if self.text:
             row["texts"] = [text.encode("utf-8", "replace").decode("utf-8") for text in actions.texts]
         await to_thread.run_sync(self.append, row)
 
@@ -81,32 +80,25 @@ class AuditLog:
         line = msgspec.json.encode(row) + b"\n"
         with self._writing:
             try:
-                file = self._opened()
+                file = self.open()
                 written = os.write(file, b"\n" + line if self._torn else line)
                 self._torn = written < len(line)
-                if self._fsync:
+                if self.fsync:
                     os.fsync(file)
             except OSError as error:
                 raise AuditFailed(f"the audit log {self.path} cannot be written: {error.strerror}") from error
             if self._torn:
                 raise AuditFailed(f"the audit log {self.path} cannot be written: the line was cut off")
 
-    def _opened(self) -> int:
-        if self._file is not None and _same(self._file, self.path):
-            return self._file
-        self.close()
-        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _MODE)
-        return self._file
-
-    def close(self) -> None:
-        """Close the file; the next line opens it again."""
+    def open(self) -> int:
+        """Return the descriptor of the file at the path, opened unless it is. Raises OSError."""
         if self._file is not None:
+            try:
+                if os.path.samestat(os.fstat(self._file), self.path.stat()):
+                    return self._file
+            except FileNotFoundError:
+                pass
             os.close(self._file)
             self._file = None
-
-
-def _same(file: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file), path.stat())
-    except FileNotFoundError:
-        return False
+        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return self._file

@@ -5,26 +5,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from quartermaster.serving.page.home import CostCache, facts, sample_requests
+from quartermaster.serving.page.catalog import facts, remembered, sample_requests
 from router import Router, SnapshotInvalid
 from router.snapshot.snapshot import Snapshot
 
 
 def test_samples_are_phrases_of_tools_all_over_the_catalog_and_always_the_same(router: Router) -> None:
-    samples = sample_requests(router)
-    assert samples == sample_requests(router) and not samples.judged
-    owners = [
-        tool.tool_id for tool in router.tools for phrase in samples.requests if phrase in router.phrases(tool.tool_id)
-    ]
-    assert len(samples.requests) == 6 and len({owner.split("/")[0] for owner in owners}) >= 3
+    samples, judged = sample_requests(router)
+    assert sample_requests(router) == (samples, judged) and not judged
+    owners = [tool.tool_id for tool in router.tools for phrase in samples if phrase in router.phrases(tool.tool_id)]
+    assert len(samples) == 6 and len({owner.split("/")[0] for owner in owners}) >= 3
 
 
 def test_judged_requests_are_the_samples_where_the_catalog_has_some(snapshot: Path) -> None:
     opened = Snapshot.open(snapshot)
     evaluation = {"examples": ["pay Ann back", "who is on call"], "metrics": {"recall@10": 0.9}, "requests": 2}
     router = Router(replace(opened, manifest=replace(opened.manifest, evaluation=evaluation)))
-    assert sample_requests(router).requests == ("pay Ann back", "who is on call")
-    assert sample_requests(router).judged
+    assert sample_requests(router) == (["pay Ann back", "who is on call"], True)
     assert dict(facts(router.manifest, 8, None))["judged"] == "2 requests, 90 % find a tool among the first ten"
 
 
@@ -51,9 +48,9 @@ def test_the_cost_is_read_once_unless_it_cannot_be_read_now(snapshot: Path) -> N
             raise found
         return float(found)
 
-    cache = CostCache(cost)
-    assert [cache.of(snapshot) for _ in range(3)] == [None, 1.5, 1.5]
-    gone = CostCache(cost)
-    assert [gone.of(snapshot) for _ in range(2)] == [None, None]  # there is no database, and there will be none
+    cost_of = remembered(cost)
+    assert [cost_of(snapshot) for _ in range(3)] == [None, 1.5, 1.5]
+    gone = remembered(cost)
+    assert [gone(snapshot) for _ in range(2)] == [None, None]  # there is no database, and there will be none
     assert asked == [snapshot] * 3
-    assert gone.of(None) is None
+    assert gone(None) is None

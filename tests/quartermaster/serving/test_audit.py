@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from quartermaster.serving.profiles import Actions, AuditFailed, AuditLog
+from quartermaster.serving.audit import Actions, AuditFailed, AuditLog
 
 
 def _write(log: AuditLog, actions: Actions) -> None:

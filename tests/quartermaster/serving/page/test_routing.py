@@ -2,7 +2,7 @@
 
 import pytest
 
-from quartermaster.serving.page.rank_chart import WIDTH, axis_position, axis_ticks, charted_signals, rank_rows
+from quartermaster.serving.page.routing import WIDTH, axis_position, axis_ticks, charted_signals, rank_rows
 from router import Router, Signal
 
 

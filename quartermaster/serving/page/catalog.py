@@ -1,0 +1,149 @@
+"""What pages show of a catalog: sample requests, facts, providers, and tools by words, a bounded part at a time."""
+
+import logging
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from router.contract import Manifest
+from router.errors import QuartermasterError
+from router.record import ToolRecord
+from router.router import Router
+
+# Takes a snapshot's folder. Returns the US dollars that its expansions have cost, None where a price is unknown.
+# Raises QuartermasterError where the inspection database cannot be read.
+CatalogCost = Callable[[Path], float | None]
+
+_logger = logging.getLogger("quartermaster.serving")
+_SAMPLES = 6
+_MAX_SAMPLE = 120  # characters
+_MAX_LOOKED_AT = 64  # tools, for samples
+PAGE_SIZE = 50
+# About 0.1 s of reading: in a large catalog, a rare word takes several pages, and no page delays other requests.
+_MAX_READ = 10_000
+_EXCERPT = 160  # characters
+
+
+def sample_requests(router: Router) -> tuple[list[str], bool]:
+    """Return requests to try, and whether they are queries with qrels of the catalog.
+
+    Where it has none, they are a phrase each of tools that are spread over it.
+    """
+    evaluation = router.manifest.evaluation or {}
+    if examples := evaluation.get("examples"):
+        return list(examples[:_SAMPLES]), True
+    tools = router.tools  # of one snapshot, whatever serves meanwhile
+    phrases = (_short_phrase(router, tools[place].tool_id) for place in _spread(len(tools)))
+    return list(dict.fromkeys(filter(None, phrases)))[:_SAMPLES], False
+
+
+def _spread(count: int) -> list[int]:
+    """Return positions of `count` tools, spread evenly; first `_SAMPLES` of them, then those between."""
+    looked_at = min(_MAX_LOOKED_AT, count)
+    evenly = [(2 * position + 1) * count // (2 * looked_at) for position in range(looked_at)]
+    step = max(looked_at // _SAMPLES, 1)
+    return [position for start in range(step) for position in evenly[start::step]]
+
+
+def _short_phrase(router: Router, tool_id: str) -> str | None:
+    """Return the first short phrase of a tool; the last phrase says when to use it, not what is asked."""
+    phrases = router.phrases(tool_id)
+    return next((phrase for phrase in phrases[:-1] or phrases if len(phrase) <= _MAX_SAMPLE), None)
+
+
+def remembered(cost: CatalogCost | None) -> Callable[[Path | None], float | None]:
+    """Return a function like `cost` that reads each snapshot's once, and returns None where that cannot be known."""
+
+    @lru_cache(maxsize=1)
+    def known(folder: Path) -> float | None:
+        try:
+            return cost(folder) if cost else None
+        except QuartermasterError:  # the snapshot was written without the database, or by an older version
+            return None
+
+    def read(folder: Path | None) -> float | None:
+        try:
+            return None if folder is None else known(folder)
+        except (OSError, ImportError) as error:  # may pass: the next visit asks again
+            _logger.warning("the cost of %s cannot be read: %s", folder, error)
+            return None
+
+    return read
+
+
+def facts(manifest: Manifest, tools: int, cost: float | None) -> list[tuple[str, str]]:
+    """Return what there is to know of a catalog, as labels and texts."""
+    counts, encoder, fitting = manifest.counts, manifest.encoder, manifest.tuning.get("fitting")
+    calibrated = isinstance(fitting, Mapping) and fitting.get("calibrated")
+    rows = [("tools", f"{tools:,}")]
+    if "phrases" in counts:  # not for a profile that leaves tools out
+        generators = ", ".join(f"{name} ({count:,})" for name, count in manifest.generators.items())
+        rows += [("phrases", f"{counts['phrases']:,}"), ("written by", generators or "nobody")]
+    rows += [
+        ("languages", ", ".join(manifest.languages)),
+        ("encoder", encoder.described if encoder else "none"),
+        ("built", manifest.created_at.replace("T", " ").removesuffix("+00:00").removesuffix("Z") + " UTC"),
+        ("no-tool answer", "calibrated on this catalog" if calibrated else "not calibrated for this catalog"),
+    ]
+    if cost is not None:
+        rows.append(("model cost", f"${cost:,.4f}" if cost else "nothing"))
+    if evaluation := manifest.evaluation:
+        share = evaluation["metrics"].get("recall@10")
+        found = "" if share is None else f", {100 * share:.0f} % find a tool among the first ten"
+        rows.append(("judged", f"{evaluation['requests']:,} requests{found}"))
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class ToolListing:
+    """Some tools in the order of their ids, each with the part of its description that has the words.
+
+    `next_after` is the id to continue after, None at the end. `complete` is False if reading stopped at its bound
+    before the page was full: there may be more tools.
+    """
+
+    tools: list[tuple[ToolRecord, str]]
+    next_after: str | None
+    complete: bool
+
+
+def list_tools(router: Router, text: str, provider: str, after: str) -> ToolListing:
+    """Return the tools after an id that have every word of a text in id, name or description; case is ignored.
+
+    `provider` limits them to one provider.
+    """
+    served, words = router.tools, text.casefold().split()
+    places = served.places_of(provider) if provider.strip() else range(len(served))
+    position = bisect_right(places, after, key=lambda place: served[place].tool_id) if after else 0
+    end = min(position + _MAX_READ, len(places))
+    matches: list[tuple[ToolRecord, str]] = []
+    while position < end and len(matches) < PAGE_SIZE:
+        record = served[places[position]]
+        position += 1
+        searched = "\n".join((record.tool_id, record.name, record.description)).casefold()
+        if all(word in searched for word in words):
+            matches.append((record, excerpt(record.description, words)))
+    more = position < len(places)
+    next_after = served[places[position - 1]].tool_id if more else None
+    return ToolListing(matches, next_after, len(matches) == PAGE_SIZE or not more)
+
+
+def excerpt(text: str, words: list[str]) -> str:
+    """Return the beginning of a text, or the part around the first word that the beginning lacks."""
+    text = " ".join(text.split())
+    folded = text.casefold()
+    late = [place for word in words if (place := folded.find(word)) > _EXCERPT - 20]
+    if not late or len(folded) != len(text):  # folding may change the length, and with it every place
+        return _cut(text)
+    begin = text.rfind(" ", 0, max(min(late) - 60, 0)) + 1
+    return f"… {_cut(text[begin:])}"
+
+
+def _cut(text: str) -> str:
+    """Return the beginning of a text, up to the end of a word; of a word longer than that, its beginning."""
+    if len(text) <= _EXCERPT:
+        return text
+    end = text.rfind(" ", 0, _EXCERPT)
+    return f"{text[: end if end > 0 else _EXCERPT]} …"
