@@ -1,4 +1,4 @@
-"""The outer layers of the app: headers, metrics and a log line for each request; the line of the audit log."""
+"""The outermost layer of the app: headers, metrics, a log line and a line of the audit log for each request."""
 
 import logging
 import time
@@ -32,21 +32,33 @@ _NOT_RECORDED = "the request cannot be recorded, so it is not answered; the serv
 def logged(app: ASGIApp, metrics: Metrics) -> ASGIApp:
     """Wrap an app: add headers to answers, count them, and write one line to "router.access" for each request.
 
-    A line holds neither the query, nor the body, nor the headers. An unexpected error is answered with 500.
+    A line holds neither the query, nor the body, nor the headers. An unexpected error is answered with 500. With
+    profiles, each request that handed out tools or failed has a line in the audit log, too: if the audit line fails, no
+    response is sent, but for one that says so.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
-        status, size, complete, begun = 0, 0, False, time.perf_counter()
+        status, size, complete, withheld, begun = 0, 0, False, False, time.perf_counter()
 
         async def record_and_send(message: Message) -> None:
-            nonlocal status, size, complete
+            nonlocal status, size, complete, withheld
+            if withheld:
+                return
             if message["type"] == "http.response.start":
                 status, headers = message["status"], MutableHeaders(scope=message)
                 for name, value in _SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
+                caller: Caller | None = scope.get(CALLER)
+                if caller is not None and caller.audit is not None:
+                    headers["X-Request-Id"] = caller.request
+                    if (caller.actions or status >= 400) and not await _is_recorded(caller, scope, status):
+                        del scope[CALLER]  # the refusal is not recorded either
+                        await failure(503, _NOT_RECORDED, scope=scope)(scope, receive, record_and_send)
+                        withheld = True
+                        return
             elif message["type"] == "http.response.body":
                 size += len(message.get("body", b""))
                 complete = not message.get("more_body")
@@ -71,37 +83,10 @@ def logged(app: ASGIApp, metrics: Metrics) -> ASGIApp:
     return answer
 
 
-def audited(app: ASGIApp) -> ASGIApp:
-    """Wrap an app: write a line for each request that handed out tools or failed.
-
-    If the audit line fails, no response is sent, but for one that says so.
-    """
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        caller: Caller | None = scope.get(CALLER)
-        if caller is None or caller.audit is None:
-            await app(scope, receive, send)
-            return
-        withheld = False
-
-        async def write_and_send(message: Message) -> None:
-            nonlocal withheld
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                MutableHeaders(scope=message)["X-Request-Id"] = caller.request
-                if caller.actions or status >= 400:
-                    try:
-                        await caller.record(f"{scope['method']} {route_of(scope)}", str(status))
-                    except AuditFailed as error:
-                        withheld = True
-                        _logger.error("%s", error)
-                        reason = (
-                            "the request cannot be recorded, so it is not answered; the server's log has the details"
-                        )
-                        await failure(503, reason, scope=scope)(scope, receive, send)
-            if not withheld:
-                await send(message)
-
-        await app(scope, receive, write_and_send)
-
-    return answer
+async def _is_recorded(caller: Caller, scope: Scope, status: int) -> bool:
+    try:
+        await caller.record(f"{scope['method']} {route_of(scope)}", str(status))
+    except AuditFailed as error:
+        _logger.error("%s", error)
+        return False
+    return True

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from quartermaster.serving.http.access_log import audited, logged
+from quartermaster.serving.http.access_log import logged
 from quartermaster.serving.http.errors import crashed, failure, http_failed, json_response, router_failed
 from quartermaster.serving.http.messages import body_of
 from quartermaster.serving.http.metrics import Metrics
@@ -76,8 +76,7 @@ def app(
         lifespan=_lifespan(service, closes),
     )
     api.router.redirect_slashes = False
-    guarded = RequestGuard(audited(api) if callers else api, settings, callers)
-    return logged(guarded, service.metrics)
+    return logged(RequestGuard(api, settings, callers), service.metrics)
 
 
 def _by_method(handlers: Mapping[str, _Handler]) -> _Handler:

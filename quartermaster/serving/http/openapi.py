@@ -5,7 +5,7 @@ It is made of the types that the code itself uses; its descriptions are their do
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -37,29 +37,28 @@ _OF_GUARD = (400, 401, 408, 413, 421, 429, 500, 503)
 _REFERENCE = "#/components/schemas/{name}"
 _ATTRIBUTE = re.compile(r"^ {8}(\w+): (.+?)(?=^ {8}\w+: |\Z)", re.DOTALL | re.MULTILINE)
 
-Handler = Callable[[Call[Any]], object]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Operation:
     """A method of a path.
 
     Attributes:
-        tag: The group of operations that it belongs to.
         handle: What answers it.
+        tag: The group of operations that it belongs to.
         answer: The type of its answer; a text says that the answer is a text, or none with status 204, and of what.
         takes: The struct of its body, or of the query string where the method is GET; None for neither.
         fails: Statuses of failures beside those that such operations have in common.
     """
 
+    handle: Callable[[Call[Any]], object]
+    _: KW_ONLY
     method: str
     path: str
     tag: str
-    handle: Handler
     answer: type | str
-    status: int
-    takes: type[msgspec.Struct] | None
-    fails: tuple[int, ...]
+    status: int = 200
+    takes: type[msgspec.Struct] | None = None
+    fails: tuple[int, ...] = ()
 
     @property
     def body(self) -> type[msgspec.Struct] | None:
@@ -72,23 +71,8 @@ class Operation:
         found = {*(_OF_PROBES if self.path in PROBES else _OF_GUARD), *self.fails}
         found |= {422} if self.takes else set()
         found |= {404, 422} if self.body or "{" in self.path else set()
+        found |= {403} if self.tag == "changes" else set()
         return sorted(found | ({415} if self.body else set()))
-
-
-def operation(
-    method: str,
-    path: str,
-    *,
-    tag: str,
-    answer: type | str,
-    status: int = 200,
-    takes: type[msgspec.Struct] | None = None,
-    fails: tuple[int, ...] = (),
-) -> Callable[[Handler], Operation]:
-    """Make an operation of the function that answers it."""
-    return lambda handle: Operation(
-        method=method, path=path, tag=tag, handle=handle, answer=answer, status=status, takes=takes, fails=fails
-    )
 
 
 def document(operations: Sequence[Operation], *, token: bool) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Each returns what is answered as JSON, or a response.
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -24,7 +25,7 @@ from quartermaster.serving.http.messages import (
     ToolPage,
     Tools,
 )
-from quartermaster.serving.http.openapi import Operation, operation
+from quartermaster.serving.http.openapi import Operation
 from quartermaster.serving.http.service import Call, Service
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
@@ -36,7 +37,7 @@ from router.typed import converted
 _RENDERED = ("tools", "names", "parameters", "dropped", "notes", "withheld")
 
 
-@operation("POST", "/v1/route", tag="routing", takes=RouteRequest, answer=RoutedTools)
+@partial(Operation, method="POST", path="/v1/route", tag="routing", takes=RouteRequest, answer=RoutedTools)
 def route(call: Call[RouteRequest]) -> object:
     """The tools that fit a request, or the latest of several messages, best first."""
     routed = call.router.route(call.body.messages(), **_options(call))
@@ -45,7 +46,7 @@ def route(call: Call[RouteRequest]) -> object:
     return _answer_json(call, routed)
 
 
-@operation("POST", "/v1/route-many", tag="routing", takes=RouteManyRequest, answer=Answers)
+@partial(Operation, method="POST", path="/v1/route-many", tag="routing", takes=RouteManyRequest, answer=Answers)
 def route_many(call: Call[RouteManyRequest]) -> object:
     """The answers to several requests, all of one snapshot: encoded together, then as `/v1/route`."""
     all_routed = call.router.route_many(call.body.requests, **_options(call))
@@ -56,7 +57,7 @@ def route_many(call: Call[RouteManyRequest]) -> object:
     return {"answers": [_answer_json(call, routed) for routed in all_routed]}
 
 
-@operation("POST", "/v1/feedback", tag="routing", takes=Feedback, answer="Recorded.", status=204)
+@partial(Operation, method="POST", path="/v1/feedback", tag="routing", takes=Feedback, answer="Recorded.", status=204)
 def feedback(call: Call[Feedback]) -> object:
     """Say what became of a tool of an answer: the next build learns from it. The last report on a tool counts."""
     report, log = call.body, call.service.router.feedback_log
@@ -67,7 +68,7 @@ def feedback(call: Call[Feedback]) -> object:
     return Response(status_code=204)
 
 
-@operation("GET", "/v1/tools", tag="catalog", takes=Page, answer=ToolPage)
+@partial(Operation, method="GET", path="/v1/tools", tag="catalog", takes=Page, answer=ToolPage)
 def tools(call: Call[Page]) -> object:
     """The tools by id, page by page."""
     served, after = call.router.tools, call.body.after
@@ -79,7 +80,7 @@ def tools(call: Call[Page]) -> object:
     return {"tools": rows, "next": records[-1].tool_id if begin < end < len(served) else None, "total": len(served)}
 
 
-@operation("GET", "/v1/tools/{tool_id:path}", tag="catalog", answer=ToolRecord)
+@partial(Operation, method="GET", path="/v1/tools/{tool_id:path}", tag="catalog", answer=ToolRecord)
 def tool(call: Call[None]) -> object:
     """One tool's record."""
     record = call.router.record(call.parameter)
@@ -92,7 +93,7 @@ def tool(call: Call[None]) -> object:
     return row
 
 
-@operation("GET", "/v1/snapshot", tag="catalog", answer=Snapshot)
+@partial(Operation, method="GET", path="/v1/snapshot", tag="catalog", answer=Snapshot)
 def snapshot(call: Call[None]) -> object:
     """The snapshot that serves."""
     manifest = call.router.manifest
@@ -111,7 +112,9 @@ def snapshot(call: Call[None]) -> object:
     )
 
 
-@operation("PUT", "/v1/sources/{source:path}", tag="changes", takes=Tools, answer=Changed, fails=(403,))
+@partial(
+    Operation, method="PUT", path="/v1/sources/{source:path}", tag="changes", takes=Tools, answer=Changed, fails=(403,)
+)
 def replace(call: Call[Tools]) -> object:
     """The tools of a source, such as an MCP server, are now exactly these."""
     source = converted(call.parameter, Name, whole="source")
@@ -119,7 +122,7 @@ def replace(call: Call[Tools]) -> object:
     return _changed(call, registered, registered)
 
 
-@operation("DELETE", "/v1/tools/{tool_id:path}", tag="changes", answer=Changed, fails=(403,))
+@partial(Operation, method="DELETE", path="/v1/tools/{tool_id:path}", tag="changes", answer=Changed)
 def remove(call: Call[None]) -> object:
     """A tool is served no more, until it is registered again."""
     router, tool_id = call.service.router, call.parameter
@@ -129,13 +132,13 @@ def remove(call: Call[None]) -> object:
     return _changed(call, [tool_id], [])
 
 
-@operation("GET", "/healthz", tag="operation", answer=Health)
+@partial(Operation, method="GET", path="/healthz", tag="operation", answer=Health)
 def healthz(_: Call[None]) -> object:
     """Whether the process answers at all; open, as `/readyz` is."""
     return Health("ok", None)
 
 
-@operation("GET", "/readyz", tag="operation", answer=Health, fails=(503,))
+@partial(Operation, method="GET", path="/readyz", tag="operation", answer=Health, fails=(503,))
 def readyz(call: Call[None]) -> object:
     """Whether a snapshot serves, and whether it is known to be the newest; 503 with the reason while none does."""
     service = call.service
@@ -145,7 +148,7 @@ def readyz(call: Call[None]) -> object:
     return Health("ok", service.router.manifest.snapshot, None if stale is None else bool(stale))
 
 
-@operation("GET", "/metrics", tag="operation", answer="Prometheus' text format.", fails=(404,))
+@partial(Operation, method="GET", path="/metrics", tag="operation", answer="Prometheus' text format.", fails=(404,))
 def metrics(call: Call[None]) -> object:
     """Requests, stages, answers, the cache and the snapshot, for Prometheus."""
     if not call.caller.sees_all:  # they count what every caller does
