@@ -1,22 +1,24 @@
 """The paths of the pages: `/`, `/tools`, `/tools/{id}`, and the style sheet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from quartermaster.serving import status_of
-from quartermaster.serving.page import routing
+from quartermaster.serving import ServedOptions, status_of
 from quartermaster.serving.page.catalog import CatalogCost, facts, list_tools, remembered, sample_requests
-from quartermaster.serving.page.rendering import percent, render
+from quartermaster.serving.page.rendering import render
 from quartermaster.serving.profiles import Caller
-from router.answer.diagnosis import Diagnosis
+from router.answer.options import RouteOptions
+from router.answer.results import RoutedTool, RoutedTools
 from router.answer.verdict import advice, verdict
+from router.contract import DOCUMENT_SIGNALS, Signal
 from router.errors import QuartermasterError
 from router.router import Router
+from router.typed import converted
 
 # Takes a snapshot's folder and a tool's id. Returns a `pipeline.inspection` ToolInspection. Raises QuartermasterError
 # if the database or the tool is missing.
@@ -24,6 +26,11 @@ InspectTool = Callable[[Path, str], Any]
 ShowPage = Callable[[Request, Caller], Response]
 _MAX_REQUEST = 4_000  # characters; the forms take no more
 _DROPPED = "dropped"
+_LISTS = ("allow", "block", "providers", "categories")
+_BLANK = dict.fromkeys(("request", "recipe", *_LISTS, "kind", "token_budget", "read_only"), "") | {
+    "k": "10",
+    "detail": "full",
+}
 
 
 def pages(inspect: InspectTool | None, cost: CatalogCost | None) -> dict[str, ShowPage]:
@@ -35,7 +42,7 @@ def pages(inspect: InspectTool | None, cost: CatalogCost | None) -> dict[str, Sh
     style = files(__package__).joinpath("style.css").read_bytes()
 
     def route(request: Request, caller: Caller) -> Response:
-        form = routing.form_of(request.query_params)
+        form = _form_of(request.query_params)
         if form["request"]:
             return _answer(caller, form)
         router = caller.router
@@ -58,7 +65,7 @@ def pages(inspect: InspectTool | None, cost: CatalogCost | None) -> dict[str, Sh
         values = tool_values(router, tool_id, inspect if caller.sees_all else None)
         if values is None:
             missing = f"The snapshot has no tool {tool_id!r}: the list of tools finds one by name."
-            return _page(router, "error.jinja", "No such tool", 404, message=missing)
+            return _page(router, "base.jinja", "No such tool", 404, message=missing)
         caller.actions.described.append(tool_id)
         caller.actions.texts += [asked] if asked else []
         return _page(router, "tool.jinja", tool_id, **values, **_diagnosis_values(router, tool_id, asked))
@@ -74,24 +81,78 @@ def _page(router: Router, template: str, title: str, status: int = 200, **values
     return HTMLResponse(render(template, {**common, **values}), status)
 
 
+def _form_of(query: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of the form as a query string has them, valid or not, so that the page can show them again.
+
+    Unknown and blank fields are ignored.
+    """
+    return _BLANK | {name: text.strip() for name, text in query.items() if name in _BLANK and text.strip()}
+
+
+def _is_filtered(form: Mapping[str, str]) -> bool:
+    """Return whether a field is filled in that can leave tools out or shorten them."""
+    return any(form[name] != blank for name, blank in _BLANK.items() if name not in ("request", "k", "recipe"))
+
+
+def _options_of(form: Mapping[str, str]) -> RouteOptions:
+    """Return a form's options for `Router.route`. Raises SettingsInvalid, naming the wrong field."""
+    selection: dict[str, Any] = {
+        name: names for name in _LISTS if (names := [part.strip() for part in form[name].split(",") if part.strip()])
+    }
+    if form["kind"]:
+        selection["kinds"] = [form["kind"]]
+    if form["read_only"]:
+        selection["annotations"] = {"readOnlyHint": True}
+    values: dict[str, Any] = {name: form[name] for name in ("k", "recipe", "token_budget", "detail")}
+    # An empty form uses the server's own selection.
+    values = {name: value for name, value in {**values, "selection": selection}.items() if value}
+    return converted({**values, "explain": True, "feedback": False}, ServedOptions, strict=False).arguments()
+
+
 def _answer(caller: Caller, form: dict[str, str]) -> Response:
     """Return the page of a request: its answer, or why there is none."""
     router, request = caller.router, form["request"]
-    values: dict[str, Any] = {"form": form, "filtered": routing.is_filtered(form)}
+    values: dict[str, Any] = {"form": form, "filtered": _is_filtered(form)}
     status = 200
     try:
-        options = routing.options_of(form)
-        routed = router.route(request, **options)
+        routed = router.route(request, **_options_of(form))
     except QuartermasterError as error:
         status, values["problem"] = status_of(error), str(error)
     else:
         caller.actions.offer(routed.offered, [request])
-        depth = router.recipe(options["recipe"]).depth
-        signals = routing.charted_signals(routed, router.manifest.signals)
-        rows = [routing.rank_rows(tool, signals, depth) for tool in routed]
-        axis = {"ticks": routing.axis_ticks(depth), "width": routing.WIDTH, "at": routing.axis_position}
-        values |= {"routed": routed, "rank_rows": rows, "depth": depth, **axis}
+        signals = charted_signals(routed, router.manifest.signals)
+        values |= {"routed": routed, "rank_rows": [rank_rows(tool, signals) for tool in routed]}
     return _page(router, "route.jinja", f"{request[:60]} · routed", status, **values)
+
+
+class RankRow(NamedTuple):
+    """What one list, the step that a tool serves, or the tools that need it gave to its score.
+
+    `rank` is None where the list lacks the tool; a list's share is then imputed: of a tool without an expansion, or in
+    another language.
+    """
+
+    name: str
+    rank: int | None
+    share: float | None
+
+
+def charted_signals(routed: RoutedTools, available: Sequence[Signal]) -> tuple[Signal, ...]:
+    """Return the lists to show: those that the snapshot has, but past requests only if they ranked a tool."""
+    ranking = {signal for tool in routed for signal in tool.ranks}
+    return tuple(s for s in Signal if s in ranking or (s in available and s in DOCUMENT_SIGNALS))
+
+
+def rank_rows(tool: RoutedTool, signals: Sequence[Signal]) -> list[RankRow]:
+    """Return a row for each list, one for the step that the tool serves, and one for the tools that need it."""
+    parts = [(str(signal), tool.ranks.get(signal), tool.contributions.get(signal)) for signal in signals]
+    parts += [("step", None, tool.gain - tool.raised)] if tool.step else []
+    parts += [("needed", None, tool.raised)] if tool.raised else []
+    return [RankRow(name, rank, _share(part, tool.score)) for name, rank, part in parts]
+
+
+def _share(part: float | None, score: float) -> float | None:
+    return None if part is None or score <= 0 else part / score
 
 
 def tool_values(router: Router, tool_id: str, inspect: InspectTool | None) -> dict[str, Any] | None:
@@ -145,11 +206,7 @@ def _diagnosis_values(router: Router, tool_id: str, request: str) -> dict[str, A
         diagnosis = router.diagnose(request, tool_id)
     except QuartermasterError as error:
         return {**values, "failed": str(error)}
-    shares = [_share(diagnosis, diagnosis.tool.contributions.get(place.signal)) for place in diagnosis.lists]
+    parts, score = diagnosis.tool.contributions, diagnosis.tool.score
+    places = [(place, _share(parts.get(place.signal), score)) for place in diagnosis.lists]
     said = {"verdict": verdict(diagnosis), "advice": advice(diagnosis)}
-    return {**values, "diagnosis": diagnosis, "places": list(zip(diagnosis.lists, shares, strict=True)), **said}
-
-
-def _share(diagnosis: Diagnosis, contribution: float | None) -> str:
-    score = diagnosis.tool.score
-    return percent(contribution / score) if contribution and score > 0 else "–"
+    return {**values, "diagnosis": diagnosis, "places": places, **said}

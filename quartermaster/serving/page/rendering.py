@@ -106,4 +106,4 @@ def error_page(status: int, message: str, headers: Mapping[str, str] | None = No
     title = _TITLES.get(status, "An error in the server" if status >= 500 else "The request cannot be answered")
     shown = "There is no such page." if status == 404 else message
     values = {"title": title, "status": status, "message": shown, "manifest": None}
-    return HTMLResponse(render("error.jinja", values), status, headers)
+    return HTMLResponse(render("base.jinja", values), status, headers)

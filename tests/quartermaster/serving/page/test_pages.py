@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from quartermaster.cli.commands.serve.http import inspect_tool
 from quartermaster.serving.page.catalog import excerpt, list_tools
+from quartermaster.serving.page.pages import charted_signals, rank_rows
 from quartermaster.serving.page.rendering import _ENVIRONMENT, tool_path
 from router import Router, Selection, Signal, SnapshotInvalid, ToolRecord
 from router.record import Kind
@@ -55,6 +56,16 @@ def test_a_field_that_is_wrong_is_named_and_what_was_filled_in_stays(
     page = text(pages, "/", 422, request=REQUEST, **fields)
     assert said in page
     assert f'value="{REQUEST}"' in page
+
+
+def test_the_shares_of_a_tool_add_up_to_its_score(router: Router) -> None:
+    routed = router.route("give the customer their money back, then tell the team in slack", k=4, explain=True)
+    signals = charted_signals(routed, router.manifest.signals)
+    assert signals == (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, Signal.DENSE)
+    for tool in routed:
+        rows = rank_rows(tool, signals)
+        assert sum(row.share or 0 for row in rows) == pytest.approx(1)
+        assert all(row.name == "step" or row.rank == tool.ranks.get(Signal(row.name)) for row in rows)
 
 
 def test_blank_fields_say_nothing_and_a_request_that_no_tool_fits_is_said_so(pages: TestClient) -> None:
