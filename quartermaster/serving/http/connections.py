@@ -69,7 +69,7 @@ class Connections:
 
     def limit_unsent(self) -> None:
         """Close connections with the most unsent bytes while all together have more than the settings allow."""
-        unsent = {connection: connection.unsent_bytes for connection in self._open}
+        unsent = {connection: connection.transport.get_write_buffer_size() for connection in self._open}
         total = sum(unsent.values())
         for connection in sorted(unsent, key=lambda c: -unsent[c]):
             if total <= self._max_unsent:
@@ -86,7 +86,7 @@ class Connections:
 
     def _close(self, connection: "BoundedProtocol") -> None:
         self.discard(connection)
-        connection.abort()
+        connection.transport.abort()
 
     def _warn(self, limit: str) -> None:
         if (now := time.monotonic()) - self._warned >= _WARNING_INTERVAL_S:
@@ -101,25 +101,6 @@ def _within_descriptors(connections: int) -> int:
         return connections
     _logger.warning("max_connections is %d, served are %d: half of `ulimit -n`", connections, descriptors // 2)
     return max(descriptors // 2, 1)
-
-
-class _Deadline:
-    """A call after some seconds, unless it is stopped or started anew."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self.timer: asyncio.TimerHandle | None = None
-
-    def start(self, seconds: float, call: Callable[[], object]) -> None:
-        """Call after so many seconds from now."""
-        self.stop()
-        self.timer = self._loop.call_later(seconds, call)
-
-    def stop(self) -> None:
-        """Call no more."""
-        if self.timer is not None:
-            self.timer.cancel()
-            self.timer = None
 
 
 class BoundedProtocol(H11Protocol):
@@ -140,22 +121,13 @@ class BoundedProtocol(H11Protocol):
         self.network = ""  # of the client
         self._settings = settings
         self._connections = connections
-        self._head_deadline, self._answer_deadline = _Deadline(self.loop), _Deadline(self.loop)
+        self._deadlines: dict[str, asyncio.TimerHandle] = {}
         self._refused = False
 
     @property
     def waits(self) -> bool:
         """Return whether it waits for a request: it is idle, or the headers are not complete."""
         return self.cycle is None or self.cycle.response_complete
-
-    @property
-    def unsent_bytes(self) -> int:
-        """Return the bytes of answers that the client has not taken yet."""
-        return self.transport.get_write_buffer_size()
-
-    def abort(self) -> None:
-        """Close the connection at once, whatever is unsent."""
-        self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, or refuse it where there are too many."""
@@ -166,17 +138,17 @@ class BoundedProtocol(H11Protocol):
             self._refuse(503, reason)
             transport.close()
         else:
-            self._head_deadline.start(self._settings.header_timeout_s, self._on_slow_head)
+            self._start("head", self._settings.header_timeout_s, self._on_slow_head)
 
     def data_received(self, data: bytes) -> None:
         """Read bytes of the client; those after a refusal are dropped."""
         if self._refused:
             return
-        if self.waits and self._head_deadline.timer is None:
-            self._head_deadline.start(self._settings.header_timeout_s, self._on_slow_head)
+        if self.waits and "head" not in self._deadlines:
+            self._start("head", self._settings.header_timeout_s, self._on_slow_head)
         super().data_received(data)
         if not self.waits:
-            self._head_deadline.stop()
+            self._stop("head")
 
     def send_400_response(self, msg: str) -> None:
         """Answer a request that is not valid, with the reason."""
@@ -185,13 +157,13 @@ class BoundedProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Bound the time that the client takes to read."""
         super().pause_writing()
-        self._answer_deadline.start(self._settings.answer_timeout_s, self.transport.abort)
+        self._start("answer", self._settings.answer_timeout_s, self.transport.abort)
         self._connections.limit_unsent()
 
     def resume_writing(self) -> None:
         """Note that everything is sent."""
         super().resume_writing()
-        self._answer_deadline.stop()
+        self._stop("answer")
 
     def shutdown(self) -> None:
         """Close after the next answer. To close an idle connection at once would lose a request that is on its way."""
@@ -204,9 +176,18 @@ class BoundedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._connections.discard(self)
-        self._head_deadline.stop()
-        self._answer_deadline.stop()
+        self._stop("head")
+        self._stop("answer")
         super().connection_lost(exc)
+
+    def _start(self, deadline: str, seconds: float, call: Callable[[], object]) -> None:
+        """Call after so many seconds from now, unless the deadline is stopped or started anew."""
+        self._stop(deadline)
+        self._deadlines[deadline] = self.loop.call_later(seconds, call)
+
+    def _stop(self, deadline: str) -> None:
+        if timer := self._deadlines.pop(deadline, None):
+            timer.cancel()
 
     def _on_slow_head(self) -> None:
         if self.conn.our_state is h11.IDLE and not self.conn.trailing_data[0]:
@@ -230,4 +211,4 @@ class BoundedProtocol(H11Protocol):
         parts = [self.conn.send(event) for event in (response, h11.Data(data=body), h11.EndOfMessage())]
         self.transport.write(b"".join(part for part in parts if part))
         self.transport.write_eof()
-        self._head_deadline.start(_LINGER_S, self.transport.abort)
+        self._start("head", _LINGER_S, self.transport.abort)

@@ -90,7 +90,7 @@ class _Supervisor(Multiprocess):
             raise QuartermasterError("a worker cannot start: the log has the reason")
 
     def terminate_all(self) -> None:
-        """Let the workers answer what is under way. Whoever comes now is refused, and does not wait for nobody."""
+        """Let the workers answer what is under way: new connections are refused, not queued."""
         self.sockets[0].close()
         super().terminate_all()
 

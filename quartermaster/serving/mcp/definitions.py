@@ -64,40 +64,38 @@ def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     return {keyword: value for keyword, value in schema.items() if keyword not in ("title", "description")}
 
 
+_TEXT, _TABLE, _FLAG = {"type": "string"}, {"type": "object"}, {"type": "boolean"}
+_FIRST = {**_TABLE, "properties": {"tool_id": _TEXT, "parameter": _TEXT}, "required": ["tool_id", "parameter"]}
 _TOOL_SCHEMA = {
-    "type": "object",
+    **_TABLE,
     "properties": {
-        "tool_id": {"type": "string"},
-        "kind": {"type": "string", "description": "skill or prompt; a tool has none."},
-        "signature": {"type": "string"},
-        "description": {"type": "string"},
-        "input_schema": {"type": "object"},
-        "annotations": {"type": "object"},
-        "instructions": {"type": "string", "description": "Of a skill: how to do the task."},
+        "tool_id": _TEXT,
+        "kind": {**_TEXT, "description": "skill or prompt; a tool has none."},
+        "signature": _TEXT,
+        "description": _TEXT,
+        "input_schema": _TABLE,
+        "annotations": _TABLE,
+        "instructions": {**_TEXT, "description": "Of a skill: how to do the task."},
         "first": {
             "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"tool_id": {"type": "string"}, "parameter": {"type": "string"}},
-                "required": ["tool_id", "parameter"],
-            },
+            "items": _FIRST,
             "description": "Tools to call before this one, each for the parameter whose value it finds.",
         },
         "withheld": {
             "type": "array",
-            "items": {"type": "object"},
+            "items": _TABLE,
             "description": "Parts of the vendor's text that were left out, and why.",
         },
     },
     "required": ["tool_id"],
 }
 _FIND_TOOLS_RESULT: dict[str, Any] = {
-    "type": "object",
+    **_TABLE,
     "properties": {
         "tools": {"type": "array", "items": _TOOL_SCHEMA},
-        "none_fits": {"type": "boolean"},
-        "calibrated": {"type": "boolean", "description": "Whether none_fits was fitted to this catalog."},
-        "notes": {"type": "array", "items": {"type": "string"}},
+        "none_fits": _FLAG,
+        "calibrated": {**_FLAG, "description": "Whether none_fits was fitted to this catalog."},
+        "notes": {"type": "array", "items": _TEXT},
     },
     "required": ["tools", "none_fits", "calibrated", "notes"],
 }

@@ -4,7 +4,10 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from quartermaster.serving.http.errors import failure
 from quartermaster.serving.http.request_guard import RequestGuard
@@ -36,21 +39,11 @@ def http_app(served: Server[Any], settings: HttpSettings, callers: Callers | Non
         max_request_body_size=settings.max_request_bytes,
         transport_security=security,
     )
-    return RequestGuard(_without_streams(app), settings, callers)
+    # GET would open a stream for notifications. Without sessions there are none, and each client of the 2025 protocol
+    # would occupy one of the requests that the server answers at a time. The protocol permits to refuse it.
+    app.router.routes.insert(0, Route(PATH, _refuse, methods=["GET"]))
+    return RequestGuard(app, settings, callers)
 
 
-def _without_streams(app: ASGIApp) -> ASGIApp:
-    """Wrap an app: refuse GET, which opens a stream for the server's notifications, as the protocol permits.
-
-    Without sessions there are none, and each client of the 2025 protocol would occupy one of the requests that the
-    server answers at a time.
-    """
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "GET":
-            refusal = failure(405, "this server sends nothing unasked: use POST", headers={"Allow": "POST"})
-            await refusal(scope, receive, send)
-        else:
-            await app(scope, receive, send)
-
-    return answer
+async def _refuse(_: Request) -> Response:
+    return failure(405, "this server sends nothing unasked: use POST", headers={"Allow": "POST"})

@@ -41,8 +41,11 @@ def serve_stdio(served: Server[Any], *, max_message_bytes: int = MAX_MESSAGE_BYT
                 if handler is not signal.SIG_IGN:  # as under nohup
                     # In the event loop: a handler that raises would interrupt any code half done.
                     asyncio.get_running_loop().add_signal_handler(number, stop, number)
+            # The transport reads in a thread, which a signal cannot end: a stopped server would wait for its client.
+            is_file = stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+            lines: Any = None if is_file else _lines(max_message_bytes)
             async with (
-                stdio_server(stdin=_standard_input(max_message_bytes)) as (reading, writing),
+                stdio_server(stdin=lines) as (reading, writing),
                 served.lifespan(served) as state,
             ):
                 options = served.create_initialization_options()
@@ -62,15 +65,6 @@ def serve_stdio(served: Server[Any], *, max_message_bytes: int = MAX_MESSAGE_BYT
             signal.signal(number, handler)
     for number in received:
         signal.raise_signal(number)
-
-
-def _standard_input(max_bytes: int) -> Any:
-    """Return the lines of standard input, or None to let the transport read it if it is a file.
-
-    The transport reads in a thread, which a signal cannot end: a stopped server would wait for its client.
-    """
-    kind = os.fstat(sys.stdin.fileno()).st_mode
-    return None if stat.S_ISREG(kind) else _lines(max_bytes)
 
 
 async def _lines(max_bytes: int) -> AsyncIterator[str]:

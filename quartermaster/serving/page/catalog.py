@@ -29,22 +29,15 @@ _EXCERPT = 160  # characters
 def sample_requests(router: Router) -> tuple[list[str], bool]:
     """Return requests to try, and whether they are queries with qrels of the catalog.
 
-    Where it has none, they are a phrase each of tools that are spread over it.
+    Where it has none, they are a phrase each of tools all over it.
     """
     evaluation = router.manifest.evaluation or {}
     if examples := evaluation.get("examples"):
         return list(examples[:_SAMPLES]), True
     tools = router.tools  # of one snapshot, whatever serves meanwhile
-    phrases = (_short_phrase(router, tools[place].tool_id) for place in _spread(len(tools)))
-    return list(dict.fromkeys(filter(None, phrases)))[:_SAMPLES], False
-
-
-def _spread(count: int) -> list[int]:
-    """Return positions of `count` tools, spread evenly; first `_SAMPLES` of them, then those between."""
-    looked_at = min(_MAX_LOOKED_AT, count)
-    evenly = [(2 * position + 1) * count // (2 * looked_at) for position in range(looked_at)]
-    step = max(looked_at // _SAMPLES, 1)
-    return [position for start in range(step) for position in evenly[start::step]]
+    places = range(0, len(tools), max(len(tools) // _MAX_LOOKED_AT, 1))
+    phrases = list(dict.fromkeys(filter(None, (_short_phrase(router, tools[place].tool_id) for place in places))))
+    return phrases[:: max(len(phrases) // _SAMPLES, 1)][:_SAMPLES], False
 
 
 def _short_phrase(router: Router, tool_id: str) -> str | None:

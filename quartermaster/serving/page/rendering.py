@@ -1,6 +1,7 @@
 """Templates rendered as HTML: Jinja escapes markup, `visible_text` shows the characters that nobody sees."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -19,20 +20,9 @@ from router.retrieval.recipe import RECIPES
 _MAX_JSON = 20_000  # characters of a schema
 # Invisible characters with an effect: controls, marks that turn the direction of what follows, zero widths,
 # separators, the byte order mark, halves of surrogate pairs, tags.
-_INVISIBLE = frozenset(
-    [
-        *(set(range(32)) - {9, 10, 13}),
-        *range(0x7F, 0xA0),
-        0xAD,
-        0x61C,
-        *range(0x200B, 0x2010),
-        *range(0x2028, 0x202F),
-        *range(0x2060, 0x2070),
-        0xFEFF,
-        *range(0xFFF9, 0xFFFC),
-        *range(0xD800, 0xE000),
-        *range(0xE0000, 0xE0080),
-    ]
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 # Paths of programs: their errors are JSON, whoever asks.
 _API = ("/v1/", "/mcp")
@@ -50,7 +40,7 @@ _TITLES = {
 def visible_text(text: object, max_length: int = 2_000) -> str:
     """Return a text with invisible characters as code points, cut to `max_length` characters with its length added."""
     full = str(text)
-    head = "".join(f"⟦U+{ord(c):04X}⟧" if ord(c) in _INVISIBLE else c for c in full[:max_length])
+    head = _INVISIBLE.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", full[:max_length])
     return head if len(full) <= max_length else f"{head} … ({len(full):,} characters)"
 
 
