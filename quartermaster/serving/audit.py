@@ -7,12 +7,10 @@ import os
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from anyio import to_thread
 
 from router.errors import QuartermasterError
 
@@ -42,11 +40,17 @@ class Actions:
         """Return whether there is anything to record."""
         return bool(self.routed or self.described or self.called or self.changed)
 
+    def row(self, *, texts: bool) -> dict[str, list[str]]:
+        """Return the actions for a line of the audit log, with the texts of requests only where that is asked for."""
+        names = ("offered", "described", "called", "changed")
+        row: dict[str, list[str]] = {name: getattr(self, name) for name in names}
+        return row | ({"texts": [text.encode("utf-8", "replace").decode() for text in self.texts]} if texts else {})
+
 
 class AuditLog:
     """Appends lines to a file that only its user may read. Several threads and processes may write to one file.
 
-    `text` adds the texts of requests; `fsync` waits until each line is on disk.
+    `text` says that lines have the texts of requests; `fsync` waits until each line is on disk.
     """
 
     def __init__(self, path: Path, *, text: bool = False, fsync: bool = False) -> None:
@@ -54,26 +58,6 @@ class AuditLog:
         self._writing = threading.Lock()
         self._file: int | None = None
         self._torn = False
-
-    async def write(
-        self, *, request: str, token: str | None, profile: str, path: str, outcome: str, actions: Actions
-    ) -> None:
-        """Append a line, in a thread. Raises AuditFailed."""
-        row: dict[str, Any] = {
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "request": request,
-            "token": token,
-            "profile": profile,
-            "path": path,
-            "outcome": outcome,
-            "offered": actions.offered,
-            "described": actions.described,
-            "called": actions.called,
-            "changed": actions.changed,
-        }
-        if self.text:
-            row["texts"] = [text.encode("utf-8", "replace").decode("utf-8") for text in actions.texts]
-        await to_thread.run_sync(self.append, row)
 
     def append(self, row: dict[str, Any]) -> None:
         """Append a row. Raises AuditFailed."""

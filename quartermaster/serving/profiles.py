@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+from anyio.to_thread import run_sync
 from msgspec import Meta
 
 from quartermaster.serving.audit import Actions, AuditLog
@@ -163,14 +164,15 @@ class Caller:
     async def record(self, path: str, outcome: str) -> None:
         """Write the request to the audit log, where there is one. Raises AuditFailed."""
         if self.audit is not None and self.profile is not None:
-            await self.audit.write(
-                request=self.request,
-                token=self.token,
-                profile=self.profile.name,
-                path=path,
-                outcome=outcome,
-                actions=self.actions,
-            )
+            row = {
+                "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                "request": self.request,
+                "token": self.token,
+                "profile": self.profile.name,
+                "path": path,
+                "outcome": outcome,
+            }
+            await run_sync(self.audit.append, row | self.actions.row(texts=self.audit.text))
 
 
 class CallerRefused(QuartermasterError):
@@ -193,14 +195,14 @@ class Callers:
         self._path = path
         self._router = router
         self._now = now
-        self._limits: dict[str, tuple[int, RateLimit]] = {}
+        self._limits: dict[tuple[str, int], RateLimit] = {}  # a token whose rate stays the same goes on counting
         self._seen = _signature(path)
         self._use(ProfilesFile.load(path))
 
     def of_token(self, credential: str) -> Caller | None:
         """Return the caller of a token; None for an unknown token. Raises CallerRefused: expired, or too often."""
         self._look()
-        name = find_by_token(credential, self._file.digests.items())
+        name = find_by_token(credential, self._file.digests)
         if name is None:
             return None
         token = self._file.tokens[name]
@@ -209,8 +211,8 @@ class Callers:
         if token.expires is not None and self._now() >= token.expires:
             when = token.expires.isoformat().replace("+00:00", "Z")
             raise CallerRefused(caller, f"the token {name!r} expired at {when}: ask the operator for a new one")
-        if name in self._limits:
-            rate, limit = self._limits[name]
+        if (rate := token.requests_per_minute) is not None:
+            limit = self._limits.setdefault((name, rate), RateLimit(rate))
             if wait := limit.wait(name, time.monotonic()):
                 allowed = f"the token {name!r} allows {rate:,} requests a minute"
                 raise CallerRefused(caller, f"{allowed}: wait {wait} s", wait)
@@ -245,16 +247,6 @@ class Callers:
                 raise SettingsInvalid(f"{place}, which cannot be written: {error.strerror}") from error
         self._file = file
         self._routers = {name: self._router.for_profile(profile) for name, profile in file.profiles.items()}
-        self._limits = {
-            name: self._limit(name, token.requests_per_minute)
-            for name, token in file.tokens.items()
-            if token.requests_per_minute is not None
-        }
-
-    def _limit(self, name: str, rate: int) -> tuple[int, RateLimit]:
-        """Return a token's rate with its limit, which goes on counting where the rate is the same."""
-        known = self._limits.get(name)
-        return known if known and known[0] == rate else (rate, RateLimit(rate))
 
 
 def _signature(path: Path) -> object:

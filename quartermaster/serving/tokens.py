@@ -7,12 +7,9 @@ import math
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Mapping
 
 from router.errors import SettingsInvalid
-
-_Value = TypeVar("_Value")
 
 MIN_TOKEN = 16  # characters
 # The characters of a bearer token (RFC 6750, 2.1).
@@ -44,15 +41,15 @@ def check_token(name: str, token: str) -> None:
         )
 
 
-def find_by_token(credential: str, by_digest: Iterable[tuple[str, _Value]]) -> _Value | None:
-    """Return the value of a credential's digest; None for an unknown one. Takes as long for either.
+def find_by_token(credential: str, names: Mapping[str, str]) -> str | None:
+    """Return the name of a credential, of names by digest; None for an unknown one. Takes as long for either.
 
     One that is too short is unknown, though a file may have the digest of a short password.
     """
     digest, found = token_digest(credential) if len(credential) >= MIN_TOKEN else "", None
-    for known, value in by_digest:
+    for known, name in names.items():
         if hmac.compare_digest(known, digest):
-            found = value
+            found = name
     return found
 
 

@@ -62,12 +62,23 @@ def pages(inspect: InspectTool | None, cost: CatalogCost | None) -> dict[str, Sh
     def tool(request: Request, caller: Caller) -> Response:
         router, tool_id = caller.router, request.path_params["tool_id"]
         asked = request.query_params.get("request", "")[:_MAX_REQUEST].strip()
-        values = tool_values(router, tool_id, inspect if caller.sees_all else None)
-        if values is None:
+        record = router.record(tool_id)
+        if record is None:
             missing = f"The snapshot has no tool {tool_id!r}: the list of tools finds one by name."
             return _page(router, "base.jinja", "No such tool", 404, message=missing)
         caller.actions.described.append(tool_id)
         caller.actions.texts += [asked] if asked else []
+        inspected, problem = _inspected(router, tool_id, inspect if caller.sees_all else None)
+        values: dict[str, Any] = {
+            "record": record,
+            "instructions": router.instructions(tool_id),
+            "inspected": inspected,
+            "problem": problem,
+            "phrases": _phrases(inspected) if inspected else [],
+            "needs": router.prerequisites(tool_id),
+            "needed_by": router.needed_by(tool_id),
+            "tokens": router.tokens(tool_id) or {},
+        }
         return _page(router, "tool.jinja", tool_id, **values, **_diagnosis_values(router, tool_id, asked))
 
     def style_sheet(_request: Request, _caller: Caller) -> Response:
@@ -155,30 +166,14 @@ def _share(part: float | None, score: float) -> float | None:
     return None if part is None or score <= 0 else part / score
 
 
-def tool_values(router: Router, tool_id: str, inspect: InspectTool | None) -> dict[str, Any] | None:
-    """Return the values of the template of a tool's page, None if no such tool is served."""
-    record = router.record(tool_id)
-    if record is None:
-        return None
-    inspected, problem, folder = None, "", router.folder
-    if folder is None or inspect is None:
-        problem = "this page is served without access to catalog.duckdb"
-    else:
-        try:
-            inspected = inspect(folder, tool_id)
-        except QuartermasterError as error:  # the tool was registered at run time, or there is no database
-            problem = str(error)
-    return {
-        "record": record,
-        "instructions": router.instructions(tool_id),
-        "inspected": inspected,
-        "problem": problem,
-        "phrases": _phrases(inspected) if inspected else [],
-        "needs": router.prerequisites(tool_id),
-        "needed_by": router.needed_by(tool_id),
-        "tokens": router.tokens(tool_id) or {},
-        "counter": router.manifest.token_counter,
-    }
+def _inspected(router: Router, tool_id: str, inspect: InspectTool | None) -> tuple[Any, str]:
+    """Return what the inspection database knows of a tool, None with the reason where that cannot be read."""
+    if router.folder is None or inspect is None:
+        return None, "this page is served without access to catalog.duckdb"
+    try:
+        return inspect(router.folder, tool_id), ""
+    except QuartermasterError as error:  # the tool was registered at run time, or there is no database
+        return None, str(error)
 
 
 def _phrases(inspected: Any) -> list[tuple[str, tuple[str, ...], str, str]]:
