@@ -37,7 +37,7 @@ _UNSETTLED_NS = 100_000_000
 class Token(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A token of the file: the name of its profile, and its SHA-256 or the environment's variable that holds it.
 
-    Without `requests_per_minute` or `expires` there is no such limit. `changes` permits to register and remove tools,
+    Without `requests_per_minute` or `expires` there is none. `changes` permits to register and remove tools,
     where the server is open to it.
     """
 
@@ -76,7 +76,7 @@ class ProfilesFile:
             with path.open("rb") as opened:
                 content = opened.read(_MAX_BYTES + 1)
             if len(content) > _MAX_BYTES:
-                raise SettingsInvalid(f"{path} has more than {_MAX_BYTES:,} bytes: it is no file of profiles")
+                raise SettingsInvalid(f"{path} has more than {_MAX_BYTES:,} bytes: it is not a file of profiles")
             rows = converted(tomllib.loads(content.decode("utf-8")), _Rows, place=f"{path}: ", secret=True)
         except (OSError, ValueError, RecursionError) as error:  # of decoding and of TOML
             raise SettingsInvalid(f"the profiles {path} cannot be read: {error}") from error

@@ -15,7 +15,7 @@ from quartermaster.serving.profiles import CALLER, Caller
 _access = logging.getLogger("router.access")
 _logger = logging.getLogger("router.http")
 # A browser keeps no answer, runs nothing in it, shows it to no other page and reveals it to no other site. Pages use
-# their own style sheet and forms that lead here; there is no script at all.
+# their own style sheet and forms that lead here; there is no script.
 _SECURITY_HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "

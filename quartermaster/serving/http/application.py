@@ -18,10 +18,10 @@ from quartermaster.serving.http.access_log import logged
 from quartermaster.serving.http.errors import crashed, failure, http_failed, json_response, router_failed
 from quartermaster.serving.http.messages import body_of
 from quartermaster.serving.http.metrics import Metrics
-from quartermaster.serving.http.openapi import Operation, document
+from quartermaster.serving.http.openapi import document
 from quartermaster.serving.http.operations import operations_of
 from quartermaster.serving.http.request_guard import RequestGuard
-from quartermaster.serving.http.service import Call, Service
+from quartermaster.serving.http.service import Call, Operation, Service
 from quartermaster.serving.http.settings import PROBES, HttpSettings
 from quartermaster.serving.page import CatalogCost, InspectTool, ShowPage, pages
 from quartermaster.serving.profiles import Caller, Callers

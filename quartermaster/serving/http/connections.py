@@ -196,7 +196,7 @@ class BoundedProtocol(H11Protocol):
             self._refuse(408, f"the headers did not come within {self._settings.header_timeout_s:g} s")
 
     def _refuse(self, status: int, reason: str) -> None:
-        """Answer a request that the app does not see, and close; where an answer has begun, close alone."""
+        """Answer a request that the app does not see, and close; where an answer has begun, only close."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.abort()
             return

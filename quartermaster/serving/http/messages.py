@@ -165,7 +165,7 @@ class Failure(msgspec.Struct):
 
 
 async def body_of(request: Request, kind: type[_Body]) -> _Body:
-    """Return a request's body. Raises HTTPException for one that is no JSON, SettingsInvalid for a wrong value."""
+    """Return a request's body. Raises HTTPException if it is not JSON, SettingsInvalid for a wrong value."""
     if not _JSON.match(request.headers.get("content-type", "")):
         raise HTTPException(415, "the request does not say that its body is JSON: send Content-Type: application/json")
     try:

@@ -119,7 +119,7 @@ class _Gauges(Collector):
             bool(router.refusal),
         )
         yield _gauge("request_cache_size", "Vectors in the cache.", router.cache.size)
-        with suppress(ValueError, OverflowError):  # of a text that is no time, or none that a clock shows
+        with suppress(ValueError, OverflowError):  # not a time, or not one that a clock shows
             built = datetime.fromisoformat(manifest.created_at).timestamp()
             age = max(time.time() - built, 0.0)
             yield _gauge("snapshot_age_seconds", "Since the serving snapshot was built.", age)

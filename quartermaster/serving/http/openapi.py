@@ -1,18 +1,17 @@
-"""The operations of the API, and the OpenAPI document of them.
+"""The OpenAPI document of the operations.
 
 It is made of the types that the code itself uses; its descriptions are their docstrings and those of the handlers.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from quartermaster.serving.http.messages import Failure
-from quartermaster.serving.http.service import Call
+from quartermaster.serving.http.service import Operation
 from quartermaster.serving.http.settings import PROBES
 from router.distribution import version
 from router.provider_formats import Rendered
@@ -32,47 +31,8 @@ _FAILURES = {
     500: "An error in the server.",
     503: "Not now: too many requests are being answered, or no snapshot serves.",
 }
-_OF_PROBES = (421, 500)
-_OF_GUARD = (400, 401, 408, 413, 421, 429, 500, 503)
 _REFERENCE = "#/components/schemas/{name}"
 _ATTRIBUTE = re.compile(r"^ {8}(\w+): (.+?)(?=^ {8}\w+: |\Z)", re.DOTALL | re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """A method of a path.
-
-    Attributes:
-        handle: What answers it.
-        tag: The group of operations that it belongs to.
-        answer: The type of its answer; a text says that the answer is a text, or none with status 204, and of what.
-        takes: The struct of its body, or of the query string where the method is GET; None for neither.
-        fails: Statuses of failures beside those that such operations have in common.
-    """
-
-    handle: Callable[[Call[Any]], object]
-    _: KW_ONLY
-    method: str
-    path: str
-    tag: str
-    answer: type | str
-    status: int = 200
-    takes: type[msgspec.Struct] | None = None
-    fails: tuple[int, ...] = ()
-
-    @property
-    def body(self) -> type[msgspec.Struct] | None:
-        """Return the struct of its body, None for none."""
-        return None if self.method == "GET" else self.takes
-
-    @property
-    def failures(self) -> list[int]:
-        """Return the statuses of the failures that it may answer with."""
-        found = {*(_OF_PROBES if self.path in PROBES else _OF_GUARD), *self.fails}
-        found |= {422} if self.takes else set()
-        found |= {404, 422} if self.body or "{" in self.path else set()
-        found |= {403} if self.tag == "changes" else set()
-        return sorted(found | ({415} if self.body else set()))
 
 
 def document(operations: Sequence[Operation], *, token: bool) -> dict[str, Any]:

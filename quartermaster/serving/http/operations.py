@@ -25,8 +25,7 @@ from quartermaster.serving.http.messages import (
     ToolPage,
     Tools,
 )
-from quartermaster.serving.http.openapi import Operation
-from quartermaster.serving.http.service import Call, Service
+from quartermaster.serving.http.service import Call, Operation, Service
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid

@@ -1,19 +1,23 @@
-"""What all requests to one app share, and what one request brings."""
+"""What all requests to one app share, what one request brings, and what an operation is."""
 
 import time
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Generic, TypeVar
 
+import msgspec
 from anyio import CapacityLimiter
 from starlette.requests import Request
 
 from quartermaster.serving.http.metrics import Metrics
-from quartermaster.serving.http.settings import HttpSettings
+from quartermaster.serving.http.settings import PROBES, HttpSettings
 from quartermaster.serving.profiles import CALLER, Caller, Callers
 from router.answer.executor import THREADS
 from router.router import Router
 
 _Body = TypeVar("_Body", covariant=True)
+_FAILURES_OF_PROBES = (421, 500)
+_FAILURES_OF_GUARD = (400, 401, 408, 413, 421, 429, 500, 503)
 
 
 @dataclass(slots=True)
@@ -68,3 +72,40 @@ class Call(Generic[_Body]):
     def router(self) -> Router:
         """Return the router as the caller may use it."""
         return self.caller.router
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A method of a path.
+
+    Attributes:
+        handle: What answers it.
+        tag: The group of operations that it belongs to.
+        answer: The type of its answer; a text says that the answer is a text, or none with status 204, and of what.
+        takes: The struct of its body, or of the query string where the method is GET; None for neither.
+        fails: Statuses of failures beside those that such operations have in common.
+    """
+
+    handle: Callable[[Call[Any]], object]
+    _: KW_ONLY
+    method: str
+    path: str
+    tag: str
+    answer: type | str
+    status: int = 200
+    takes: type[msgspec.Struct] | None = None
+    fails: tuple[int, ...] = ()
+
+    @property
+    def body(self) -> type[msgspec.Struct] | None:
+        """Return the struct of its body, None for none."""
+        return None if self.method == "GET" else self.takes
+
+    @property
+    def failures(self) -> list[int]:
+        """Return the statuses of the failures that it may answer with."""
+        found = {*(_FAILURES_OF_PROBES if self.path in PROBES else _FAILURES_OF_GUARD), *self.fails}
+        found |= {422} if self.takes else set()
+        found |= {404, 422} if self.body or "{" in self.path else set()
+        found |= {403} if self.tag == "changes" else set()
+        return sorted(found | ({415} if self.body else set()))

@@ -34,7 +34,7 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     port then reads the catalog. `requests_per_minute` applies to each client address, of which a tenth may come at
     once; None sets no limit. `max_concurrent` requests are answered at a time. `overlay` opens the paths that register
     and remove tools, which need a token, and is the file that stores them. `profiles` is a file of profiles and tokens,
-    in place of `token`: each token sees the tools of its profile alone.
+    in place of `token`: each token sees only the tools of its profile.
 
     `max_connections` are open at a time, and `max_connections_per_client` of one address (an IPv6 network of /64); at
     the limit, one that waits for a request is closed for a new one. In seconds: `header_timeout_s` bounds the headers
@@ -46,7 +46,7 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     `workers` processes share the socket, under `serve_workers`. Each has an equal share of the connections and of the
     unread answers; `requests_per_minute`, those of tokens and `max_concurrent` hold for each worker. At a stop,
     requests under way get `stop_timeout_s`. Where what serves was not found to be the newest snapshot for
-    `stale_after_s`, `/readyz` tells so, and with `unready_when_stale` answers 503; None is 300 s, or three looks of
+    `stale_after_s`, `/readyz` says so, and with `unready_when_stale` answers 503; None is 300 s, or three looks of
     `watch` where that is longer.
     """
 
@@ -104,7 +104,7 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise SettingsInvalid(f"{place}, its folder must be there and writable")
         if self.workers > 1:
             raise SettingsInvalid(
-                f"{place} and workers is {self.workers}: a tool is registered in one process alone, so serve with "
+                f"{place} and workers is {self.workers}: a tool is registered in only one process, so serve with "
                 "--workers 1, or publish the tools with a build"
             )
 

@@ -104,7 +104,7 @@ def presentable(question: Question, server: str) -> Question:
     """Return a question as it may be passed on. Raises ValueError where it may not."""
     params = question.params
     if isinstance(params, types.CreateMessageRequestParams):
-        # `includeContext` would add what the client knows of other servers; the rest is between two ends alone.
+        # `includeContext` would add what the client knows of other servers; the rest concerns only the two ends.
         shown = _visible(params, without=("_meta", "task", "includeContext", "metadata"))
         origin = f"The MCP server {server!r} asks for this."
         shown["systemPrompt"] = f"{origin}\n\n{shown['systemPrompt']}" if shown.get("systemPrompt") else origin

@@ -93,7 +93,9 @@ class Connection:
                 await session.read_tools()
         if name not in session.tools and session.complete:
             raise UpstreamFailed(f"{self} no longer offers the tool {name!r}: search again, or rebuild the catalog")
-        return await self._send(client, lambda to, told: to.call_tool(name, dict(arguments), _MAX_CALL_S, told))
+        return await self._send(
+            client, lambda to, on_progress: to.call_tool(name, dict(arguments), _MAX_CALL_S, on_progress)
+        )
 
     async def get_prompt(
         self, name: str, arguments: Mapping[str, str], client: CallingClient | None = None

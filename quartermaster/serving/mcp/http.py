@@ -20,7 +20,7 @@ PATH = "/mcp"
 def http_app(served: Server[Any], settings: HttpSettings, callers: Callers | None = None) -> ASGIApp:
     """Return the server as an app at `/mcp`, behind the host, rate, token and size checks of the HTTP API.
 
-    It keeps no session, so any replica answers any request, and each within the profile of its own token: `callers`
+    It keeps no session, so any replica answers any request, and each within the profile of its token: `callers`
     are those that the server was made with.
 
     Raises ValueError where the settings have profiles and there are no callers.

@@ -110,7 +110,7 @@ def server(
 def _dialogue_of(context: _Context, caller: Caller) -> str | None:
     """Return what ties a call to the answers before it: the token, or the only client of a server over stdio.
 
-    None over HTTP without profiles: there are no sessions, and the clients cannot be told apart.
+    None over HTTP without profiles: there are no sessions, and nothing distinguishes the clients.
     """
     if caller.token is not None:
         return f"token {caller.token}"

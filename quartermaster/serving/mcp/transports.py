@@ -21,7 +21,7 @@ from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
 
 # A stream of notifications may be silent for long; the client bounds the time of a call.
 _MAX_SILENCE_S = 300.0
-_END_S = 2.0  # until a process is told to end, and again until it is ended
+_END_S = 2.0  # until a process is asked to end, and again until it is killed
 
 
 @asynccontextmanager

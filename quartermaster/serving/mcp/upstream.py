@@ -23,7 +23,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """What a server may cost. `timeout_s` bounds each answer and each whole list, in seconds.
 
     Of a longer list, the first `max_tools` serve. A list of more than `max_pages` pages or `max_list_bytes`, and a
-    message of more than `max_message_bytes`, are failures. Without `may_ask`, the server is told that nobody answers
+    message of more than `max_message_bytes`, are failures. Without `may_ask`, the server learns that nobody answers
     its questions.
     """
 

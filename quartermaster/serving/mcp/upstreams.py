@@ -40,7 +40,7 @@ class Upstreams:
             raise UpstreamFailed(wrong)
         if record.kind is not Kind.PROMPT:
             return await connection.call(record.name, arguments, client)
-        # The protocol has texts alone.
+        # Arguments of prompts are texts.
         texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in arguments.items()}
         return prompt_result(await connection.get_prompt(record.name, texts, client))
 
@@ -52,7 +52,7 @@ class Upstreams:
         if len(candidates) == 1:
             return candidates[0]
         # If servers share a label, prefer the one from which the build read the tool. Those that one program runs
-        # (npx, uvx) are told apart by the name that they report once they are open.
+        # (npx, uvx) are distinguished by the name that they report once they are open.
         candidates.sort(key=lambda connection: connection.upstream.place != record.origin.file)
         failed: UpstreamFailed | None = None
         for connection in candidates:

@@ -36,7 +36,7 @@ _BLANK = dict.fromkeys(("request", "recipe", *_LISTS, "kind", "token_budget", "r
 def pages(inspect: InspectTool | None, cost: CatalogCost | None) -> dict[str, ShowPage]:
     """Return the pages by path. `inspect` and `cost` are those of `quartermaster.serving.http.app`.
 
-    A caller whose profile leaves tools out sees records alone: the inspection database knows other tools.
+    A caller whose profile leaves tools out sees only records: the inspection database knows other tools.
     """
     cost_of = remembered(cost)
     style = files(__package__).joinpath("style.css").read_bytes()

@@ -13,6 +13,8 @@ from tests.support.profiles import ALICE, BOB, FILE, SUPPORT, written
 _NOW = datetime(2026, 6, 1, tzinfo=UTC)
 _DIGEST = token_digest(ALICE)
 _PROFILE = "[profiles.p]\nselection = {}\n"
+_TOKEN = _PROFILE + '[tokens.t]\nprofile = "p"\n'
+_SHA = f'sha256 = "{_DIGEST}"\n'
 
 
 def test_a_file_has_profiles_tokens_and_the_audit_log(tmp_path: Path) -> None:
@@ -53,34 +55,25 @@ def test_a_file_has_profiles_tokens_and_the_audit_log(tmp_path: Path) -> None:
         ("[profiles]\n", "profiles is empty"),
         ("profiles = 3", "profiles must be a table"),
         ("[profiles.p]\n", "profiles.p: selection is missing"),
-        (
-            '[profiles.p]\nselection = { provider = ["x"] }',
-            "profiles.p: there is no field selection.provider",
-        ),
+        ('[profiles.p]\nselection = { provider = ["x"] }', "profiles.p: there is no field selection.provider"),
         ("[profiles.p]\nselection = {}\nlimit = 0", "profiles.p: limit must be a whole number from 1 to"),
         ("[profiles.p]\nselection = {}\ncalls = true", "there is no field calls"),
         ('[profiles.p]\nselection = {}\nname = "q"', "there is no field name"),
         ('[profiles."a b"]\nselection = {}', "a name has 1 to 64 characters"),
         (_PROFILE + '[tokens.t]\nprofile = "q"\nenv = "X"', "there is no profile 'q': choose from p"),
-        (_PROFILE + '[tokens.t]\nprofile = "p"', "write either sha256 or env"),
-        (_PROFILE + f'[tokens.t]\nprofile = "p"\nenv = "X"\nsha256 = "{_DIGEST}"', "write either sha256 or env"),
-        (_PROFILE + '[tokens.t]\nprofile = "p"\nsha256 = "abc"', "tokens.t: sha256 must be a text that matches"),
-        (_PROFILE + '[tokens.t]\nprofile = "p"\nenv = "UNSET_NAME"', "the environment has no UNSET_NAME"),
-        (_PROFILE + '[tokens.t]\nprofile = "p"\nenv = "SHORT"', "SHORT has 5 characters, it must be 16 or more"),
+        (_TOKEN, "write either sha256 or env"),
+        (_TOKEN + 'env = "X"\n' + _SHA, "write either sha256 or env"),
+        (_TOKEN + 'sha256 = "abc"', "tokens.t: sha256 must be a text that matches"),
+        (_TOKEN + 'env = "UNSET_NAME"', "the environment has no UNSET_NAME"),
+        (_TOKEN + 'env = "SHORT"', "SHORT has 5 characters, it must be 16 or more"),
+        (_TOKEN + 'env = "X"\nexpires = 2027-01-01', "expires must be a time with its offset"),
+        (_TOKEN + 'env = "X"\nexpires = 2027-01-01T00:00:00', "with its offset"),
         (
-            _PROFILE + '[tokens.t]\nprofile = "p"\nenv = "X"\nexpires = 2027-01-01',
-            "expires must be a time with its offset",
+            _TOKEN.replace("{}", '{ block = ["x"] }') + 'env = "X"\nchanges = true',
+            "leaves tools out: a change may reach",
         ),
         (
-            _PROFILE + '[tokens.t]\nprofile = "p"\nenv = "X"\nexpires = 2027-01-01T00:00:00',
-            "with its offset",
-        ),
-        (
-            '[profiles.p]\nselection = { block = ["x"] }\n[tokens.t]\nprofile = "p"\nenv = "X"\nchanges = true',
-            "leaves tools out: a change may reach any tool",
-        ),
-        (
-            _PROFILE + "".join(f'[tokens.{name}]\nprofile = "p"\nsha256 = "{_DIGEST}"\n' for name in "tu"),
+            _TOKEN + _SHA + _TOKEN.removeprefix(_PROFILE).replace(".t]", ".u]") + _SHA,
             "tokens.u is the same token as tokens.t",
         ),
         ("[profiles.p\n", "cannot be read"),

@@ -60,7 +60,7 @@ def test_settings_do_not_show_their_token_and_tokens_of_a_file_let_others_in() -
         ({"overlay": Path("nowhere/late.json"), "token": TOKEN}, r"nowhere/late\.json', its folder must be there"),
         (
             {"overlay": Path("late.json"), "token": TOKEN, "workers": 2},
-            r"in one process alone, so serve with --workers 1",
+            r"in only one process, so serve with --workers 1",
         ),
         ({"workers": 3, "max_connections": 2}, "max_connections is 2: 3 workers share it, so it must be 3 or more"),
         ({"token": TOKEN, "profiles": Path("p.toml")}, "with profiles, every token stands in that file"),

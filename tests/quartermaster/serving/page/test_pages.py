@@ -226,21 +226,6 @@ def client(client_of: Ask) -> TestClient:
     return client_of(Router.from_tools([TEA, CUP], encoder=None))
 
 
-def routed(client: TestClient, **selection: object) -> list[str]:
-    answer = client.post("/v1/route", json={"request": "make tea", "selection": selection})
-    assert answer.status_code == 200, answer.text
-    return sorted(tool["tool_id"] for tool in answer.json()["tools"])
-
-
-def test_a_selection_filters_by_kind(client: TestClient) -> None:
-    assert routed(client) == ["own/cup", "own/tea"]
-    assert routed(client, kinds=["skill"]) == ["own/tea"]
-    assert routed(client, kinds=["tool", "prompt"]) == ["own/cup"]
-    refused = client.post("/v1/route", json={"request": "make tea", "selection": {"kinds": ["agent"]}})
-    assert refused.status_code == 422
-    assert "kinds" in refused.text and "'agent', it must be one of tool, skill, prompt" in refused.text
-
-
 def test_instructions_come_with_the_record_that_is_asked_for_and_not_with_the_list(client: TestClient) -> None:
     skill, tool = client.get("/v1/tools/own/tea").json(), client.get("/v1/tools/own/cup").json()
     assert (skill["kind"], skill["instructions"]) == ("skill", TEA.instructions)
