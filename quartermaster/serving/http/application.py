@@ -23,7 +23,7 @@ from quartermaster.serving.http.operations import operations_of
 from quartermaster.serving.http.request_guard import RequestGuard
 from quartermaster.serving.http.service import Call, Operation, Service
 from quartermaster.serving.http.settings import PROBES, HttpSettings
-from quartermaster.serving.page import CatalogCost, InspectTool, ShowPage, pages
+from quartermaster.serving.page import InspectTool, ShowPage, pages
 from quartermaster.serving.profiles import Caller, Callers
 from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
@@ -40,7 +40,6 @@ class Served:
 
     router: Router
     inspect: InspectTool | None = None
-    cost: CatalogCost | None = None
 
 
 def app(
@@ -48,13 +47,11 @@ def app(
     settings: HttpSettings | None = None,
     *,
     inspect: InspectTool | None = None,
-    cost: CatalogCost | None = None,
     closes: bool = False,
 ) -> ASGIApp:
     """Return the app over an opened router, which the caller closes, or with `closes` the end of the app.
 
-    `inspect` returns what the inspection database knows of a tool, from a snapshot's folder and the tool's id;
-    `cost` returns what the snapshot's expansions have cost in US dollars, None where a price is unknown.
+    `inspect` returns what the inspection database knows of a tool, from a snapshot's folder and the tool's id.
     """
     settings = settings or HttpSettings()
     callers = None if settings.profiles is None else Callers(settings.profiles, router)
@@ -68,7 +65,7 @@ def app(
     handlers: dict[str, dict[str, _Handler]] = {"/openapi.json": {"GET": openapi}}
     for operation in operations:
         handlers.setdefault(operation.path, {})[operation.method] = _answering(operation, service)
-    for path, show in pages(inspect, cost).items():
+    for path, show in pages(inspect).items():
         handlers[path] = {"GET": _showing(show, service)}
     api = Starlette(
         routes=[Route(path, _by_method(methods), methods=list(methods)) for path, methods in handlers.items()],

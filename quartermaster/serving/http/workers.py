@@ -125,7 +125,7 @@ class _WorkerApp:
         configure_logs(workers=True)
         try:
             served = self.open_served()
-            return app(served.router, self.settings, inspect=served.inspect, cost=served.cost, closes=True)
+            return app(served.router, self.settings, inspect=served.inspect, closes=True)
         except QuartermasterError as error:
             logger.error("this worker cannot start: %s", error)
             time.sleep(_PAUSE_S)

@@ -4,8 +4,7 @@
 them, and shows errors to browsers.
 """
 
-from quartermaster.serving.page.catalog import CatalogCost
 from quartermaster.serving.page.pages import InspectTool, ShowPage, pages
 from quartermaster.serving.page.rendering import error_page, wants_page
 
-__all__ = ["CatalogCost", "InspectTool", "ShowPage", "error_page", "pages", "wants_page"]
+__all__ = ["InspectTool", "ShowPage", "error_page", "pages", "wants_page"]

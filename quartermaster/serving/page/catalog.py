@@ -1,22 +1,13 @@
 """What pages show of a catalog: sample requests, facts, providers, and tools by words, a bounded part at a time."""
 
-import logging
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 from router.contract import Manifest
-from router.errors import QuartermasterError
 from router.record import ToolRecord
 from router.router import Router
 
-# Takes a snapshot's folder. Returns the US dollars that its expansions have cost, None where a price is unknown.
-# Raises QuartermasterError where the inspection database cannot be read.
-CatalogCost = Callable[[Path], float | None]
-
-_logger = logging.getLogger("quartermaster.serving")
 _SAMPLES = 6
 _MAX_SAMPLE = 120  # characters
 _MAX_LOOKED_AT = 64  # tools, for samples
@@ -46,27 +37,7 @@ def _short_phrase(router: Router, tool_id: str) -> str | None:
     return next((phrase for phrase in phrases[:-1] or phrases if len(phrase) <= _MAX_SAMPLE), None)
 
 
-def remembered(cost: CatalogCost | None) -> Callable[[Path | None], float | None]:
-    """Return a function like `cost` that reads each snapshot's once, and returns None where that cannot be known."""
-
-    @lru_cache(maxsize=1)
-    def known(folder: Path) -> float | None:
-        try:
-            return cost(folder) if cost else None
-        except QuartermasterError:  # the snapshot was written without the database, or by an older version
-            return None
-
-    def read(folder: Path | None) -> float | None:
-        try:
-            return None if folder is None else known(folder)
-        except (OSError, ImportError) as error:  # may pass: the next visit asks again
-            _logger.warning("the cost of %s cannot be read: %s", folder, error)
-            return None
-
-    return read
-
-
-def facts(manifest: Manifest, tools: int, cost: float | None) -> list[tuple[str, str]]:
+def facts(manifest: Manifest, tools: int) -> list[tuple[str, str]]:
     """Return what there is to know of a catalog, as labels and texts."""
     counts, encoder, fitting = manifest.counts, manifest.encoder, manifest.tuning.get("fitting")
     calibrated = isinstance(fitting, Mapping) and fitting.get("calibrated")
@@ -80,8 +51,6 @@ def facts(manifest: Manifest, tools: int, cost: float | None) -> list[tuple[str,
         ("built", manifest.created_at.replace("T", " ").removesuffix("+00:00").removesuffix("Z") + " UTC"),
         ("no-tool answer", "calibrated on this catalog" if calibrated else "not calibrated for this catalog"),
     ]
-    if cost is not None:
-        rows.append(("model cost", f"${cost:,.4f}" if cost else "nothing"))
     if evaluation := manifest.evaluation:
         share = evaluation["metrics"].get("recall@10")
         found = "" if share is None else f", {100 * share:.0f} % find a tool among the first ten"

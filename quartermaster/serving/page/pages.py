@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from quartermaster.serving import ServedOptions, status_of
-from quartermaster.serving.page.catalog import CatalogCost, facts, list_tools, remembered, sample_requests
+from quartermaster.serving.page.catalog import facts, list_tools, sample_requests
 from quartermaster.serving.page.rendering import render
 from quartermaster.serving.profiles import Caller
 from router.answer.options import RouteOptions
@@ -33,12 +33,11 @@ _BLANK = dict.fromkeys(("request", "recipe", *_LISTS, "kind", "token_budget", "r
 }
 
 
-def pages(inspect: InspectTool | None, cost: CatalogCost | None) -> dict[str, ShowPage]:
-    """Return the pages by path. `inspect` and `cost` are those of `quartermaster.serving.http.app`.
+def pages(inspect: InspectTool | None) -> dict[str, ShowPage]:
+    """Return the pages by path. `inspect` is that of `quartermaster.serving.http.app`.
 
     A caller whose profile leaves tools out sees only records: the inspection database knows other tools.
     """
-    cost_of = remembered(cost)
     style = files(__package__).joinpath("style.css").read_bytes()
 
     def route(request: Request, caller: Caller) -> Response:
@@ -47,8 +46,8 @@ def pages(inspect: InspectTool | None, cost: CatalogCost | None) -> dict[str, Sh
             return _answer(caller, form)
         router = caller.router
         samples, judged = sample_requests(router)
-        known = facts(router.manifest, len(router), cost_of(router.folder) if caller.sees_all else None)
-        values: dict[str, Any] = {"samples": samples, "judged": judged, "facts": known, "providers": router.providers}
+        values: dict[str, Any] = {"samples": samples, "judged": judged, "providers": router.providers}
+        values["facts"] = facts(router.manifest, len(router))
         return _page(router, "route.jinja", "Route a request", form=form, filtered=False, **values)
 
     def browse(request: Request, caller: Caller) -> Response:

@@ -155,7 +155,7 @@ def http(
         return
     served = open_served()
     with served.router as router, listen(settings) as listening:
-        application = app(router, settings, inspect=served.inspect, cost=served.cost)
+        application = app(router, settings, inspect=served.inspect)
         configure_logs()
         typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address_of(listening)}")
         serve(application, settings, listening)
@@ -192,7 +192,7 @@ class OpenServed:
             vendor_text=self.vendor_text,
             feedback=feedback_log(self.feedback, self.feedback_texts),
         )
-        return Served(router=router, inspect=inspect_tool, cost=catalog_cost)
+        return Served(router=router, inspect=inspect_tool)
 
 
 def inspect_tool(folder: Path, tool_id: str) -> "ToolInspection":
@@ -201,15 +201,3 @@ def inspect_tool(folder: Path, tool_id: str) -> "ToolInspection":
 
     with Inspection.open(folder) as inspection:
         return inspection.tool(tool_id)
-
-
-def catalog_cost(folder: Path) -> Optional[float]:
-    """Return what the expansions in use have cost in US dollars, None where a price is unknown.
-
-    Raises QuartermasterError where a snapshot's inspection database is missing or has no costs.
-    """
-    from pipeline.inspection.reading import Inspection
-
-    with Inspection.open(folder) as inspection:
-        ((cost, unpriced),) = inspection.sql("SELECT sum(cost_usd), count(*) - count(cost_usd) FROM expansions").rows
-    return None if unpriced or cost is None else float(cost)

@@ -1,12 +1,10 @@
 """The first page invites to try the catalog, and says what is in it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from quartermaster.serving.page.catalog import facts, remembered, sample_requests
-from router import Router, SnapshotInvalid
+from quartermaster.serving.page.catalog import facts, sample_requests
+from router import Router
 from router.snapshot.snapshot import Snapshot
 
 
@@ -22,35 +20,15 @@ def test_judged_requests_are_the_samples_where_the_catalog_has_some(snapshot: Pa
     evaluation = {"examples": ["pay Ann back", "who is on call"], "metrics": {"recall@10": 0.9}, "requests": 2}
     router = Router(replace(opened, manifest=replace(opened.manifest, evaluation=evaluation)))
     assert sample_requests(router) == (["pay Ann back", "who is on call"], True)
-    assert dict(facts(router.manifest, 8, None))["judged"] == "2 requests, 90 % find a tool among the first ten"
+    assert dict(facts(router.manifest, 8))["judged"] == "2 requests, 90 % find a tool among the first ten"
 
 
 def test_the_facts_say_what_is_known(router: Router) -> None:
-    known = dict(facts(router.manifest, len(router), 1.25))
+    known = dict(facts(router.manifest, len(router)))
     assert known["tools"] == "8" and known["written by"] == "file (8)"
-    assert known["model cost"] == "$1.2500"
-    assert "model cost" not in dict(facts(router.manifest, len(router), None))
     memory = Router.from_tools([print_nothing], encoder=None)
-    assert dict(facts(memory.manifest, 1, None))["encoder"] == "none"
+    assert dict(facts(memory.manifest, 1))["encoder"] == "none"
 
 
 def print_nothing() -> None:
     """Prints nothing."""
-
-
-def test_the_cost_is_read_once_unless_it_cannot_be_read_now(snapshot: Path) -> None:
-    costs: Iterator[Any] = iter([PermissionError("locked"), 1.5, SnapshotInvalid("catalog.duckdb cannot be opened")])
-    asked: list[Path] = []
-
-    def cost(folder: Path) -> float | None:
-        asked.append(folder)
-        if isinstance(found := next(costs), Exception):
-            raise found
-        return float(found)
-
-    cost_of = remembered(cost)
-    assert [cost_of(snapshot) for _ in range(3)] == [None, 1.5, 1.5]
-    gone = remembered(cost)
-    assert [gone(snapshot) for _ in range(2)] == [None, None]  # there is no database, and there will be none
-    assert asked == [snapshot] * 3
-    assert gone(None) is None
