@@ -1,16 +1,13 @@
 """The three tools as a model sees them: definitions, arguments and results as JSON schemas, instructions."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import mcp_types as types
 import msgspec
 from msgspec import Meta
 
 from router.answer.options import Category, K, TokenBudget
-from router.errors import RequestInvalid
 
-_Arguments = TypeVar("_Arguments", bound=msgspec.Struct)
 _ToolId = Annotated[str, Meta(min_length=1, description="The id that find_tools gave, such as stripe/createRefund.")]
 
 
@@ -44,17 +41,6 @@ class CallTool(msgspec.Struct, forbid_unknown_fields=True):
 
     tool_id: _ToolId
     arguments: Annotated[dict[str, Any], Meta(description="As the tool's own input schema asks.")] = {}
-
-
-def read_arguments(kind: type[_Arguments], arguments: Mapping[str, Any] | None) -> _Arguments:
-    """Return a call's arguments as a struct. A number or boolean that is written as a text is converted.
-
-    Raises RequestInvalid, with the JSON path of the wrong value.
-    """
-    try:
-        return msgspec.convert(arguments or {}, kind, strict=False)
-    except msgspec.ValidationError as error:
-        raise RequestInvalid(f"the arguments are wrong: {error}") from None
 
 
 def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def server(
                 recent=recent,
                 dialogue=_dialogue_of(context, caller),
             )
-            result = await tools.call(params.name, params.arguments)
+            result = await tools.call(params.name, params.arguments or {})
             name = params.name if params.name in _NAMES else "unknown tool"
             await caller.record(name, "failed" if result.is_error else "ok")
         except QuartermasterError as error:  # the profile is gone, or the call cannot be recorded

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from quartermaster.calling import ApiCalls
 from quartermaster.serving.mcp import results
 from quartermaster.serving.mcp.client import CallingClient
-from quartermaster.serving.mcp.definitions import CallTool, DescribeTool, FindTools, read_arguments
+from quartermaster.serving.mcp.definitions import CallTool, DescribeTool, FindTools
 from quartermaster.serving.mcp.upstreams import Upstreams
 from quartermaster.serving.profiles import Caller
 from router.errors import QuartermasterError, RequestInvalid
@@ -20,8 +21,12 @@ from router.provider_formats import Form
 from router.record import Kind, ToolRecord
 from router.selection import Selection
 from router.selection.admission import refusal_reason
+from router.typed import converted
 
-_Handler = Callable[[Mapping[str, Any] | None], Awaitable[types.CallToolResult]]
+_Arguments = Mapping[str, Any]
+_Handler = Callable[[_Arguments], Awaitable[types.CallToolResult]]
+# Models write numbers and booleans as texts, too.
+_read = partial(converted, error=RequestInvalid, strict=False, whole="the arguments")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class Tools:
     recent: RecentAnswers
     dialogue: str | None
 
-    async def call(self, name: str, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
+    async def call(self, name: str, arguments: _Arguments) -> types.CallToolResult:
         """Return the result of a tool. Invalid calls and failures are error results that give the reason."""
         handlers: dict[str, _Handler] = {"find_tools": self.find, "describe_tool": self.describe}
         if self.caller.may_call:
@@ -56,9 +61,9 @@ class Tools:
         self._report(Outcome.FAILED if result.is_error else Outcome.SUCCEEDED)
         return result
 
-    async def find(self, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
+    async def find(self, arguments: _Arguments) -> types.CallToolResult:
         """Answer find_tools: route the request. Raises RequestInvalid for wrong arguments."""
-        call, selection = read_arguments(FindTools, arguments), self.selection
+        call, selection = _read(arguments, FindTools), self.selection
         if call.read_only:
             selection = replace(selection, annotations={**selection.annotations, "readOnlyHint": True})
         if call.category:
@@ -83,18 +88,18 @@ class Tools:
         self.caller.actions.offer(routed.offered, [call.request])
         return results.find_result(routed, call.k)
 
-    async def describe(self, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
+    async def describe(self, arguments: _Arguments) -> types.CallToolResult:
         """Answer describe_tool. Raises RequestInvalid for wrong arguments and unknown ids."""
-        router, record = self.caller.router, await self._record(read_arguments(DescribeTool, arguments).tool_id)
+        router, record = self.caller.router, await self._record(_read(arguments, DescribeTool).tool_id)
         self.caller.actions.described.append(record.tool_id)
         return results.describe_result(record, router.vendor_text, router.instructions(record.tool_id))
 
-    async def call_catalog_tool(self, arguments: Mapping[str, Any] | None) -> types.CallToolResult:
+    async def call_catalog_tool(self, arguments: _Arguments) -> types.CallToolResult:
         """Answer call_tool: call a tool at its own server, ask it for a prompt, or read a skill.
 
         Raises QuartermasterError.
         """
-        router, call = self.caller.router, read_arguments(CallTool, arguments)
+        router, call = self.caller.router, _read(arguments, CallTool)
         record = await self._record(call.tool_id)
         self.caller.actions.called.append(record.tool_id)
         await self.caller.record("call_tool", "started")  # a call that cannot be recorded is not made

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from router.errors import QuartermasterError, SettingsInvalid
 from router.record import ToolRecord
+from router.typed import converted
 from router.variables import expanded
 
 _Limit = Annotated[int, Meta(ge=1)]
@@ -77,7 +78,7 @@ class _Server(Bounds, frozen=True):
 
 
 class _Servers(msgspec.Struct):
-    servers: dict[str, msgspec.Raw] = msgspec.field(name="mcpServers")
+    servers: dict[str, dict[str, Any]] = msgspec.field(name="mcpServers")
 
 
 def read_upstreams(path: Path, variables: Mapping[str, str] = os.environ) -> tuple[Upstream, ...]:
@@ -91,15 +92,12 @@ def read_upstreams(path: Path, variables: Mapping[str, str] = os.environ) -> tup
         servers = msgspec.json.decode(path.read_bytes(), type=_Servers).servers
     except (OSError, ValueError, RecursionError) as error:  # of reading, of UTF-8, of JSON and its types
         raise SettingsInvalid(f'{path} is not a file of MCP servers ({{"mcpServers": …}}): {error}') from error
-    return tuple(_upstream(name, server, path, variables) for name, server in servers.items())
+    return tuple(_upstream(name, table, path, variables) for name, table in servers.items())
 
 
-def _upstream(name: str, raw: msgspec.Raw, path: Path, variables: Mapping[str, str]) -> Upstream:
+def _upstream(name: str, table: Mapping[str, Any], path: Path, variables: Mapping[str, str]) -> Upstream:
     where = f"{path}, mcpServers.{name}"
-    try:
-        server = msgspec.json.decode(raw, type=_Server)
-    except (ValueError, RecursionError) as error:
-        raise SettingsInvalid(f"{where}: {error}") from error
+    server = converted(table, _Server, place=f"{where}: ", secret=True)
     if bool(server.command) == bool(server.url):
         raise SettingsInvalid(f"{where}: a server has either a command or a url")
     if server.type == "sse":

@@ -66,7 +66,8 @@ def pages(inspect: InspectTool | None) -> dict[str, ShowPage]:
             missing = f"The snapshot has no tool {tool_id!r}: the list of tools finds one by name."
             return _page(router, "base.jinja", "No such tool", 404, message=missing)
         caller.actions.described.append(tool_id)
-        caller.actions.texts += [asked] if asked else []
+        if asked:
+            caller.actions.texts.append(asked)
         inspected, problem = _inspected(router, tool_id, inspect if caller.sees_all else None)
         values: dict[str, Any] = {
             "record": record,
