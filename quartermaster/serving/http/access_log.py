@@ -56,7 +56,7 @@ def logged(app: ASGIApp, metrics: Metrics) -> ASGIApp:
                     headers["X-Request-Id"] = caller.request
                     if (caller.actions or status >= 400) and not await _is_recorded(caller, scope, status):
                         del scope[CALLER]  # the refusal is not recorded either
-                        await failure(503, _NOT_RECORDED, scope=scope)(scope, receive, record_and_send)
+                        await failure(503, _NOT_RECORDED)(scope, receive, record_and_send)
                         withheld = True
                         return
             elif message["type"] == "http.response.body":

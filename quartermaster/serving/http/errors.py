@@ -1,4 +1,4 @@
-"""Every failure as one JSON shape, `Failure`: {"error": {"type", "message", "field"?}}; a page for a browser."""
+"""Every failure as one JSON shape, `Failure`: {"error": {"type", "message", "field"?}}."""
 
 import logging
 from collections.abc import Mapping
@@ -13,7 +13,6 @@ from starlette.types import Scope
 
 from quartermaster.serving import status_of
 from quartermaster.serving.http.messages import Failure, Problem
-from quartermaster.serving.page import error_page, wants_page
 from router.errors import QuartermasterError
 
 _logger = logging.getLogger("router.http")
@@ -39,19 +38,8 @@ _TYPES = {
 _MAX_MESSAGE = 1_000  # characters of a message, which may quote the request
 
 
-def failure(
-    status: int,
-    message: str,
-    field: str = "",
-    headers: Mapping[str, str] | None = None,
-    scope: Scope | None = None,
-) -> Response:
-    """Return the answer to a request that fails, with the reason and, if known, the field that is wrong.
-
-    With the request's `scope` it is a page where a browser asks for one.
-    """
-    if scope is not None and wants_page(scope):
-        return error_page(status, _bounded(message), headers)
+def failure(status: int, message: str, field: str = "", headers: Mapping[str, str] | None = None) -> Response:
+    """Return the answer to a request that fails, with the reason and, if known, the field that is wrong."""
     return json_response(problem_of(status, message, field), status, headers)
 
 
@@ -76,18 +64,18 @@ async def router_failed(request: Request, error: Exception) -> Response:
     status = status_of(error)
     if status >= 500:
         _logger.error("%s %s failed: %s", request.method, route_of(request.scope), error)
-    return failure(status, str(error), getattr(error, "field", ""), scope=request.scope)
+    return failure(status, str(error), getattr(error, "field", ""))
 
 
-async def crashed(request: Request, _error: Exception) -> Response:
+async def crashed(_request: Request, _error: Exception) -> Response:
     """Answer an error that nobody foresaw. The access log has it."""
-    return failure(500, "internal error; the server's log has the details", scope=request.scope)
+    return failure(500, "internal error; the server's log has the details")
 
 
-async def http_failed(request: Request, error: Exception) -> Response:
-    """Answer an error of the framework, or of the request guard."""
+async def http_failed(_request: Request, error: Exception) -> Response:
+    """Answer an error of the framework."""
     assert isinstance(error, HTTPException)
-    return failure(error.status_code, error.detail, headers=error.headers, scope=request.scope)
+    return failure(error.status_code, error.detail, headers=error.headers)
 
 
 def _bounded(text: str) -> str:

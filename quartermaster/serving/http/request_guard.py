@@ -9,11 +9,10 @@ import time
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quartermaster.serving.audit import AuditFailed
-from quartermaster.serving.http.errors import http_failed
+from quartermaster.serving.http.errors import failure
 from quartermaster.serving.http.settings import PROBES, HttpSettings
 from quartermaster.serving.profiles import CALLER, CallerRefused, Callers
 from quartermaster.serving.tokens import RateLimit
@@ -56,7 +55,7 @@ class RequestGuard:
                 receive = _replay(await self._read_body(headers, receive), receive)
                 self._check_busy()  # again: others may have come while the body did
         except HTTPException as error:
-            refused = await http_failed(Request(scope), error)
+            refused = failure(error.status_code, error.detail, headers=error.headers)
             await refused(scope, receive, send)
             return
         if probe:

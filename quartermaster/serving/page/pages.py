@@ -63,7 +63,7 @@ def pages(inspect: InspectTool | None) -> dict[str, ShowPage]:
         asked = request.query_params.get("request", "")[:_MAX_REQUEST].strip()
         record = router.record(tool_id)
         if record is None:
-            missing = f"The snapshot has no tool {tool_id!r}: the list of tools finds one by name."
+            missing = f"The snapshot has no tool {tool_id!r}."
             return _page(router, "base.jinja", "No such tool", 404, message=missing)
         caller.actions.described.append(tool_id)
         if asked:
@@ -88,7 +88,7 @@ def pages(inspect: InspectTool | None) -> dict[str, ShowPage]:
 
 
 def _page(router: Router, template: str, title: str, status: int = 200, **values: Any) -> Response:
-    common = {"title": title, "status": status, "manifest": router.manifest, "tools": len(router)}
+    common = {"title": title, "manifest": router.manifest, "tools": len(router)}
     return HTMLResponse(render(template, {**common, **values}), status)
 
 

@@ -7,9 +7,6 @@ from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.datastructures import Headers
-from starlette.responses import HTMLResponse, Response
-from starlette.types import Scope
 
 from quartermaster.serving import MAX_K
 from router.answer.verdict import score_text, why_assumed
@@ -24,17 +21,6 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
-# Paths of programs: their errors are JSON, whoever asks.
-_API = ("/v1/", "/mcp")
-_FILES = frozenset(("/openapi.json", "/metrics", "/healthz", "/readyz"))
-_TITLES = {
-    401: "A token is required",
-    404: "Not found",
-    405: "Not allowed here",
-    421: "Unknown host",
-    429: "Too many requests",
-    503: "Not now",
-}
 
 
 def visible_text(text: object, max_length: int = 2_000) -> str:
@@ -81,19 +67,3 @@ _ENVIRONMENT.filters |= {
     "tool_path": tool_path,
 }
 _ENVIRONMENT.globals |= {"max_k": MAX_K, "recipes": list(RECIPES), "details": list(Detail), "kinds": list(Kind)}
-
-
-def wants_page(scope: Scope) -> bool:
-    """Return whether an error should be a page: a browser asks, and the path is not the API's."""
-    if scope["method"] not in ("GET", "HEAD") or scope["path"].startswith(_API) or scope["path"] in _FILES:
-        return False
-    accepted = Headers(scope=scope).get("accept", "").split(",")
-    return any(part.partition(";")[0].strip().lower() == "text/html" for part in accepted)
-
-
-def error_page(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the page of an error. It says nothing of the catalog: it may answer somebody without the token."""
-    title = _TITLES.get(status, "An error in the server" if status >= 500 else "The request cannot be answered")
-    shown = "There is no such page." if status == 404 else message
-    values = {"title": title, "status": status, "message": shown, "manifest": None}
-    return HTMLResponse(render("base.jinja", values), status, headers)

@@ -106,6 +106,10 @@ def test_a_tools_page_has_its_record_phrases_verdicts_and_neighbours(pages: Test
     assert '<th scope="row">anthropic</th><td class="number">' in page
 
 
+def test_a_tool_that_is_not_there_is_said_so(pages: TestClient) -> None:
+    assert "has no tool &#39;no/such&#39;" in text(pages, "/tools/no/such", 404)
+
+
 def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(client_of: Ask, snapshot: Path) -> None:
     def gone(_folder: Path, _tool_id: str) -> Any:
         raise SnapshotInvalid("catalog.duckdb cannot be opened")
