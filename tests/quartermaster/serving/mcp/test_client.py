@@ -13,7 +13,8 @@ from quartermaster.serving.mcp import Upstream, UpstreamFailed, connected, serve
 from quartermaster.serving.mcp.client import Answer, CallingClient, CallsUnderWay, Question, presentable
 from quartermaster.serving.mcp.http import http_app
 from router import Router
-from tests.quartermaster.serving.mcp.conftest import record, served_app
+from tests.quartermaster.serving.conftest import served_app
+from tests.quartermaster.serving.mcp.conftest import record
 from tests.quartermaster.serving.mcp.desk import Noted, asking, at_desk, run_out, until
 
 
