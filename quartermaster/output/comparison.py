@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Column, Table
 from rich.text import Text
 
-from quartermaster.evaluation import FUSED, HEADLINE_METRICS, METRICS, NDCG, Cause, K
+from quartermaster.evaluation import HEADLINE_METRICS, METRICS, NDCG, Cause, K
+from quartermaster.evaluation.measurement import FUSED
 from quartermaster.output.formatting import (
     MISSING,
     Row,

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from quartermaster.evaluation import FUSED, HEADLINE_METRICS, METRICS, NDCG, SUCCESS_AT_1, Cause, K
+from quartermaster.evaluation import HEADLINE_METRICS, METRICS, NDCG, SUCCESS_AT_1, Cause, K
+from quartermaster.evaluation.measurement import FUSED
 from quartermaster.output.comparison import (
     Details,
     Result,

@@ -135,7 +135,7 @@ def http(
         return
     served = open_one()
     with served.router as router, listen(settings) as socket:
-        application = app(router, settings, inspect=served.inspect, cost=served.cost)
+        application = app(router, settings, inspect=served.inspect)
         configure_logs()
         typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address_of(socket)}")
         serve(application, settings, socket)
@@ -152,7 +152,7 @@ def open_served(
 
     saved = overlay if overlay and overlay.exists() else None  # the first change writes it
     router = source.serving(place, load_selection(selection), overlay=saved, request_cache=request_cache)
-    return Served(router=router, inspect=inspect_tool, cost=catalog_cost)
+    return Served(router=router, inspect=inspect_tool)
 
 
 def inspect_tool(folder: Path, tool_id: str) -> "ToolInspection":
@@ -161,18 +161,6 @@ def inspect_tool(folder: Path, tool_id: str) -> "ToolInspection":
 
     with Inspection.open(folder) as inspection:
         return inspection.tool(tool_id)
-
-
-def catalog_cost(folder: Path) -> float | None:
-    """Return what the expansions in use have cost in US dollars, None where a price is unknown.
-
-    Raises QuartermasterError where a snapshot's inspection database is missing or has no costs.
-    """
-    from pipeline.inspection.reading import Inspection
-
-    with Inspection.open(folder) as inspection:
-        ((cost, unpriced),) = inspection.sql("SELECT sum(cost_usd), count(*) - count(cost_usd) FROM expansions").rows
-    return None if unpriced or cost is None else float(cost)
 
 
 def feedback_log(folder: Path | None, texts: bool) -> "FeedbackLog | None":

@@ -6,8 +6,8 @@ Needs the extra `serve`.
     >>> from quartermaster.serving.http import HttpSettings, app
     >>> application = app(Router.open(".quartermaster/snapshots/demo", watch=5), HttpSettings())
 
-`application` joins the paths (`routing`, `catalog`, `changes`, `service`) and the layers around them (`access_log`,
-`request_guard`); `requests` and `answers` are the types that `/openapi.json` publishes.
+`application` joins the `operations` and the pages with the layers around them (`access_log`, `request_guard`);
+`messages` are the types that `/openapi.json` publishes.
 """
 
 from quartermaster.serving.http.application import Served, app

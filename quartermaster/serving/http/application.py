@@ -1,11 +1,12 @@
 """The ASGI app: the paths, and the layers around them."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -13,34 +14,24 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from quartermaster.serving.http.access_log import AccessLog, AuditLayer
-from quartermaster.serving.http.catalog import catalog_operations
-from quartermaster.serving.http.changes import change_operations
-from quartermaster.serving.http.errors import crashed, http_failed, json_response, router_failed
-from quartermaster.serving.http.openapi import Handler, document
+from quartermaster.serving.http.access_log import logged
+from quartermaster.serving.http.errors import crashed, failure, http_failed, json_response, router_failed
+from quartermaster.serving.http.messages import body_of
+from quartermaster.serving.http.metrics import Metrics
+from quartermaster.serving.http.openapi import document
+from quartermaster.serving.http.operations import operations_of
 from quartermaster.serving.http.request_guard import RequestGuard
-from quartermaster.serving.http.routing import route_operations
-from quartermaster.serving.http.service import Service, process_operations
-from quartermaster.serving.http.settings import HttpSettings
-from quartermaster.serving.page import CatalogCost, InspectTool, pages
+from quartermaster.serving.http.service import Call, Operation, Service
+from quartermaster.serving.http.settings import PROBES, HttpSettings
+from quartermaster.serving.page import InspectTool, ShowPage, pages
+from quartermaster.serving.profiles import Caller, Callers
 from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
+from router.typed import converted
 
 logger = logging.getLogger("router.http")
-
-# A browser keeps no answer, runs nothing in it, shows it to no other page and reveals it to no other site. Pages use
-# their own style sheet and forms that lead here; there is no script at all.
-_SECURITY_HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 _WARM_UP_REQUEST = "which tools are there"
+_Handler = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +40,6 @@ class Served:
 
     router: Router
     inspect: InspectTool | None = None
-    cost: CatalogCost | None = None
 
 
 def app(
@@ -57,57 +47,83 @@ def app(
     settings: HttpSettings | None = None,
     *,
     inspect: InspectTool | None = None,
-    cost: CatalogCost | None = None,
     closes: bool = False,
 ) -> ASGIApp:
     """Return the app over an opened router, which the caller closes, or with `closes` the end of the app.
 
-    `inspect` returns what the inspection database knows of a tool, from a snapshot's folder and the tool's id;
-    `cost` returns what the snapshot's expansions have cost in US dollars, None where a price is unknown.
+    `inspect` returns what the inspection database knows of a tool, from a snapshot's folder and the tool's id.
     """
     settings = settings or HttpSettings()
-    service = Service.open(router, settings)
-    operations = [*route_operations(service), *catalog_operations(service), *process_operations(service)]
-    if settings.overlay is not None:
-        operations += change_operations(service, settings.overlay)
+    callers = None if settings.profiles is None else Callers(settings.profiles, router)
+    service = Service(router, settings, Metrics(router), callers)
+    operations = operations_of(service)
     described = json_response(document(operations, token=settings.asks_for_token))
 
     async def openapi(_: Request) -> Response:
         return described
 
-    handlers: dict[str, dict[str, Handler]] = {"/openapi.json": {"GET": openapi}}
+    handlers: dict[str, dict[str, _Handler]] = {"/openapi.json": {"GET": openapi}}
     for operation in operations:
-        handlers.setdefault(operation.path, {})[operation.method] = operation.handle
-    for path, handle in pages(service.caller_of, service.run_in_thread, inspect, cost).items():
-        handlers[path] = {"GET": handle}
+        handlers.setdefault(operation.path, {})[operation.method] = _answering(operation, service)
+    for path, show in pages(inspect).items():
+        handlers[path] = {"GET": _showing(show, service)}
     api = Starlette(
-        routes=[_route(path, methods) for path, methods in handlers.items()],
+        routes=[Route(path, _by_method(methods), methods=list(methods)) for path, methods in handlers.items()],
         exception_handlers={QuartermasterError: router_failed, HTTPException: http_failed, Exception: crashed},
         lifespan=_lifespan(service, closes),
     )
     api.router.redirect_slashes = False
-    audited = api if service.callers is None else AuditLayer(api)
-    guarded = RequestGuard(audited, settings, service.callers)
-    return AccessLog(guarded, service.metrics, _SECURITY_HEADERS)
+    return logged(RequestGuard(api, settings, callers), service.metrics)
 
 
-def _route(path: str, handlers: Mapping[str, Handler]) -> Route:
-    """Return the route of a path, which says in the scope what logs and metrics call it."""
-
+def _by_method(handlers: Mapping[str, _Handler]) -> _Handler:
     async def answer(request: Request) -> Response:
-        request.scope["route"] = path
         return await handlers["GET" if request.method == "HEAD" else request.method](request)
 
-    return Route(path, answer, methods=list(handlers))
+    return answer
+
+
+def _answering(operation: Operation, service: Service) -> _Handler:
+    """Return what reads a request to an operation, and answers it; in a thread, but for reports on the process."""
+    limiter = service.changing if operation.tag == "changes" else service.threads
+
+    async def answer(request: Request) -> Response:
+        caller = Caller(service.router) if operation.path in PROBES else service.caller_of(request)
+        if operation.tag == "changes" and not caller.changes:
+            return failure(403, "this token may not change tools: `changes = true` in the file of profiles permits it")
+        body: Any = None
+        if operation.body:
+            body = await body_of(request, operation.body)
+        elif operation.takes:
+            body = converted(dict(request.query_params), operation.takes, strict=False)
+        call = Call(service, caller, body, next(iter(request.path_params.values()), ""))
+
+        def respond() -> Response:
+            answered = operation.handle(call)
+            return answered if isinstance(answered, Response) else json_response(answered)
+
+        return respond() if operation.tag == "operation" else await run_sync(respond, limiter=limiter)
+
+    return answer
+
+
+def _showing(show: ShowPage, service: Service) -> _Handler:
+    async def answer(request: Request) -> Response:
+        return await run_sync(show, request, service.caller_of(request), limiter=service.threads)
+
+    return answer
 
 
 def _lifespan(service: Service, closes: bool) -> Callable[[Starlette], Any]:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         # The encoder's first run is the slowest, so it happens before anybody asks.
-        try:
+        def warm_up() -> None:
             with suppress(NothingSelected):  # the router answers, though with no tool
-                await service.run_in_thread(lambda: service.router.route(_WARM_UP_REQUEST, k=1, feedback=False))
+                service.router.route(_WARM_UP_REQUEST, k=1, feedback=False)
+
+        try:
+            await run_sync(warm_up, limiter=service.threads)
         except QuartermasterError as error:
             service.problem = f"the snapshot does not answer: {error}"
             logger.error("%s", service.problem)

@@ -1,17 +1,18 @@
-"""Every failure as one JSON shape: {"error": {"type", "message", "field"?}}."""
+"""Every failure as one JSON shape, `Failure`: {"error": {"type", "message", "field"?}}."""
 
 import logging
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
 from quartermaster.serving import status_of
-from quartermaster.serving.page import error_page, wants_page
+from quartermaster.serving.http.messages import Failure, Problem
 from router.errors import QuartermasterError
 
 _logger = logging.getLogger("router.http")
@@ -37,33 +38,19 @@ _TYPES = {
 _MAX_MESSAGE = 1_000  # characters of a message, which may quote the request
 
 
-def failure(
-    status: int,
-    message: str,
-    field: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    scope: Scope | None = None,
-) -> Response:
-    """Return the answer to a request that fails, with the reason and, if known, the field that is wrong.
-
-    With the request's `scope` it is a page where a browser asks for one.
-    """
-    if scope is not None and wants_page(scope):
-        return error_page(status, _bounded(message), headers)
-    return json_response(failure_json(status, message, field), status, headers)
+def failure(status: int, message: str, field: str = "", headers: Mapping[str, str] | None = None) -> Response:
+    """Return the answer to a request that fails, with the reason and, if known, the field that is wrong."""
+    return json_response(problem_of(status, message, field), status, headers)
 
 
-def failure_json(status: int, message: str, field: str | None = None) -> dict[str, Any]:
-    """Return a failure as a JSON-ready dict."""
-    error = {"type": _TYPES.get(status, "error"), "message": _bounded(message)}
-    return {"error": {**error, "field": _bounded(field)} if field else error}
+def problem_of(status: int, message: str, field: str = "") -> Failure:
+    """Return a failure as the API answers it."""
+    return Failure(Problem(_TYPES.get(status, "error"), _bounded(message), _bounded(field) if field else UNSET))
 
 
 def route_of(scope: Scope) -> str:
     """Return the declared path of a request, such as `/v1/tools/{tool_id}`: logs and labels hold no ids."""
-    route: Any = scope.get("route", "unmatched")
-    declared: str = getattr(route, "path", route)  # Starlette leaves its own object where a path has no such method
-    return declared
+    return scope["route"].path if "route" in scope else "unmatched"
 
 
 def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -77,18 +64,18 @@ async def router_failed(request: Request, error: Exception) -> Response:
     status = status_of(error)
     if status >= 500:
         _logger.error("%s %s failed: %s", request.method, route_of(request.scope), error)
-    return failure(status, str(error), getattr(error, "field", ""), scope=request.scope)
+    return failure(status, str(error), getattr(error, "field", ""))
 
 
-async def crashed(request: Request, _error: Exception) -> Response:
+async def crashed(_request: Request, _error: Exception) -> Response:
     """Answer an error that nobody foresaw. The access log has it."""
-    return failure(500, "internal error; the server's log has the details", scope=request.scope)
+    return failure(500, "internal error; the server's log has the details")
 
 
-async def http_failed(request: Request, error: Exception) -> Response:
+async def http_failed(_request: Request, error: Exception) -> Response:
     """Answer an error of the framework."""
     assert isinstance(error, HTTPException)
-    return failure(error.status_code, error.detail, headers=error.headers, scope=request.scope)
+    return failure(error.status_code, error.detail, headers=error.headers)
 
 
 def _bounded(text: str) -> str:

@@ -5,10 +5,12 @@ worker that answers the scrape.
 """
 
 import os
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -25,41 +27,33 @@ _METHODS = frozenset(("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"
 
 
 class Metrics:
-    """The metrics of one app, in a registry of their own."""
+    """The metrics of one app, in a registry of their own. Threads may share them."""
 
     def __init__(self, router: Router) -> None:
         self._router = router
-        self._registry = registry = CollectorRegistry()
-        prefix = "quartermaster"
-        self._requests = Counter(
-            f"{prefix}_http_requests", "Requests answered.", ("route", "method", "status"), registry=registry
-        )
-        self._seconds = Histogram(
-            f"{prefix}_http_request_seconds",
-            "From a request's first byte to its answer's last.",
-            ("route",),
-            buckets=_BUCKETS_S,
-            registry=registry,
-        )
-        self._stages = Histogram(
-            f"{prefix}_route_stage_seconds", "Stages of routing.", ("stage",), buckets=_BUCKETS_S, registry=registry
-        )
-        self._answers = Counter(f"{prefix}_answers", "Requests routed by the API.", ("recipe",), registry=registry)
-        self._none_fits = Counter(f"{prefix}_none_fits", "Answers that say no tool fits.", registry=registry)
-        self._failed = Counter(f"{prefix}_selection_failed", "Answers whose selection failed.", registry=registry)
-        self._dropped = Counter(
-            f"{prefix}_dropped", "Tools found and left out, by what left them out.", ("by",), registry=registry
-        )
-        self._reloads = Counter(
-            f"{prefix}_reloads", "Changes of the serving snapshot that were seen.", registry=registry
-        )
-        self._hits = Counter(f"{prefix}_request_cache_hits", "Vectors found in the cache.", registry=registry)
-        self._misses = Counter(f"{prefix}_request_cache_misses", "Vectors computed.", registry=registry)
+        self._registry = CollectorRegistry()
+        counter = partial(Counter, namespace="quartermaster", registry=self._registry)
+        histogram = partial(Histogram, namespace="quartermaster", registry=self._registry, buckets=_BUCKETS_S)
+        self._requests = counter("http_requests", "Requests answered.", ("route", "method", "status"))
+        duration = "From a request's first byte to its answer's last."
+        self._seconds = histogram("http_request_seconds", duration, ("route",))
+        self._stages = histogram("route_stage_seconds", "Stages of routing.", ("stage",))
+        self._answers = counter("answers", "Requests routed by the API.", ("recipe",))
+        self._none_fits = counter("none_fits", "Answers that say no tool fits.")
+        self._failed = counter("selection_failed", "Answers whose selection failed.")
+        self._dropped = counter("dropped", "Tools found and left out, by what left them out.", ("by",))
+        self._reloads = counter("reloads", "Changes of the serving snapshot that were seen.")
+        self._hits = counter("request_cache_hits", "Vectors found in the cache.")
+        self._misses = counter("request_cache_misses", "Vectors computed.")
         self.workers = Gauge(
-            f"{prefix}_workers", "Processes that take requests.", registry=registry, multiprocess_mode="livesum"
+            "quartermaster_workers",
+            "Processes that take requests.",
+            registry=self._registry,
+            multiprocess_mode="livesum",
         )
         self._seen = (router.manifest.snapshot, 0, 0)
-        registry.register(_Gauges(router))
+        self._looking = threading.Lock()
+        self._registry.register(_Gauges(router))
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request and its duration; `status` 0 means that the client left before the answer."""
@@ -71,10 +65,8 @@ class Metrics:
         """Count an answer: its recipe, outcome, dropped tools and stage durations."""
         self._look()
         self._answers.labels(routed.recipe).inc()
-        if routed.none_fits:
-            self._none_fits.inc()
-        if routed.failed:
-            self._failed.inc()
+        self._none_fits.inc(int(routed.none_fits))
+        self._failed.inc(int(bool(routed.failed)))
         for dropped in routed.dropped:
             self._dropped.labels(dropped.by).inc()
         for stage, milliseconds in routed.ms.items():
@@ -98,10 +90,11 @@ class Metrics:
 
     def _look(self) -> None:
         """Count what the router itself has counted since the last look: changes of the snapshot, use of its cache."""
-        snapshot, hits, misses = self._seen
         cache = self._router.cache
-        self._seen = (self._router.manifest.snapshot, cache.hits, cache.misses)
-        if self._seen[0] != snapshot:
+        now = (self._router.manifest.snapshot, cache.hits, cache.misses)
+        with self._looking:
+            (snapshot, hits, misses), self._seen = self._seen, now
+        if snapshot != now[0]:
             self._reloads.inc()
         # Another encoder comes with a new cache, which counts from 0.
         self._hits.inc(cache.hits - hits if cache.hits >= hits else cache.hits)
@@ -117,32 +110,27 @@ class _Gauges(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics as they are now."""
         router, manifest, freshness = self._router, self._router.manifest, self._router.freshness
-        yield InfoMetricFamily(
-            "quartermaster_snapshot",
-            "The snapshot that serves.",
-            {"snapshot": manifest.snapshot, "catalog": manifest.catalog},
-        )
-        yield GaugeMetricFamily("quartermaster_tools", "Tools that are served.", len(router))
-        yield GaugeMetricFamily(
-            "quartermaster_publication_refused",
+        names = {"snapshot": manifest.snapshot, "catalog": manifest.catalog}
+        yield InfoMetricFamily("quartermaster_snapshot", "The snapshot that serves.", names)
+        yield _gauge("tools", "Tools that are served.", len(router))
+        yield _gauge(
+            "publication_refused",
             "1 while the newest publication is refused, or cannot be read, and the snapshot before it serves.",
             bool(router.refusal),
         )
-        yield GaugeMetricFamily("quartermaster_request_cache_size", "Vectors in the cache.", router.cache.size)
-        if (built := _seconds(manifest.created_at)) is not None:
-            yield GaugeMetricFamily(
-                "quartermaster_snapshot_age_seconds",
-                "Since the serving snapshot was built.",
-                max(time.time() - built, 0.0),
-            )
+        yield _gauge("request_cache_size", "Vectors in the cache.", router.cache.size)
+        with suppress(ValueError, OverflowError):  # not a time, or not one that a clock shows
+            built = datetime.fromisoformat(manifest.created_at).timestamp()
+            age = max(time.time() - built, 0.0)
+            yield _gauge("snapshot_age_seconds", "Since the serving snapshot was built.", age)
         if freshness.watch_s is not None:
-            yield GaugeMetricFamily(
-                "quartermaster_seconds_since_source_was_read",
+            yield _gauge(
+                "seconds_since_source_was_read",
                 "Since the source of snapshots last said what is newest; +Inf where it has not since the start.",
                 _since(freshness.read_at),
             )
-            yield GaugeMetricFamily(
-                "quartermaster_seconds_since_newest_served",
+            yield _gauge(
+                "seconds_since_newest_served",
                 "Since the newest snapshot was last found to be what serves; +Inf where it was not since the start.",
                 _since(freshness.current_at),
             )
@@ -152,12 +140,8 @@ class _Gauges(Collector):
         return ()
 
 
-def _seconds(created_at: str) -> float | None:
-    """Return a manifest's time in seconds since 1970; None for a text that is no time."""
-    try:
-        return datetime.fromisoformat(created_at).timestamp()
-    except (ValueError, OverflowError):  # no time, or none that a clock shows
-        return None
+def _gauge(name: str, documentation: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"quartermaster_{name}", documentation, value)
 
 
 def _since(moment: float | None) -> float:

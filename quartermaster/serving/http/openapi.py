@@ -1,20 +1,21 @@
-"""The operations of the API, and the OpenAPI document of them.
+"""The OpenAPI document of the operations.
 
 It is made of the types that the code itself uses; its descriptions are their docstrings and those of the handlers.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
+from msgspec import Meta
 
-from quartermaster.serving.http.answers import REFERENCE, Failure, answer_schemas
+from quartermaster.serving.http.messages import Failure
+from quartermaster.serving.http.service import Operation
 from quartermaster.serving.http.settings import PROBES
 from router.distribution import version
+from router.provider_formats import Rendered
+from router.tools.trust.trusted import WithheldText
 
 _FAILURES = {
     400: "The body is not JSON, or was cut off.",
@@ -30,43 +31,15 @@ _FAILURES = {
     500: "An error in the server.",
     503: "Not now: too many requests are being answered, or no snapshot serves.",
 }
-# The request guard may refuse a request to any path.
-GUARD_FAILURES = (400, 401, 408, 413, 421, 429, 500, 503)
-LOOKUP_FAILURES = (*GUARD_FAILURES, 404, 422)
-BODY_FAILURES = (*LOOKUP_FAILURES, 415)
-
-Handler = Callable[[Request], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """A method of a path.
-
-    Attributes:
-        tag: The group of operations that it belongs to.
-        handle: What answers it.
-        failures: The statuses of the failures that it may answer with.
-        answer: The type of its answer; a text says that the answer is a text, or none with status 204, and of what.
-        body: The type of the body that it takes; None for none.
-        query: The struct of the parameters that it takes; None for none.
-    """
-
-    method: str
-    path: str
-    tag: str
-    handle: Handler
-    failures: Sequence[int]
-    answer: type | str
-    status: int = 200
-    body: type[msgspec.Struct] | None = None
-    query: type[msgspec.Struct] | None = None
+_REFERENCE = "#/components/schemas/{name}"
+_ATTRIBUTE = re.compile(r"^ {8}(\w+): (.+?)(?=^ {8}\w+: |\Z)", re.DOTALL | re.MULTILINE)
 
 
 def document(operations: Sequence[Operation], *, token: bool) -> dict[str, Any]:
     """Return the OpenAPI document of operations; with `token`, all but the probes need one."""
     answers = [operation.answer for operation in operations if isinstance(operation.answer, type)]
     bodies = [operation.body for operation in operations if operation.body]
-    _, components = msgspec.json.schema_components(bodies, ref_template=REFERENCE)
+    _, components = msgspec.json.schema_components(bodies, ref_template=_REFERENCE)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         path = re.sub(r":\w+}", "}", operation.path)
@@ -79,7 +52,7 @@ def document(operations: Sequence[Operation], *, token: bool) -> dict[str, Any]:
             "version": version(),
         },
         "paths": paths,
-        "components": {"schemas": {**components, **answer_schemas([*answers, Failure])}},
+        "components": {"schemas": {**components, **_answer_schemas([*answers, Failure])}},
     }
     if token:
         made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
@@ -87,8 +60,7 @@ def document(operations: Sequence[Operation], *, token: bool) -> dict[str, Any]:
 
 
 def _described(operation: Operation, token: bool) -> dict[str, Any]:
-    answer = operation.answer
-    name = operation.handle.__name__
+    answer, name = operation.answer, operation.handle.__name__
     if isinstance(answer, type):
         said = {"description": (answer.__doc__ or "").partition("\n")[0], "content": _json(answer)}
     else:
@@ -102,9 +74,9 @@ def _described(operation: Operation, token: bool) -> dict[str, Any]:
         "summary": name.replace("_", " ").capitalize(),
         "description": operation.handle.__doc__,
         "operationId": name,
-        "responses": {str(operation.status): said, **dict(sorted(failures.items()))},
+        "responses": {str(operation.status): said, **failures},
     }
-    if parameters := [*_path_parameters(operation.path), *_query_parameters(operation.query)]:
+    if parameters := _parameters(operation):
         row["parameters"] = parameters
     if operation.body:
         row["requestBody"] = {"required": True, "content": _json(operation.body)}
@@ -114,18 +86,75 @@ def _described(operation: Operation, token: bool) -> dict[str, Any]:
 
 
 def _json(kind: type) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": REFERENCE.format(name=kind.__name__)}}}
+    return {"application/json": {"schema": {"$ref": _REFERENCE.format(name=kind.__name__)}}}
 
 
-def _path_parameters(path: str) -> list[dict[str, Any]]:
-    schema = {"type": "string", "minLength": 1, "maxLength": 512}
-    return [
-        {"name": name, "in": "path", "required": True, "schema": schema} for name in re.findall(r"{(\w+)[:}]", path)
+def _parameters(operation: Operation) -> list[dict[str, Any]]:
+    text = {"type": "string", "minLength": 1, "maxLength": 512}
+    names = re.findall(r"{(\w+)[:}]", operation.path)
+    parameters = [{"name": name, "in": "path", "required": True, "schema": text} for name in names]
+    if operation.takes and not operation.body:
+        query = msgspec.json.schema_components([operation.takes])[1][operation.takes.__name__]["properties"]
+        parameters += [{"name": name, "in": "query", "schema": schema} for name, schema in query.items()]
+    return parameters
+
+
+class _Handed(msgspec.Struct):
+    """What a record has in answers beside its own fields."""
+
+    withheld: Annotated[list[WithheldText], Meta(description="Steering text and hidden characters that were left out.")]
+    unusable: Annotated[
+        str,
+        Meta(description="Why no model should be handed the tool; empty for a tool that can be called."),
     ]
 
 
-def _query_parameters(query: type[msgspec.Struct] | None) -> list[dict[str, Any]]:
-    if query is None:
-        return []
-    properties = msgspec.json.schema_components([query])[1][query.__name__]["properties"]
-    return [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]
+class _Routed(msgspec.Struct):
+    """What an answer has over HTTP beside its own fields."""
+
+    rendered: Annotated[Rendered | None, Meta(description="The tools as the asked `form` has them.")]
+
+
+# By class: fields that no answer has, and a struct of those that it has beside its own.
+_OTHERWISE: dict[str, tuple[tuple[str, ...], type[msgspec.Struct] | None]] = {
+    "RoutedTools": (("vendor_text",), _Routed),
+    "ToolRecord": (("outputs", "links", "operation"), _Handed),
+    "Rendered": (("form", "strict"), None),
+}
+_OPTIONAL = {"ToolRecord": ("kind", "instructions"), "Health": ("stale",), "Problem": ("field",)}
+
+
+def _answer_schemas(kinds: list[type]) -> dict[str, Any]:
+    """Return the JSON schemas of answers by name, those that they refer to among them."""
+    extras = [extra for _, extra in _OTHERWISE.values() if extra]
+    _, components = msgspec.json.schema_components([*kinds, *extras], ref_template=_REFERENCE)
+    for name, (omitted, extra) in _OTHERWISE.items():
+        properties = components[name]["properties"]
+        for field in omitted:
+            del properties[field]
+        properties |= components[extra.__name__]["properties"] if extra else {}
+    for name, schema in components.items():
+        if "properties" in schema:
+            optional = _OPTIONAL.get(name, ())
+            schema["required"] = [field for field in schema["properties"] if field not in optional]
+            schema["additionalProperties"] = False
+            _describe(schema)
+    return _reached(components, [kind.__name__ for kind in kinds])
+
+
+def _reached(components: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Return the components of these names, and those that they refer to: not what is left out of an answer."""
+    reached: dict[str, Any] = {}
+    while names:
+        if (name := names.pop()) not in reached:
+            reached[name] = components[name]
+            names += re.findall(r"#/components/schemas/(\w+)", msgspec.json.encode(components[name]).decode())
+    return dict(sorted(reached.items()))
+
+
+def _describe(schema: dict[str, Any]) -> None:
+    """Move what a docstring says of each attribute to the attribute."""
+    schema["description"], _, attributes = schema.get("description", "").partition("\n\n    Attributes:\n")
+    for name, text in _ATTRIBUTE.findall(attributes):
+        if name in schema["properties"] and "$ref" not in schema["properties"][name]:
+            schema["properties"][name].setdefault("description", " ".join(text.split()))

@@ -6,16 +6,16 @@ import hmac
 import logging
 import re
 import time
-from typing import cast
 
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quartermaster.serving.audit import AuditFailed
 from quartermaster.serving.http.errors import failure
 from quartermaster.serving.http.settings import PROBES, HttpSettings
-from quartermaster.serving.profiles import CALLER, AuditFailed, CallerRefused, Callers
-from quartermaster.serving.rate_limit import RateLimit
+from quartermaster.serving.profiles import CALLER, CallerRefused, Callers
+from quartermaster.serving.tokens import RateLimit
 
 _API_PATHS = ("/v1/", "/mcp")
 _CLOSE = {"Connection": "close"}
@@ -45,108 +45,93 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        probe = scope["path"] in PROBES
-        refused = self._check_host(scope, headers)
-        if refused is None and not probe:
-            refused = self._check_rate(scope) or await self._check_caller(scope, headers) or self._check_busy(scope)
-        if refused is not None:
+        headers, probe = Headers(scope=scope), scope["path"] in PROBES
+        try:
+            self._check_host(headers)
+            if not probe:
+                self._check_rate(scope)
+                await self._check_caller(scope, headers)
+                self._check_busy()
+                receive = _replay(await self._read_body(headers, receive), receive)
+                self._check_busy()  # again: others may have come while the body did
+        except HTTPException as error:
+            refused = failure(error.status_code, error.detail, headers=error.headers)
             await refused(scope, receive, send)
-        elif probe:
-            await self._app(scope, receive, send)
-        else:
-            await self._pass_on(scope, headers, receive, send)
-
-    async def _pass_on(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        body = await self._read_body(scope, headers, receive)
-        if isinstance(body, Response):
-            await body(scope, receive, send)
             return
-        if refused := self._check_busy(scope):
-            await refused(scope, receive, send)
+        if probe:
+            await self._app(scope, receive, send)
             return
         self._running += 1  # only now: bodies that drip keep no other request out
         try:
-            await self._app(scope, _replay(body, receive), send)
+            await self._app(scope, receive, send)
         finally:
             self._running -= 1
 
-    def _check_busy(self, scope: Scope) -> Response | None:
-        if self._running < self._settings.max_concurrent:
-            return None
-        busy = f"the server answers {self._running} requests at a time, and that many are under way: try again"
-        return failure(503, busy, headers={"Retry-After": "1"}, scope=scope)
-
-    async def _read_body(self, scope: Scope, headers: Headers, receive: Receive) -> bytes | Response:
-        """Return the whole body, or the failure to answer if it is too large or does not arrive."""
-        limit, declared = self._settings.max_request_bytes, headers.get("content-length", "")
-        if declared.isdigit() and int(declared) > limit:
-            return _too_large(limit, scope)
-        parts = bytearray()
-        try:
-            async with asyncio.timeout(self._settings.body_timeout_s):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return failure(400, "the client left before its request was complete", scope=scope)
-                    parts += message.get("body", b"")
-                    if len(parts) > limit:
-                        return _too_large(limit, scope)
-                    if not message.get("more_body"):
-                        return bytes(parts)
-        except TimeoutError:
-            too_slow = f"the body did not come within {self._settings.body_timeout_s:g} s"
-            return failure(408, too_slow, headers=_CLOSE, scope=scope)
-
-    def _check_host(self, scope: Scope, headers: Headers) -> Response | None:
-        if "*" in self._hosts:
-            return None
+    def _check_host(self, headers: Headers) -> None:
         given = headers.get("host", "")
         host = _HOST.fullmatch(given)
-        if host and host[1].strip("[]").lower() in self._hosts:
-            return None
-        return failure(421, f"the host {given!r} is not served here: --allow-host NAME adds one", scope=scope)
+        if "*" not in self._hosts and not (host and host[1].strip("[]").lower() in self._hosts):
+            raise HTTPException(421, f"the host {given!r} is not served here: --allow-host NAME adds one")
 
-    def _check_rate(self, scope: Scope) -> Response | None:
-        client = cast("tuple[str, int] | None", scope.get("client"))
-        wait = self._rate_limit.wait(client[0] if client else "", time.monotonic()) if self._rate_limit else 0
-        if not wait:
-            return None
-        message = f"more than {self._settings.requests_per_minute:,} requests a minute: wait {wait} s"
-        return failure(429, message, headers={"Retry-After": str(wait)}, scope=scope)
+    def _check_rate(self, scope: Scope) -> None:
+        address = scope["client"][0] if scope.get("client") else ""
+        if self._rate_limit and (wait := self._rate_limit.wait(address, time.monotonic())):
+            message = f"more than {self._settings.requests_per_minute:,} requests a minute: wait {wait} s"
+            raise HTTPException(429, message, {"Retry-After": str(wait)})
 
-    async def _check_caller(self, scope: Scope, headers: Headers) -> Response | None:
-        """Return the failure of a request without a token that lets it in. With profiles, set its caller."""
+    async def _check_caller(self, scope: Scope, headers: Headers) -> None:
+        """Refuse a request without a token that lets it in. With profiles, set its caller."""
         if self._token is None and self._callers is None:
-            return None
-        credential = _credential(headers, scope)
+            return
+        credential, caller = _credential(headers, scope), None
         if self._callers is None:
             if self._token and hmac.compare_digest(credential.encode("utf-8", "replace"), self._token):
-                return None
+                return
         else:
             try:
                 caller = self._callers.of_token(credential)
             except CallerRefused as error:
-                return await _refuse(error, scope)
-            if caller is not None:
-                scope[CALLER] = caller
-                return None
-        return _unauthorized("a token is required: Authorization: Bearer …", scope)
+                await self._refuse_known(error, scope)
+        if caller is None:
+            raise _unauthorized("a token is required: Authorization: Bearer …", scope)
+        scope[CALLER] = caller
 
+    async def _refuse_known(self, error: CallerRefused, scope: Scope) -> None:
+        """Refuse a caller who is known, and write that to the audit log."""
+        try:
+            await error.caller.record("", "401" if error.wait_s is None else "429")
+        except AuditFailed as failed:
+            _logger.error("%s", failed)
+        if error.wait_s is None:
+            raise _unauthorized(str(error), scope)
+        raise HTTPException(429, str(error), {"Retry-After": str(error.wait_s)})
 
-def _too_large(limit: int, scope: Scope) -> Response:
-    return failure(413, f"the body is larger than {limit:,} bytes", headers=_CLOSE, scope=scope)
+    def _check_busy(self) -> None:
+        if self._running >= self._settings.max_concurrent:
+            busy = f"the server answers {self._running} requests at a time, and that many are under way: try again"
+            raise HTTPException(503, busy, {"Retry-After": "1"})
 
-
-async def _refuse(error: CallerRefused, scope: Scope) -> Response:
-    """Return the failure of a caller who is known, and tell the audit log of it."""
-    try:
-        await error.caller.record("", "401" if error.wait_s is None else "429")
-    except AuditFailed as failed:
-        _logger.error("%s", failed)
-    if error.wait_s is None:
-        return _unauthorized(str(error), scope)
-    return failure(429, str(error), headers={"Retry-After": str(error.wait_s)}, scope=scope)
+    async def _read_body(self, headers: Headers, receive: Receive) -> bytes:
+        """Return the whole body. Raises HTTPException if it is too large or does not arrive."""
+        limit, declared, parts = self._settings.max_request_bytes, headers.get("content-length", ""), bytearray()
+        too_large = HTTPException(413, f"the body is larger than {limit:,} bytes", _CLOSE)
+        if declared.isdigit() and int(declared) > limit:
+            raise too_large
+        try:
+            async with asyncio.timeout(self._settings.body_timeout_s):
+                more = True
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise HTTPException(400, "the client left before its request was complete")
+                    parts += message.get("body", b"")
+                    if len(parts) > limit:
+                        raise too_large
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            slow = f"the body did not come within {self._settings.body_timeout_s:g} s"
+            raise HTTPException(408, slow, _CLOSE) from None
+        return bytes(parts)
 
 
 def _credential(headers: Headers, scope: Scope) -> str:
@@ -156,7 +141,10 @@ def _credential(headers: Headers, scope: Scope) -> str:
     # A browser cannot send a bearer token; it asks for a name, which may be any, and a password: the token. The API
     # refuses passwords, because browsers send them unasked, even from other sites.
     if scheme.lower() == "basic" and not _is_api(scope):
-        return _password(credential).strip()
+        try:
+            return base64.b64decode(credential, validate=True).decode("utf-8").partition(":")[2].strip()
+        except ValueError:  # neither base64 nor UTF-8
+            return ""
     return credential.strip() if scheme.lower() == "bearer" else ""
 
 
@@ -165,17 +153,9 @@ def _is_api(scope: Scope) -> bool:
     return path.startswith(_API_PATHS)
 
 
-def _unauthorized(message: str, scope: Scope) -> Response:
+def _unauthorized(message: str, scope: Scope) -> HTTPException:
     basic = 'Basic realm="quartermaster, any name, the token as password", charset="UTF-8"'
-    challenge = "Bearer" if _is_api(scope) else basic
-    return failure(401, message, headers={"WWW-Authenticate": challenge}, scope=scope)
-
-
-def _password(credential: str) -> str:
-    try:
-        return base64.b64decode(credential, validate=True).decode("utf-8").partition(":")[2]
-    except ValueError:  # neither base64 nor UTF-8
-        return ""
+    return HTTPException(401, message, {"WWW-Authenticate": "Bearer" if _is_api(scope) else basic})
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -12,8 +12,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from quartermaster.serving.http.connections import Connections
-from quartermaster.serving.http.protocol import BoundedProtocol
+from quartermaster.serving.http.connections import BoundedProtocol, Connections
 from quartermaster.serving.http.settings import HttpSettings
 from router.errors import SettingsInvalid
 
@@ -29,7 +28,7 @@ def listen(settings: HttpSettings) -> socket.socket:
         )[0]
         listening = _Listening(family, kind, protocol)
     except OSError as error:
-        raise SettingsInvalid(f"host is {settings.host!r}, which is no address of this machine: {error}") from error
+        raise SettingsInvalid(f"host is {settings.host!r}, which is not an address of this machine: {error}") from error
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)

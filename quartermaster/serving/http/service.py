@@ -1,35 +1,31 @@
-"""The values that all paths share, and the paths that report on the process: /healthz, /readyz, /metrics."""
+"""What all requests to one app share, what one request brings, and what an operation is."""
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Generic, TypeVar
 
-import anyio.to_thread
+import msgspec
 from anyio import CapacityLimiter
-from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
-from starlette.responses import Response
 
-from quartermaster.serving.http.answers import Health
-from quartermaster.serving.http.errors import failure, json_response
 from quartermaster.serving.http.metrics import Metrics
-from quartermaster.serving.http.openapi import GUARD_FAILURES, Operation
-from quartermaster.serving.http.settings import HttpSettings
+from quartermaster.serving.http.settings import PROBES, HttpSettings
 from quartermaster.serving.profiles import CALLER, Caller, Callers
 from router.answer.executor import THREADS
 from router.router import Router
 
-_T = TypeVar("_T")
-_STALE_AFTER_S = 300.0
-_LOOKS = 3  # a snapshot is not stale because one look or two have failed
+_Body = TypeVar("_Body", covariant=True)
+_FAILURES_OF_PROBES = (421, 500)
+_FAILURES_OF_GUARD = (400, 401, 408, 413, 421, 429, 500, 503)
 
 
 @dataclass(slots=True)
 class Service:
-    """The router, settings and metrics of one app. `problem` says why it is not ready, empty once it is.
+    """The router, settings and metrics of one app.
 
-    `callers` are those of the profiles file; None where everybody may use the whole router.
+    `callers` are those of the profiles file; None where everybody may use the whole router. `problem` says why the app
+    is not ready, empty once it is.
     """
 
     router: Router
@@ -38,24 +34,19 @@ class Service:
     callers: Callers | None = None
     problem: str = "starting"
     # As many as the router's own: more would only share the cores.
-    _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
-
-    @classmethod
-    def open(cls, router: Router, settings: HttpSettings) -> "Service":
-        """Return the service of a router, which is not ready yet. Raises SettingsInvalid for wrong profiles."""
-        callers = None if settings.profiles is None else Callers(settings.profiles, router)
-        return cls(router, settings, Metrics(router), callers)
+    threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
+    # One change at a time, so that the file holds the last one; a waiting change takes no thread of a request.
+    changing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
 
     def staleness(self) -> str | None:
         """Return why what serves is stale, empty where it is not; None where nothing looks for a new snapshot."""
         freshness = self.router.freshness
         if freshness.watch_s is None:
             return None
-        if freshness.current_at is None:
-            since = "since the start"
-        else:
+        since = "since the start"
+        if freshness.current_at is not None:
             seconds = time.monotonic() - freshness.current_at
-            if seconds <= stale_after(freshness.watch_s, self.settings):
+            if seconds <= self.settings.stale_after(freshness.watch_s):
                 return ""
             since = f"for {seconds:.0f} s"
         return f"what serves is not known to be the newest snapshot {since}: the server's log has the reason"
@@ -67,51 +58,54 @@ class Service:
         caller: Caller = request.scope[CALLER]
         return caller
 
-    async def run_in_thread(self, call: Callable[[], _T]) -> _T:
-        """Return what a blocking call returns; it runs in a thread, so that the event loop stays free."""
-        return await anyio.to_thread.run_sync(call, limiter=self._threads)
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[_Body]):
+    """One request to an operation: who sends it, what it takes, and the parameter in its path, empty for none."""
+
+    service: Service
+    caller: Caller
+    body: _Body
+    parameter: str
+
+    @property
+    def router(self) -> Router:
+        """Return the router as the caller may use it."""
+        return self.caller.router
 
 
-def stale_after(watch_s: float, settings: HttpSettings) -> float:
-    """Return after how many seconds without a look that found the newest snapshot serving, it counts as stale."""
-    if settings.stale_after_s is not None:
-        return settings.stale_after_s
-    return max(_STALE_AFTER_S, _LOOKS * watch_s)
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A method of a path.
 
+    Attributes:
+        handle: What answers it.
+        tag: The group of operations that it belongs to.
+        answer: The type of its answer; a text says that the answer is a text, or none with status 204, and of what.
+        takes: The struct of its body, or of the query string where the method is GET; None for neither.
+        fails: Statuses of failures beside those that such operations have in common.
+    """
 
-def process_operations(service: Service) -> list[Operation]:
-    """Return the operations that report on the process. Their docstrings are published in the OpenAPI document."""
+    handle: Callable[[Call[Any]], object]
+    _: KW_ONLY
+    method: str
+    path: str
+    tag: str
+    answer: type | str
+    status: int = 200
+    takes: type[msgspec.Struct] | None = None
+    fails: tuple[int, ...] = ()
 
-    async def healthz(_: Request) -> Response:
-        """Whether the process answers at all; open, as `/readyz` is."""
-        return json_response({"status": "ok", "snapshot": None})
+    @property
+    def body(self) -> type[msgspec.Struct] | None:
+        """Return the struct of its body, None for none."""
+        return None if self.method == "GET" else self.takes
 
-    async def readyz(_: Request) -> Response:
-        """Whether a snapshot serves, and whether it is known to be the newest; 503 with the reason while none does."""
-        if service.problem:
-            return failure(503, service.problem)
-        stale = service.staleness()
-        if stale and service.settings.unready_when_stale:
-            return failure(503, stale)
-        return json_response(
-            {
-                "status": "ok",
-                "snapshot": service.router.manifest.snapshot,
-                "stale": None if stale is None else bool(stale),
-            }
-        )
-
-    async def metrics(request: Request) -> Response:
-        """Requests, stages, answers, the cache and the snapshot, for Prometheus."""
-        if not service.caller_of(request).sees_all:  # they count what every caller does
-            return failure(404, "Not Found")
-        return Response(service.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
-
-    def get(path: str, **parts: Any) -> Operation:
-        return Operation(method="GET", path=path, tag="operation", **parts)
-
-    return [
-        get("/healthz", handle=healthz, answer=Health, failures=(421, 500)),
-        get("/readyz", handle=readyz, answer=Health, failures=(421, 500, 503)),
-        get("/metrics", handle=metrics, answer="Prometheus' text format.", failures=(*GUARD_FAILURES, 404)),
-    ]
+    @property
+    def failures(self) -> list[int]:
+        """Return the statuses of the failures that it may answer with."""
+        found = {*(_FAILURES_OF_PROBES if self.path in PROBES else _FAILURES_OF_GUARD), *self.fails}
+        found |= {422} if self.takes else set()
+        found |= {404, 422} if self.body or "{" in self.path else set()
+        found |= {403} if self.tag == "changes" else set()
+        return sorted(found | ({415} if self.body else set()))

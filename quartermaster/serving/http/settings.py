@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from quartermaster.serving.tokens import check_token
 from router.errors import SettingsInvalid
@@ -21,6 +21,8 @@ MAX_WORKERS = 256
 _SHARED = {"max_connections": 1, "max_connections_per_client": 1, "max_unsent_bytes": 65_536}
 _Seconds = Annotated[float, Meta(ge=0.1, le=3_600)]
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_STALE_AFTER_S = 300.0
+_LOOKS = 3  # a snapshot is not stale because one look or two have failed
 
 
 class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +34,7 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     port then reads the catalog. `requests_per_minute` applies to each client address, of which a tenth may come at
     once; None sets no limit. `max_concurrent` requests are answered at a time. `overlay` opens the paths that register
     and remove tools, which need a token, and is the file that stores them. `profiles` is a file of profiles and tokens,
-    in place of `token`: each token sees the tools of its profile alone.
+    in place of `token`: each token sees only the tools of its profile.
 
     `max_connections` are open at a time, and `max_connections_per_client` of one address (an IPv6 network of /64); at
     the limit, one that waits for a request is closed for a new one. In seconds: `header_timeout_s` bounds the headers
@@ -44,7 +46,7 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     `workers` processes share the socket, under `serve_workers`. Each has an equal share of the connections and of the
     unread answers; `requests_per_minute`, those of tokens and `max_concurrent` hold for each worker. At a stop,
     requests under way get `stop_timeout_s`. Where what serves was not found to be the newest snapshot for
-    `stale_after_s`, `/readyz` tells so, and with `unready_when_stale` answers 503; None is 300 s, or three looks of
+    `stale_after_s`, `/readyz` says so, and with `unready_when_stale` answers 503; None is 300 s, or three looks of
     `watch` where that is longer.
     """
 
@@ -75,45 +77,49 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         check_fields(self, "")
-        for name in _SHARED:
-            if getattr(self, name) < self.workers * _SHARED[name]:
-                raise SettingsInvalid(
-                    f"{name} is {getattr(self, name):,}: {self.workers} workers share it, so it must be "
-                    f"{self.workers * _SHARED[name]:,} or more"
-                )
+        for name, least in _SHARED.items():
+            if (value := getattr(self, name)) < self.workers * least:
+                share = f"{self.workers} workers share it, so it must be {self.workers * least:,} or more"
+                raise SettingsInvalid(f"{name} is {value:,}: {share}")
         if self.token is not None:
             check_token("token", self.token)
-        if self.token is not None and self.profiles is not None:
-            raise SettingsInvalid(
-                f"profiles is {str(self.profiles)!r} and there is a token: with profiles, every token stands in that "
-                "file; unset QUARTERMASTER_TOKEN"
-            )
-        if not self.asks_for_token and not self.loopback and not self.insecure:
+            if self.profiles is not None:
+                raise SettingsInvalid(
+                    f"profiles is {str(self.profiles)!r} and there is a token: with profiles, every token stands in "
+                    "that file; unset QUARTERMASTER_TOKEN"
+                )
+        if not (self.asks_for_token or self.loopback or self.insecure):
             raise SettingsInvalid(
                 f"host is {self.host!r}, which others can reach, and there is no token: set QUARTERMASTER_TOKEN, "
                 "listen at 127.0.0.1, or say --insecure where the network itself keeps others out"
             )
-        if self.overlay is not None and not self.asks_for_token:
+        if self.overlay is not None:
+            self._check_overlay(self.overlay)
+
+    def _check_overlay(self, overlay: Path) -> None:
+        place = f"overlay is {str(overlay)!r}"
+        if not self.asks_for_token:
+            raise SettingsInvalid(f"{place} and there is no token: only clients with a token may register tools")
+        if not os.access(overlay.parent, os.W_OK):
+            raise SettingsInvalid(f"{place}, its folder must be there and writable")
+        if self.workers > 1:
             raise SettingsInvalid(
-                f"overlay is {str(self.overlay)!r} and there is no token: only clients with a token may register tools"
-            )
-        if self.overlay is not None and not os.access(self.overlay.parent, os.W_OK):
-            raise SettingsInvalid(f"overlay is {str(self.overlay)!r}, its folder must be there and writable")
-        if self.overlay is not None and self.workers > 1:
-            raise SettingsInvalid(
-                f"overlay is {str(self.overlay)!r} and workers is {self.workers}: a tool is registered in one process "
-                "alone, so serve with --workers 1, or publish the tools with a build"
+                f"{place} and workers is {self.workers}: a tool is registered in only one process, so serve with "
+                "--workers 1, or publish the tools with a build"
             )
 
     def __repr__(self) -> str:
-        values = {name: getattr(self, name) for name in self.__struct_fields__}
-        values["token"] = None if self.token is None else "…"
+        values = {**asdict(self), "token": None if self.token is None else "…"}
         return f"HttpSettings({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
     def of_one_worker(self) -> "HttpSettings":
         """Return the settings of one of the workers: an equal share of the connections and of the unread answers."""
         shares = {name: getattr(self, name) // self.workers for name in _SHARED}
         return replace(self, workers=1, **shares)
+
+    def stale_after(self, watch_s: float) -> float:
+        """Return after how many seconds without a look that found the newest snapshot serving, it counts as stale."""
+        return self.stale_after_s or max(_STALE_AFTER_S, _LOOKS * watch_s)
 
     @property
     def asks_for_token(self) -> bool:

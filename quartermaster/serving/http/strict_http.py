@@ -17,8 +17,8 @@ class StrictConnection(h11.Connection):
     """A server's side of one connection. Raises RemoteProtocolError, with the status to answer, for a bad request.
 
     Refuses what RFC 9112 lets a server refuse, because others read it otherwise: a body with two lengths, lines that
-    end in LF alone, folded headers. Bounds the head of a request, and its bytes on the wire: chunk extensions count as
-    no body. `problem` is the last error: the status and the reason.
+    end in a bare LF, folded headers. Bounds the head of a request and its bytes on the wire: chunk extensions are not
+    part of the body. `problem` is the last error: the status and the reason.
     """
 
     def __init__(self, settings: HttpSettings) -> None:
@@ -62,7 +62,7 @@ class StrictConnection(h11.Connection):
         if head.count(b"\r\n") > self._max_headers:
             raise _refused(431, f"the request has more than {self._max_headers:,} headers")
         if _BARE_LF.search(head):
-            raise _refused(400, "a line of the headers ends in LF alone: end each with CR LF")
+            raise _refused(400, "a line of the headers ends in a bare LF: end each with CR LF")
         if complete and _FOLDED.search(head):
             raise _refused(400, "a header goes on in the next line: write each in one line")
 
@@ -76,7 +76,7 @@ def _check_request(request: h11.Request) -> None:
         if request.http_version < b"1.1":
             raise _refused(400, "the request is of HTTP/1.0, which has no Transfer-Encoding")
     if not request.target.startswith(b"/") and (request.method, request.target) != (b"OPTIONS", b"*"):
-        raise _refused(400, "the request's target is no path: send /path, and the name of the server as Host")
+        raise _refused(400, "the request's target is not a path: send /path, and the name of the server as Host")
     if headers.get(b"expect", _CONTINUE).lower() != _CONTINUE:
         raise _refused(417, "the request has an Expect other than 100-continue")
 

@@ -41,13 +41,13 @@ def serve_workers(
     """Answer requests with `settings.workers` processes until SIGTERM or SIGINT. Call it from the main thread.
 
     Each process calls `open_served`, which must be picklable, and closes the router. `announce` is called with what
-    is served once the first one answers. A worker that dies is replaced; SIGHUP replaces all, one after the other: none
-    of the requests is lost. The socket is closed once a signal ends the server.
+    is served: from then on requests are taken, though they wait for the first worker. A worker that dies is replaced;
+    SIGHUP replaces all, one after the other: no request is lost. The socket is closed once a signal ends the server.
 
     Raises what `open_served` raises, and QuartermasterError where no worker gets to answer.
     """
     with open_served().router as router:  # what it fetches and verifies, the workers find
-        served = f"{len(router):,} tools of {router.manifest.snapshot}"
+        announce(f"{len(router):,} tools of {router.manifest.snapshot}")
     share = settings.of_one_worker()
     config = server_config(
         _WorkerApp(open_served, share),
@@ -58,33 +58,22 @@ def serve_workers(
         # One connection at a time: each worker that is free takes one, and none of them sixteen.
         backlog=1,
     )
-    before = os.environ.get(_METRICS_FOLDER)
     with tempfile.TemporaryDirectory(prefix="quartermaster-workers-") as metrics:
         os.environ[_METRICS_FOLDER] = metrics
         try:
-            _Supervisor(config, listening, settings.stop_timeout_s, lambda: announce(served)).run()
+            _Supervisor(config, listening, settings.stop_timeout_s).run()
         finally:
             del os.environ[_METRICS_FOLDER]
-            if before is not None:
-                os.environ[_METRICS_FOLDER] = before
 
 
 class _Supervisor(Multiprocess):
     """uvicorn's supervisor. SIGTERM ends a replacement that is under way, too; workers that do not end are killed."""
 
-    def __init__(
-        self, config: Config, listening: socket.socket, stop_timeout_s: float, announce: Callable[[], None]
-    ) -> None:
+    def __init__(self, config: Config, listening: socket.socket, stop_timeout_s: float) -> None:
         super().__init__(config, [listening])
-        self._stop_within_s, self._announce = stop_timeout_s + CLOSING_S, announce
+        self._stop_within_s = stop_timeout_s + CLOSING_S
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
-
-    def init_processes(self) -> None:
-        """Start the workers, and say so once the first one answers."""
-        super().init_processes()
-        if self.processes[0].wait_until_ready(_READY_WITHIN_S, self.should_exit):
-            self._announce()
 
     def run(self) -> None:
         """Keep the workers running until a signal ends them all."""
@@ -93,7 +82,7 @@ class _Supervisor(Multiprocess):
             raise QuartermasterError("a worker cannot start: the log has the reason")
 
     def terminate_all(self) -> None:
-        """Let the workers answer what is under way. Whoever comes now is refused, and does not wait for nobody."""
+        """Let the workers answer what is under way: new connections are refused, not queued."""
         self.sockets[0].close()
         super().terminate_all()
 
@@ -128,7 +117,7 @@ class _WorkerApp:
         configure_logs(workers=True)
         try:
             served = self.open_served()
-            return app(served.router, self.settings, inspect=served.inspect, cost=served.cost, closes=True)
+            return app(served.router, self.settings, inspect=served.inspect, closes=True)
         except QuartermasterError as error:
             logger.error("this worker cannot start: %s", error)
             time.sleep(_PAUSE_S)

@@ -8,18 +8,17 @@ Needs the extra `serve`.
     >>> serve_stdio(server(Router.open(".quartermaster/snapshots/mcp", watch=5), [git]))
 
 `server` joins `tools` (the three tools) with `definitions` and `results`, and `upstreams` with one `connection` and
-`session` each. `stdio` and `http` are its transports; `http.http_app` is an app at `/mcp`. Upstreams are called by the
-SDK's own client: FastMCP's proxy bounds no message, and passes on no question of a server that the SDK runs over stdio.
+`session` each; `client` is who calls. `stdio` and `http` are its transports; `http.http_app` is an app at `/mcp`.
+Upstreams are called by the SDK's own client: FastMCP's proxy bounds no message, and passes on no question of a server
+that the SDK runs over stdio.
 """
 
 from quartermaster.serving.mcp.server import server
 from quartermaster.serving.mcp.stdio import serve_stdio
-from quartermaster.serving.mcp.tools import Tools
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed, read_upstreams
 from quartermaster.serving.mcp.upstreams import Upstreams, connected
 
 __all__ = [
-    "Tools",
     "Upstream",
     "UpstreamFailed",
     "Upstreams",

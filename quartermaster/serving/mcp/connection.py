@@ -9,11 +9,10 @@ import anyio
 import httpx2
 import mcp_types as types
 from anyio.abc import TaskGroup, TaskStatus
-from mcp import MCPError
+from mcp import Client, MCPError
 from mcp.shared.dispatcher import ProgressFnT
 
-from quartermaster.serving.mcp.calling_client import CallingClient
-from quartermaster.serving.mcp.calls_under_way import CallsUnderWay
+from quartermaster.serving.mcp.client import CallingClient, CallsUnderWay
 from quartermaster.serving.mcp.session import Definition, Session, cause_of, open_session
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
 from router.record import Kind, ToolRecord
@@ -23,7 +22,7 @@ from router.tools.trust.characters import strip_hidden
 _Answer = TypeVar("_Answer")
 # Gets the label of a server's tools and their definitions.
 OnTools = Callable[[str, Sequence[Definition]], Awaitable[None]]
-_Send = Callable[[Session, ProgressFnT], Awaitable[_Answer]]
+_Send = Callable[[Client, ProgressFnT], Awaitable[_Answer]]
 
 _logger = logging.getLogger("quartermaster.serving")
 _SESSION_GONE = "Session terminated"  # the MCP client's message for a 404 to a session: nothing was carried out
@@ -94,28 +93,28 @@ class Connection:
                 await session.read_tools()
         if name not in session.tools and session.complete:
             raise UpstreamFailed(f"{self} no longer offers the tool {name!r}: search again, or rebuild the catalog")
-        return await self._sent(
-            client,
-            lambda session, on_progress: session.client.call_tool(name, dict(arguments), _MAX_CALL_S, on_progress),
+        return await self._send(
+            client, lambda to, on_progress: to.call_tool(name, dict(arguments), _MAX_CALL_S, on_progress)
         )
 
     async def get_prompt(
         self, name: str, arguments: Mapping[str, str], client: CallingClient | None = None
     ) -> types.GetPromptResult:
         """Return a prompt. Raises UpstreamFailed if there is no answer."""
-        return await self._sent(client, lambda session, _: session.client.get_prompt(name, dict(arguments)))
+        return await self._send(client, lambda to, _: to.get_prompt(name, dict(arguments)))
 
-    async def _sent(self, client: CallingClient | None, send: "_Send[_Answer]") -> _Answer:
+    async def _send(self, client: CallingClient | None, send: "_Send[_Answer]") -> _Answer:
+        """Return the answer to a message, which is sent again where it did not reach the server."""
         try:
-            return await self._sent_once(client, send)
+            return await self._send_once(client, send)
         except _CallNotSent:
-            return await self._sent_once(client, send)
+            return await self._send_once(client, send)
 
-    async def _sent_once(self, client: CallingClient | None, send: "_Send[_Answer]") -> _Answer:
+    async def _send_once(self, client: CallingClient | None, send: "_Send[_Answer]") -> _Answer:
         session = await self.open()
         async with self._explained(session, "an answer"):
             with self._calls.begin(client) as on_progress:
-                return await send(session, on_progress)
+                return await send(session.client, on_progress)
         raise AssertionError("a call ends by an answer or an error")
 
     @asynccontextmanager
@@ -132,20 +131,20 @@ class Connection:
 
     async def _failure(self, session: Session, error: MCPError) -> UpstreamFailed:
         """Return what to say of a failure, and end the session where it is lost."""
+        closed = error.code == types.CONNECTION_CLOSED
         gone = error.code == types.INVALID_REQUEST and error.message == _SESSION_GONE
-        if gone or error.code == types.CONNECTION_CLOSED:
+        if gone or closed:
             session.ended.set()
             await session.closed.wait()
         if gone or isinstance(self._lost, httpx2.ConnectError | httpx2.ConnectTimeout):
             return _CallNotSent(f"{self} cannot be reached: is it running?")
-        if error.code == types.CONNECTION_CLOSED and isinstance(self._lost, UpstreamFailed):
+        if closed and isinstance(self._lost, UpstreamFailed):
             return UpstreamFailed(f"{self} was ended: {self._lost}; it may have carried the call out or not")
+        if closed:
+            maybe = "which it may have carried out or not; the next call starts it again"
+            return UpstreamFailed(f"{self} ended during the call, {maybe}")
         if error.code == types.PARSE_ERROR:
             return UpstreamFailed(f"{self} gave an answer that cannot be used: {printable(error.message)}")
-        if error.code == types.CONNECTION_CLOSED:
-            return UpstreamFailed(
-                f"{self} ended during the call, which it may have carried out or not; the next call starts it again"
-            )
         if error.code == types.REQUEST_TIMEOUT:
             timed_out = f"{self} did not answer within {self.upstream.timeout_s:g} s (timeout_s)"
             if await _responds(session):

@@ -1,16 +1,13 @@
 """The three tools as a model sees them: definitions, arguments and results as JSON schemas, instructions."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import mcp_types as types
 import msgspec
 from msgspec import Meta
 
 from router.answer.options import Category, K, TokenBudget
-from router.errors import RequestInvalid
 
-_Arguments = TypeVar("_Arguments", bound=msgspec.Struct)
 _ToolId = Annotated[str, Meta(min_length=1, description="The id that find_tools gave, such as stripe/createRefund.")]
 
 
@@ -46,17 +43,6 @@ class CallTool(msgspec.Struct, forbid_unknown_fields=True):
     arguments: Annotated[dict[str, Any], Meta(description="As the tool's own input schema asks.")] = {}
 
 
-def read_arguments(kind: type[_Arguments], arguments: Mapping[str, Any] | None) -> _Arguments:
-    """Return a call's arguments as a struct. A number or boolean that is written as a text is converted.
-
-    Raises RequestInvalid, with the JSON path of the wrong value.
-    """
-    try:
-        return msgspec.convert(arguments or {}, kind, strict=False)
-    except msgspec.ValidationError as error:
-        raise RequestInvalid(f"the arguments are wrong: {error}") from None
-
-
 def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """Return the JSON schema of a tool's arguments, without its title and description."""
     _, components = msgspec.json.schema_components([kind])
@@ -64,40 +50,38 @@ def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     return {keyword: value for keyword, value in schema.items() if keyword not in ("title", "description")}
 
 
+_TEXT, _TABLE, _FLAG = {"type": "string"}, {"type": "object"}, {"type": "boolean"}
+_FIRST = {**_TABLE, "properties": {"tool_id": _TEXT, "parameter": _TEXT}, "required": ["tool_id", "parameter"]}
 _TOOL_SCHEMA = {
-    "type": "object",
+    **_TABLE,
     "properties": {
-        "tool_id": {"type": "string"},
-        "kind": {"type": "string", "description": "skill or prompt; a tool has none."},
-        "signature": {"type": "string"},
-        "description": {"type": "string"},
-        "input_schema": {"type": "object"},
-        "annotations": {"type": "object"},
-        "instructions": {"type": "string", "description": "Of a skill: how to do the task."},
+        "tool_id": _TEXT,
+        "kind": {**_TEXT, "description": "skill or prompt; a tool has none."},
+        "signature": _TEXT,
+        "description": _TEXT,
+        "input_schema": _TABLE,
+        "annotations": _TABLE,
+        "instructions": {**_TEXT, "description": "Of a skill: how to do the task."},
         "first": {
             "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"tool_id": {"type": "string"}, "parameter": {"type": "string"}},
-                "required": ["tool_id", "parameter"],
-            },
+            "items": _FIRST,
             "description": "Tools to call before this one, each for the parameter whose value it finds.",
         },
         "withheld": {
             "type": "array",
-            "items": {"type": "object"},
+            "items": _TABLE,
             "description": "Parts of the vendor's text that were left out, and why.",
         },
     },
     "required": ["tool_id"],
 }
 _FIND_TOOLS_RESULT: dict[str, Any] = {
-    "type": "object",
+    **_TABLE,
     "properties": {
         "tools": {"type": "array", "items": _TOOL_SCHEMA},
-        "none_fits": {"type": "boolean"},
-        "calibrated": {"type": "boolean", "description": "Whether none_fits was fitted to this catalog."},
-        "notes": {"type": "array", "items": {"type": "string"}},
+        "none_fits": _FLAG,
+        "calibrated": {**_FLAG, "description": "Whether none_fits was fitted to this catalog."},
+        "notes": {"type": "array", "items": _TEXT},
     },
     "required": ["tools", "none_fits", "calibrated", "notes"],
 }

@@ -4,7 +4,10 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from quartermaster.serving.http.errors import failure
 from quartermaster.serving.http.request_guard import RequestGuard
@@ -17,7 +20,7 @@ PATH = "/mcp"
 def http_app(served: Server[Any], settings: HttpSettings, callers: Callers | None = None) -> ASGIApp:
     """Return the server as an app at `/mcp`, behind the host, rate, token and size checks of the HTTP API.
 
-    It keeps no session, so any replica answers any request, and each within the profile of its own token: `callers`
+    It keeps no session, so any replica answers any request, and each within the profile of its token: `callers`
     are those that the server was made with.
 
     Raises ValueError where the settings have profiles and there are no callers.
@@ -36,21 +39,11 @@ def http_app(served: Server[Any], settings: HttpSettings, callers: Callers | Non
         max_request_body_size=settings.max_request_bytes,
         transport_security=security,
     )
-    return RequestGuard(_without_streams(app), settings, callers)
+    # GET would open a stream for notifications. Without sessions there are none, and each client of the 2025 protocol
+    # would occupy one of the requests that the server answers at a time. The protocol permits to refuse it.
+    app.router.routes.insert(0, Route(PATH, _refuse, methods=["GET"]))
+    return RequestGuard(app, settings, callers)
 
 
-def _without_streams(app: ASGIApp) -> ASGIApp:
-    """Wrap an app: refuse GET, which opens a stream for the server's notifications, as the protocol permits.
-
-    Without sessions there are no notifications, and each client of the 2025 protocol would occupy one of the requests
-    that the server answers at a time.
-    """
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "GET":
-            refusal = failure(405, "this server sends nothing unasked: use POST", headers={"Allow": "POST"})
-            await refusal(scope, receive, send)
-        else:
-            await app(scope, receive, send)
-
-    return answer
+async def _refuse(_: Request) -> Response:
+    return failure(405, "this server sends nothing unasked: use POST", headers={"Allow": "POST"})

@@ -57,13 +57,11 @@ def describe_result(record: ToolRecord, vendor_text: VendorText, instructions: s
 def upstream_result(result: types.CallToolResult, vendor_text: VendorText) -> types.CallToolResult:
     """Return what a tool's server answered, without hidden characters and terminal sequences unless verbatim.
 
-    The server's metadata is for its own client alone, so it is left out.
+    The server's metadata is for its own client, so it is left out.
     """
-    content, structured = result.content, result.structured_content
     if vendor_text is VendorText.TRUSTED:
-        content = [_visible_block(block) for block in content]
-        structured = visible_value(structured)
-    return types.CallToolResult(content=content, structured_content=structured, is_error=result.is_error)
+        result = types.CallToolResult.model_validate(visible_value(result.model_dump(by_alias=True)))
+    return result.model_copy(update={"meta": None})
 
 
 def text_result(text: str, *, is_error: bool = False) -> types.CallToolResult:
@@ -122,11 +120,6 @@ def _is_shown(parameter: str, vendor_text: VendorText) -> bool:
     if vendor_text is VendorText.VERBATIM:
         return True
     return len(parameter) <= _MAX_PARAMETER and parameter.isprintable() and trusted_text(parameter) == parameter
-
-
-def _visible_block(block: types.ContentBlock) -> types.ContentBlock:
-    """Return a part of a result without hidden characters."""
-    return type(block).model_validate(visible_value(block.model_dump(by_alias=True)))
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -1,10 +1,10 @@
 """The router as an MCP server of three tools, for any transport."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import mcp_types as types
 from anyio.to_thread import run_sync
@@ -12,14 +12,15 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from quartermaster.calling import ApiCalls
-from quartermaster.serving.mcp.calling_client import CallingClient
+from quartermaster.serving.mcp.client import CallingClient
 from quartermaster.serving.mcp.definitions import CALL_TOOL, DEFINITIONS, INSTRUCTIONS
 from quartermaster.serving.mcp.results import error_result
 from quartermaster.serving.mcp.session import Definition
 from quartermaster.serving.mcp.tools import Tools
 from quartermaster.serving.mcp.upstream import Upstream
-from quartermaster.serving.mcp.upstreams import connected
+from quartermaster.serving.mcp.upstreams import Upstreams, connected
 from quartermaster.serving.profiles import CALLER, Caller, Callers
+from quartermaster.serving.recent_answers import RecentAnswers
 from router.distribution import version
 from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
@@ -27,7 +28,6 @@ from router.selection import Selection
 from router.tools.definitions.reading import record_of
 
 _Context = ServerRequestContext[Any]
-_Answer = TypeVar("_Answer")
 
 _logger = logging.getLogger("quartermaster.serving")
 _NAMES = frozenset(tool.name for tool in DEFINITIONS)
@@ -42,7 +42,7 @@ def server(
     callers: Callers | None = None,
     profile: str | None = None,
     calls: ApiCalls | None = None,
-) -> Server[Tools]:
+) -> Server[Upstreams]:
     """Return the MCP server, for any transport. Tools that `selection` excludes are neither found nor called.
 
     `upstreams` are the servers at which tools are called; each starts at the first call to it. If one notifies that
@@ -55,10 +55,12 @@ def server(
     too, as over stdio, every message within that profile.
     """
 
+    recent = RecentAnswers()
+
     @asynccontextmanager
-    async def lifespan(_: Server[Tools]) -> AsyncIterator[Tools]:
+    async def lifespan(_: Server[Upstreams]) -> AsyncIterator[Upstreams]:
         async with connected(upstreams, partial(serve_listed, router), at_once=connect) as servers:
-            yield Tools(router, servers, selection or Selection(), calls=calls)
+            yield servers
 
     def caller_of(context: _Context) -> Caller:
         if callers is None:
@@ -77,8 +79,16 @@ def server(
     async def call_tool(context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             caller = caller_of(context)
-            tools = context.lifespan_context.of(caller, _dialogue_of(context, caller), CallingClient(context))
-            result: types.CallToolResult = await tools.call(params.name, params.arguments)
+            tools = Tools(
+                caller,
+                selection or Selection(),
+                calls,
+                upstreams=context.lifespan_context,
+                client=CallingClient(context),
+                recent=recent,
+                dialogue=_dialogue_of(context, caller),
+            )
+            result = await tools.call(params.name, params.arguments or {})
             name = params.name if params.name in _NAMES else "unknown tool"
             await caller.record(name, "failed" if result.is_error else "ok")
         except QuartermasterError as error:  # the profile is gone, or the call cannot be recorded
@@ -100,7 +110,7 @@ def server(
 def _dialogue_of(context: _Context, caller: Caller) -> str | None:
     """Return what ties a call to the answers before it: the token, or the only client of a server over stdio.
 
-    None over HTTP without profiles: there are no sessions, and the clients cannot be told apart.
+    None over HTTP without profiles: there are no sessions, and nothing distinguishes the clients.
     """
     if caller.token is not None:
         return f"token {caller.token}"
@@ -111,19 +121,17 @@ async def serve_listed(router: Router, source: str, definitions: Sequence[Defini
     """Serve the tools that a server lists in place of its earlier ones. Invalid ones are left out with a warning."""
 
     def replace() -> None:
-        router.replace(source, list(_usable(source, definitions)))
+        usable = []
+        for definition in definitions:
+            try:
+                record_of(definition, source)
+            except SettingsInvalid as error:
+                _logger.warning("a tool of %r is not served: %s", source, error)
+            else:
+                usable.append(definition)
+        router.replace(source, usable)
 
     try:
         await run_sync(replace)  # a thousand tools take seconds, in which the other servers go on
     except QuartermasterError as error:
         _logger.warning("the tools of %r are not served as their MCP server lists them: %s", source, error)
-
-
-def _usable(source: str, definitions: Sequence[Definition]) -> Iterator[Definition]:
-    for definition in definitions:
-        try:
-            record_of(definition, source)
-        except SettingsInvalid as error:
-            _logger.warning("a tool of %r is not served: %s", source, error)
-        else:
-            yield definition

@@ -10,7 +10,6 @@ import anyio
 import mcp_types as types
 import msgspec
 from mcp import Client, MCPError
-from mcp.client.session import ClientRequestContext
 
 from quartermaster.serving.mcp.transports import http_transport, stdio_transport
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
@@ -89,28 +88,20 @@ async def open_session(
     It is one of the 2025 protocol where the server has that: by that of 2026, a server cannot ask during a call. What
     it asks is answered by `ask`.
     """
-    session = Session(upstream)
+    session, asking = Session(upstream), dict[str, Any]()
+    if ask is not None and upstream.may_ask:
+        asking["elicitation_callback"] = lambda _, params: ask(types.ElicitRequest(params=params))
+        asking["sampling_callback"] = lambda _, params: ask(types.CreateMessageRequest(params=params))
 
     async def on_message(message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             session.stale.set()
 
-    async def on_elicitation(context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
-        return await ask(types.ElicitRequest(params=params)) if ask else None
-
-    async def on_sampling(context: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
-        return await ask(types.CreateMessageRequest(params=params)) if ask else None
-
     def client(mode: str) -> Client:
         session.ended = anyio.Event()
-        return Client(
-            stdio_transport(upstream, session.ended) if upstream.url is None else http_transport(upstream),
-            mode=mode,
-            read_timeout_seconds=upstream.timeout_s,
-            message_handler=on_message,
-            elicitation_callback=on_elicitation if ask and upstream.may_ask else None,
-            sampling_callback=on_sampling if ask and upstream.may_ask else None,
-        )
+        transport = stdio_transport(upstream, session.ended) if upstream.url is None else http_transport(upstream)
+        timeout_s = upstream.timeout_s
+        return Client(transport, mode=mode, read_timeout_seconds=timeout_s, message_handler=on_message, **asking)
 
     async with AsyncExitStack() as stack:
         try:

@@ -6,7 +6,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -28,60 +28,43 @@ def serve_stdio(served: Server[Any], *, max_message_bytes: int = MAX_MESSAGE_BYT
     main thread.
     """
     previous = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    handled = [number for number, handler in previous.items() if handler is not signal.SIG_IGN]  # as under nohup
     received: list[signal.Signals] = []
 
     async def run() -> None:
-        async with anyio.create_task_group() as tasks:
-            # In the event loop: a handler that raises would interrupt any code half done.
-            tasks.start_soon(_wait, handled, received, tasks.cancel_scope)
+        with anyio.CancelScope() as scope:
+
+            def stop(number: signal.Signals) -> None:
+                received.append(number)
+                scope.cancel()
+
+            for number, handler in previous.items():
+                if handler is not signal.SIG_IGN:  # as under nohup
+                    # In the event loop: a handler that raises would interrupt any code half done.
+                    asyncio.get_running_loop().add_signal_handler(number, stop, number)
+            # The transport reads in a thread, which a signal cannot end: a stopped server would wait for its client.
+            is_file = stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+            lines: Any = None if is_file else _lines(max_message_bytes)
             async with (
-                stdio_server(stdin=_standard_input(max_message_bytes)) as (reading, writing),
+                stdio_server(stdin=lines) as (reading, writing),
                 served.lifespan(served) as state,
             ):
                 options = served.create_initialization_options()
                 await serve_loop(served, reading, writing, lifespan_state=state, init_options=options)
-            tasks.cancel_scope.cancel()
 
     try:
         anyio.run(run)
     except* BrokenPipeError:
         _logger.warning("the client left before it had read its answers")
-        # Otherwise Python fails again when it flushes stdout at exit, and 3.13 tells of the transport's own buffer.
+        # Otherwise Python fails again when it flushes stdout at exit, and 3.13 reports the transport's own buffer.
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        sys.unraisablehook = _passing_over_broken_pipes(sys.unraisablehook)
+        hook = sys.unraisablehook
+        sys.unraisablehook = lambda caught: None if isinstance(caught.exc_value, BrokenPipeError) else hook(caught)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
     for number in received:
         signal.raise_signal(number)
-
-
-def _passing_over_broken_pipes(hook: "Callable[[sys.UnraisableHookArgs], object]") -> "Callable[..., None]":
-    """Return a hook that leaves broken pipes out, and passes the rest to another."""
-
-    def pass_over(unraisable: "sys.UnraisableHookArgs") -> None:
-        if not isinstance(unraisable.exc_value, BrokenPipeError):
-            hook(unraisable)
-
-    return pass_over
-
-
-async def _wait(numbers: Sequence[signal.Signals], received: list[signal.Signals], scope: anyio.CancelScope) -> None:
-    with anyio.open_signal_receiver(*numbers) as signals:
-        async for number in signals:
-            received.append(number)
-            scope.cancel()
-
-
-def _standard_input(max_bytes: int) -> Any:
-    """Return the lines of standard input, or None to let the transport read it if it is a file.
-
-    The transport reads in a thread, which a signal cannot end: a stopped server would wait for its client.
-    """
-    kind = os.fstat(sys.stdin.fileno()).st_mode
-    return None if stat.S_ISREG(kind) else _lines(max_bytes)
 
 
 async def _lines(max_bytes: int) -> AsyncIterator[str]:

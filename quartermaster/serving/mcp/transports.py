@@ -21,7 +21,7 @@ from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
 
 # A stream of notifications may be silent for long; the client bounds the time of a call.
 _MAX_SILENCE_S = 300.0
-_END_S = 2.0  # until a process is told to end, and again until it is ended
+_END_S = 2.0  # until a process is asked to end, and again until it is killed
 
 
 @asynccontextmanager
@@ -31,7 +31,12 @@ async def stdio_transport(upstream: Upstream, ended: anyio.Event) -> AsyncIterat
     Sets `ended` when the process closes its output. Raises UpstreamFailed for a message that is too long: the SDK's own
     client keeps all of it, and joins it anew for each part that comes. Its server has lines from elsewhere.
     """
-    process = await _start(upstream)
+    # Finds programs beside this Python even if its environment is not activated.
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH") or os.defpath))
+    environment = {**get_default_environment(), "PATH": path, **upstream.environment}
+    process = await anyio.open_process(
+        upstream.command, env=environment, cwd=upstream.folder, stderr=sys.stderr, start_new_session=True
+    )
     assert process.stdin and process.stdout
     lines: Any = _lines(process.stdout, upstream.max_message_bytes, ended)
     async with stdio_server(stdin=lines, stdout=_Input(process.stdin)) as streams:  # type: ignore[arg-type]
@@ -42,15 +47,6 @@ async def stdio_transport(upstream: Upstream, ended: anyio.Event) -> AsyncIterat
                 for stream in streams:
                     await stream.aclose()
                 await _end(process)
-
-
-async def _start(upstream: Upstream) -> Process:
-    # Finds programs beside this Python even if its environment is not activated.
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH") or os.defpath))
-    environment = {**get_default_environment(), "PATH": path, **upstream.environment}
-    return await anyio.open_process(
-        upstream.command, env=environment, cwd=upstream.folder, stderr=sys.stderr, start_new_session=True
-    )
 
 
 async def _lines(output: ByteReceiveStream, max_bytes: int, ended: anyio.Event) -> AsyncIterator[str]:

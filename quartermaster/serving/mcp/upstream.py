@@ -11,6 +11,7 @@ from msgspec import Meta
 from quartermaster.variables import expanded
 from router.errors import QuartermasterError, SettingsInvalid
 from router.record import ToolRecord
+from router.typed import converted
 
 _Limit = Annotated[int, Meta(ge=1)]
 
@@ -23,7 +24,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """What a server may cost. `timeout_s` bounds each answer and each whole list, in seconds.
 
     Of a longer list, the first `max_tools` serve. A list of more than `max_pages` pages or `max_list_bytes`, and a
-    message of more than `max_message_bytes`, are failures. Without `may_ask`, the server is told that nobody answers
+    message of more than `max_message_bytes`, are failures. Without `may_ask`, the server learns that nobody answers
     its questions.
     """
 
@@ -77,7 +78,7 @@ class _Server(Bounds, frozen=True):
 
 
 class _Servers(msgspec.Struct):
-    servers: dict[str, msgspec.Raw] = msgspec.field(name="mcpServers")
+    servers: dict[str, dict[str, Any]] = msgspec.field(name="mcpServers")
 
 
 def read_upstreams(path: Path, variables: Mapping[str, str] = os.environ) -> tuple[Upstream, ...]:
@@ -91,19 +92,19 @@ def read_upstreams(path: Path, variables: Mapping[str, str] = os.environ) -> tup
         servers = msgspec.json.decode(path.read_bytes(), type=_Servers).servers
     except (OSError, ValueError, RecursionError) as error:  # of reading, of UTF-8, of JSON and its types
         raise SettingsInvalid(f'{path} is not a file of MCP servers ({{"mcpServers": …}}): {error}') from error
-    return tuple(_upstream(name, server, path, variables) for name, server in servers.items())
+    return tuple(_upstream(name, table, path, variables) for name, table in servers.items())
 
 
-def _upstream(name: str, raw: msgspec.Raw, path: Path, variables: Mapping[str, str]) -> Upstream:
+def _upstream(name: str, table: Mapping[str, Any], path: Path, variables: Mapping[str, str]) -> Upstream:
     where = f"{path}, mcpServers.{name}"
-    try:
-        server = msgspec.json.decode(raw, type=_Server)
-    except (ValueError, RecursionError) as error:
-        raise SettingsInvalid(f"{where}: {error}") from error
+    server = converted(table, _Server, place=f"{where}: ", secret=True)
     if bool(server.command) == bool(server.url):
         raise SettingsInvalid(f"{where}: a server has either a command or a url")
     if server.type == "sse":
-        raise refused_sse(where)
+        raise SettingsInvalid(
+            f"{where}: tools cannot be called over HTTP+SSE (sse). Give the server's address of streamable HTTP, often "
+            "/mcp, or a command that bridges to it, such as `npx mcp-remote URL`"
+        )
     return Upstream(
         name,
         command=(server.command, *server.args) if server.command else (),
@@ -113,12 +114,4 @@ def _upstream(name: str, raw: msgspec.Raw, path: Path, variables: Mapping[str, s
         environment={key: expanded(value, f"{where}.env.{key}", variables) for key, value in server.env.items()},
         headers={key: expanded(value, f"{where}.headers.{key}", variables) for key, value in server.headers.items()},
         **{bound: getattr(server, bound) for bound in Bounds.__struct_fields__},
-    )
-
-
-def refused_sse(where: str) -> SettingsInvalid:
-    """Return the error for a server of the HTTP+SSE transport, which the protocol replaced in 2025."""
-    return SettingsInvalid(
-        f"{where}: tools cannot be called over HTTP+SSE (sse). Give the server's address of streamable HTTP, often "
-        "/mcp, or a command that bridges to it, such as `npx mcp-remote URL`"
     )

@@ -10,7 +10,7 @@ import anyio
 import mcp_types as types
 
 from quartermaster.calling.argument_check import refused_arguments
-from quartermaster.serving.mcp.calling_client import CallingClient
+from quartermaster.serving.mcp.client import CallingClient
 from quartermaster.serving.mcp.connection import Connection, OnTools
 from quartermaster.serving.mcp.results import prompt_result
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
@@ -31,7 +31,7 @@ class Upstreams:
     ) -> types.CallToolResult:
         """Return the result of calling a record's tool at its own server, under the name that it has there.
 
-        A prompt is answered with its messages. `client` is told of progress, and asked what the server asks. Raises
+        A prompt is answered with its messages. `client` gets the progress, and is asked what the server asks. Raises
         UpstreamFailed if no server is connected for it, the arguments do not fit its schema (then nothing is sent), or
         there is no answer.
         """
@@ -40,22 +40,9 @@ class Upstreams:
             raise UpstreamFailed(wrong)
         if record.kind is not Kind.PROMPT:
             return await connection.call(record.name, arguments, client)
-        # The protocol has texts alone.
+        # Arguments of prompts are texts.
         texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in arguments.items()}
         return prompt_result(await connection.get_prompt(record.name, texts, client))
-
-    async def start(self) -> None:
-        """Start all servers. Logs a warning for each that does not start."""
-
-        async def start(connection: Connection) -> None:
-            try:
-                await connection.open()
-            except UpstreamFailed as error:
-                _logger.warning("%s", error)
-
-        async with anyio.create_task_group() as tasks:
-            for connection in self.connections:
-                tasks.start_soon(start, connection)
 
     async def _connection(self, record: ToolRecord) -> Connection:
         """Return the connection to the server of a record's tool. Raises UpstreamFailed."""
@@ -65,7 +52,7 @@ class Upstreams:
         if len(candidates) == 1:
             return candidates[0]
         # If servers share a label, prefer the one from which the build read the tool. Those that one program runs
-        # (npx, uvx) are told apart by the name that they report once they are open.
+        # (npx, uvx) are distinguished by the name that they report once they are open.
         candidates.sort(key=lambda connection: connection.upstream.place != record.origin.file)
         failed: UpstreamFailed | None = None
         for connection in candidates:
@@ -103,9 +90,16 @@ async def connected(
     `on_tools` is called when a server's list of tools changes. `at_once` starts all servers now and reports their
     first lists too; logs a warning for each that does not start.
     """
+
+    async def start(connection: Connection) -> None:
+        try:
+            await connection.open()
+        except UpstreamFailed as error:
+            _logger.warning("%s", error)
+
     async with anyio.create_task_group() as tasks:
         servers = Upstreams([Connection(upstream, tasks, on_tools, report_first=at_once) for upstream in upstreams])
-        if at_once:
-            tasks.start_soon(servers.start)
+        for connection in servers.connections if at_once else ():
+            tasks.start_soon(start, connection)
         yield servers
         tasks.cancel_scope.cancel()

@@ -1,12 +1,8 @@
 """The web pages: route a request and see why, browse tools. HTML without a script.
 
-`pages` holds the paths; `home`, `form`, `browsing`, `tool_page` and `rank_chart` compute the values of the templates;
-`rendering` escapes and renders them; `errors` shows errors to browsers.
+`pages` holds the paths; `catalog` computes what they show of a catalog; `rendering` escapes and renders templates.
 """
 
-from quartermaster.serving.page.home import CatalogCost
-from quartermaster.serving.page.pages import pages
-from quartermaster.serving.page.rendering import error_page, wants_page
-from quartermaster.serving.page.tool_page import InspectTool
+from quartermaster.serving.page.pages import InspectTool, ShowPage, pages
 
-__all__ = ["CatalogCost", "InspectTool", "error_page", "pages", "wants_page"]
+__all__ = ["InspectTool", "ShowPage", "pages"]

@@ -1,77 +1,87 @@
 """The paths of the pages: `/`, `/tools`, `/tools/{id}`, and the style sheet."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from quartermaster.serving import status_of
-from quartermaster.serving.page.browsing import list_providers, list_tools
-from quartermaster.serving.page.form import RouteForm
-from quartermaster.serving.page.home import CatalogCost, CostCache, facts, sample_requests
-from quartermaster.serving.page.rank_chart import WIDTH, axis_position, axis_ticks, charted_signals, rank_rows
+from quartermaster.evaluation.verdict import advice, verdict
+from quartermaster.serving import ServedOptions, status_of
+from quartermaster.serving.page.catalog import facts, list_tools, sample_requests
 from quartermaster.serving.page.rendering import render
-from quartermaster.serving.page.tool_page import InspectTool, diagnosis_values, tool_values
 from quartermaster.serving.profiles import Caller
+from router.answer.options import RouteOptions
+from router.answer.results import RoutedTool, RoutedTools
+from router.contract import DOCUMENT_SIGNALS, Signal
 from router.errors import QuartermasterError
-from router.provider_formats import Detail
-from router.record import Kind
-from router.retrieval.recipe import RECIPES
 from router.router import Router
+from router.typed import converted
 
-RunInThread = Callable[[Callable[[], Response]], Awaitable[Response]]
+# Takes a snapshot's folder and a tool's id. Returns a `pipeline.inspection` ToolInspection. Raises QuartermasterError
+# if the database or the tool is missing.
+InspectTool = Callable[[Path, str], Any]
+ShowPage = Callable[[Request, Caller], Response]
 _MAX_REQUEST = 4_000  # characters; the forms take no more
+_DROPPED = "dropped"
+_LISTS = ("allow", "block", "providers", "categories")
+_BLANK = dict.fromkeys(("request", "recipe", *_LISTS, "kind", "token_budget", "read_only"), "") | {
+    "k": "10",
+    "detail": "full",
+}
 
 
-def pages(
-    caller_of: Callable[[Request], Caller],
-    run_in_thread: RunInThread,
-    inspect: InspectTool | None,
-    cost: CatalogCost | None,
-) -> dict[str, Callable[[Request], Awaitable[Response]]]:
-    """Return the pages by path. `inspect` and `cost` are those of `quartermaster.serving.http.app`.
+def pages(inspect: InspectTool | None) -> dict[str, ShowPage]:
+    """Return the pages by path. `inspect` is that of `quartermaster.serving.http.app`.
 
-    `caller_of` returns who sent a request. A caller whose profile leaves tools out sees records alone: the inspection
-    database tells of other tools.
+    A caller whose profile leaves tools out sees only records: the inspection database knows other tools.
     """
-    costs = CostCache(cost)
     style = files(__package__).joinpath("style.css").read_bytes()
 
-    async def route(request: Request) -> Response:
-        form, caller = RouteForm.from_query(request.query_params), caller_of(request)
-        return await run_in_thread(lambda: _route_page(caller, form) if form.request else _home_page(caller, costs))
+    def route(request: Request, caller: Caller) -> Response:
+        form = _form_of(request.query_params)
+        if form["request"]:
+            return _answer(caller, form)
+        router = caller.router
+        samples, judged = sample_requests(router)
+        values: dict[str, Any] = {"samples": samples, "judged": judged, "providers": router.providers}
+        values["facts"] = facts(router.manifest, len(router))
+        return _page(router, "route.jinja", "Route a request", form=form, filtered=False, **values)
 
-    async def browse(request: Request) -> Response:
-        caller = caller_of(request)
+    def browse(request: Request, caller: Caller) -> Response:
         router = caller.router
         q, provider, after = (request.query_params.get(name, "") for name in ("q", "provider", "after"))
+        listing = list_tools(router, q, provider, after)
+        caller.actions.offer(record.tool_id for record, _ in listing.tools)
+        values: dict[str, Any] = {"q": q, "provider": provider, "after": after, "listing": listing}
+        return _page(router, "browse.jinja", "Tools", **values, providers=router.providers)
 
-        def listing_page() -> Response:
-            listing = list_tools(router, q, provider, after)
-            caller.actions.offer(record.tool_id for record, _ in listing.tools)
-            values: dict[str, Any] = {"q": q, "provider": provider, "after": after, "listing": listing}
-            return _page(router, "browse.jinja", "Tools", **values, providers=list_providers(router))
+    def tool(request: Request, caller: Caller) -> Response:
+        router, tool_id = caller.router, request.path_params["tool_id"]
+        asked = request.query_params.get("request", "")[:_MAX_REQUEST].strip()
+        record = router.record(tool_id)
+        if record is None:
+            missing = f"The snapshot has no tool {tool_id!r}."
+            return _page(router, "base.jinja", "No such tool", 404, message=missing)
+        caller.actions.described.append(tool_id)
+        if asked:
+            caller.actions.texts.append(asked)
+        inspected, problem = _inspected(router, tool_id, inspect if caller.sees_all else None)
+        values: dict[str, Any] = {
+            "record": record,
+            "instructions": router.instructions(tool_id),
+            "inspected": inspected,
+            "problem": problem,
+            "phrases": _phrases(inspected) if inspected else [],
+            "needs": router.prerequisites(tool_id),
+            "needed_by": router.needed_by(tool_id),
+            "tokens": router.tokens(tool_id) or {},
+        }
+        return _page(router, "tool.jinja", tool_id, **values, **_diagnosis_values(router, tool_id, asked))
 
-        return await run_in_thread(listing_page)
-
-    async def tool(request: Request) -> Response:
-        caller, tool_id = caller_of(request), request.path_params["tool_id"]
-        router, asked = caller.router, request.query_params.get("request", "")[:_MAX_REQUEST].strip()
-
-        def tool_page() -> Response:
-            values = tool_values(router, tool_id, inspect if caller.sees_all else None)
-            if values is None:
-                return _page(router, "missing.jinja", "No such tool", 404, tool_id=tool_id)
-            caller.actions.described.append(tool_id)
-            if asked:
-                caller.actions.texts.append(asked)
-            return _page(router, "tool.jinja", tool_id, **values, **diagnosis_values(router, tool_id, asked))
-
-        return await run_in_thread(tool_page)
-
-    async def style_sheet(_: Request) -> Response:
+    def style_sheet(_request: Request, _caller: Caller) -> Response:
         return Response(style, media_type="text/css", headers={"Cache-Control": "no-cache"})
 
     return {"/": route, "/tools": browse, "/tools/{tool_id:path}": tool, "/style.css": style_sheet}
@@ -82,32 +92,116 @@ def _page(router: Router, template: str, title: str, status: int = 200, **values
     return HTMLResponse(render(template, {**common, **values}), status)
 
 
-def _home_page(caller: Caller, costs: CostCache) -> Response:
-    router = caller.router
-    catalog: dict[str, Any] = {
-        "samples": sample_requests(router),
-        "providers": list_providers(router),
-        "facts": facts(router.manifest, len(router), costs.of(router.folder) if caller.sees_all else None),
+def _form_of(query: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of the form as a query string has them, valid or not, so that the page can show them again.
+
+    Unknown and blank fields are ignored.
+    """
+    return _BLANK | {name: text.strip() for name, text in query.items() if name in _BLANK and text.strip()}
+
+
+def _is_filtered(form: Mapping[str, str]) -> bool:
+    """Return whether a field is filled in that can leave tools out or shorten them."""
+    return any(form[name] != blank for name, blank in _BLANK.items() if name not in ("request", "k", "recipe"))
+
+
+def _options_of(form: Mapping[str, str]) -> RouteOptions:
+    """Return a form's options for `Router.route`. Raises SettingsInvalid, naming the wrong field."""
+    selection: dict[str, Any] = {
+        name: names for name in _LISTS if (names := [part.strip() for part in form[name].split(",") if part.strip()])
     }
-    return _page(router, "home.jinja", "Route a request", **_choices(RouteForm()), **catalog)
+    if form["kind"]:
+        selection["kinds"] = [form["kind"]]
+    if form["read_only"]:
+        selection["annotations"] = {"readOnlyHint": True}
+    values: dict[str, Any] = {name: form[name] for name in ("k", "recipe", "token_budget", "detail")}
+    # An empty form uses the server's own selection.
+    values = {name: value for name, value in {**values, "selection": selection}.items() if value}
+    return converted({**values, "explain": True, "feedback": False}, ServedOptions, strict=False).arguments()
 
 
-def _route_page(caller: Caller, form: RouteForm) -> Response:
-    router, title, choices = caller.router, f"{form.request[:60]} · routed", _choices(form)
+def _answer(caller: Caller, form: dict[str, str]) -> Response:
+    """Return the page of a request: its answer, or why there is none."""
+    router, request = caller.router, form["request"]
+    values: dict[str, Any] = {"form": form, "filtered": _is_filtered(form)}
+    status = 200
     try:
-        arguments = form.arguments()
-        routed = router.route(form.request, **arguments)
+        routed = router.route(request, **_options_of(form))
     except QuartermasterError as error:
-        return _page(router, "route.jinja", title, status_of(error), **{**choices, "problem": str(error)})
-    caller.actions.offer(routed.offered, [form.request])
-    depth = router.recipe(arguments["recipe"]).depth
-    signals = charted_signals(routed, router.manifest.signals)
-    rows = [rank_rows(tool, signals, depth) for tool in routed]
-    axis = {"ticks": axis_ticks(depth), "width": WIDTH, "depth": depth, "at": axis_position}
-    chart: dict[str, Any] = {"rank_rows": rows, **axis}
-    return _page(router, "route.jinja", title, **{**choices, "routed": routed}, **chart)
+        status, values["problem"] = status_of(error), str(error)
+    else:
+        caller.actions.offer(routed.offered, [request])
+        signals = charted_signals(routed, router.manifest.signals)
+        values |= {"routed": routed, "rank_rows": [rank_rows(tool, signals) for tool in routed]}
+    return _page(router, "route.jinja", f"{request[:60]} · routed", status, **values)
 
 
-def _choices(form: RouteForm) -> dict[str, Any]:
-    lists: dict[str, Any] = {"recipes": list(RECIPES), "details": list(Detail), "kinds": list(Kind)}
-    return {"form": form, **lists, "routed": None, "problem": ""}
+class RankRow(NamedTuple):
+    """What one list, the step that a tool serves, or the tools that need it gave to its score.
+
+    `rank` is None where the list lacks the tool; a list's share is then imputed: of a tool without an expansion, or in
+    another language.
+    """
+
+    name: str
+    rank: int | None
+    share: float | None
+
+
+def charted_signals(routed: RoutedTools, available: Sequence[Signal]) -> tuple[Signal, ...]:
+    """Return the lists to show: those that the snapshot has, but past requests only if they ranked a tool."""
+    ranking = {signal for tool in routed for signal in tool.ranks}
+    return tuple(s for s in Signal if s in ranking or (s in available and s in DOCUMENT_SIGNALS))
+
+
+def rank_rows(tool: RoutedTool, signals: Sequence[Signal]) -> list[RankRow]:
+    """Return a row for each list, one for the step that the tool serves, and one for the tools that need it."""
+    parts = [(str(signal), tool.ranks.get(signal), tool.contributions.get(signal)) for signal in signals]
+    parts += [("step", None, tool.gain - tool.raised)] if tool.step else []
+    parts += [("needed", None, tool.raised)] if tool.raised else []
+    return [RankRow(name, rank, _share(part, tool.score)) for name, rank, part in parts]
+
+
+def _share(part: float | None, score: float) -> float | None:
+    return None if part is None or score <= 0 else part / score
+
+
+def _inspected(router: Router, tool_id: str, inspect: InspectTool | None) -> tuple[Any, str]:
+    """Return what the inspection database knows of a tool, None with the reason where that cannot be read."""
+    if router.folder is None or inspect is None:
+        return None, "this page is served without access to catalog.duckdb"
+    try:
+        return inspect(router.folder, tool_id), ""
+    except QuartermasterError as error:  # the tool was registered at run time, or there is no database
+        return None, str(error)
+
+
+def _phrases(inspected: Any) -> list[tuple[str, tuple[str, ...], str, str]]:
+    """Return (phrase, other tools that have it, verdict, reason) of each phrase, those that are indexed first."""
+    verdicts = inspected.verdicts.only("check_name", "consequence", "text", "detail").rows
+    reasons = {text: (check, detail) for check, consequence, text, detail in verdicts if consequence != _DROPPED}
+    indexed = [
+        (phrase, tuple(also or ()), "indexed", ": ".join(filter(None, reasons.get(phrase, ()))))
+        for phrase, also in inspected.phrases.rows
+    ]
+    dropped = [
+        (text, (), "left out", f"{check}: {detail}" if detail else check)
+        for check, consequence, text, detail in verdicts
+        if consequence == _DROPPED
+    ]
+    return [*indexed, *dropped]
+
+
+def _diagnosis_values(router: Router, tool_id: str, request: str) -> dict[str, Any]:
+    """Return the values of the part of a tool's page that says why a request finds it, or does not."""
+    values: dict[str, Any] = {"request": request, "diagnosis": None, "failed": ""}
+    if not request:
+        return values
+    try:
+        diagnosis = router.diagnose(request, tool_id)
+    except QuartermasterError as error:
+        return {**values, "failed": str(error)}
+    parts, score = diagnosis.tool.contributions, diagnosis.tool.score
+    places = [(place, _share(parts.get(place.signal), score)) for place in diagnosis.lists]
+    said = {"verdict": verdict(diagnosis), "advice": advice(diagnosis)}
+    return {**values, "diagnosis": diagnosis, "places": places, **said}

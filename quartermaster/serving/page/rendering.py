@@ -1,41 +1,32 @@
 """Templates rendered as HTML: Jinja escapes markup, `visible_text` shows the characters that nobody sees."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.datastructures import Headers
-from starlette.responses import HTMLResponse, Response
-from starlette.types import Scope
 
 from quartermaster.evaluation.verdict import score_text, why_assumed
+from quartermaster.serving import MAX_K
+from router.provider_formats import Detail
+from router.record import Kind
+from router.retrieval.recipe import RECIPES
 
 _MAX_JSON = 20_000  # characters of a schema
 # Invisible characters with an effect: controls, marks that turn the direction of what follows, zero widths,
-# separators, the byte order mark, tags.
-_INVISIBLE = frozenset(
-    [
-        *(set(range(32)) - {9, 10, 13}),
-        *range(0x7F, 0xA0),
-        0xAD,
-        0x61C,
-        *range(0x200B, 0x2010),
-        *range(0x2028, 0x202F),
-        *range(0x2060, 0x2070),
-        0xFEFF,
-        *range(0xFFF9, 0xFFFC),
-        *range(0xD800, 0xE000),
-        *range(0xE0000, 0xE0080),
-    ]
+# separators, the byte order mark, halves of surrogate pairs, tags.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
 
 def visible_text(text: object, max_length: int = 2_000) -> str:
     """Return a text with invisible characters as code points, cut to `max_length` characters with its length added."""
     full = str(text)
-    head = "".join(f"⟦U+{ord(c):04X}⟧" if ord(c) in _INVISIBLE else c for c in full[:max_length])
+    head = _INVISIBLE.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", full[:max_length])
     return head if len(full) <= max_length else f"{head} … ({len(full):,} characters)"
 
 
@@ -50,12 +41,13 @@ def render(template: str, values: Mapping[str, Any]) -> bytes:
     return _ENVIRONMENT.get_template(template).render(values).encode("utf-8", "replace")
 
 
+def percent(share: float) -> str:
+    """Return a share in percent."""
+    return f"{100 * share:.0f} %"
+
+
 def _pretty_json(value: Any) -> str:
     return visible_text(json.dumps(value, ensure_ascii=False, indent=2), _MAX_JSON)
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
 
 
 _ENVIRONMENT = Environment(
@@ -68,37 +60,10 @@ _ENVIRONMENT = Environment(
 _ENVIRONMENT.filters |= {
     "visible": visible_text,
     "pretty_json": _pretty_json,
-    "percent": _percent,
+    "percent": percent,
+    "number": "{:,}".format,
     "score": score_text,
     "why_assumed": why_assumed,
     "tool_path": tool_path,
 }
-
-
-# Paths of programs: their errors are JSON, whoever asks.
-_API = ("/v1/", "/mcp")
-_FILES = frozenset(("/openapi.json", "/metrics", "/healthz", "/readyz"))
-_TITLES = {
-    401: "A token is required",
-    404: "Not found",
-    405: "Not allowed here",
-    421: "Unknown host",
-    429: "Too many requests",
-    503: "Not now",
-}
-
-
-def wants_page(scope: Scope) -> bool:
-    """Return whether an error should be a page: a browser asks, and the path is not the API's."""
-    if scope["method"] not in ("GET", "HEAD") or scope["path"].startswith(_API) or scope["path"] in _FILES:
-        return False
-    accepted = Headers(scope=scope).get("accept", "").split(",")
-    return any(part.partition(";")[0].strip().lower() == "text/html" for part in accepted)
-
-
-def error_page(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the page of an error. It says nothing of the catalog: it may answer somebody without the token."""
-    title = _TITLES.get(status, "An error in the server" if status >= 500 else "The request cannot be answered")
-    shown = "There is no such page." if status == 404 else message
-    values = {"title": title, "status": status, "message": shown, "manifest": None}
-    return HTMLResponse(render("error.jinja", values), status, headers)
+_ENVIRONMENT.globals |= {"max_k": MAX_K, "recipes": list(RECIPES), "details": list(Detail), "kinds": list(Kind)}

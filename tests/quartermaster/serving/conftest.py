@@ -1,8 +1,10 @@
 """An app over the run's router, and a client that speaks to it in this process."""
 
 import base64
+import socket
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,3 +59,22 @@ def client(client_of: Ask) -> "TestClient":
 def profiles_file(tmp_path: Path) -> Path:
     """A file of profiles and tokens, as an operator writes it."""
     return written(tmp_path / "profiles.toml")
+
+
+@contextmanager
+def served_app(app: Any) -> Iterator[int]:
+    """The port at which an app is served by a thread of this process."""
+    import uvicorn
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()  # so that a client who comes first waits, and is not refused
+        config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)
+        program = uvicorn.Server(config)
+        thread = threading.Thread(target=program.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield int(listening.getsockname()[1])
+        finally:
+            program.should_exit = True
+            thread.join()

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from unittest.mock import Mock
 
 import pytest
 import uvicorn
@@ -62,23 +62,17 @@ def running(bounds: HttpSettings) -> Iterator[tuple[int, uvicorn.Server]]:
         thread.join()
 
 
-@contextmanager
-def serving(bounds: HttpSettings) -> Iterator[int]:
-    with running(bounds) as (port, _):
-        yield port
-
-
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """Where a server has patience with what shall be answered."""
-    with serving(BOUNDS) as port:
+    with running(BOUNDS) as (port, _):
         yield port
 
 
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[int]:
     """Where one has none with what shall not."""
-    with serving(HASTY) as port:
+    with running(HASTY) as (port, _):
         yield port
 
 
@@ -268,62 +262,58 @@ def test_a_client_whose_connections_are_all_being_answered_gets_no_more(connecti
     assert failure(said)["message"] == "your address has 20 requests under way: wait for an answer"
 
 
-@dataclass(eq=False)
-class Client:
-    network: str
-    waits: bool = True
-    unsent_bytes: int = 0
-    aborted: bool = False
-
-    def abort(self) -> None:
-        self.aborted = True
+def client(network: str, unsent: int = 0) -> Mock:
+    """A connection of a client; "!" after its network says that it is being answered."""
+    transport = Mock(**{"get_write_buffer_size.return_value": unsent})
+    return Mock(network=network.strip("!"), waits="!" not in network, transport=transport)
 
 
-def table(*clients: Client, most: int = 4, per_client: int = 4) -> Connections:
+def table(clients: list[Mock], most: int = 4, per_client: int = 4) -> Connections:
     bounds = {"max_connections": most, "max_connections_per_client": per_client, "max_unsent_bytes": 100_000}
     connections = Connections(HttpSettings(**bounds))  # type: ignore[arg-type]
-    assert [connections.add(client) for client in clients] == [None] * len(clients)
+    assert [connections.add(one) for one in clients] == [None] * len(clients)
     return connections
 
 
-def test_at_the_limit_the_client_with_most_connections_loses_its_oldest() -> None:
-    honest, first, second, third = Client("a"), Client("b"), Client("b"), Client("b")
-    connections = table(honest, first, second, third)
-    assert connections.add(Client("c")) is None
-    assert [client.aborted for client in (honest, first, second, third)] == [False, True, False, False]
-    assert len(connections) == 4
+def aborted(clients: list[Mock]) -> list[int]:
+    return [place for place, one in enumerate(clients) if one.transport.abort.called]
 
 
-def test_at_its_own_limit_a_client_loses_its_own_connection() -> None:
-    other, busy, idle = Client("a"), Client("b", waits=False), Client("b")
-    connections = table(other, busy, idle, per_client=2)
-    assert connections.add(Client("b")) is None
-    assert [client.aborted for client in (other, busy, idle)] == [False, False, True]
-
-
-def test_what_is_being_answered_is_never_closed_for_another() -> None:
-    connections = table(*(Client(name, waits=False) for name in "abcd"))
-    assert connections.add(Client("e")) == "the server has 4 requests under way: try again"
-    connections = table(Client("a", waits=False), per_client=1)
-    assert connections.add(Client("a")) == "your address has 1 requests under way: wait for an answer"
+@pytest.mark.parametrize(
+    ("networks", "newcomer", "per_client", "closed", "refused"),
+    [
+        ("a b b b", "c", 4, [1], None),  # the client with the most connections loses its oldest
+        ("a b! b", "b", 2, [2], None),  # a client at its own limit loses its own
+        ("a! b! c! d!", "e", 4, [], "the server has 4 requests under way: try again"),
+        ("a!", "a", 1, [], "your address has 1 requests under way: wait for an answer"),
+    ],
+)
+def test_at_a_limit_a_connection_that_waits_makes_room(
+    networks: str, newcomer: str, per_client: int, closed: list[int], refused: str | None
+) -> None:
+    clients = [client(network) for network in networks.split()]
+    connections = table(clients, per_client=per_client)
+    assert connections.add(client(newcomer)) == refused
+    assert aborted(clients) == closed
+    assert len(connections) == len(clients) + (refused is None) - len(closed)
 
 
 def test_a_connection_that_is_closed_makes_room() -> None:
-    first, second = Client("a", waits=False), Client("a", waits=False)
-    connections = table(first, per_client=1)
+    first = client("a!")
+    connections = table([first], per_client=1)
     connections.discard(first)
     connections.discard(first)
-    assert connections.add(second) is None
+    assert connections.add(client("a!")) is None
 
 
 def test_the_largest_unread_answers_go_first() -> None:
-    small, large, larger = (Client("a", unsent_bytes=size) for size in (9, 80_000, 90_000))
-    table(small, large, larger).limit_unsent()
-    assert [client.aborted for client in (small, large, larger)] == [False, False, True]
+    clients = [client("a", unsent=size) for size in (9, 80_000, 90_000)]
+    table(clients).limit_unsent()
+    assert aborted(clients) == [2]
 
 
 def test_a_server_with_few_descriptors_keeps_half_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (8, 8))
-    waiting = [Client("a") for _ in range(5)]
-    assert len(table(*waiting, most=512, per_client=512)) == 4
-    assert waiting[0].aborted
+    clients = [client("a") for _ in range(5)]
+    assert len(table(clients, most=512, per_client=512)) == 4
+    assert aborted(clients) == [0]

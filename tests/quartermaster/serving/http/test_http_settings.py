@@ -14,14 +14,8 @@ from tests.quartermaster.serving.conftest import TOKEN
     ("field", "value", "allowed"),
     [
         ("port", -1, "from 0 to 65,535"),
-        ("port", 70_000, "from 0 to 65,535"),
-        ("port", True, "from 0 to 65,535"),
         ("max_request_bytes", 10, "from 1,024 to 67,108,864"),
-        ("requests_per_minute", 0, "from 1 to 1,000,000"),
-        ("max_concurrent", 0, "from 1 to 10,000"),
         ("body_timeout_s", float("nan"), "from 0.1 to 3,600"),
-        ("stop_timeout_s", -1, "from 0 to 3,600"),
-        ("workers", 0, "from 1 to 256"),
         ("stale_after_s", 0, "from 1 to 31,536,000"),
         ("host", " ", "a text that matches"),
     ],
@@ -41,9 +35,8 @@ def test_to_listen_beyond_this_machine_takes_a_token_or_a_word(host: str) -> Non
     assert HttpSettings(host=host, insecure=True, hosts=("*",)).known_hosts >= {"*"}
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
-def test_this_machine_is_served_without_a_token(host: str) -> None:
-    assert HttpSettings(host=host).loopback
+def test_this_machine_is_served_without_a_token() -> None:
+    assert all(HttpSettings(host=host).loopback for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost"))
 
 
 @pytest.mark.parametrize(
@@ -55,8 +48,9 @@ def test_a_token_that_is_weak_or_cannot_be_sent_is_refused_and_not_repeated(toke
     assert not token or token not in str(refused.value)
 
 
-def test_settings_do_not_show_their_token() -> None:
+def test_settings_do_not_show_their_token_and_tokens_of_a_file_let_others_in() -> None:
     assert TOKEN not in repr(HttpSettings(token=TOKEN))
+    assert HttpSettings(host="0.0.0.0", profiles=Path("p.toml")).known_hosts == {"*"}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +60,7 @@ def test_settings_do_not_show_their_token() -> None:
         ({"overlay": Path("nowhere/late.json"), "token": TOKEN}, r"nowhere/late\.json', its folder must be there"),
         (
             {"overlay": Path("late.json"), "token": TOKEN, "workers": 2},
-            r"in one process alone, so serve with --workers 1",
+            r"in only one process, so serve with --workers 1",
         ),
         ({"workers": 3, "max_connections": 2}, "max_connections is 2: 3 workers share it, so it must be 3 or more"),
         ({"token": TOKEN, "profiles": Path("p.toml")}, "with profiles, every token stands in that file"),
@@ -82,13 +76,10 @@ def test_workers_share_the_connections() -> None:
     assert (share.workers, share.max_connections, share.max_connections_per_client) == (1, 33, 3)
 
 
-def test_a_port_that_is_taken_is_an_error_that_says_the_way_out() -> None:
+def test_an_address_that_cannot_be_is_an_error_with_a_way_out() -> None:
     with listen(HttpSettings(port=0)) as listening:
         taken = listening.getsockname()[1]
         with pytest.raises(SettingsInvalid, match=f"cannot listen at 127.0.0.1 port {taken}.*--port 0"):
             listen(HttpSettings(port=taken))
-
-
-def test_a_host_that_is_none_of_this_machine_is_refused() -> None:
     with pytest.raises(SettingsInvalid, match=r"cannot listen at 192\.0\.2\.1"):
         listen(HttpSettings(host="192.0.2.1", token=TOKEN))

@@ -1,5 +1,8 @@
 """The OpenAPI document is what the server answers, good and bad; `schemathesis run` tries far more."""
 
+import json
+import re
+import shlex
 from typing import Any
 
 import pytest
@@ -7,6 +10,7 @@ from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
 from tests.quartermaster.serving.conftest import TOKEN, Ask, bearer
+from tests.support.documents import commands
 
 REQUEST = "give the customer their money back, then tell the team in slack"
 MESSAGES = [{"role": "user", "content": REQUEST}]
@@ -66,3 +70,18 @@ def test_the_document_names_the_token_where_there_is_one(client_of: Ask, documen
     first = {path: next(iter(operations.values())) for path, operations in guarded["paths"].items()}
     assert {path for path, operation in first.items() if "security" not in operation} == {"/healthz", "/readyz"}
     assert "securitySchemes" not in document["components"]
+
+
+@pytest.mark.parametrize("line", [line for line in commands("serve") if line.startswith("curl ")])
+def test_a_documented_request_is_answered(client: TestClient, line: str) -> None:
+    words = iter(shlex.split(line)[1:])
+    path, body = "", None
+    for word in words:
+        if word in ("-d", "--data"):
+            body = json.loads(next(words))
+        elif word == "-H":
+            assert next(words) == "Content-Type: application/json"
+        elif not word.startswith("-"):
+            path = re.sub(r"^(http://)?localhost:8080", "", word)
+    response = client.get(path) if body is None else client.post(path, json=body)
+    assert response.status_code == 200, response.text

@@ -189,7 +189,3 @@ def test_a_request_that_passed_no_guard_is_not_answered_at_all(router: Router, p
     service = Service(router, HttpSettings(), Metrics(router), Callers(profiles_file, router))
     with pytest.raises(KeyError, match=CALLER):
         service.caller_of(Request({"type": "http", "headers": []}))
-
-
-def test_tokens_of_a_file_let_others_in(profiles_file: Path) -> None:
-    assert HttpSettings(host="0.0.0.0", profiles=profiles_file).known_hosts == {"*"}

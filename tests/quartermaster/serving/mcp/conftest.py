@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from quartermaster.serving.mcp import Upstream, server, transports
 from router import Router, ToolRecord
 from router.record import Origin
 from router.tools.definitions.reading import record_of
+from tests.quartermaster.serving.conftest import served_app
 from tests.quartermaster.serving.mcp.clerk import clerk_server
 from tests.quartermaster.serving.mcp.plain_server import ASKING
 from tests.support.quick import QUICK
@@ -134,25 +134,6 @@ def listening(folder: Path, *arguments: str | Path) -> Iterator[int]:
         finally:
             program.kill()
             program.wait()
-
-
-@contextmanager
-def served_app(app: Any) -> Iterator[int]:
-    """The port at which an app is served by a thread of this process."""
-    import uvicorn
-
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()  # so that a client who comes first waits, and is not refused
-        config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)
-        program = uvicorn.Server(config)
-        thread = threading.Thread(target=program.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield int(listening.getsockname()[1])
-        finally:
-            program.should_exit = True
-            thread.join()
 
 
 async def asked(router: Router, name: str, arguments: dict[str, Any], *upstreams: Upstream, **how: Any) -> Any:

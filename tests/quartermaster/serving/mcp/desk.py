@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.server.lowlevel import Server
 
 from quartermaster.serving.mcp import Upstream
-from quartermaster.serving.mcp.calling_client import CallingClient, InputAnswer, InputRequest
+from quartermaster.serving.mcp.client import Answer, CallingClient, Question
 from quartermaster.serving.mcp.connection import Connection
 from tests.quartermaster.serving.mcp.conftest import plain, text_of
 
@@ -107,7 +107,7 @@ class Noted(CallingClient):
     async def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
         pass
 
-    async def ask(self, request: InputRequest, server: str) -> InputAnswer:
+    async def ask(self, request: Question, server: str) -> Answer:
         assert isinstance(request, types.ElicitRequest)
         self.asked.append(request.params.message)
         return types.ElicitResult(action="decline")

@@ -5,13 +5,11 @@ import json
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, TypeVar
+from typing import Any
 
 from tests.quartermaster.serving.mcp.plain_server import Plain
-
-Server = TypeVar("Server", bound=ThreadingHTTPServer)
 
 
 class PlainHttp(ThreadingHTTPServer):
@@ -32,15 +30,10 @@ class PlainHttp(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/mcp"
 
 
-def serving(port: int = 0) -> AbstractContextManager[PlainHttp]:
-    """The server, for as long as it is needed."""
-    return in_thread(PlainHttp(port))
-
-
 @contextmanager
-def in_thread(server: Server) -> Iterator[Server]:
-    """Run a server in a thread."""
-    with server:
+def serving(port: int = 0) -> Iterator[PlainHttp]:
+    """The server, in a thread, for as long as it is needed."""
+    with PlainHttp(port) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

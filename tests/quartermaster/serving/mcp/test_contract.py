@@ -1,4 +1,4 @@
-"""A real server over HTTP, by each protocol that it may know: progress, questions, cancellation."""
+"""Real servers by each protocol that they may know, and several at once: progress, questions, cancellation."""
 
 from collections.abc import Iterator
 
@@ -9,8 +9,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quartermaster.serving.mcp import Upstream, server
 from router import Router
+from tests.quartermaster.serving.conftest import served_app
 from tests.quartermaster.serving.mcp.clerk import clerk_server
-from tests.quartermaster.serving.mcp.conftest import served_app
 from tests.quartermaster.serving.mcp.desk import at_desk, until
 
 pytestmark = pytest.mark.anyio

@@ -3,19 +3,21 @@
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
+from pipeline.feedback import Answers, join_answers, read_events
 from quartermaster.serving.mcp import server
 from quartermaster.serving.mcp.results import upstream_result
-from router import Router
+from router import FeedbackLog, Outcome, Router
 from router.answer.results import Dropped
 from router.provider_formats import VendorText
 from router.selection import Selection
-from tests.quartermaster.serving.mcp.conftest import asked, plain, text_of
+from tests.quartermaster.serving.mcp.conftest import TOOLS, asked, plain, router_of, text_of
 
 pytestmark = pytest.mark.anyio
 
@@ -89,11 +91,11 @@ async def test_what_a_budget_leaves_out_is_named(weather_router: Router, monkeyp
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"request": ""}, "Expected `str` of length >= 1 - at `$.request`"),
+        ({"request": ""}, "request is '', it must be a text"),
         ({"request": "   "}, "the request is empty: say what should be done"),
-        ({"request": "forecast", "k": 0}, "Expected `int` >= 1 - at `$.k`"),
-        ({"request": "forecast", "limit": 3}, "Object contains unknown field `limit`"),
-        ({}, "Object missing required field `request`"),
+        ({"request": "forecast", "k": 0}, "k is 0, it must be a whole number from 1 to 50"),
+        ({"request": "forecast", "limit": 3}, "there is no field limit: choose from request, k, "),
+        ({}, "request is missing, it must be a text"),
     ],
 )
 async def test_a_search_that_fails_is_an_error_and_never_an_empty_answer(
@@ -170,3 +172,38 @@ def test_what_a_server_answers_has_no_hidden_characters() -> None:
     shown = upstream_result(answered, VendorText.TRUSTED)
     assert text_of(shown) == "red می\u200cخواهم" and shown.structured_content == {"a": "b"}
     assert upstream_result(answered, VendorText.VERBATIM).structured_content == {"a": "\U000e0041b"}
+
+
+REFUND = {"request": "give money back", "k": 1}
+HELLO = {"tool_id": "plain/echo", "arguments": {"text": "hello"}}
+
+
+async def logged(folder: Path, *calls: tuple[str, dict[str, Any]]) -> Answers:
+    """What the log holds after calls in one session."""
+    log = FeedbackLog(folder, texts=True)
+    async with Client(server(router_of(*TOOLS, feedback=log), [plain()])) as client:
+        for name, arguments in calls:
+            await client.call_tool(name, arguments)
+    log.close()
+    return join_answers(read_events(folder))
+
+
+async def test_a_call_is_tied_to_the_latest_answer_that_offered_the_tool(tmp_path: Path) -> None:
+    echo = ("find_tools", {"request": "do echo", "k": 2})
+    found = await logged(tmp_path, echo, ("find_tools", REFUND), ("call_tool", HELLO))
+    assert [(answer.request, dict(answer.outcomes)) for answer in found.answers] == [
+        ("do echo", {"plain/echo": Outcome.SUCCEEDED}),
+        ("give money back", {}),
+    ]
+    assert found.untied == 0
+
+
+async def test_a_call_that_fails_is_no_success(tmp_path: Path) -> None:
+    no_server = ("call_tool", {"tool_id": "bank/refund", "arguments": {}})
+    found = await logged(tmp_path, ("find_tools", REFUND), no_server)
+    assert [dict(answer.outcomes) for answer in found.answers] == [{"bank/refund": Outcome.FAILED}]
+
+
+async def test_a_tool_that_was_not_offered_and_a_wrong_id_leave_no_trace(tmp_path: Path) -> None:
+    wrong = ("call_tool", {"tool_id": "plain/ecko", "arguments": {}})  # its answer names similar ids: none to log
+    assert await logged(tmp_path, ("call_tool", HELLO), wrong) == Answers((), 0)

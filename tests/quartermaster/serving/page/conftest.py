@@ -1,14 +1,13 @@
 """Pages over a catalog of strangers: what they wrote, served by uvicorn on loopback."""
 
 import json
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from router import Router
+from tests.quartermaster.serving.conftest import served_app
 from tests.support.factories import TOOLS, expansion_row
 from tests.support.quick import QUICK
 
@@ -50,17 +49,7 @@ def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(snapshot: Path) -> Iterator[str]:
     """The address of a server over the run's snapshot."""
     from quartermaster.cli.commands.serve import inspect_tool
-    from quartermaster.serving.http import HttpSettings, address_of, app, listen
+    from quartermaster.serving.http import app
 
-    with Router.open(snapshot) as router, listen(HttpSettings(port=0)) as listening:
-        import uvicorn
-
-        application = app(router, HttpSettings(), inspect=inspect_tool)
-        server = uvicorn.Server(uvicorn.Config(application, log_config=None, lifespan="on", ws="none"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        yield address_of(listening)
-        server.should_exit = True
-        thread.join()
+    with Router.open(snapshot) as router, served_app(app(router, inspect=inspect_tool)) as port:
+        yield f"http://127.0.0.1:{port}"

@@ -13,14 +13,12 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-
 
 REQUEST = "give the customer their money back, then tell the team in slack"
 LISTS = ["name", "description", "expansion", "dense"]
-MISSING = "/no/such/page"
 PAGES = (
     "/",
     f"/?request={REQUEST}&block=weather/*",
     "/tools",
     "/tools/stripe/create_refund",
     f"/tools/weather/getForecast?request={REQUEST}",
-    MISSING,
 )
 
 
@@ -43,7 +41,7 @@ def tab(browser: Any, address: str) -> tuple[Any, list[str]]:
     """A page, and what it said or asked for that it should not."""
     page = browser.new_context(base_url=address).new_page()
     said: list[str] = []
-    page.on("console", lambda message: said.extend(complaint(message)))
+    page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: said.extend(leaving(request.url)))
     return page, said
@@ -58,11 +56,6 @@ def page(tab: tuple[Any, list[str]]) -> Iterator[Any]:
     page.emulate_media(color_scheme="light")
     yield page
     assert said == []
-
-
-def complaint(message: Any) -> list[str]:
-    """What is on the console, but for the one page that is not there: Chromium reports its status."""
-    return [] if message.location["url"].endswith(MISSING) else [message.text]
 
 
 def leaving(url: str) -> list[str]:
@@ -97,8 +90,7 @@ def test_an_answer_shows_ranks_shares_phrase_and_what_was_left_out(page: Any) ->
     shares = [text.strip(" %") for text in first.locator("tbody td:last-child").all_text_contents()]
     assert sum(int(share) for share in shares if share != "–") == pytest.approx(100, abs=3)
     assert first.locator(".phrase").text_content()
-    ranks = first.locator("tbody td:nth-child(3)").all_text_contents()
-    assert first.locator("circle").count() == sum(rank.isdigit() for rank in ranks) >= 2
+    assert sum(rank.isdigit() for rank in first.locator("tbody td:nth-child(2)").all_text_contents()) >= 2
     assert "weather/getForecast" in page.locator("table[aria-labelledby=dropped]").text_content()
 
 

@@ -10,9 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from quartermaster.cli.commands.serve import inspect_tool
-from quartermaster.serving.page.browsing import excerpt, list_providers, list_tools
-from quartermaster.serving.page.rendering import tool_path
-from router import Router, Selection, Signal, SnapshotInvalid
+from quartermaster.serving.page.catalog import excerpt, list_tools
+from quartermaster.serving.page.pages import charted_signals, rank_rows
+from quartermaster.serving.page.rendering import _ENVIRONMENT, tool_path
+from router import Router, Selection, Signal, SnapshotInvalid, ToolRecord
+from router.record import Kind
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
@@ -56,6 +58,16 @@ def test_a_field_that_is_wrong_is_named_and_what_was_filled_in_stays(
     assert f'value="{REQUEST}"' in page
 
 
+def test_the_shares_of_a_tool_add_up_to_its_score(router: Router) -> None:
+    routed = router.route("give the customer their money back, then tell the team in slack", k=4, explain=True)
+    signals = charted_signals(routed, router.manifest.signals)
+    assert signals == (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION, Signal.DENSE)
+    for tool in routed:
+        rows = rank_rows(tool, signals)
+        assert sum(row.share or 0 for row in rows) == pytest.approx(1)
+        assert all(row.name == "step" or row.rank == tool.ranks.get(Signal(row.name)) for row in rows)
+
+
 def test_blank_fields_say_nothing_and_a_request_that_no_tool_fits_is_said_so(pages: TestClient) -> None:
     assert "Try one of these" in text(pages, "/", request="  ")
     page = text(pages, "/", request=REQUEST, k="", recipe="", allow=" , ", token_budget="")
@@ -94,6 +106,10 @@ def test_a_tools_page_has_its_record_phrases_verdicts_and_neighbours(pages: Test
     assert '<th scope="row">anthropic</th><td class="number">' in page
 
 
+def test_a_tool_that_is_not_there_is_said_so(pages: TestClient) -> None:
+    assert "has no tool &#39;no/such&#39;" in text(pages, "/tools/no/such", 404)
+
+
 def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(client_of: Ask, snapshot: Path) -> None:
     def gone(_folder: Path, _tool_id: str) -> Any:
         raise SnapshotInvalid("catalog.duckdb cannot be opened")
@@ -127,21 +143,19 @@ def test_a_late_match_is_shown_with_the_words_around_it() -> None:
     assert excerpt("short", ["none"]) == "short"
 
 
-def test_of_many_providers_most_are_folded_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing() -> None:
-        """Does nothing."""
-
-    monkeypatch.setattr("quartermaster.serving.page.browsing._FIRST_PROVIDERS", 4)
-    monkeypatch.setattr("quartermaster.serving.page.browsing._MAX_PROVIDERS", 20)
-    providers = {f"提供者-{i:04}": [nothing] for i in range(23)}
-    listed = list_providers(Router.from_tools(providers, encoder=None))
-    assert (len(listed.first), len(listed.rest), listed.more, listed.count) == (4, 16, 3, 23)
+def test_of_many_providers_most_are_folded_away() -> None:
+    providers: dict[str | None, int] = {f"提供者-{number:04}": 1 for number in range(23)}
+    parts: Any = _ENVIRONMENT.get_template("parts.jinja").module
+    page = parts.provider_list({**providers, None: 2}, "", first=4, most=20)
+    first, _, rest = page.partition("<summary>16 more providers</summary>")
+    assert (first.count("<li>"), rest.count("<li>")) == (4, 16)
+    assert "and 3 more: type a name" in rest and "2 tools name no provider" in rest
 
 
 def test_a_large_catalog_is_read_part_by_part_and_a_providers_tools_are_found_however_far_down(
     router: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quartermaster.serving.page.browsing._MAX_READ", 3)
+    monkeypatch.setattr("quartermaster.serving.page.catalog._MAX_READ", 3)
     found: list[str] = []
     after: str | None = ""
     pages = 0
@@ -151,12 +165,12 @@ def test_a_large_catalog_is_read_part_by_part_and_a_providers_tools_are_found_ho
         after, pages = page.next_after, pages + 1
         assert page.complete == (after is None)
     assert (pages, found) == (3, ["github/create_issue", "linear/create_issue", "stripe/create_refund"])
-    monkeypatch.setattr("quartermaster.serving.page.browsing._MAX_READ", 1)
+    monkeypatch.setattr("quartermaster.serving.page.catalog._MAX_READ", 1)
     assert [record.provider for record, _ in list_tools(router, "", "STRIPE", "").tools] == ["stripe"]
 
 
 def test_no_tool_is_left_out_between_two_pages(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quartermaster.serving.page.browsing.PAGE_SIZE", 3)
+    monkeypatch.setattr("quartermaster.serving.page.catalog.PAGE_SIZE", 3)
     found: list[str] = []
     after: str | None = ""
     while after is not None:
@@ -203,3 +217,42 @@ def test_the_style_sheet_and_every_page_load_nothing_from_elsewhere(pages: TestC
         body = text(pages, path)
         assert "http://" not in body and "https://" not in body
         assert "<script" not in body and " style=" not in body
+
+
+TEA = ToolRecord(
+    "own/tea", "own", "tea", "Make tea for a guest.", kind=Kind.SKILL, instructions="Boil <b>water</b>.\n\nWait."
+)
+CUP = ToolRecord("own/cup", "own", "cup", "Fetch a cup for tea.")
+
+
+@pytest.fixture(scope="module")
+def client(client_of: Ask) -> TestClient:
+    return client_of(Router.from_tools([TEA, CUP], encoder=None))
+
+
+def test_instructions_come_with_the_record_that_is_asked_for_and_not_with_the_list(client: TestClient) -> None:
+    skill, tool = client.get("/v1/tools/own/tea").json(), client.get("/v1/tools/own/cup").json()
+    assert (skill["kind"], skill["instructions"]) == ("skill", TEA.instructions)
+    assert not {"kind", "instructions"} & tool.keys()
+    listed = client.get("/v1/tools").json()["tools"]
+    assert [row.get("kind") for row in listed] == [None, "skill"]
+    assert all("instructions" not in row for row in listed)
+
+
+def test_the_pages_mark_a_skill_filter_by_kind_and_show_what_it_says(client: TestClient) -> None:
+    answer = client.get("/", params={"request": "make tea", "kind": "skill"}).text
+    assert '<span class="kind">skill</span>' in answer and "its kind is none of: skill" in answer
+    assert "<option selected>skill</option>" in answer
+    assert client.get("/tools").text.count('<span class="kind">skill</span>') == 1
+    page = client.get("/tools/own/tea").text
+    assert "<dt>kind</dt><dd>skill</dd>" in page and "Boil &lt;b&gt;water&lt;/b&gt;.\n\nWait." in page
+    assert "Instructions" not in client.get("/tools/own/cup").text
+
+    unknown = client.get("/", params={"request": "make tea", "kind": "agent"}).text
+    assert "kinds" in unknown and "tool, skill, prompt" in unknown
+
+
+def test_a_router_in_memory_is_ready_and_says_what_it_is(client: TestClient) -> None:
+    status = client.get("/v1/snapshot").json()
+    assert (status["catalog"], status["encoder"], status["token_counter"]) == ("memory", None, "estimate")
+    assert [client.get(path).status_code for path in ("/readyz", "/metrics", "/")] == [200] * 3

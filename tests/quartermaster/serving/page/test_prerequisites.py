@@ -77,11 +77,7 @@ def test_a_resolver_outside_of_the_callers_profile_is_named_nowhere(guarded: Tes
     assert "search_person" not in shown(TOKEN) and SEARCH["description"] not in shown(TOKEN)
 
 
-def test_over_http_an_answer_has_needed_by_as_the_document_says(pages: TestClient) -> None:
-    answer = pages.post("/v1/route", json={"request": REQUEST, "explain": True}).json()
-    brought = answer["tools"][1]
+def test_over_http_an_answer_has_needed_by(pages: TestClient) -> None:
+    brought = pages.post("/v1/route", json={"request": REQUEST, "explain": True}).json()["tools"][1]
     assert brought["needed_by"] == [{"tool_id": CREDITS["id"], "parameter": "person_id"}]
     assert brought["raised"] > 0 and brought["raised"] == pytest.approx(brought["gain"])
-    schema = pages.get("/openapi.json").json()["components"]["schemas"]
-    assert schema["NeededBy"]["required"] == ["tool_id", "parameter"]
-    assert {"needed_by", "raised"} <= set(schema["RoutedTool"]["required"])

@@ -8,22 +8,17 @@ from pathlib import Path
 import anyio
 import pytest
 
-from quartermaster.serving.profiles import Actions, AuditFailed, AuditLog
+from quartermaster.serving.audit import AuditFailed, AuditLog
+from quartermaster.serving.profiles import Caller
+from router import Profile, Router, Selection
 
 
-def _write(log: AuditLog, actions: Actions) -> None:
-    async def write() -> None:
-        await log.write(request="r", token="alice", profile="p", path="x", outcome="200", actions=actions)
-
-    anyio.run(write)
-
-
-def test_a_line_has_what_was_offered_and_no_text_unless_asked(tmp_path: Path) -> None:
-    actions = Actions()
-    actions.offer(["a/b"], ["my private wish"])
+def test_a_line_has_what_was_offered_and_no_text_unless_asked(router: Router, tmp_path: Path) -> None:
     for text in (False, True):
         log = AuditLog(tmp_path / f"{text}.jsonl", text=text, fsync=True)
-        _write(log, actions)
+        caller = Caller(router, Profile("p", Selection()), "alice", audit=log)
+        caller.actions.offer(["a/b"], ["my private wish"])
+        anyio.run(caller.record, "x", "200")
         (line,) = log.path.read_text(encoding="utf-8").splitlines()
         row = json.loads(line)
         assert (row["token"], row["profile"], row["offered"], row["outcome"]) == ("alice", "p", ["a/b"], "200")

@@ -1,4 +1,4 @@
-"""Prompts of a catalog, called like tools: got from their own server, and not lost when it lists its tools."""
+"""Prompts and skills of a catalog: found beside tools, got from their own server or read."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from quartermaster.serving.mcp import Upstream, server
 from quartermaster.serving.mcp.results import prompt_result
 from router import RequestInvalid, Router, Selection, ToolRecord
 from router.record import Kind, Origin
-from tests.quartermaster.serving.mcp.conftest import text_of
+from tests.quartermaster.serving.mcp.conftest import asked, text_of
 from tests.quartermaster.serving.mcp.desk import asking, at_desk, until
 
 pytestmark = pytest.mark.anyio
@@ -88,3 +88,35 @@ def test_several_messages_say_whose_they_are_and_other_blocks_stay() -> None:
     assert [getattr(block, "text", block) for block in shown] == ["user: Hello.", image, "assistant: Yes?"]
     (nothing,) = prompt_result(types.GetPromptResult(messages=[])).content
     assert nothing == types.TextContent(type="text", text="(the prompt has no messages)")
+
+
+OWN_TEA = ToolRecord("own/tea", "own", "tea", "Make tea for a guest.", kind=Kind.SKILL, instructions="Boil water.")
+CUP = ToolRecord("own/cup", "own", "cup", "Fetch a cup for tea.")
+
+
+@pytest.fixture
+def kitchen() -> Router:
+    return Router.from_tools([OWN_TEA, CUP], encoder=None)
+
+
+async def test_find_tools_tells_which_lines_are_skills_and_filters_by_kind(kitchen: Router) -> None:
+    both = text_of(await asked(kitchen, "find_tools", {"request": "make tea"}))
+    skill, tool = "[skill] own/tea() — Make tea for a guest.", "own/cup() — Fetch a cup for tea."
+    assert sorted(both.splitlines()) == [skill, tool]
+    for kind, line in (("skill", skill), ("tool", tool)):
+        assert text_of(await asked(kitchen, "find_tools", {"request": "make tea", "kind": kind})) == line
+
+
+@pytest.mark.parametrize("name", ["describe_tool", "call_tool"])
+async def test_a_skill_is_read(kitchen: Router, name: str) -> None:
+    result = await asked(kitchen, name, {"tool_id": "own/tea"})
+    assert not result.is_error
+    assert "Boil water." in text_of(result)
+
+
+async def test_a_kind_that_the_server_does_not_offer_is_refused(kitchen: Router) -> None:
+    only = {"selection": Selection(kinds=(Kind.TOOL,))}
+    found = await asked(kitchen, "find_tools", {"request": "make tea", "kind": "skill"}, **only)
+    assert "kind is 'skill': this server offers tool" in text_of(found)
+    read = await asked(kitchen, "call_tool", {"tool_id": "own/tea"}, **only)
+    assert "own/tea may not be used here: its kind is none of: tool" in text_of(read)

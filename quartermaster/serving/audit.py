@@ -7,25 +7,21 @@ import os
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from anyio import to_thread
 
 from router.errors import QuartermasterError
 
-_MODE = 0o600
-
 
 class AuditFailed(QuartermasterError):
-    """Raised when a line of the audit log cannot be written. Whatever it was to tell of is then withheld."""
+    """Raised when a line of the audit log cannot be written. If the audit line fails, no response is sent."""
 
 
 @dataclass(slots=True)
 class Actions:
-    """What one request did: the ids of the tools that it was offered, shown in full, and called; its texts."""
+    """What one request did: the ids of the tools that it was offered, shown in full, called and changed; its texts."""
 
     offered: list[str] = field(default_factory=list)
     described: list[str] = field(default_factory=list)
@@ -41,72 +37,52 @@ class Actions:
         self.texts += texts
 
     def __bool__(self) -> bool:
-        """Return whether there is anything to tell of."""
+        """Return whether there is anything to record."""
         return bool(self.routed or self.described or self.called or self.changed)
+
+    def row(self, *, texts: bool) -> dict[str, list[str]]:
+        """Return the actions for a line of the audit log, with the texts of requests only where that is asked for."""
+        names = ("offered", "described", "called", "changed")
+        row: dict[str, list[str]] = {name: getattr(self, name) for name in names}
+        return row | ({"texts": [text.encode("utf-8", "replace").decode() for text in self.texts]} if texts else {})
 
 
 class AuditLog:
-    """Appends lines to a file that only its user may read. Several threads and processes may write to one file."""
+    """Appends lines to a file that only its user may read. Several threads and processes may write to one file.
+
+    `text` says that lines have the texts of requests; `fsync` waits until each line is on disk.
+    """
 
     def __init__(self, path: Path, *, text: bool = False, fsync: bool = False) -> None:
-        self.path = path
-        self._text = text
-        self._fsync = fsync
+        self.path, self.text, self.fsync = path, text, fsync
         self._writing = threading.Lock()
         self._file: int | None = None
         self._torn = False
-
-    async def write(
-        self, *, request: str, token: str | None, profile: str, path: str, outcome: str, actions: Actions
-    ) -> None:
-        """Append a line, in a thread. Raises AuditFailed."""
-        row: dict[str, Any] = {
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "request": request,
-            "token": token,
-            "profile": profile,
-            "path": path,
-            "outcome": outcome,
-            "offered": actions.offered,
-            "described": actions.described,
-            "called": actions.called,
-            "changed": actions.changed,
-        }
-        if self._text:
-            row["texts"] = [text.encode("utf-8", "replace").decode("utf-8") for text in actions.texts]
-        await to_thread.run_sync(self.append, row)
 
     def append(self, row: dict[str, Any]) -> None:
         """Append a row. Raises AuditFailed."""
         line = msgspec.json.encode(row) + b"\n"
         with self._writing:
             try:
-                file = self._opened()
+                file = self.open()
                 written = os.write(file, b"\n" + line if self._torn else line)
                 self._torn = written < len(line)
-                if self._fsync:
+                if self.fsync:
                     os.fsync(file)
             except OSError as error:
                 raise AuditFailed(f"the audit log {self.path} cannot be written: {error.strerror}") from error
             if self._torn:
                 raise AuditFailed(f"the audit log {self.path} cannot be written: the line was cut off")
 
-    def _opened(self) -> int:
-        if self._file is not None and _same(self._file, self.path):
-            return self._file
-        self.close()
-        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _MODE)
-        return self._file
-
-    def close(self) -> None:
-        """Close the file; the next line opens it again."""
+    def open(self) -> int:
+        """Return the descriptor of the file at the path, opened unless it is. Raises OSError."""
         if self._file is not None:
+            try:
+                if os.path.samestat(os.fstat(self._file), self.path.stat()):
+                    return self._file
+            except FileNotFoundError:
+                pass
             os.close(self._file)
             self._file = None
-
-
-def _same(file: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file), path.stat())
-    except FileNotFoundError:
-        return False
+        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return self._file

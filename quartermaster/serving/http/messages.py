@@ -1,19 +1,23 @@
-"""The API's requests as types: a value out of bounds is refused before anything is routed.
+"""What the API takes and answers, as types: a value out of bounds is refused before anything is routed.
 
-Their names, docstrings and descriptions are published in the OpenAPI document.
+Their names, docstrings and descriptions are published in the OpenAPI document. An answer, its tools and records are the
+router's own classes.
 """
 
 import re
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from quartermaster.serving.options import ServedOptions
+from quartermaster.serving import ServedOptions
+from router.answer.results import RoutedTools
+from router.contract import Signal
 from router.errors import SettingsInvalid
 from router.feedback import Outcome
+from router.record import ToolRecord
 from router.search.search import MAX_REQUEST
 from router.typed import converted
 
@@ -55,9 +59,7 @@ class RouteRequest(_Rendered, frozen=True, kw_only=True):
         """Return the request, a text or a dialogue, as `Router.route` takes it."""
         if isinstance(self.request, str):
             return self.request
-        return [
-            turn if isinstance(turn, str) else {"role": turn.role, "content": turn.content} for turn in self.request
-        ]
+        return [turn if isinstance(turn, str) else msgspec.structs.asdict(turn) for turn in self.request]
 
     def texts(self) -> list[str]:
         """Return the texts of the request, oldest first."""
@@ -100,11 +102,72 @@ class Page(msgspec.Struct, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=500, description="The most tools of a page.")] = 50
 
 
+class Answers(msgspec.Struct):
+    """An answer a request, in their order."""
+
+    answers: list[RoutedTools]
+
+
+class ToolPage(msgspec.Struct):
+    """Tools by id; `next` is what to give as `after` for those behind them, null at the end."""
+
+    tools: list[ToolRecord]
+    next: str | None
+    total: int
+
+
+class Snapshot(msgspec.Struct, kw_only=True):
+    """What serves: the essentials of the snapshot's manifest."""
+
+    snapshot: str
+    catalog: str
+    created_at: str
+    tools: int
+    signals: list[Signal]
+    languages: list[str]
+    encoder: str | None
+    recipe: str
+    token_counter: str
+    counts: dict[str, int]
+    generators: dict[str, int]
+
+
+class Changed(msgspec.Struct):
+    """The ids that a change registered, and how many tools are served after it."""
+
+    registered: list[str]
+    tools: int
+
+
+class Health(msgspec.Struct):
+    """`status` is "ok"; the snapshot where one serves."""
+
+    status: str
+    snapshot: str | None
+    stale: Annotated[
+        bool | UnsetType | None,
+        Meta(description="Of /readyz: whether what serves is not known to be the newest; null where nothing looks."),
+    ] = UNSET
+
+
+class Problem(msgspec.Struct):
+    """Why it cannot be done: `message` for people, `type` for programs, `field` where one is wrong."""
+
+    type: str
+    message: str
+    field: str | UnsetType = UNSET
+
+
+class Failure(msgspec.Struct):
+    """The one shape of everything that goes wrong."""
+
+    error: Problem
+
+
 async def body_of(request: Request, kind: type[_Body]) -> _Body:
-    """Return a request's body. Raises HTTPException for one that is no JSON, SettingsInvalid for a wrong value."""
+    """Return a request's body. Raises HTTPException if it is not JSON, SettingsInvalid for a wrong value."""
     if not _JSON.match(request.headers.get("content-type", "")):
-        told = "the request does not say that its body is JSON: send Content-Type: application/json"
-        raise HTTPException(415, told)
+        raise HTTPException(415, "the request does not say that its body is JSON: send Content-Type: application/json")
     try:
         value = _DECODER.decode(await request.body())
     except RecursionError:
@@ -112,11 +175,6 @@ async def body_of(request: Request, kind: type[_Body]) -> _Body:
     except msgspec.DecodeError as error:
         raise HTTPException(400, f"the body is not valid JSON: {error}") from None
     return converted(value, kind, whole="the body")
-
-
-def query_of(request: Request, kind: type[_Body]) -> _Body:
-    """Return the parameters of a request's query string; others are ignored. Raises SettingsInvalid."""
-    return converted(dict(request.query_params), kind, strict=False)
 
 
 def _number(text: str) -> float:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quartermaster.serving.rate_limit import RateLimit, client_network
+from quartermaster.serving.tokens import RateLimit, client_network
 
 
 def test_a_tenth_of_a_minutes_requests_may_come_at_once_then_one_at_a_time() -> None:
