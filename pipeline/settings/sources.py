@@ -11,8 +11,7 @@ from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.settings import variables
-from pipeline.settings.access import Environment, Headers, OAuthSettings
+from pipeline.settings.access import Address, Command, Environment, Headers, OAuthSettings
 from pipeline.settings.base import Duration, Section
 
 # Their readers are in `pipeline.sources.formats`; a test holds both equal.
@@ -101,9 +100,9 @@ class SourceSettings(Section):
     """The source format; by default it is told by the content."""
     path: Path | None = None
     """A file. Exactly one of `path`, `command` and `url` is set."""
-    command: tuple[str, ...] | None = None
+    command: Command | None = None
     """A program and its arguments: a live MCP server, or one that prints a document."""
-    url: str | None = None
+    url: Address | None = None
     """An address: a live MCP server, or a document."""
     provider: str | None = None
     """The label of these tools. It wins over the vendor's own and starts every id."""
@@ -130,10 +129,6 @@ class SourceSettings(Section):
     def _one_place(self) -> "SourceSettings":
         if sum(place is not None for place in (self.path, self.command, self.url)) != 1:
             raise ValueError("a source has exactly one of path, command and url")
-        if self.command is not None and not self.command:
-            raise ValueError("command is empty: it holds the program and its arguments")
-        if self.url is not None and not may_be_web(self.url):
-            raise ValueError("url is no address of http or https")
         if self.fields is not None and (self.format == "openapi" or self.is_live_server):
             what = "an OpenAPI document says itself" if self.format == "openapi" else "a live MCP server says itself"
             raise ValueError(f"fields map a document of another shape: {what} where everything is")
@@ -215,17 +210,3 @@ class LimitsSettings(Section):
     schema_characters: int = Field(100_000, ge=100)
     """Characters of the schemas that one operation of an OpenAPI document refers to. What exceeds them is left open:
     any value fits it."""
-
-
-def is_web(url: str) -> bool:
-    """Return whether a URL is one of http or https that can be asked."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # quotes the user and password of what it refuses
-        return False
-
-
-def may_be_web(url: str) -> bool:
-    """Return whether a URL is one of http or https, as far as that can be told before its variables are known."""
-    return variables.check(url).startswith("${") or is_web(variables.stand_in(url))

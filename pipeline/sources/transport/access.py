@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from pipeline.errors import RunAborted
 from pipeline.settings import SourceSettings
-from pipeline.settings.sources import is_web
+from pipeline.settings.access import is_web
 from pipeline.settings.variables import expand, expand_url
 from pipeline.sources.naming import location, secrets_of
 

@@ -5,7 +5,6 @@ A build never asks a person. Secrets go to the configured issuer alone; without 
 
 import json
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider
@@ -18,7 +17,7 @@ from pydantic import AnyUrl
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.settings.access import OAuthSettings
-from pipeline.sources.naming import location, redacted
+from pipeline.sources.naming import location, redacted, without_user
 from pipeline.sources.transport.access import Access
 from pipeline.sources.transport.token_file import MemoryTokens, TokenFile, token_path
 
@@ -178,5 +177,5 @@ def client_of(access: Access, oauth: OAuthSettings) -> OAuthClientInformationFul
 
 
 def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}"
+    parts = without_user(url)
+    return f"{parts.scheme}://{parts.netloc.lower()}"
