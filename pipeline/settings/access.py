@@ -46,9 +46,9 @@ def _each_once(headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
 
 
 def _address(url: str) -> str:
-    # As far as that can be told before its variables are known.
+    # As far as can be seen before its variables are known.
     if not (variables.check(url).startswith("${") or is_web(variables.stand_in(url))):
-        raise ValueError("it is no address of http or https")
+        raise ValueError("it is not an address of http or https")
     return url
 
 

@@ -69,7 +69,7 @@ class NotifySettings(Section):
     """A hook that is called once after a build in which one of `events` happened.
 
     It is given one JSON object: the `command` on standard input, the `url` as the body of a POST. A hook that fails is
-    told, and changes neither the outcome of the build nor its exit code.
+    reported, and changes neither the outcome of the build nor its exit code.
     """
 
     command: Command | None = None
@@ -80,7 +80,7 @@ class NotifySettings(Section):
     """Headers of the request to the `url`; `${VARIABLE}` is filled in from the environment."""
     events: tuple[Event, ...] = EVENTS
     """What the hook is called for. `recovered` is the first good build after another. `quarantined` happens once
-    for each tool that is held back alone."""
+    for each tool that is held back by itself."""
     timeout_s: float = Field(10.0, gt=0, le=300)
     """Seconds that the command, or the address, may take."""
 

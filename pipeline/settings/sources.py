@@ -53,7 +53,7 @@ class FieldSettings(Section):
         except (JMESPathError, RecursionError) as error:
             why = " ".join(str(error).split("for expression:")[0].split()).removeprefix("Invalid jmespath expression: ")
             why = why.encode("utf-8", "backslashreplace").decode()  # pydantic takes no half of a surrogate pair
-            raise ValueError(f"{value[:60]!r} is no JMESPath expression: {why}") from None
+            raise ValueError(f"{value[:60]!r} is not a JMESPath expression: {why}") from None
         if unknown := [name for name in _named(parsed, "function_expression") if name not in _FUNCTIONS]:
             known = ", ".join(sorted(_FUNCTIONS))
             raise ValueError(f"{value!r} calls {unknown[0]}(), which JMESPath does not have: it has {known}")
@@ -87,7 +87,7 @@ class SourceSettings(Section):
     command's standard output, or the body of the GET, is a document of that format. `fields` maps a document of another
     shape.
 
-    `headers` go to the `url` alone, `env` to the `command`; in their values, in `oauth` and in `url` the environment
+    `headers` go only to the `url`, `env` to the `command`; in their values, in `oauth` and in `url` the environment
     fills in `${VARIABLE}` when the source is read.
     """
 
@@ -97,7 +97,7 @@ class SourceSettings(Section):
     }
 
     format: SourceFormat | None = None
-    """The source format; by default it is told by the content."""
+    """The source format; by default the content decides."""
     path: Path | None = None
     """A file. Exactly one of `path`, `command` and `url` is set."""
     command: Command | None = None
@@ -180,7 +180,7 @@ class LimitsSettings(Section):
     """The most that one source may cost a build: strangers write what it holds.
 
     The defaults are several times what the largest real sources need. A record that exceeds a limit is rejected, and a
-    text shortened; a document or server that exceeds one cannot be read. Each is told with the limit's name.
+    text shortened; a document or server that exceeds one cannot be read. Each report names the limit.
     """
 
     document_bytes: int = Field(64_000_000, ge=1_000)

@@ -1,6 +1,6 @@
 """Authenticate to remote MCP servers by OAuth, with the SDK's client: by credentials, or a stored token.
 
-A build never asks a person. Secrets go to the configured issuer alone; without one, to the server's own origin.
+A build never asks a person. Secrets go only to the configured issuer; without one, to the server's own origin.
 """
 
 import json
@@ -100,7 +100,7 @@ class StoredToken(Authentication):
         stored = self.context.client_info
         if (own := client_of(self.access, self._oauth)) is not None:
             own.issuer = stored.issuer if stored else None
-        # Without a client the SDK would register one, for which nobody is there to log in.
+        # Without a client the SDK would register one, and a build has nobody to log in.
         none = OAuthClientInformationFull(client_id=_NO_CLIENT, redirect_uris=None)
         self.context.client_info = own or stored or none
 

@@ -155,4 +155,4 @@ def test_lists_and_objects_may_come_from_the_environment(write_toml: WriteToml) 
 
 def test_a_language_that_cannot_be_indexed_is_refused_with_those_that_can(write_toml: WriteToml) -> None:
     refusal = _refusal(write_toml('[enrichment]\nlanguages = ["de", "German"]'))
-    assert "enrichment.languages: 'german' is no language that can be indexed: choose from ar, bg," in refusal
+    assert "enrichment.languages: 'german' is not a language that can be indexed: choose from ar, bg," in refusal
