@@ -1,4 +1,4 @@
-"""Parts of the sentences that a build tells: how many, and which."""
+"""Parts of a build's sentences: how many, and which."""
 
 from collections.abc import Sequence
 

@@ -6,7 +6,7 @@ import types
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -110,6 +110,8 @@ def _type(annotation: Any) -> str:
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         return " or ".join(_type(part) for part in parts if part is not type(None))
+    if origin is Annotated:
+        return _type(parts[0])
     if origin is Literal:
         return ", ".join(code(value) for value in parts)
     if origin is tuple:

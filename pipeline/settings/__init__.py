@@ -22,7 +22,7 @@ from pipeline.settings.catalog import (
     NotifySettings,
 )
 from pipeline.settings.enrichment import AssessmentSettings, BatchSettings, EnrichmentSettings, Price
-from pipeline.settings.loading import CATALOG_FILE, left_out, load, overrides, with_provider, without_commands
+from pipeline.settings.loading import left_out, load, overrides, with_provider, without_commands
 from pipeline.settings.snapshot import (
     CandidateEngine,
     PublishSettings,
@@ -33,7 +33,6 @@ from pipeline.settings.snapshot import (
 from pipeline.settings.sources import FieldSettings, LimitsSettings, SourceSettings, SourcesSettings
 
 __all__ = [
-    "CATALOG_FILE",
     "DEFAULT_WORKSPACE",
     "EVENTS",
     "AssessmentSettings",

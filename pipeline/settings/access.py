@@ -1,4 +1,4 @@
-"""Access to a source: headers, the environment of a command, OAuth. Values may hold `${VARIABLE}`."""
+"""Access to a source or a hook: address, command, headers, environment, OAuth. Values may hold `${VARIABLE}`."""
 
 import re
 from pathlib import Path
@@ -45,6 +45,21 @@ def _each_once(headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
     return headers
 
 
+def _address(url: str) -> str:
+    # As far as can be seen before its variables are known.
+    if not (variables.check(url).startswith("${") or is_web(variables.stand_in(url))):
+        raise ValueError("it is not an address of http or https")
+    return url
+
+
+def _with_program(command: tuple[str, ...]) -> tuple[str, ...]:
+    if not (command and command[0]):
+        raise ValueError("it is empty: it holds the program and its arguments")
+    return command
+
+
+Address = Annotated[str, AfterValidator(_address)]
+Command = Annotated[tuple[str, ...], AfterValidator(_with_program)]
 Fillable = Annotated[SecretStr, AfterValidator(_fillable)]
 Headers = Annotated[dict[Annotated[str, AfterValidator(_header_name)], Fillable], AfterValidator(_each_once)]
 Environment = dict[Annotated[str, AfterValidator(_variable_name)], Fillable]
@@ -74,8 +89,10 @@ class OAuthSettings(Section):
     @field_validator("issuer")
     @classmethod
     def _is_safe(cls, value: str | None) -> str | None:
-        if value is not None and not _is_https(value):
-            raise ValueError("it must be an https address: secrets are sent there")
+        if value is not None:
+            parts = urlsplit(value) if is_web(value) else None
+            if parts is None or not (parts.scheme == "https" or is_this_machine(parts.hostname or "")):
+                raise ValueError("it must be an https address: secrets are sent there")
         return value
 
     @model_validator(mode="after")
@@ -92,11 +109,10 @@ class OAuthSettings(Section):
         return self.grant == "client_credentials" or (self.grant is None and self.client_secret is not None)
 
 
-def _is_https(url: str) -> bool:
-    """Return whether an address is of https, or of this machine."""
+def is_web(url: str) -> bool:
+    """Return whether a URL is one of http or https that can be asked."""
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # quotes the user and password of what it refuses
         return False
-    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and is_this_machine(host)))

@@ -6,11 +6,11 @@ from typing import Literal, get_args
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
-from pipeline.settings.access import Headers
+from pipeline.settings.access import Address, Command, Headers
 from pipeline.settings.base import Section
 from pipeline.settings.enrichment import AssessmentSettings, EnrichmentSettings
 from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
-from pipeline.settings.sources import LimitsSettings, SourceSettings, SourcesSettings, may_be_web
+from pipeline.settings.sources import LimitsSettings, SourceSettings, SourcesSettings
 from quartermaster.evaluation import judgements_of
 
 Event = Literal["held", "quarantined", "failed", "degraded", "stale", "recovered"]
@@ -69,34 +69,20 @@ class NotifySettings(Section):
     """A hook that is called once after a build in which one of `events` happened.
 
     It is given one JSON object: the `command` on standard input, the `url` as the body of a POST. A hook that fails is
-    told, and changes neither the outcome of the build nor its exit code.
+    reported, and changes neither the outcome of the build nor its exit code.
     """
 
-    command: tuple[str, ...] | None = None
+    command: Command | None = None
     """A program and its arguments. It runs in the catalog's folder, without a shell, with the rights of the build."""
-    url: str | None = None
+    url: Address | None = None
     """An address of http or https; `${VARIABLE}` is filled in from the environment."""
     headers: Headers = Field(default_factory=dict)
     """Headers of the request to the `url`; `${VARIABLE}` is filled in from the environment."""
     events: tuple[Event, ...] = EVENTS
     """What the hook is called for. `recovered` is the first good build after another. `quarantined` happens once
-    for each tool that is held back alone."""
+    for each tool that is held back by itself."""
     timeout_s: float = Field(10.0, gt=0, le=300)
     """Seconds that the command, or the address, may take."""
-
-    @field_validator("command")
-    @classmethod
-    def _has_a_program(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if value is not None and not (value and value[0]):
-            raise ValueError("it is empty: it holds the program and its arguments")
-        return value
-
-    @field_validator("url")
-    @classmethod
-    def _is_an_address(cls, value: str | None) -> str | None:
-        if value is not None and not may_be_web(value):
-            raise ValueError("it is no address of http or https")
-        return value
 
     @field_validator("headers")
     @classmethod

@@ -93,7 +93,9 @@ class EnrichmentSettings(Section):
     def _supported(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         codes = {code.strip().lower() for code in value}
         if unknown := sorted(codes - set(LANGUAGES)):
-            raise ValueError(f"{unknown[0]!r} is no language that can be indexed: choose from {', '.join(LANGUAGES)}")
+            raise ValueError(
+                f"{unknown[0]!r} is not a language that can be indexed: choose from {', '.join(LANGUAGES)}"
+            )
         return (ENGLISH, *sorted(codes - {ENGLISH}))
 
     @model_validator(mode="after")

@@ -110,7 +110,7 @@ def with_provider(settings: CatalogSettings, provider: str | None) -> CatalogSet
     """Return the settings with one provider label for all sources; unchanged where it is None.
 
     The label of a single source is replaced. Raises SettingsInvalid where the label is empty, or where one of several
-    sources has a label of its own, which it would lose.
+    sources has its own label, which it would lose.
     """
     if provider is None:
         return settings

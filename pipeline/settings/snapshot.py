@@ -143,7 +143,7 @@ class PublishSettings(Section):
 
     to: str | None = None
     """The catalog's address in a bucket, such as `s3://bucket/catalogs/demo`: builds publish there, and keep a copy in
-    the workspace. By default they publish in the workspace alone. Credentials come from the environment. See
+    the workspace. By default they publish only in the workspace. Credentials come from the environment. See
     docs/past_one_machine.md."""
     grace: Duration = timedelta(days=1)
     """In a bucket, how long a snapshot that retention has removed, and a file that no snapshot needs, stay there. No
@@ -161,7 +161,7 @@ class PublishSettings(Section):
     file of five may be missing, but not the one with most tools."""
     max_removed_share: Share = 0.2
     """Hold back a snapshot if a larger share of a source's serving tools was removed, or of all serving tools. It takes
-    at least three removed tools. Tools of skipped sources count for `max_skipped_share` alone."""
+    at least three removed tools. Tools of skipped sources count only for `max_skipped_share`."""
     max_failed_share: Share = 0.2
     """Hold back a snapshot if the model failed on a larger share of the tools."""
     max_postponed_share: Share = 1.0

@@ -11,8 +11,7 @@ from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.settings import variables
-from pipeline.settings.access import Environment, Headers, OAuthSettings
+from pipeline.settings.access import Address, Command, Environment, Headers, OAuthSettings
 from pipeline.settings.base import Duration, Section
 
 # Their readers are in `pipeline.sources.formats`; a test holds both equal.
@@ -54,7 +53,7 @@ class FieldSettings(Section):
         except (JMESPathError, RecursionError) as error:
             why = " ".join(str(error).split("for expression:")[0].split()).removeprefix("Invalid jmespath expression: ")
             why = why.encode("utf-8", "backslashreplace").decode()  # pydantic takes no half of a surrogate pair
-            raise ValueError(f"{value[:60]!r} is no JMESPath expression: {why}") from None
+            raise ValueError(f"{value[:60]!r} is not a JMESPath expression: {why}") from None
         if unknown := [name for name in _named(parsed, "function_expression") if name not in _FUNCTIONS]:
             known = ", ".join(sorted(_FUNCTIONS))
             raise ValueError(f"{value!r} calls {unknown[0]}(), which JMESPath does not have: it has {known}")
@@ -88,7 +87,7 @@ class SourceSettings(Section):
     command's standard output, or the body of the GET, is a document of that format. `fields` maps a document of another
     shape.
 
-    `headers` go to the `url` alone, `env` to the `command`; in their values, in `oauth` and in `url` the environment
+    `headers` go only to the `url`, `env` to the `command`; in their values, in `oauth` and in `url` the environment
     fills in `${VARIABLE}` when the source is read.
     """
 
@@ -98,12 +97,12 @@ class SourceSettings(Section):
     }
 
     format: SourceFormat | None = None
-    """The source format; by default it is told by the content."""
+    """The source format; by default the content decides."""
     path: Path | None = None
     """A file. Exactly one of `path`, `command` and `url` is set."""
-    command: tuple[str, ...] | None = None
+    command: Command | None = None
     """A program and its arguments: a live MCP server, or one that prints a document."""
-    url: str | None = None
+    url: Address | None = None
     """An address: a live MCP server, or a document."""
     provider: str | None = None
     """The label of these tools. It wins over the vendor's own and starts every id."""
@@ -130,10 +129,6 @@ class SourceSettings(Section):
     def _one_place(self) -> "SourceSettings":
         if sum(place is not None for place in (self.path, self.command, self.url)) != 1:
             raise ValueError("a source has exactly one of path, command and url")
-        if self.command is not None and not self.command:
-            raise ValueError("command is empty: it holds the program and its arguments")
-        if self.url is not None and not may_be_web(self.url):
-            raise ValueError("url is no address of http or https")
         if self.fields is not None and (self.format == "openapi" or self.is_live_server):
             what = "an OpenAPI document says itself" if self.format == "openapi" else "a live MCP server says itself"
             raise ValueError(f"fields map a document of another shape: {what} where everything is")
@@ -185,7 +180,7 @@ class LimitsSettings(Section):
     """The most that one source may cost a build: strangers write what it holds.
 
     The defaults are several times what the largest real sources need. A record that exceeds a limit is rejected, and a
-    text shortened; a document or server that exceeds one cannot be read. Each is told with the limit's name.
+    text shortened; a document or server that exceeds one cannot be read. Each report names the limit.
     """
 
     document_bytes: int = Field(64_000_000, ge=1_000)
@@ -215,17 +210,3 @@ class LimitsSettings(Section):
     schema_characters: int = Field(100_000, ge=100)
     """Characters of the schemas that one operation of an OpenAPI document refers to. What exceeds them is left open:
     any value fits it."""
-
-
-def is_web(url: str) -> bool:
-    """Return whether a URL is one of http or https that can be asked."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # quotes the user and password of what it refuses
-        return False
-
-
-def may_be_web(url: str) -> bool:
-    """Return whether a URL is one of http or https, as far as that can be told before its variables are known."""
-    return variables.check(url).startswith("${") or is_web(variables.stand_in(url))

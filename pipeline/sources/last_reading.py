@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlunsplit
 
 import msgspec
 
@@ -14,6 +14,7 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.sentences import counted
 from pipeline.settings import SourceSettings
 from pipeline.settings.base import duration_text
+from pipeline.sources.naming import without_user
 from router.fingerprint import fingerprint
 from router.record import Kind, Origin
 from router.tools.definitions.raw_tool import RawTool, tool_id_of
@@ -46,7 +47,7 @@ class SourceReading:
         try:
             stored = json.loads(text)
             # A reading of an earlier version has no operations: its tools cannot be called until it is read again.
-            tools = [msgspec.convert({**row, "origin": _origin(row["origin"])}, RawTool) for row in stored["tools"]]
+            tools = [msgspec.convert({**row, "origin": Origin(*row["origin"])}, RawTool) for row in stored["tools"]]
             rejected = [
                 RecordRejected(Origin(*place), reason, keys=tuple(keys)) for place, reason, keys in stored["rejected"]
             ]
@@ -57,11 +58,6 @@ class SourceReading:
 
 def _place(origin: Origin) -> list[str]:
     return [origin.file, origin.pointer]
-
-
-def _origin(place: list[str]) -> dict[str, str]:
-    file, pointer = place
-    return {"file": file, "pointer": pointer}
 
 
 def _row(tool: RawTool) -> dict[str, Any]:
@@ -78,11 +74,6 @@ class LastReading:
 
     reading: SourceReading
     read_at: datetime
-
-    @property
-    def age(self) -> timedelta:
-        """Return how long ago it was read; nothing where the clock was set back since."""
-        return max(datetime.now(UTC) - self.read_at, timedelta())
 
 
 class LastReadings(Protocol):
@@ -123,7 +114,7 @@ def stale_source(error: RunAborted, last: LastReading, max_age: timedelta) -> St
 
     Raises an error of the same kind, which says since when, where the reading is older than `max_age`.
     """
-    age = last.age
+    age = max(datetime.now(UTC) - last.read_at, timedelta())  # nothing where the clock was set back since
     if age > max_age:
         raise type(error)(
             f"{error}; its last known records, of {_when(last.read_at)}, are {duration_text(age)} old: "
@@ -144,14 +135,8 @@ def source_keys(sources: Sequence[SourceSettings]) -> Iterator[str]:
     seen: Counter[str] = Counter()
     for source in sources:
         fields_map = source.fields.model_dump() if source.fields else None
-        where = [str(source.path) if source.path else None, source.command, _without_user(source.url)]
+        url = urlunsplit(without_user(source.url)) if source.url is not None else None
+        where = [str(source.path) if source.path else None, source.command, url]
         key = fingerprint([where, source.format, source.provider, fields_map])
         seen[key] += 1
         yield fingerprint([key, seen[key]])  # equal sources may differ in their environment: they keep their order
-
-
-def _without_user(url: str | None) -> str | None:
-    if url is None:
-        return None
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 
 from pydantic import ValidationError
 
@@ -20,8 +20,13 @@ def location(source: SourceSettings) -> str:
     """Return a source's program, or its URL as written but without user and query."""
     if source.url is None:
         return (source.command or ("",))[0]
-    parts = urlsplit(source.url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return urlunsplit(without_user(source.url)._replace(query="", fragment=""))
+
+
+def without_user(url: str) -> SplitResult:
+    """Return the parts of a URL without user and password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2])
 
 
 def name_of(source: SourceSettings) -> str:

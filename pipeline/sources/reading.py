@@ -1,4 +1,4 @@
-"""Read a catalog's sources in order, within the limits on records, and tell good records from rejected ones."""
+"""Read a catalog's sources in order, within the limits on records, and separate good records from rejected ones."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -53,7 +53,7 @@ class Reading:
 def read(
     catalog: CatalogSettings, execution: Execution | None = None, last_readings: LastReadings | None = None
 ) -> Reading:
-    """Read every source of a catalog, each as a stage of its own.
+    """Read every source of a catalog, each as a separate stage.
 
     A source that cannot be read keeps its records of `last_readings` for `sources.max_age`. Where it has none, it is a
     gap if `sources.skip_unreadable` is set, unless no source can be read. Otherwise raises RunAborted with every

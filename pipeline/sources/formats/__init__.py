@@ -44,11 +44,11 @@ def detect(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> SourceFormat:
     tools = find_definitions(value)
     if tools is None:
         raise RunAborted(
-            f"the source {path} is no known format: an OpenAPI or Swagger document, function schemas, "
+            f"the source {path} is in no known format: an OpenAPI or Swagger document, function schemas, "
             f"a saved MCP tools/list answer or JSONL{_keys(value)}. If it holds tools all the same, say where in "
             "catalog.toml, under the [[source]], such as [source.fields] tools = 'data.items'"
         )
-    # MCP alone writes the schema's name in camel case; the reader of function schemas takes a single tool.
+    # Only MCP writes the schema's name in camel case; the reader of function schemas takes a single tool.
     named = any(isinstance(tool.row, dict) and "inputSchema" in tool.row and tool.row is not value for tool in tools)
     return "mcp" if named or _is_answer(value) else "function"
 

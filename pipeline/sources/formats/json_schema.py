@@ -98,7 +98,8 @@ class SchemaScope:
                 most = budget.limits.document_bytes
                 limit = f"{most:,} characters of limits.document_bytes, for all operations together,"
             notice = f"its schemas exceed the {limit} and are left open in part"
-            self.notices += [notice] * (notice not in self.notices)
+            if notice not in self.notices:
+                self.notices.append(notice)
             return {}
         self._left -= size
         budget.left -= size

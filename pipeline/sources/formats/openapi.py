@@ -33,7 +33,7 @@ _READ_ONLY = ("get", "head", "options", "trace", "query")
 
 
 def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
-    """Yield the tools of a document. Raises RunAborted where it is no OpenAPI or Swagger document with paths."""
+    """Yield the tools of a document. Raises RunAborted where it is not an OpenAPI or Swagger document with paths."""
     document = read_document(path, limits)
     version = str(mapping(document).get("openapi") or mapping(document).get("swagger"))
     if not re.match(r"3\.|2\.0", version):
@@ -97,7 +97,7 @@ def _operation(
 
 
 def _description(summary: str, description: str) -> str:
-    """Return summary and description as one text, the summary as a sentence of its own.
+    """Return summary and description as one text, the summary as a separate sentence.
 
     The summary is left out where the description begins with its words.
     """

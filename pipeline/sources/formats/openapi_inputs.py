@@ -157,7 +157,7 @@ def _is_open(schema: Mapping[str, Any]) -> bool:
 
 
 def _body_field(name: str, schema: Any, encoding: Any) -> BodyField:
-    """Return a property of a body that is an argument of its own. `encoding` is how the document writes it in forms."""
+    """Return a property of a body that is a separate argument. `encoding` is how the document writes it in forms."""
     row, style, explode = mapping(encoding), None, False
     if any(key in row for key in ("style", "explode", "allowReserved")):
         style, explode = _style(row, "query")

@@ -87,7 +87,7 @@ def _skill(file: Path, origin: Origin, limits: LimitsSettings) -> RawTool:
     if real.name not in FILES:
         raise RecordRejected(origin, "it is a link to a file of another name: put the text itself there")
     if real.exists() and not real.is_file():
-        raise RecordRejected(origin, "it is no plain file")
+        raise RecordRejected(origin, "it is not a plain file")
     text = read_text(file, limits.document_bytes)
     try:
         fields, instructions, notices = _split_frontmatter(text, limits)
@@ -98,7 +98,7 @@ def _skill(file: Path, origin: Origin, limits: LimitsSettings) -> RawTool:
         raise RecordRejected(origin, f"models do not choose it: {_HIDDEN} is true")
     description = reader.text("description").strip()
     if not description:
-        # The first paragraph that is no heading, on one line.
+        # The first paragraph that is not a heading, on one line.
         paragraphs = (" ".join(part.split()) for part in instructions.split("\n\n"))
         description = next((part for part in paragraphs if part and not part.startswith("#")), "")
         notices.append("it has no description: its first paragraph stands in")
@@ -135,8 +135,8 @@ def _other_files(folder: Path) -> list[str]:
 def _split_frontmatter(text: str, limits: LimitsSettings) -> tuple[dict[str, Any], str, list[str]]:
     """Return the fields of the frontmatter, the text below it, and notices.
 
-    Frontmatter that is no YAML as a whole, such as `description: Use when: …` or `argument-hint: [a] [b]`, which agents
-    accept, is read field by field. Raises ValueError where it has no end.
+    Frontmatter that is not YAML, such as `description: Use when: …` or `argument-hint: [a] [b]`, which agents accept,
+    is read field by field. Raises ValueError where it has no end.
     """
     text = text.lstrip()
     match = _FRONTMATTER.match(text)
@@ -151,7 +151,7 @@ def _split_frontmatter(text: str, limits: LimitsSettings) -> tuple[dict[str, Any
         fields: dict[str, Any] = {}
         for entry in _ENTRY.split(written):
             fields |= _field(entry, limits) if _ENTRY.match(entry) else {}  # something may stand before the first
-        return fields, below, ["its frontmatter is no YAML: it was read field by field"]
+        return fields, below, ["its frontmatter is not YAML: it was read field by field"]
 
 
 def _field(entry: str, limits: LimitsSettings) -> dict[str, Any]:

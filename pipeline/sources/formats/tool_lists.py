@@ -98,7 +98,7 @@ def take_prompts(document: Any) -> list[tuple[str, Any]]:
 
 
 def read_prompts(rows: list[tuple[str, Any]], file: str, provider: str | None) -> Items:
-    """Yield the prompts of rows with their pointers; a row that is none is rejected alone."""
+    """Yield the prompts of rows with their pointers; a row that is not a prompt is rejected."""
     for pointer, row in rows:
         try:
             yield _prompt(row, Origin(file, pointer), provider)

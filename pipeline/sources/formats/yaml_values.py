@@ -1,4 +1,4 @@
-"""Parse YAML as OpenAPI means it, to JSON's values alone: `no`, `on`, dates, `12:30`, `=` and all keys are texts.
+"""Parse YAML as OpenAPI means it, to values that JSON has: `no`, `on`, dates, `12:30`, `=` and all keys are texts.
 
 The values are built from PyYAML's events and counted before they are built: aliases and merges let a few lines stand
 for billions. PyYAML's own loader takes three times the time and four times the memory, and a text of 200,000 brackets
@@ -29,8 +29,8 @@ _FLOAT = re.compile(rf"{_NUMBER.pattern}|[-+]?\.inf|\.nan")  # with the tag !!fl
 def parse_yaml(text: str, limits: LimitsSettings) -> Any:
     """Return the one value of a YAML text.
 
-    Raises yaml.YAMLError, with the place, where it is no YAML or has types that JSON lacks; ValueError where it exceeds
-    a limit, is nested more than MAX_DEPTH levels deep, or holds itself.
+    Raises yaml.YAMLError, with the place, where it is not YAML or has types that JSON lacks; ValueError where it
+    exceeds a limit, is nested more than MAX_DEPTH levels deep, or holds itself.
     """
     builder = _Builder(text, limits)
     value: Any = None
@@ -79,8 +79,8 @@ class _Builder:
         else:
             text, value = None, self._collection(event, depth, is_key)
         if event.anchor:
-            told = self._values - values, self._characters - characters, self._deepest - depth
-            self._anchors[event.anchor] = _Anchored(value, text, *told)
+            stands_for = self._values - values, self._characters - characters, self._deepest - depth
+            self._anchors[event.anchor] = _Anchored(value, text, *stands_for)
         self._deepest = max(deepest, self._deepest)
         return value, text
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from pipeline.errors import RunAborted
 from pipeline.settings import SourceSettings
-from pipeline.settings.sources import is_web
+from pipeline.settings.access import is_web
 from pipeline.settings.variables import expand, expand_url
 from pipeline.sources.naming import location, secrets_of
 
@@ -62,7 +62,7 @@ def resolve_access(source: SourceSettings) -> Access:
     if problems:
         raise RunAborted("; ".join(problems))
     if url and not is_web(url):
-        raise RunAborted(f"the url {where} is no address of http or https once its variables are put in")
+        raise RunAborted(f"the url {where} is not an address of http or https once its variables are put in")
     return Access(url, headers, env, client_id, client_secret, (*secrets, *secrets_of(url)))
 
 

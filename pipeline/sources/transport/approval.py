@@ -54,7 +54,7 @@ def commands_of(settings: CatalogSettings) -> tuple[CatalogCommand, ...]:
 def catalog_command(
     command: tuple[str, ...], folder: Path, env: Mapping[str, SecretStr] = MappingProxyType({})
 ) -> CatalogCommand:
-    """Return a command of the catalog in a folder, with the variables of its own."""
+    """Return a command of the catalog in a folder, with its own variables."""
     folder = folder.resolve()
     written = {name: value.get_secret_value() for name, value in env.items()}
     files = [_digest(folder / part) for part in command]

@@ -60,9 +60,9 @@ def _suffix(source: SourceSettings, content_type: str, body: bytes) -> str:
     if source.format == "jsonl":
         return ".jsonl"
     path = urlsplit(source.url).path if source.url is not None else ""
-    for told in (content_type.partition(";")[0].lower(), Path(path).suffix.lower()):
+    for hint in (content_type.partition(";")[0].lower(), Path(path).suffix.lower()):
         for words, suffix in ((("yaml", "yml"), ".yaml"), (("jsonl", "ndjson"), ".jsonl"), (("json",), ".json")):
-            if any(word in told for word in words):
+            if any(word in hint for word in words):
                 return suffix
     return ".json" if body.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) else ".yaml"
 

@@ -66,7 +66,7 @@ class Reach:
 class Transport(httpx2.AsyncBaseTransport):
     """Sends requests to addresses that were checked; without a `reach`, to any.
 
-    What goes through a proxy of the environment is left to the proxy. Each host has connections of its own, so that
+    What goes through a proxy of the environment is left to the proxy. Each host has its own connections, so that
     none is used for another host of the same address.
     """
 
@@ -240,7 +240,7 @@ async def _answer(
         await response.aclose()
         to = url.join(response.headers["location"])
         if to.scheme not in _PORTS:
-            raise RunAborted(f"{subject(source)} redirects to no address of http or https")
+            raise RunAborted(f"{subject(source)} redirects to an address that is not http or https")
         if not _same_server(url, to):
             if to.host not in {name.lower() for name in source.redirect_hosts}:
                 raise RunAborted(
@@ -282,7 +282,7 @@ async def _body(response: httpx2.Response, source: SourceSettings, limits: Limit
     try:
         plain = gunzip.decompress(body, limits.document_bytes + 1)
     except zlib.error:
-        raise RunAborted(f"{subject(source)} could not be read: its body is no gzip") from None
+        raise RunAborted(f"{subject(source)} could not be read: its body is not gzip") from None
     if len(plain) > limits.document_bytes:
         raise too_large(source, limits)
     if not gunzip.eof:

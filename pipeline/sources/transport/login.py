@@ -69,7 +69,7 @@ def log_in(
 class _Callback(HTTPServer):
     """The port of this machine that the browser is led back to."""
 
-    timeout = 0.1  # of one look, so that a login that nobody answers ends
+    timeout = 0.1  # of one look, so that a login without an answer ends
     brought: dict[str, str] | None = None
 
     def __init__(self, port: int) -> None:

@@ -1,11 +1,10 @@
 """Authenticate to remote MCP servers by OAuth, with the SDK's client: by credentials, or a stored token.
 
-A build never asks a person. Secrets go to the configured issuer alone; without one, to the server's own origin.
+A build never asks a person. Secrets go only to the configured issuer; without one, to the server's own origin.
 """
 
 import json
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider
@@ -18,7 +17,7 @@ from pydantic import AnyUrl
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.settings.access import OAuthSettings
-from pipeline.sources.naming import location, redacted
+from pipeline.sources.naming import location, redacted, without_user
 from pipeline.sources.transport.access import Access
 from pipeline.sources.transport.token_file import MemoryTokens, TokenFile, token_path
 
@@ -101,7 +100,7 @@ class StoredToken(Authentication):
         stored = self.context.client_info
         if (own := client_of(self.access, self._oauth)) is not None:
             own.issuer = stored.issuer if stored else None
-        # Without a client the SDK would register one, for which nobody is there to log in.
+        # Without a client the SDK would register one, and a build has nobody to log in.
         none = OAuthClientInformationFull(client_id=_NO_CLIENT, redirect_uris=None)
         self.context.client_info = own or stored or none
 
@@ -178,5 +177,5 @@ def client_of(access: Access, oauth: OAuthSettings) -> OAuthClientInformationFul
 
 
 def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}"
+    parts = without_user(url)
+    return f"{parts.scheme}://{parts.netloc.lower()}"

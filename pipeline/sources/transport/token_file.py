@@ -17,7 +17,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import RunAborted
-from pipeline.sources.naming import wrong_field
+from pipeline.sources.naming import without_user, wrong_field
 from pipeline.sources.transport.access import write_private
 
 _OTHERS = 0o077
@@ -40,8 +40,8 @@ def token_path(url: str, folder: Path) -> Path:
 
 def _server_of(url: str) -> str:
     """Return a server's address without user, query and fragment."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2].lower(), parts.path, "", ""))
+    parts = without_user(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.lower(), query="", fragment=""))
 
 
 class MemoryTokens:

@@ -1,7 +1,7 @@
 """The last readings of sources in the ledger: which of them count, and which are forgotten."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
@@ -44,7 +44,7 @@ def test_a_reading_counts_once_its_snapshot_is_accepted_or_serves(ledger: Ledger
     of(ledger).accept("s1", ["a"])
     assert _names(ledger, "a") == _names(ledger, "a", "s0") == ["one"]
     last = of(ledger).find("a")
-    assert last is not None and timedelta() <= last.age < timedelta(minutes=10)
+    assert last is not None and timedelta() <= datetime.now(UTC) - last.read_at < timedelta(minutes=10)
 
 
 def test_a_held_reading_waits_beside_the_accepted_one_and_the_next_held_one_replaces_it(ledger: Ledger) -> None:

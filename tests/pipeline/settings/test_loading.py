@@ -8,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.errors import SettingsInvalid
-from pipeline.settings import CatalogSettings, EnrichmentSettings, SourceSettings, load
+from pipeline.settings import EVENTS, CatalogSettings, EnrichmentSettings, SourceSettings, load
+from pipeline.settings.loading import monitoring_of
 from router.retrieval.recipe import RECIPES
 
 WriteToml = Callable[..., Path]
@@ -135,14 +136,23 @@ def test_english_is_always_among_the_languages_and_first(given: Any, kept: tuple
 
 
 def test_lists_and_objects_may_come_from_the_environment(write_toml: WriteToml) -> None:
-    variables = {"LANGUAGES": "de,ja", "PARAMETERS": ' {"temperature": 0.5}'}
-    settings = _load(
-        write_toml(), None, **{f"QUARTERMASTER_ENRICHMENT__{name}": text for name, text in variables.items()}
-    )
+    variables = {
+        "QUARTERMASTER_ENRICHMENT__LANGUAGES": "de,ja",
+        "QUARTERMASTER_ENRICHMENT__PARAMETERS": ' {"temperature": 0.5}',
+        "QUARTERMASTER_NOTIFY__COMMAND": '["./page", "--team"]',
+        "QUARTERMASTER_NOTIFY__EVENTS": '["held", "failed"]',
+        "QUARTERMASTER_METRICS__TEXTFILE": "/var/lib/metrics",
+    }
+    folder = write_toml()
+    assert load(folder, environment={}).notify.events == EVENTS  # unless the settings choose
+    settings = load(folder, environment=variables)
     assert settings.enrichment.languages == ("en", "de", "ja")
     assert settings.enrichment.parameters == {"temperature": 0.5}
+    assert settings.notify.command == ("./page", "--team") and settings.notify.events == ("held", "failed")
+    assert settings.metrics.textfile == Path("/var/lib/metrics")
+    assert monitoring_of(folder, variables) == ("office", settings.notify, settings.metrics)
 
 
 def test_a_language_that_cannot_be_indexed_is_refused_with_those_that_can(write_toml: WriteToml) -> None:
     refusal = _refusal(write_toml('[enrichment]\nlanguages = ["de", "German"]'))
-    assert "enrichment.languages: 'german' is no language that can be indexed: choose from ar, bg," in refusal
+    assert "enrichment.languages: 'german' is not a language that can be indexed: choose from ar, bg," in refusal

@@ -24,7 +24,7 @@ GOOD = json.dumps([{"name": "send_mail", "description": "Sends a mail."}]).encod
 # By file: its content, and why it cannot be read.
 BAD: dict[str, tuple[bytes | None, str]] = {
     "broken.json": (b"{bad", "is not readable JSON"),
-    "package.json": (b'{"x": 1}', "is no known format"),
+    "package.json": (b'{"x": 1}', "is in no known format"),
     "empty.yaml": (b"", "is empty"),
     "latin.json": (b'{"name": "caf\xe9"}', "is not UTF-8 text: byte 13 is 0xe9"),
     "missing.json": (None, "does not exist"),

@@ -57,7 +57,7 @@ def test_an_unknown_format_stops_the_run_with_the_known_ones(
     write_json: Callable[[str, Any], Path], value: Any
 ) -> None:
     path = write_json("notes.json", value)
-    with pytest.raises(RunAborted, match=f"{path} is no known format: an OpenAPI or Swagger document, function"):
+    with pytest.raises(RunAborted, match=f"{path} is in no known format: an OpenAPI or Swagger document, function"):
         detect(path)
 
 

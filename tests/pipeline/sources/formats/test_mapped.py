@@ -113,8 +113,8 @@ def test_a_record_in_which_an_expression_finds_no_name_or_fails_is_rejected_with
 @pytest.mark.parametrize(
     ("field", "expression", "said"),
     [
-        ("name", "api..name", "'api..name' is no JMESPath expression: Expecting: "),
-        ("description", "a[", "'a[' is no JMESPath expression: Incomplete expression"),
+        ("name", "api..name", "'api..name' is not a JMESPath expression: Expecting: "),
+        ("description", "a[", "'a[' is not a JMESPath expression: Incomplete expression"),
         ("tools", "api name", 'Parse error at column 4, token "name"'),
         ("parameters", "'x", "Unclosed ' delimiter"),
         ("provider", "", "cannot be empty"),
@@ -133,5 +133,5 @@ def test_a_wrong_expression_is_refused_before_anything_is_read(
 
 
 def test_a_wrong_expression_with_half_a_surrogate_pair_is_refused_like_any_other() -> None:
-    with pytest.raises(ValidationError, match=r"'a .ud800' is no JMESPath expression"):
+    with pytest.raises(ValidationError, match=r"'a .ud800' is not a JMESPath expression"):
         FieldSettings.model_validate({"name": "a \ud800"})

@@ -162,5 +162,5 @@ def test_a_link_to_another_file_a_pipe_and_what_is_no_text_cost_themselves_alone
     skill(tmp_path / "skills", "e", f"---\nname: e\ndescription: Use when: y\n{fields}---\nz")
     read, rejected = apart(skills.read(tmp_path / "skills"))
     assert read == ["e"] and tools(skills.read(tmp_path / "skills" / "e"))[0].annotations == {"readOnlyHint": True}
-    told = ["it is a link to a file of another name"] * 2 + ["it is no plain file", "UTF-16"]
+    told = ["it is a link to a file of another name"] * 2 + ["it is not a plain file", "UTF-16"]
     assert all(why in reason for why, reason in zip(told, rejected, strict=True))

@@ -42,7 +42,7 @@ def test_a_url_is_filled_in_and_told_as_it_is_written(web: Web, monkeypatch: pyt
     assert [tool.origin.file for tool in reading.tools] == ["${BASE}/api"]
     monkeypatch.setenv("BASE", "file:///etc")
     assert str(stop_one(url="${BASE}/api", format="openapi")) == (
-        "the url '${BASE}/api' is no address of http or https once its variables are put in"
+        "the url '${BASE}/api' is not an address of http or https once its variables are put in"
     )
 
 

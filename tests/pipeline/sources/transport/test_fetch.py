@@ -202,7 +202,7 @@ _LARGE = b" " * 1_000_001
         (gzip.compress(_LARGE, 1), GZIP, "gave more than the 1,000,000 bytes of limits.document_bytes"),
         (gzip.compress(b"a") * 2, GZIP, "could not be read: more follows its gzip body"),
         ("plain", {"content-encoding": "br"}, "answered in the encoding 'br', which it was not asked for"),
-        ("plain", GZIP, "could not be read: its body is no gzip"),
+        ("plain", GZIP, "could not be read: its body is not gzip"),
     ],
     ids=["nothing", "too-large", "too-large-unpacked", "two-bodies", "another-encoding", "no-gzip"],
 )

@@ -132,7 +132,7 @@ def test_the_origin_is_the_catalogs_url_and_the_body_of_a_redirect_is_not_read_t
 
 def test_a_redirect_to_no_web_address_or_without_end_stops_the_run(web: Web) -> None:
     to_a_file = web.page("", status=302, headers={"location": "file:///a"})
-    assert "redirects to no address of http or https" in str(stop_one(url=to_a_file, format="openapi"))
+    assert "redirects to an address that is not http or https" in str(stop_one(url=to_a_file, format="openapi"))
     endless = web.page("", path="/endless", status=302, headers={"location": "/endless"})
     for most in (0, 3):
         asked = len(web.asked)

@@ -1,4 +1,4 @@
-"""What the operations of an OpenAPI document answer, and what their answers link to."""
+"""What a document says of its operations beside their schemas: servers, security, answers and what those link to."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +9,13 @@ import yaml
 
 from pipeline.sources import RawTool
 from pipeline.sources.formats import openapi, openapi_document
-from router.record import Link
+from router.operation import Operation, SecurityScheme
+from router.record import Link, ToolRecord
 from router.record import Parameter as Row
 from tests.pipeline.sources.reading import api, tools
+from tests.support.factories import make_record
 
+Read = Callable[..., Operation]
 WriteJson = Callable[[str, Any], Path]
 
 PERSON = {"type": "object", "properties": {"id": {"type": "string"}, "boss": {"$ref": "#/components/schemas/Person"}}}
@@ -123,3 +126,61 @@ def test_all_answers_of_a_document_together_are_read_within_a_limit(
     read = [bool(tool.outputs) for tool in tools(openapi.read(write_json("api.json", api(paths))))]
     assert len(read) == 100 and read == sorted(read, reverse=True)
     assert 20 < sum(read) < 80
+
+
+def test_servers_are_the_operation_s_the_path_s_or_the_document_s(operation_of: Read) -> None:
+    servers = [{"url": "https://{region}.a.test/v1", "variables": {"region": {"default": "eu"}}}, {"url": "/v1"},
+               {"url": "https://{open}.a.test"}, {"url": 1}, "x"]  # fmt: skip
+    assert operation_of({}, servers=servers).servers == ("https://eu.a.test/v1", "/v1")
+    own = operation_of({"servers": [{"url": "https://files.a.test"}]}, servers=servers)
+    assert (own.servers, own.has_own_servers) == (("https://files.a.test",), True)
+    of_path = operation_of({}, item={"servers": [{"url": "https://b.test"}]}, servers=servers)
+    assert (of_path.servers, of_path.has_own_servers) == (("https://b.test",), True)
+    assert not operation_of({"servers": servers}, servers=servers).has_own_servers
+
+
+def test_swagger_s_host_and_base_path_are_a_server(operation_of: Read) -> None:
+    document = {"swagger": "2.0", "host": "a.test", "basePath": "/v1", "schemes": ["http", "https", "ws"]}
+    assert operation_of({}, **document).servers == ("https://a.test/v1", "http://a.test/v1")
+    chosen = operation_of({"schemes": ["http"]}, **document)
+    assert (chosen.servers, chosen.has_own_servers) == (("http://a.test/v1",), False)
+    assert operation_of({}, swagger="2.0", basePath="/v1").servers == ("/v1",)
+
+
+def test_security_names_alternatives_and_their_schemes(operation_of: Read) -> None:
+    flows = {"clientCredentials": {"tokenUrl": "https://login.test/token", "scopes": {}}}
+    schemes = {
+        "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "bearer": {"type": "http", "scheme": "Bearer"},
+        "oauth": {"$ref": "#/components/securitySchemes/real"},
+        "real": {"type": "oauth2", "flows": flows},
+    }
+    security = [{"key": [], "oauth": ["read"]}, {"bearer": []}, {}, {"unknown": []}]
+    found = operation_of({}, security=security, components={"securitySchemes": schemes})
+    assert found.security == (("key", "oauth"), ("bearer",), ())
+    assert found.schemes == (
+        SecurityScheme("key", "apiKey", name="X-Key", place="header"),
+        SecurityScheme("oauth", "oauth2", token_url="https://login.test/token"),
+        SecurityScheme("bearer", "http", scheme="bearer"),
+    )
+    assert operation_of({"security": []}, security=security).security == ()
+    swagger = operation_of({"security": [{"b": []}]}, swagger="2.0", securityDefinitions={"b": {"type": "basic"}})
+    assert swagger.schemes == (SecurityScheme("b", "basic"),)
+
+
+def test_a_hostile_document_adds_little_to_each_operation(operation_of: Read) -> None:
+    long = "x" * 10_000
+    servers = [{"url": f"https://{'{a}' * 100}", "variables": {"a": {"default": long}}}, {"url": f"https://{long}"}]
+    servers += [{"url": f"https://{number}.test"} for number in range(1_000)]
+    schemes = {f"s{number}": {"type": long, "name": long, "in": long} for number in range(1_000)}
+    schemes["loop"] = {"$ref": "#/components/securitySchemes/loop"}
+    security: list[Any] = [{key: [] for key in schemes}, *({key: []} for key in schemes), {"loop": []}]
+    found = operation_of({}, servers=servers, security=security, components={"securitySchemes": schemes})
+    assert len(str(found.to_json())) < 3_000
+
+
+def test_the_operation_is_kept_by_the_record_s_json_and_is_no_part_of_its_content(operation_of: Read) -> None:
+    operation = operation_of({"parameters": [{"name": "q", "in": "query"}]}, servers=[{"url": "https://a.test"}])
+    record = make_record(operation=operation)
+    assert ToolRecord.from_json(record.to_json()) == record
+    assert record.content() == make_record().content() and record.without_outputs() == make_record()
