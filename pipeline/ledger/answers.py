@@ -5,12 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
-from pipeline.ledger.database import Database, columns_of, utc_now
+from pipeline.ledger.database import Database, utc_now
 from router.fingerprint import canonical_json, fingerprint
 
-_COPIED = (
+_SHARED = (
     "expansion_key record_hash tool_id generator model prompt_tokens cached_tokens completion_tokens cost_usd"
 ).split()
 # An answer belongs to a catalog if its record does, or the run that paid for it: a batch may be collected by another's.
@@ -82,16 +80,13 @@ class AverageUsage:
     cached_share: float
 
 
-class Answers:
+class Answers(Database):
     """The tables of questions, expansions, failures and assessments."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def expansions(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the stored answers to these keys, as JSON; the earliest where a key has several."""
-        with self._database.keys(list(keys)) as name:
-            rows = self._database.rows(
+        with self.keys(list(keys)) as name:
+            rows = self.rows(
                 f"SELECT expansion_key, expansion FROM expansions JOIN {name} ON key = expansion_key "
                 "ORDER BY run_id DESC"
             )
@@ -99,62 +94,52 @@ class Answers:
 
     def put_entries(self, run: int, entries: Sequence[LedgerEntry]) -> None:
         """Store answers and failures with what they cost: all of them, or none where that fails."""
-        answers = [entry for entry in entries if entry.expansion is not None]
-        failures = [entry for entry in entries if entry.expansion is None]
-        with self._database.transaction():
-            self._database.insert(
-                "expansions",
-                {
-                    **_shared(run, answers),
-                    **columns_of(answers, ["prompt_version"]),
-                    "expansion": [canonical_json(entry.expansion) for entry in answers],
-                },
-            )
-            self._database.insert(
-                "failures",
-                {
-                    **_shared(run, failures),
-                    **columns_of(failures, ["kind"]),
-                    "message": [storable(entry.message) for entry in failures],
-                },
-            )
+        both: dict[str, Any] = {"run_id": run, "created_at": utc_now()}
+        answers = [
+            {**_shared(one), "prompt_version": one.prompt_version, "expansion": canonical_json(one.expansion)}
+            for one in entries
+            if one.expansion is not None
+        ]
+        failures = [
+            {**_shared(one), "kind": one.kind, "message": storable(one.message)}
+            for one in entries
+            if one.expansion is None
+        ]
+        with self.transaction():
+            self.insert("expansions", answers, **both)
+            self.insert("failures", failures, **both)
 
     def put_questions(self, run: int, questions: Sequence[LedgerQuestion]) -> None:
         """Store questions that are not stored yet, and their instructions."""
-        questions = list({question.expansion_key: question for question in questions}.values())
-        hashes = {question.instructions: fingerprint(question.instructions) for question in questions}
-        versions = {question.instructions: question.prompt_version for question in questions}
-        self._database.insert(
-            "instructions",
-            {
-                "instructions_hash": list(hashes.values()),
-                "prompt_version": list(versions.values()),
-                "instructions": list(hashes),
-                "run_id": run,
-            },
-            unless="t.instructions_hash = n.instructions_hash",
-        )
-        self._database.insert(
-            "questions",
-            {
-                **columns_of(questions, ["expansion_key"]),
-                "instructions_hash": [hashes[question.instructions] for question in questions],
-                "message": [storable(question.message) for question in questions],
-                "parameters": [canonical_json(dict(question.parameters)) for question in questions],
-                "run_id": run,
-                "created_at": utc_now(),
-            },
-            unless="t.expansion_key = n.expansion_key",
-        )
+        hashes = {one.instructions: fingerprint(one.instructions) for one in questions}
+        instructions = {
+            one.instructions: {
+                "instructions_hash": hashes[one.instructions],
+                "prompt_version": one.prompt_version,
+                "instructions": one.instructions,
+            }
+            for one in questions
+        }
+        asked = {
+            one.expansion_key: {
+                "expansion_key": one.expansion_key,
+                "instructions_hash": hashes[one.instructions],
+                "message": storable(one.message),
+                "parameters": canonical_json(dict(one.parameters)),
+            }
+            for one in questions
+        }
+        self.insert("instructions", [*instructions.values()], key=["instructions_hash"], run_id=run)
+        self.insert("questions", [*asked.values()], key=["expansion_key"], run_id=run, created_at=utc_now())
 
     def has_model_answers(self, catalog: str) -> bool:
         """Return whether a model ever answered about a tool of a catalog."""
-        return bool(self._database.rows(f"SELECT 1 {_OF_CATALOG} LIMIT 1", {"catalog": catalog}))
+        return bool(self.rows(f"SELECT 1 {_OF_CATALOG} LIMIT 1", {"catalog": catalog}))
 
     def earlier_answers(self, catalog: str, tool_ids: Sequence[str]) -> list[EarlierAnswer]:
         """Return all answers of models about these tools of a catalog, the newest first by run: the clock may jump."""
-        with self._database.keys(tool_ids) as name:
-            rows = self._database.rows(
+        with self.keys(tool_ids) as name:
+            rows = self.rows(
                 f"""
                 SELECT expansion_key, tool_id, record_hash, generator, model, prompt_version, expansions.run_id,
                     coalesce((
@@ -171,36 +156,30 @@ class Answers:
 
     def average_usage(self, model: str) -> AverageUsage | None:
         """Return what a model's answers took on average; None where it has no counted answer."""
-        ((tokens, cached),) = self._database.rows(
-            """
-            SELECT avg(completion_tokens), sum(cached_tokens) / sum(prompt_tokens)
-            FROM expansions WHERE model = ? AND generator = 'openai' AND prompt_tokens > 0
-            """,
+        ((tokens, cached),) = self.rows(
+            "SELECT avg(completion_tokens), sum(cached_tokens) / sum(prompt_tokens) FROM expansions "
+            "WHERE model = ? AND generator = 'openai' AND prompt_tokens > 0",
             [model],
         )
         return None if tokens is None else AverageUsage(float(tokens), float(cached))
 
     def latest_kinds(self, model: str, count: int) -> list[str]:
         """Return the kinds of failure of a model's latest answers, the newest first; "" for one that could be used."""
-        rows = self._database.rows(
-            """
-            SELECT coalesce(kind, '') FROM (FROM expansions UNION ALL BY NAME FROM failures)
-            WHERE model = ? AND generator = 'openai' ORDER BY run_id DESC, created_at DESC LIMIT ?
-            """,
+        rows = self.rows(
+            "SELECT coalesce(kind, '') FROM (FROM expansions UNION ALL BY NAME FROM failures) "
+            "WHERE model = ? AND generator = 'openai' ORDER BY run_id DESC, created_at DESC LIMIT ?",
             [model, count],
         )
-        return [str(kind) for (kind,) in rows]
+        return [kind for (kind,) in rows]
 
     def assessment(self, key: str) -> dict[str, Any] | None:
         """Return the stored assessment of the same texts, as JSON; None if there is none."""
-        rows = self._database.rows("SELECT assessment FROM assessments WHERE assessment_key = ? LIMIT 1", [key])
+        rows = self.rows("SELECT assessment FROM assessments WHERE assessment_key = ? LIMIT 1", [key])
         return json.loads(rows[0][0]) if rows else None
 
     def put_assessment(self, run: int, key: str, assessment: Mapping[str, Any]) -> None:
         """Store an assessment under the hash of everything that it read."""
-        self._database.execute(
-            "INSERT INTO assessments VALUES (?, ?, ?, ?)", [key, run, utc_now(), canonical_json(assessment)]
-        )
+        self.execute("INSERT INTO assessments VALUES (?, ?, ?, ?)", [key, run, utc_now(), canonical_json(assessment)])
 
 
 def storable(text: str) -> str:
@@ -208,11 +187,6 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _shared(run: int, entries: Sequence[LedgerEntry]) -> dict[str, Any]:
+def _shared(entry: LedgerEntry) -> dict[str, Any]:
     """Return the columns that answers and failures share."""
-    return {
-        **columns_of(entries, _COPIED),
-        "completion": pa.array([storable(entry.completion) or None for entry in entries], pa.string()),
-        "run_id": run,
-        "created_at": utc_now(),
-    }
+    return {**{name: getattr(entry, name) for name in _SHARED}, "completion": storable(entry.completion) or None}

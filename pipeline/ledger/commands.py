@@ -1,6 +1,5 @@
 """What an operator does with a ledger: back it up, restore it, read it, check it, rewrite it."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,18 +9,18 @@ import duckdb
 
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger.backups import newest_backup, put_in_place
-from pipeline.ledger.files import (
+from pipeline.ledger.database import (
     CONNECTION,
     LedgerDamaged,
+    LedgerInUse,
     connect,
     connect_to_read,
+    contents,
     copy_database,
     log_of,
-    row_counts,
 )
-from pipeline.ledger.lock import LEDGER_FILE, LedgerInUse, Tell, locked, waited_for
-from pipeline.ledger.migrations import file_version, pending
-from pipeline.ledger.schema import update_tables
+from pipeline.ledger.lock import LEDGER_FILE, Tell, locked, waited_for
+from pipeline.ledger.schema import MIGRATIONS, file_version, require_known, update_tables
 from pipeline.store.deltas.databases import database_file
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
@@ -182,7 +181,7 @@ def compact(
     """
     path = _existing(workspace)
     unfinished = path.with_name(f"{path.name}.unfinished")
-    texts = list(_texts_of_snapshots(workspace)) if drop_vectors else []
+    texts = _texts_of_snapshots(workspace) if drop_vectors else []
     if drop_vectors and not texts:
         raise RunAborted(
             f"no snapshot of {workspace} has vectors, so nothing tells which are in use: leave out --vectors"
@@ -217,22 +216,17 @@ def check(workspace: Path, file: Path | None = None) -> Checked:
     except LedgerDamaged as error:
         return Checked(path, None, {}, (f"it cannot be read: {error.reason}",))
     with connection:
-        rows, version = row_counts(connection), file_version(connection)
+        rows = {table: count for table, (count, _) in contents(connection).items()}
+        version = file_version(connection)
         try:
-            steps = pending(connection, path)
+            require_known(version, path)
         except RunAborted as error:
             return Checked(path, version, rows, (str(error),))
-        if steps:
-            note = f"its tables have version {version}: the next build brings them to {steps[-1].number}"
+        if version < len(MIGRATIONS):
+            note = f"its tables have version {version}: the next build brings them to {len(MIGRATIONS)}"
             return Checked(path, version, rows, (), note)
-        return Checked(path, version, rows, tuple(_problems(connection)))
-
-
-def _problems(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
-    for sentence, statement in _CHECKS.items():
-        ((count, example),) = connection.execute(statement).fetchall()
-        if count:
-            yield sentence.format(count, example)
+        found = [(sentence, *connection.execute(query).fetchall()[0]) for sentence, query in _CHECKS.items()]
+        return Checked(path, version, rows, tuple(sentence.format(*of) for sentence, *of in found if of[0]))
 
 
 def _unchanged(path: Path, error: Exception) -> RunAborted:
@@ -256,8 +250,8 @@ def _require_ledger(file: Path) -> None:
     """Raise RunAborted where a file is no whole ledger of a known version."""
     try:
         with connect_to_read(_file(file)) as connection:
-            tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-            pending(connection, file)
+            tables = contents(connection).keys()
+            require_known(file_version(connection), file)
     except LedgerDamaged as error:
         raise RunAborted(f"{file} is no whole ledger: {error.reason}. Nothing was changed") from error
     if not {"runs", "expansions"} <= tables:
@@ -266,18 +260,12 @@ def _require_ledger(file: Path) -> None:
 
 def _drop_vectors(connection: "duckdb.DuckDBPyConnection", texts: list[str]) -> int:
     """Delete the vectors of all other texts, and return how many they were."""
-    tables = connection.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'vectors\\_%' ESCAPE '\\'"
-    )
-    return sum(
-        connection.execute(
-            f"DELETE FROM {table} WHERE text_hash NOT IN (SELECT unnest(?::VARCHAR[]))", [texts]
-        ).fetchall()[0][0]
-        for (table,) in tables.fetchall()
-    )
+    delete = "DELETE FROM {} WHERE text_hash NOT IN (SELECT unnest(?::VARCHAR[]))"
+    tables = [table for table in contents(connection) if table.startswith("vectors_")]
+    return sum(connection.execute(delete.format(table), [texts]).fetchall()[0][0] for table in tables)
 
 
-def _texts_of_snapshots(workspace: Path) -> set[str]:
+def _texts_of_snapshots(workspace: Path) -> list[str]:
     """Return the hashes of the texts whose vectors the snapshots have; those that cannot be read have none."""
     texts = set[str]()
     for manifest in workspace.glob(f"*/*/*/{MANIFEST}"):
@@ -285,4 +273,4 @@ def _texts_of_snapshots(workspace: Path) -> set[str]:
             database = str(database_file(manifest.parent))
             with duckdb.connect(database, config=CONNECTION, read_only=True) as connection:
                 texts.update(digest for (digest,) in connection.execute("SELECT text_hash FROM vectors").fetchall())
-    return texts
+    return list(texts)

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from pipeline.errors import RunAborted, SettingsInvalid
-from pipeline.ledger import LEDGER_FILE, Batch, Ledger, backups, files
+from pipeline.ledger import LEDGER_FILE, Batch, Ledger, backups, database
 from pipeline.ledger.quarantine import QuarantinedTool
 from pipeline.settings import LedgerSettings
 from tests.pipeline.ledger.ledgers import READ, begin, entry, fill, held, keys, names
@@ -233,7 +233,7 @@ def test_an_error_in_the_middle_of_a_restoration_begins_it_anew(whole: Path, mon
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched, pytest.raises(RunAborted, match="No space left"):
-        patched.setattr(files, "sync", full)
+        patched.setattr(database, "sync", full)
         Ledger.open(whole)
     with Ledger.open(whole) as ledger:
         ledger.answers.put_entries(3, [entry("c")])
@@ -264,13 +264,13 @@ def test_a_ledger_that_may_not_be_written_is_a_wrong_setting_and_is_not_replaced
         ("Out of Memory Error: failed to allocate", RunAborted, "the memory does not suffice"),
         ('Cannot open file "x": Permission denied', SettingsInvalid, "give this user the right"),
         ('Cannot open file "x": Read-only file system', SettingsInvalid, "give this user the right"),
-        ("Corrupt database file: computed checksum", files.LedgerDamaged, "checksum"),
+        ("Corrupt database file: computed checksum", database.LedgerDamaged, "checksum"),
     ],
 )
 def test_only_errors_about_the_file_itself_say_that_it_is_damaged(
     message: str, kind: type[Exception], said: str, tmp_path: Path
 ) -> None:
-    error = files.explained(duckdb.IOException(message), tmp_path / LEDGER_FILE)
+    error = database.explained(duckdb.IOException(message), tmp_path / LEDGER_FILE)
     assert type(error) is kind and said in str(error)
 
 
@@ -282,5 +282,5 @@ def test_a_ledger_and_its_log_are_their_owners_alone_and_a_stricter_mode_stays(t
         assert [(tmp_path / name).stat().st_mode & 0o777 for name in (LEDGER_FILE, LOG)] == [0o600, 0o600]
     (tmp_path / LOG).write_bytes(b"")
     (tmp_path / LOG).chmod(0o400)
-    files.keep_private(tmp_path / LEDGER_FILE)
+    database.keep_private(tmp_path / LEDGER_FILE)
     assert (tmp_path / LOG).stat().st_mode & 0o777 == 0o400

@@ -159,10 +159,10 @@ def test_answers_and_failures_are_stored_together_or_not_at_all(
 ) -> None:
     insert = Database.insert
 
-    def full(self: Database, table: str, *rest: Any) -> None:
+    def full(self: Database, table: str, *rest: Any, **same: Any) -> None:
         if table == "failures":
             raise duckdb.IOException("no space left on device")
-        insert(self, table, *rest)
+        insert(self, table, *rest, **same)
 
     entries = [entry("a"), entry("b", expansion=None, kind="shape")]
     with Ledger.open(tmp_path) as ledger:
