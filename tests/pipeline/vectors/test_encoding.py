@@ -12,7 +12,7 @@ from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
 from pipeline.vectors import BatchEncoder, ReferenceEncoder, export_encoder, resolve_encoder
-from pipeline.vectors.encoding import batches
+from pipeline.vectors.embedding import batches
 
 
 @pytest.fixture(scope="module")
