@@ -15,8 +15,6 @@ from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, R
 from router.contract import Signal
 from router.retrieval.score_normalization import BackgroundScores, length_normalized
 
-_SECTIONS = ("talk", "errand")
-
 
 @dataclass(frozen=True, slots=True)
 class BackgroundQuery:
@@ -28,23 +26,15 @@ class BackgroundQuery:
 
 @cache
 def background() -> tuple[BackgroundQuery, ...]:
-    """Return the requests in the order of the file. Raises ValueError for one outside the file's two sections."""
-    queries: list[BackgroundQuery] = []
-    section = None
-    lines = (
-        resources.files("pipeline.learning.no_answer_calibration")
-        .joinpath("background.txt")
-        .read_text(encoding="utf-8")
-        .split("\n")
+    """Return the requests in the order of the file: those of the section [talk], then those of [errand]."""
+    file = resources.files("pipeline.learning.no_answer_calibration").joinpath("background.txt")
+    talk, errands = file.read_text(encoding="utf-8").split("\n[errand]\n")
+    return tuple(
+        BackgroundQuery(line.strip(), is_errand)
+        for section, is_errand in ((talk, False), (errands, True))
+        for line in section.split("\n")
+        if line.strip() and not line.startswith(("#", "["))
     )
-    for line in lines:
-        if line.startswith("["):
-            section = line.strip().strip("[]")
-        elif line.strip() and not line.startswith("#"):
-            if section not in _SECTIONS:
-                raise ValueError(f"background.txt has {line!r} in section {section!r}: choose from {_SECTIONS}")
-            queries.append(BackgroundQuery(line.strip(), section == "errand"))
-    return tuple(queries)
 
 
 def score_background(
@@ -60,8 +50,10 @@ def score_background(
     statistics = lexical_statistics(ranker, [query.terms for query in ranked])
     if dense.squares.any():
         statistics[Signal.DENSE] = dense.statistics()
-    vectors = [query.vector for query in ranked if query.vector is not None]
-    direction = _errand_direction(np.stack(vectors), background) if vectors else None
+    direction = None  # from the mean of talk to the mean of errands
+    if found := [query.vector for query in ranked if query.vector is not None]:
+        vectors, is_errand = np.stack(found), np.array([query.is_errand for query in background])
+        direction = vectors[is_errand].mean(axis=0) - vectors[~is_errand].mean(axis=0)
     return BackgroundScores(statistics, direction), ranked
 
 
@@ -99,20 +91,12 @@ class ScoreMoments:
         self.squares += np.einsum("tr,tr->t", scores, scores)
 
     def statistics(self, mean_deviation: float | None = None) -> NDArray[np.float32]:
-        """Return mean and deviation of each tool, shape (2, tools).
+        """Return mean and standard deviation of each tool, shape (2, tools).
 
-        Deviations are shrunk halfway towards `mean_deviation`, by default the mean over these tools.
+        Deviations are shrunk halfway towards `mean_deviation`, by default the mean over these tools: a tool that few of
+        400 queries touch has next to none. See docs/decisions/abstention.md.
         """
         mean = self.sums / self.count
         deviation = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
-        # A tool that few of 400 queries touch has next to no deviation of its own.
-        # See docs/decisions/abstention.md.
         target = deviation.mean() if mean_deviation is None else mean_deviation
         return np.stack([mean, (deviation + target) / 2]).astype(np.float32)
-
-
-def _errand_direction(vectors: NDArray[np.float32], background: Sequence[BackgroundQuery]) -> NDArray[np.float32]:
-    """Return the direction (dim,) from the mean of talk to the mean of errands."""
-    is_errand = np.array([query.is_errand for query in background])
-    direction: NDArray[np.float32] = vectors[is_errand].mean(axis=0) - vectors[~is_errand].mean(axis=0)
-    return direction

@@ -5,6 +5,7 @@ best. The sums are a router's, equal up to the last bits; a test compares them.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -98,11 +99,7 @@ class RankedQuery:
 
 # Called with the rows of the requests, their vectors (requests, dim), and every tool's dense scores for them (tools,
 # requests), which it may change in place.
-ScoreHook = Callable[[slice, NDArray[np.float32], NDArray[np.float64]], None]
-
-
-def _no_hook(rows: slice, vectors: NDArray[np.float32], scores: NDArray[np.float64]) -> None:
-    pass
+ScoreHook = Callable[[slice, NDArray[np.float32], Scores], None]
 
 
 class BatchRanker:
@@ -115,7 +112,7 @@ class BatchRanker:
         self.snapshot = snapshot
 
     def rank(
-        self, requests: Sequence[str], vectors: NDArray[np.float32] | None = None, on_scores: ScoreHook = _no_hook
+        self, requests: Sequence[str], vectors: NDArray[np.float32] | None = None, on_scores: ScoreHook | None = None
     ) -> list[RankedQuery]:
         """Rank each request, as deep as the recipe does.
 
@@ -128,19 +125,18 @@ class BatchRanker:
             {signal: retriever.rank_terms(words, depth) for signal, retriever in self.snapshot.lexical.items()}
             for words in request_terms
         ]
-        query_vectors = self.query_vectors(requests, vectors)
-        if query_vectors is None:
-            return [
-                RankedQuery(rankings, words, None, self.evidence(rankings, None))
-                for rankings, words in zip(lists, request_terms, strict=True)
-            ]
-        for rows, scores in dense_scores(self.vectors, query_vectors, self.snapshot.recipe.dense_view):
-            on_scores(rows, query_vectors[rows], scores)
-            for rankings, column in zip(lists[rows], np.ascontiguousarray(scores.T), strict=True):
-                rankings[Signal.DENSE] = _best(column, depth)
+        vectors = self.query_vectors(requests, vectors)
+        if vectors is not None:
+            for rows, scores in dense_scores(self.vectors, vectors, self.snapshot.recipe.dense_view):
+                if on_scores is not None:
+                    on_scores(rows, vectors[rows], scores)
+                for rankings, column in zip(lists[rows], np.ascontiguousarray(scores.T), strict=True):
+                    rankings[Signal.DENSE] = _best(column, depth)
         return [
             RankedQuery(rankings, words, vector, self.evidence(rankings, vector))
-            for rankings, words, vector in zip(lists, request_terms, query_vectors, strict=True)
+            for rankings, words, vector in zip(
+                lists, request_terms, repeat(None, len(lists)) if vectors is None else vectors, strict=True
+            )
         ]
 
     def evidence(self, rankings: Mapping[Signal, Ranking], vector: NDArray[np.float32] | None) -> dict[str, float]:

@@ -1,13 +1,13 @@
 """Fit no-answer calibrations to a snapshot: from the cues of a request to the probability that some tool fits.
 
-How much each cue says was fitted on other catalogs, and is the same everywhere (prior.py). A catalog adds its
-own scale: from its judged requests; else from its phrases, each ranked as if its tool did not have it; else it is a
+How much each cue says was fitted on other catalogs, and is the same everywhere (prior.py). A catalog adds its own
+scale: from its queries with qrels; else from its phrases, each ranked as if its tool did not have it; else it is a
 generic one. The other class are background queries, and phrases ranked as if their tools were not there.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
 
 Scores = NDArray[np.float64]
-_NOTHING: Scores = np.empty(0)
 
 # With fewer answerable requests, or phrases, one in twenty of them places no threshold.
 MIN_ANSWERABLE = 50
@@ -38,9 +37,8 @@ ABSENT_SHARE = 0.2
 # How strongly the prior's slope and offset hold. Phrases are no requests: they may change them only a little.
 _RIDGE = {JUDGEMENTS: 1e-3, PHRASES: 0.1}
 _FOLDS = 5
-# Of Newton's method.
-_STEPS = 50
-_STILL = 1e-9
+_NEWTON_STEPS = 50
+_CONVERGED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class _CalibrationData:
     answerable: Scores
     none: Scores
     background: Scores
-    absent: Scores = field(default_factory=lambda: _NOTHING)
+    absent: Scores
 
     @property
     def against(self) -> Scores:
@@ -97,24 +95,26 @@ def calibrate(
     """
     ranker = BatchRanker(snapshot)
     scores, queries = score_background(ranker, background())
-    judged = list(zip(judgements, ranker.rank([judgement.request for judgement in judgements]), strict=True))
-    answerable = [query for judgement, query in judged if judgement.kind != "none"]
-    none = [query for judgement, query in judged if judgement.kind == "none"]
+    ranked = ranker.rank([judgement.request for judgement in judgements])
+    by_kind: dict[bool, list[RankedQuery]] = {True: [], False: []}
+    for judgement, query in zip(judgements, ranked, strict=True):
+        by_kind[judgement.kind != "none"].append(query)
+    answerable, none = by_kind[True], by_kind[False]
     phrases, absent = rank_held_out_phrases(ranker) if len(answerable) < MIN_ANSWERABLE else ([], [])
     calibrations = []
     for prior in choose_priors(priors, scores):
         scale = CueScale.of(cue_table(scores, queries, prior.cues))
         if not scale.std.all():
             continue
-        source, sides = GENERIC, (list[RankedQuery](), list[RankedQuery]())
+        source, fitting, others = GENERIC, list[RankedQuery](), list[RankedQuery]()
         if len(answerable) >= MIN_ANSWERABLE:
-            source, sides = JUDGEMENTS, (answerable, [])
+            source, fitting = JUDGEMENTS, answerable
         elif len(phrases) >= MIN_ANSWERABLE and Signal.DENSE in prior.cues:
-            source, sides = PHRASES, (phrases, absent)
+            source, fitting, others = PHRASES, phrases, absent
         kept = [query for query, is_kept in zip(queries, scale.kept, strict=True) if is_kept]
         by_class = (
             prior.scores(scale.standardise(cue_table(scores, of_class, prior.cues)))
-            for of_class in (sides[0], none, kept, sides[1])
+            for of_class in (fitting, none, kept, others)
         )
         calibration = _calibration(prior, scale, _CalibrationData(source, *by_class), max_refused_share)
         if calibration is not None:
@@ -149,10 +149,10 @@ def _threshold(data: _CalibrationData, prior: Prior, share: float) -> float:
     generic = prior.least_at(share)
     if data.source == GENERIC:
         return generic
-    if data.source == PHRASES:
-        own = float(np.quantile(data.answerable, share * PHRASE_SHARE, method="lower"))
-        return (generic + own) / 2
-    return float(np.quantile(data.answerable, share, method="lower"))
+    if data.source == JUDGEMENTS:
+        return float(np.quantile(data.answerable, share, method="lower"))
+    own = float(np.quantile(data.answerable, share * PHRASE_SHARE, method="lower"))
+    return (generic + own) / 2
 
 
 def _recalibrated(data: _CalibrationData) -> tuple[float, float]:
@@ -176,19 +176,19 @@ def recalibrate(
     """Return the slope and the offset that turn scores, which are log odds elsewhere, into log odds here.
 
     Platt, Advances in Large Margin Classifiers 1999, shrunk towards slope 1 and offset 0: `ridge` is the penalty on
-    half the squared distance from them. `fitting` (scores,) is 1 where a tool fits, 0
-    where none does, or between; `weights` (scores,) sum to 1.
+    half the squared distance from them. `fitting` (scores,) is 1 where a tool fits, 0 where none does, or between;
+    `weights` (scores,) sum to 1.
     """
     design = np.column_stack([scores, np.ones(len(scores))])
     change = np.zeros(2)
-    for _ in range(_STEPS):
+    for _ in range(_NEWTON_STEPS):
         expected = 0.5 + 0.5 * np.tanh((scores + design @ change) / 2)
         gradient = design.T @ (weights * (expected - fitting)) + ridge * change
         curvature = (design.T * (weights * expected * (1 - expected))) @ design + ridge * np.eye(2)
         step = np.linalg.solve(curvature, gradient)
         step *= min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))  # far from the solution a full step overshoots
         change = change - step
-        if np.abs(step).max() < _STILL:
+        if np.abs(step).max() < _CONVERGED:
             break
     return 1 + float(change[0]), float(change[1])
 
@@ -196,7 +196,7 @@ def recalibrate(
 def _evidence(data: _CalibrationData, threshold: float, share: float) -> Mapping[str, float]:
     """Return counts, the AUC, and the share refused of the class that the answerable are compared with.
 
-    For judged requests, `kept` and `refused` are cross-validated: the threshold comes from the other folds.
+    For queries with qrels, `kept` and `refused` are cross-validated: the threshold comes from the other folds.
     """
     evidence: dict[str, float] = {
         "answerable": len(data.answerable),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import SnapshotInvalid
-from pipeline.learning.adapter.reuse import is_intact
+from pipeline.learning.adapter.learned import is_intact
 from pipeline.learning.no_answer_calibration.background import ScoreMoments, background, lexical_statistics
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, dense_scores, stored_vectors
 from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration
@@ -30,9 +30,15 @@ from router.snapshot.record_store import RecordStore
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
 
-_TOOLS = (contract.RECORDS, contract.RECORD_OFFSETS)
-_VECTORS = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-_BACKGROUND = (contract.BACKGROUND_SCORES, contract.BACKGROUND_VECTOR)
+_FILES = (
+    contract.RECORDS,
+    contract.RECORD_OFFSETS,
+    contract.VECTORS,
+    contract.VECTOR_SCALES,
+    contract.VECTOR_OFFSETS,
+    contract.BACKGROUND_SCORES,
+    contract.BACKGROUND_VECTOR,
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ def reuse_calibration(
 ) -> ReusedCalibration | None:
     """Return the calibration of the snapshot that serves; None where the new one must be fitted.
 
-    It must be fitted where there is none, where judged requests fitted it, where the new snapshot would have other
+    It must be fitted where there is none, where queries with qrels fitted it, where the new snapshot would have other
     versions, encoder, languages, recipe or share, or where a file differs from the manifest.
     """
     try:
@@ -74,13 +80,12 @@ def reuse_calibration(
         calibrations = tuple(map(Calibration.from_json, fitting.get("calibrations", ())))
     except SnapshotInvalid:
         return None
-    if manifest.versions != versions or manifest.languages != tuple(languages) or manifest.recipe != recipe:
-        return None
-    if manifest.encoder != encoder or not calibrations:
+    before = manifest.versions, manifest.encoder, manifest.languages, manifest.recipe
+    if before != (versions, encoder, tuple(languages), recipe) or not calibrations:
         return None
     if any(c.source == "judgements" or c.max_refused_share != max_refused_share for c in calibrations):
         return None
-    if not all(is_intact(serving, manifest, name) for name in (*_TOOLS, *_VECTORS, *_BACKGROUND)):
+    if not all(is_intact(serving, manifest, name) for name in _FILES):
         return None
     origin = fitting.get("taken_over", {"from": manifest.snapshot, "content_hash": manifest.content_hash})
     return ReusedCalibration(serving, calibrations, origin["from"], origin["content_hash"])

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.learning.usage.feedback import PastRequest, relevances
 from pipeline.learning.usage.intents import (
     FEWEST_USES,
     IntentData,
@@ -21,12 +22,10 @@ from pipeline.learning.usage.intents import (
     learn_intents,
     similarity_threshold,
 )
-from pipeline.learning.usage.log import PastRequest
-from pipeline.learning.usage.past_requests import PastRequests
-from pipeline.learning.usage.relevance import relevances
+from pipeline.learning.usage.log import PastRequests
 from pipeline.learning.usage.weights import MOST_REQUESTS, SIGNIFICANCE, FusionCandidates, fit_weights
 from pipeline.progress import Progress
-from quartermaster.evaluation import Difference, differences
+from quartermaster.evaluation import differences
 from router import contract
 from router.contract import Signal
 from router.retrieval.recipe import Recipe
@@ -93,7 +92,10 @@ def learn_from_use(snapshot: Snapshot, past: PastRequests, fit: bool, progress: 
     held_out = held_out_rankings(intents, rankings, rows, recipe.depth) if intents else [rankings[row] for row in rows]
     candidates = FusionCandidates.of(held_out, [tools[row] for row in rows], recipe, snapshot.expanded)
     if intents:
-        gain = _gain(candidates, recipe)
+        weights = np.array([recipe.weights[signal] for signal in candidates.signals])
+        without = candidates.without(Signal.INTENT)
+        (gain,) = differences(candidates.ndcg(weights)[:, None], without.ndcg(weights)[:, None])
+        assert gain is not None
         evidence["intents"] |= {
             "taught": int(np.count_nonzero(intents.weights)),
             "threshold": round(intents.threshold, 4),
@@ -101,7 +103,7 @@ def learn_from_use(snapshot: Snapshot, past: PastRequests, fit: bool, progress: 
         }
         if gain.high is not None and gain.high < 0 and gain.p < SIGNIFICANCE:
             intents, why = None, "held-out past requests are ranked worse with it, by more than chance"
-            candidates = candidates.without(Signal.INTENT)
+            candidates = without
     evidence["intents"]["skipped"] = why
     if fit:
         recipe, fitted = fit_weights(candidates, recipe)
@@ -148,21 +150,18 @@ def _with_near(
 
 
 def _ranked(snapshot: Snapshot, lessons: _Lessons, progress: Progress) -> list[Rankings]:
-    """Return the rankings of each request."""
+    """Return the rankings of each request, encoded as `router.search` does, from vectors that are known already."""
     recipe = snapshot.recipe
-    progress.start("learn", len(lessons.texts))
+    if lessons.vectors is None:
+        queries = [EncodedQuery(text, terms(text)) for text in lessons.texts]
+    else:
+        queries = encoded_queries(snapshot, lessons.texts, lessons.vectors, recipe)
+    progress.start("learn", len(queries))
     rankings: list[Rankings] = []
-    for query in _encoded(snapshot, lessons):
+    for query in queries:
         rankings.append(rank(snapshot, query, recipe, recipe.depth))
         progress.advance()
     return rankings
-
-
-def _encoded(snapshot: Snapshot, lessons: _Lessons) -> list[EncodedQuery]:
-    """Return requests as `router.search` encodes them, from vectors that are known already."""
-    if lessons.vectors is None:
-        return [EncodedQuery(text, terms(text)) for text in lessons.texts]
-    return encoded_queries(snapshot, lessons.texts, lessons.vectors, snapshot.recipe)
 
 
 def _no_intents(lessons: _Lessons, recipe: Recipe) -> str:
@@ -174,12 +173,3 @@ def _no_intents(lessons: _Lessons, recipe: Recipe) -> str:
     if len(lessons.texts) < FEWEST_USES:
         return f"{len(lessons.texts)} past requests are too few: {FEWEST_USES} are needed"
     return ""
-
-
-def _gain(candidates: FusionCandidates, recipe: Recipe) -> Difference:
-    """Return how much better requests are ranked with the intent signal than without."""
-    weights = np.array([recipe.weights[signal] for signal in candidates.signals])
-    without = candidates.without(Signal.INTENT)
-    (gain,) = differences(candidates.ndcg(weights)[:, None], without.ndcg(weights)[:, None])
-    assert gain is not None
-    return gain

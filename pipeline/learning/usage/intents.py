@@ -36,10 +36,8 @@ class IntentData:
     weights: NDArray[np.float32]
     threshold: float
 
-    def retriever(self, kept: NDArray[np.bool_] | None = None) -> IntentRetriever:
-        """Return the signal over all past requests, or over those where a mask (requests,) is true."""
-        if kept is None:
-            return IntentRetriever(self.vectors, self.offsets, self.tools, self.weights, self.threshold)
+    def retriever(self, kept: NDArray[np.bool_]) -> IntentRetriever:
+        """Return the signal over the past requests where a mask (requests,) is true."""
         counts = np.diff(self.offsets)
         pairs = np.repeat(kept, counts)
         offsets = np.cumsum([0, *counts[kept]], dtype=np.int64)
@@ -77,12 +75,10 @@ def tool_weights(fused: Ranking, shares: Mapping[int, float]) -> list[float]:
     """Return share × (1 - 1/rank) for each tool, by its rank among tools that the request did not lead to."""
     weights = []
     for ordinal, share in shares.items():
-        rank = fused.rank_of(ordinal)
-        if rank is None:
-            weights.append(share)
-        else:
+        if (rank := fused.rank_of(ordinal)) is not None:
             before = int(np.isin(fused.ordinals[: rank - 1], list(shares)).sum())
-            weights.append(share * (1 - 1 / (rank - before)))
+            share *= 1 - 1 / (rank - before)
+        weights.append(share)
     return weights
 
 

@@ -12,8 +12,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.learning import TUNING_VERSION, LearnedAdapter
-from pipeline.learning.adapter.learned import LEARNED_FROM
-from pipeline.learning.adapter.reuse import changed_share, phrase_keys, reuse_adapter
+from pipeline.learning.adapter.learned import LEARNED_FROM, changed_share, phrase_keys, reuse_adapter
 from pipeline.records import Catalog, record_hash
 from pipeline.settings import load
 from router import Router

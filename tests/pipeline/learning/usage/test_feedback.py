@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from pipeline.feedback import Answer
-from pipeline.learning.usage.feedback import Examination, FeedbackLessons, estimate_examination, feedback_lessons
-from pipeline.learning.usage.log import DOUBT, Evidence
-from pipeline.learning.usage.relevance import relevances
+from pipeline.learning.usage.feedback import (
+    DOUBT,
+    Evidence,
+    Examination,
+    FeedbackLessons,
+    estimate_examination,
+    feedback_lessons,
+    relevances,
+)
 from router import Outcome
 
 TOOLS = tuple("abcdefghij")
@@ -60,7 +66,7 @@ def test_without_texts_nothing_is_taught() -> None:
 
 def test_judged_requests_and_tools_that_are_gone_teach_nothing() -> None:
     answers = [answer("Refund  it", a=SUCCEEDED), answer("pay", z=SUCCEEDED, tools=("z", "a"))]
-    found = feedback_lessons(answers, TOOLS, judged=["refund it"])
+    found = feedback_lessons(answers, TOOLS, queries=["refund it"])
     assert [past.request for past in found.requests] == ["pay"] and (found.judged, found.unknown) == (1, 1)
     assert dict(found.requests[0].shares) == {}
 

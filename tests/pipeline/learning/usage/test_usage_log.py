@@ -111,5 +111,5 @@ def test_a_use_that_is_left_out_learns_nothing_from_itself() -> None:
     asked = [{Signal.DENSE: dense}] * count
     taught = learn_intents(asked, [{n: 1.0} for n in range(count)], vectors, RECIPES["default"], None)
     assert taught is not None and taught.weights.tolist() == [1.0] * count
-    assert taught.retriever().rank_vector(vectors[7], 10).ordinals.tolist() == [7]
+    assert taught.retriever(np.ones(count, np.bool_)).rank_vector(vectors[7], 10).ordinals.tolist() == [7]
     assert all(len(lists[Signal.INTENT]) == 0 for lists in held_out_rankings(taught, asked, range(count), 10))
