@@ -11,9 +11,11 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery, lexical_scores
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, dense_scores, lexical_scores
 from router.contract import Signal
 from router.retrieval.score_normalization import BackgroundScores, length_normalized
+from router.search.search import clean_request
+from router.text import terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,46 +40,35 @@ def background() -> tuple[BackgroundQuery, ...]:
 
 
 def score_background(
-    ranker: BatchRanker, background: Sequence[BackgroundQuery]
-) -> tuple[BackgroundScores, list[RankedQuery]]:
-    """Return the background scores of a catalog, and the ranked background queries in their order.
+    ranker: BatchRanker, background: Sequence[BackgroundQuery], vectors: NDArray[np.float32] | None
+) -> BackgroundScores:
+    """Return what background queries score on each tool of a catalog.
 
-    A list that no background query reaches has no scale, and is left out.
+    `vectors` (queries, dim) are those that the dense lists are ranked by; None without dense lists. All tools are
+    measured; a tool that shares no word with a query scores 0. A list that no query reaches has no scale, and is left
+    out.
     """
-    dense = ScoreMoments(len(ranker.snapshot.records))
-    requests = [query.request for query in background]
-    ranked = ranker.rank(requests, on_scores=lambda _rows, _vectors, scores: dense.add(scores))
-    statistics = lexical_statistics(ranker, [query.terms for query in ranked])
-    if dense.squares.any():
-        statistics[Signal.DENSE] = dense.statistics()
+    snapshot = ranker.snapshot
+    tools = len(snapshot.records)
+    query_terms = [terms(clean_request(query.request)) for query in background]
+    moments = {}
+    for signal, retriever in snapshot.lexical.items():
+        moments[signal] = _Moments(tools)
+        for words, scores in zip(query_terms, lexical_scores(retriever, query_terms, tools), strict=True):
+            moments[signal].add(length_normalized(signal, scores, words)[:, None])
     direction = None  # from the mean of talk to the mean of errands
-    if found := [query.vector for query in ranked if query.vector is not None]:
-        vectors, is_errand = np.stack(found), np.array([query.is_errand for query in background])
+    if vectors is not None:
+        moments[Signal.DENSE] = _Moments(tools)
+        for _, scores in dense_scores(ranker.vectors, vectors, snapshot.recipe.dense_view):
+            moments[Signal.DENSE].add(scores)
+        is_errand = np.array([query.is_errand for query in background])
         direction = vectors[is_errand].mean(axis=0) - vectors[~is_errand].mean(axis=0)
-    return BackgroundScores(statistics, direction), ranked
+    statistics = {signal: of.statistics() for signal, of in moments.items() if of.squares.any()}
+    return BackgroundScores(statistics, direction)
 
 
-def lexical_statistics(
-    ranker: BatchRanker, request_terms: Sequence[Sequence[str]]
-) -> dict[Signal, NDArray[np.float32]]:
-    """Return the statistics of a snapshot's BM25 lists over requests, given as their terms.
-
-    A list that no request reaches is left out. All tools are measured, because the rarity of a word depends on the
-    whole catalog; among 10,000 tools this takes half a second.
-    """
-    tools = len(ranker.snapshot.records)
-    statistics = {}
-    for signal, retriever in ranker.snapshot.lexical.items():
-        moments = ScoreMoments(tools)
-        for words, scores in zip(request_terms, lexical_scores(retriever, request_terms, tools), strict=True):
-            moments.add(length_normalized(signal, scores, words)[:, None])
-        if moments.squares.any():
-            statistics[signal] = moments.statistics()
-    return statistics
-
-
-class ScoreMoments:
-    """Sums of each tool's scores over requests; a tool that shares no word with a request scores 0."""
+class _Moments:
+    """Sums of each tool's scores over requests."""
 
     def __init__(self, tools: int) -> None:
         self.count = 0
@@ -90,13 +81,12 @@ class ScoreMoments:
         self.sums += scores.sum(axis=1)
         self.squares += np.einsum("tr,tr->t", scores, scores)
 
-    def statistics(self, mean_deviation: float | None = None) -> NDArray[np.float32]:
+    def statistics(self) -> NDArray[np.float32]:
         """Return mean and standard deviation of each tool, shape (2, tools).
 
-        Deviations are shrunk halfway towards `mean_deviation`, by default the mean over these tools: a tool that few of
-        400 queries touch has next to none. See docs/decisions/abstention.md.
+        Deviations are shrunk halfway towards their mean: a tool that few of 400 queries touch has next to none. See
+        docs/decisions/abstention.md.
         """
         mean = self.sums / self.count
         deviation = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
-        target = deviation.mean() if mean_deviation is None else mean_deviation
-        return np.stack([mean, (deviation + target) / 2]).astype(np.float32)
+        return np.stack([mean, (deviation + deviation.mean()) / 2]).astype(np.float32)

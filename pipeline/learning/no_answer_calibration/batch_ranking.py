@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,8 +115,8 @@ class BatchRanker:
     ) -> list[RankedQuery]:
         """Rank each request, as deep as the recipe does.
 
-        `vectors` (requests, dim) are those of the requests, where they are known, without the adapter. `on_scores` may
-        change the dense scores before the lists are made of them.
+        `vectors` are their `query_vectors`, where these are known. `on_scores` may change the dense scores before the
+        lists are made of them.
         """
         depth = min(self.snapshot.recipe.depth, len(self.snapshot.records))
         request_terms = [terms(clean_request(request)) for request in requests]
@@ -125,7 +124,7 @@ class BatchRanker:
             {signal: retriever.rank_terms(words, depth) for signal, retriever in self.snapshot.lexical.items()}
             for words in request_terms
         ]
-        vectors = self.query_vectors(requests, vectors)
+        vectors = self.query_vectors(requests) if vectors is None else vectors
         if vectors is not None:
             for rows, scores in dense_scores(self.vectors, vectors, self.snapshot.recipe.dense_view):
                 if on_scores is not None:
@@ -145,15 +144,19 @@ class BatchRanker:
 
     @cached_property
     def vectors(self) -> ToolVectors:
-        """The stored vectors of the snapshot's tools. Raises ValueError for a snapshot that is only in memory."""
+        """The stored vectors of the snapshot's tools, memory-mapped. Raises ValueError for a snapshot in memory."""
         if self.snapshot.folder is None:
             raise ValueError("a snapshot in memory has no stored vectors")
-        return stored_vectors(self.snapshot.folder)
+        names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
+        return ToolVectors(*(load_array(self.snapshot.folder / name) for name in names))
 
     def query_vectors(
         self, requests: Sequence[str], vectors: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32] | None:
-        """Return the vectors that the dense lists are ranked by, (requests, dim); None without dense lists."""
+        """Return the vectors that the dense lists are ranked by, (requests, dim); None without dense lists.
+
+        `vectors` are those of the requests without the adapter, where they are known.
+        """
         snapshot = self.snapshot
         if snapshot.encoder is None or snapshot.dense is None:
             return None
@@ -163,12 +166,6 @@ class BatchRanker:
             vectors = np.stack(encoded) if encoded else np.empty((0, self.vectors.dim), np.float32)
         adapter = snapshot.adapter if snapshot.recipe.adapter else None
         return vectors if adapter is None else apply_adapter(vectors, adapter)
-
-
-def stored_vectors(folder: Path) -> ToolVectors:
-    """Return the vectors of a snapshot's tools, memory-mapped."""
-    names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-    return ToolVectors(*(load_array(folder / name) for name in names))
 
 
 def _best(scores: NDArray[np.float64], depth: int) -> Ranking:

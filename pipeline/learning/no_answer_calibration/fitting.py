@@ -94,7 +94,9 @@ def calibrate(
     where background queries do not reach it, or where its cues do not tell the two classes apart.
     """
     ranker = BatchRanker(snapshot)
-    scores, queries = score_background(ranker, background())
+    requests = [query.request for query in background()]
+    vectors = ranker.query_vectors(requests)
+    scores, queries = score_background(ranker, background(), vectors), ranker.rank(requests, vectors)
     ranked = ranker.rank([judgement.request for judgement in judgements])
     by_kind: dict[bool, list[RankedQuery]] = {True: [], False: []}
     for judgement, query in zip(judgements, ranked, strict=True):

@@ -53,7 +53,7 @@ def rank_held_out_phrases(ranker: BatchRanker) -> tuple[list[RankedQuery], list[
             scores[owner, column] = (score + float(cosines[0])) / 2 if view is DenseView.MEAN else score
 
     texts = [snapshot.records.entry(owner).phrases[position] for owner, position in drawn_of]
-    ranked = ranker.rank(texts, phrase_vectors, without_itself)
+    ranked = ranker.rank(texts, ranker.query_vectors(texts, phrase_vectors), without_itself)
     held_out = [_without_phrase(ranker, query, *of) for query, of in zip(ranked, drawn_of, strict=True)]
     toolless = [_without_tool(ranker, query, owner) for query, (owner, _) in zip(ranked, drawn_of, strict=True)]
     return held_out, toolless

@@ -4,16 +4,16 @@ The snapshot under construction ranks each past request as a router does. Both r
 that were held out; a signal that makes these worse beyond chance is not built.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.usage.feedback import PastRequest, relevances
+from pipeline.learning.usage.feedback import relevances
 from pipeline.learning.usage.intents import (
     FEWEST_USES,
     IntentData,
@@ -35,6 +35,7 @@ from router.snapshot.snapshot import Snapshot
 from router.text import terms
 
 Shares = Mapping[int, float]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -106,47 +107,32 @@ def learn_from_use(snapshot: Snapshot, past: PastRequests, fit: bool, progress: 
             candidates = without
     evidence["intents"]["skipped"] = why
     if fit:
-        recipe, fitted = fit_weights(candidates, recipe)
-        evidence["weights"] = fitted.to_json()
+        recipe, evidence["weights"] = fit_weights(candidates, recipe)
     return ClickFeedback(intents, recipe, evidence)
 
 
 def _lessons(snapshot: Snapshot, past: PastRequests) -> _Lessons:
-    """Return the requests that led to a tool of the snapshot, with the shares of the tools by ordinal."""
+    """Return the requests that led to a tool of the snapshot, with the shares of the tools by ordinal.
+
+    Those of a feedback log count what became of their tools at near requests too.
+    """
     ordinal = cache(snapshot.records.ordinal)
-    tools: list[Shares] = []
-    for past_request in past.requests:
-        shares = ((ordinal(tool_id), share) for tool_id, share in past_request.shares.items())
-        tools.append({place: share for place, share in shares if place is not None})
-    if past.vectors is not None and past.feedback is not None:
-        tools = _with_near(past.requests, tools, past.vectors, ordinal)
+
+    def by_ordinal(by_id: Mapping[str, T]) -> dict[int, T]:
+        return {place: value for tool_id, value in by_id.items() if (place := ordinal(tool_id)) is not None}
+
+    tools = [by_ordinal(one.shares) for one in past.requests]
+    logged = [row for row, one in enumerate(past.requests) if one.evidence is not None]
+    led = [row for row, shares in enumerate(tools) if shares]
+    if past.vectors is not None and logged and led:
+        threshold = similarity_threshold([frozenset(tools[row]) for row in led], past.vectors[led])
+        if threshold is not None:
+            evidence = [by_ordinal(past.requests[row].evidence or {}) for row in logged]
+            for row, shares in zip(logged, relevances(evidence, past.vectors[logged], threshold), strict=True):
+                tools[row] = shares
     rows = [row for row, shares in enumerate(tools) if shares]
     texts = [past.requests[row].request for row in rows]
     return _Lessons(texts, [tools[row] for row in rows], None if past.vectors is None else past.vectors[rows])
-
-
-def _with_near(
-    requests: Sequence[PastRequest],
-    tools: Sequence[Shares],
-    vectors: NDArray[np.float32],
-    ordinal: Callable[[str], int | None],
-) -> list[Shares]:
-    """Return the shares, for requests of a feedback log by what became of their tools at the requests near to them."""
-    led = [row for row, shares in enumerate(tools) if shares]
-    threshold = similarity_threshold([frozenset(tools[row]) for row in led], vectors[led]) if led else None
-    rows = [row for row, past in enumerate(requests) if past.evidence is not None]
-    if threshold is None or not rows:
-        return list(tools)
-    evidence = [
-        {
-            place: said
-            for tool_id, said in (requests[row].evidence or {}).items()
-            if (place := ordinal(tool_id)) is not None
-        }
-        for row in rows
-    ]
-    near = dict(zip(rows, relevances(evidence, vectors[rows], threshold), strict=True))
-    return [near.get(row, shares) for row, shares in enumerate(tools)]
 
 
 def _ranked(snapshot: Snapshot, lessons: _Lessons, progress: Progress) -> list[Rankings]:

@@ -163,9 +163,10 @@ def test_phrases_of_the_lexicon_are_not_asked(opened: Snapshot) -> None:
 
 def test_the_errand_vector_leads_from_talk_to_errands(opened: Snapshot) -> None:
     talk, errand = background()[0], background()[-1]
-    cohort, (first, last) = score_background(BatchRanker(opened), (talk, errand))
-    assert first.vector is not None and last.vector is not None
-    assert cohort.task_direction == pytest.approx(last.vector - first.vector)
+    vectors = BatchRanker(opened).query_vectors([talk.request, errand.request])
+    assert vectors is not None
+    scores = score_background(BatchRanker(opened), (talk, errand), vectors)
+    assert scores.task_direction == pytest.approx(vectors[1] - vectors[0])
 
 
 def test_a_slope_and_an_offset_are_found_and_a_strong_prior_keeps_its_own() -> None:
