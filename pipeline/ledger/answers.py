@@ -111,26 +111,25 @@ class Answers(Database):
 
     def put_questions(self, run: int, questions: Sequence[LedgerQuestion]) -> None:
         """Store questions that are not stored yet, and their instructions."""
-        hashes = {one.instructions: fingerprint(one.instructions) for one in questions}
-        instructions = {
-            one.instructions: {
-                "instructions_hash": hashes[one.instructions],
+        instructions = [
+            {
+                "instructions_hash": fingerprint(one.instructions),
                 "prompt_version": one.prompt_version,
                 "instructions": one.instructions,
             }
             for one in questions
-        }
-        asked = {
-            one.expansion_key: {
+        ]
+        asked = [
+            {
                 "expansion_key": one.expansion_key,
-                "instructions_hash": hashes[one.instructions],
+                "instructions_hash": fingerprint(one.instructions),
                 "message": storable(one.message),
                 "parameters": canonical_json(dict(one.parameters)),
             }
             for one in questions
-        }
-        self.insert("instructions", [*instructions.values()], key=["instructions_hash"], run_id=run)
-        self.insert("questions", [*asked.values()], key=["expansion_key"], run_id=run, created_at=utc_now())
+        ]
+        self.insert("instructions", instructions, key=["instructions_hash"], run_id=run)
+        self.insert("questions", asked, key=["expansion_key"], run_id=run, created_at=utc_now())
 
     def has_model_answers(self, catalog: str) -> bool:
         """Return whether a model ever answered about a tool of a catalog."""

@@ -11,6 +11,7 @@ from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger.backups import newest_backup, put_in_place
 from pipeline.ledger.database import (
     CONNECTION,
+    Database,
     LedgerDamaged,
     LedgerInUse,
     connect,
@@ -158,13 +159,12 @@ def restore(workspace: Path, file: Path | None, *, wait_s: float = 0.0, tell: Te
         if source is None:
             raise RunAborted(f"{workspace} has no backup of the ledger: name one")
         _require_ledger(source)
-        try:
-            if path.exists():  # whoever reads it is named, and what the log has comes into the file
+        if path.exists():  # whoever reads it is named, and what the log has comes into the file
+            try:
                 waited_for(lambda: connect(path), wait_s, tell).close()
-        except LedgerInUse:
-            raise
-        except RunAborted:
-            pass  # it is damaged, or of a newer version: that is why it is replaced
+            except RunAborted as error:  # one that is damaged, or of a newer version, is to be replaced
+                if isinstance(error, LedgerInUse):
+                    raise
         try:
             return Restored(path, source, put_in_place(source, path, "replaced"))
         except (OSError, duckdb.Error) as error:
@@ -190,7 +190,7 @@ def compact(
         try:
             with waited_for(lambda: connect(path), wait_s, tell) as connection:
                 before = path.stat().st_size
-                update_tables(connection, path)
+                update_tables(Database(connection, path))
                 dropped = _drop_vectors(connection, texts) if drop_vectors else 0
                 copy_database(connection, unfinished)
             unfinished.replace(path)

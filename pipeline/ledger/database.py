@@ -117,14 +117,16 @@ class Database:
     ) -> None:
         """Insert rows by column name, through Arrow: 100,000 vectors take 1.2 s, row by row 440 s.
 
-        Columns in `same` have one value in all rows. Rows whose columns `key` are stored already are left out.
+        Columns in `same` have one value in all rows. With a `key` of columns, rows are left out whose key is stored
+        already or comes twice.
         """
         if not len(rows):
             return
-        missing = f"ANTI JOIN {table} USING ({', '.join(key)})" if key else ""
         constants = "".join(f", ${name} AS {name}" for name in same)
+        columns = ", ".join(key)
+        distinct, missing = (f"DISTINCT ON ({columns})", f"ANTI JOIN {table} USING ({columns})") if key else ("", "")
         with self.named(rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows)) as name:
-            new = f"FROM (SELECT *{constants} FROM {name}) {missing}"
+            new = f"SELECT {distinct} * FROM (SELECT *{constants} FROM {name}) {missing}"
             self.execute(f"INSERT INTO {table} BY NAME {new}", same)
         keep_private(self.path)
 
@@ -144,21 +146,14 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit what the block does, or none of it."""
-        with transaction(self.connection):
+        self.execute("BEGIN")
+        try:
             yield
+        except BaseException:
+            self.execute("ROLLBACK")
+            raise
+        self.execute("COMMIT")
         keep_private(self.path)
-
-
-@contextmanager
-def transaction(connection: "duckdb.DuckDBPyConnection") -> Iterator[None]:
-    """Commit what the block does, or none of it."""
-    connection.execute("BEGIN")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
 
 
 def connect(path: Path) -> "duckdb.DuckDBPyConnection":

@@ -66,7 +66,7 @@ class Ledger(Database, AbstractContextManager["Ledger"]):
             try:
                 connection, lost = open_or_restore(path)
                 stack.callback(connection.close)
-                update_tables(connection, path)
+                update_tables(Database(connection, path))
                 if lost:
                     _skip_run_numbers(connection, max(map(run_of, backups_of(workspace)), default=0))
             except (duckdb.Error, OSError) as error:

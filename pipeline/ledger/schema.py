@@ -12,7 +12,7 @@ import duckdb
 
 from pipeline.errors import RunAborted
 from pipeline.ledger.backups import back_up_before_migration
-from pipeline.ledger.database import quoted, transaction, utc_now
+from pipeline.ledger.database import Database, contents, quoted, utc_now
 from router.fingerprint import fingerprint
 
 # Of versions that numbered nothing: each is added where it is missing, such a ledger may have any.
@@ -79,13 +79,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("Tools that are held back alone, and those that were released.", _QUARANTINE),
 )
 _HISTORY = "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, sentence VARCHAR, applied_at TIMESTAMP)"
-_VECTORS = """
-CREATE TABLE IF NOT EXISTS vectors_{dim} (text_hash VARCHAR, model_key VARCHAR, vector FLOAT[{dim}]);
-COMMENT ON TABLE vectors_{dim} IS 'Vectors of {dim} dimensions, so that an unchanged text is embedded once.';
-COMMENT ON COLUMN vectors_{dim}.text_hash IS 'The hash of the text.';
-COMMENT ON COLUMN vectors_{dim}.model_key IS 'The encoder, its revision and its settings.';
-COMMENT ON COLUMN vectors_{dim}.vector IS 'The vector.';
-"""
 
 
 def file_version(connection: "duckdb.DuckDBPyConnection") -> int:
@@ -105,38 +98,25 @@ def require_known(version: int, path: Path) -> None:
         )
 
 
-def update_tables(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+def update_tables(database: Database) -> None:
     """Run the migrations that the file has not had, and write views and comments, all in one transaction.
 
     A ledger that holds anything is copied before it is changed. Raises RunAborted where a newer version wrote the file.
     """
-    version, latest = file_version(connection), len(MIGRATIONS)
-    require_known(version, path)
+    version, latest = file_version(database.connection), len(MIGRATIONS)
+    require_known(version, database.path)
     views = resources.files("pipeline.ledger").joinpath("views.sql").read_text(encoding="utf-8")
     # In the comment of the sequence stands which views and comments the file has: reading all comments takes 60 ms.
     mark = f"The numbers of the runs. Schema {fingerprint([latest, views])[:16]}."
-    if (
-        version == latest
-        and connection.execute("SELECT 1 FROM duckdb_sequences() WHERE comment = ?", [mark]).fetchall()
-    ):
+    if version == latest and database.rows("SELECT 1 FROM duckdb_sequences() WHERE comment = ?", [mark]):
         return
-    if version < latest and connection.execute("SELECT 1 FROM duckdb_tables() WHERE NOT internal").fetchall():
-        back_up_before_migration(connection, path, latest)
-    with transaction(connection):
-        connection.execute(_HISTORY)
+    if version < latest and contents(database.connection):
+        back_up_before_migration(database.connection, database.path, latest)
+    with database.transaction():
+        database.execute(_HISTORY)
         for number, migration in enumerate(MIGRATIONS[version:], version + 1):
-            connection.execute(migration.sql)
-            connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", [number, migration.sentence, utc_now()])
-        for (comment,) in connection.execute(views).fetchall():
-            connection.execute(comment)
-        connection.execute(f"COMMENT ON SEQUENCE run_ids IS {quoted(mark)}")
-
-
-def create_vectors(connection: "duckdb.DuckDBPyConnection", dim: int) -> str:
-    """Create the table of vectors of so many dimensions where it is missing, and return its name."""
-    table = f"vectors_{int(dim)}"
-    is_complete = "SELECT 1 FROM duckdb_tables() WHERE table_name = ? AND comment IS NOT NULL"
-    if not connection.execute(is_complete, [table]).fetchall():
-        with transaction(connection):
-            connection.execute(_VECTORS.format(dim=int(dim)))
-    return table
+            database.execute(migration.sql)
+            database.execute("INSERT INTO migrations VALUES (?, ?, ?)", [number, migration.sentence, utc_now()])
+        for (comment,) in database.rows(views):
+            database.execute(comment)
+        database.execute(f"COMMENT ON SEQUENCE run_ids IS {quoted(mark)}")

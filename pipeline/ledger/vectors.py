@@ -7,11 +7,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipeline.ledger.database import Database
-from pipeline.ledger.schema import create_vectors
 from pipeline.scratch import release
 
 _ROWS_PER_CHUNK = 16_384  # vectors read at once: 25 MB of 384 dimensions
 _CHUNKS_HELD = 16  # of a mapped array: 400 MB
+
+_VECTORS = """
+CREATE TABLE IF NOT EXISTS vectors_{dim} (text_hash VARCHAR, model_key VARCHAR, vector FLOAT[{dim}]);
+COMMENT ON TABLE vectors_{dim} IS 'Vectors of {dim} dimensions, so that an unchanged text is embedded once.';
+COMMENT ON COLUMN vectors_{dim}.text_hash IS 'The hash of the text.';
+COMMENT ON COLUMN vectors_{dim}.model_key IS 'The encoder, its revision and its settings.';
+COMMENT ON COLUMN vectors_{dim}.vector IS 'The vector.';
+"""
 
 
 class Vectors(Database):
@@ -30,8 +37,7 @@ class Vectors(Database):
         wanted = pa.table({"text_hash": pa.array(hashes, pa.string()), "place": np.arange(len(hashes))})
         with self.named(wanted) as name:
             reader = self.connection.sql(
-                f"SELECT place, vector FROM {create_vectors(self.connection, dim)} JOIN {name} USING (text_hash) "
-                "WHERE model_key = ?",
+                f"SELECT place, vector FROM {self._table(dim)} JOIN {name} USING (text_hash) WHERE model_key = ?",
                 params=[model_key],
             ).to_arrow_reader(_ROWS_PER_CHUNK)
             for number, batch in enumerate(reader, 1):
@@ -46,7 +52,7 @@ class Vectors(Database):
 
     def known(self, hashes: Sequence[str], model_key: str, dim: int) -> set[str]:
         """Return those of these hashes that have a vector of this model."""
-        table = create_vectors(self.connection, dim)
+        table = self._table(dim)
         with self.keys(hashes) as name:
             rows = self.rows(
                 f"SELECT text_hash FROM {table} JOIN {name} ON key = text_hash WHERE model_key = ?", [model_key]
@@ -56,6 +62,14 @@ class Vectors(Database):
     def put(self, hashes: Sequence[str], vectors: NDArray[np.float32], model_key: str) -> None:
         """Store vectors, shape (len(hashes), dim), of texts that have none of this model yet."""
         dim = vectors.shape[1]
-        rows = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dim)
-        table = create_vectors(self.connection, dim)
-        self.insert(table, pa.table({"text_hash": pa.array(hashes, pa.string()), "vector": rows}), model_key=model_key)
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dim)
+        rows = pa.table({"text_hash": pa.array(hashes, pa.string()), "vector": lists})
+        self.insert(self._table(dim), rows, model_key=model_key)
+
+    def _table(self, dim: int) -> str:
+        """Return the name of the table of so many dimensions, which is made where it is missing."""
+        table = f"vectors_{int(dim)}"
+        if not self.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = ? AND comment IS NOT NULL", [table]):
+            with self.transaction():
+                self.execute(_VECTORS.format(dim=int(dim)))
+        return table
