@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.ledger.database import Database, utc_now
+from pipeline.ledger.database import GIVEN, Database, utc_now
 from router.fingerprint import canonical_json, fingerprint
 
 _SHARED = (
@@ -85,11 +85,10 @@ class Answers(Database):
 
     def expansions(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the stored answers to these keys, as JSON; the earliest where a key has several."""
-        with self.keys(list(keys)) as name:
-            rows = self.rows(
-                f"SELECT expansion_key, expansion FROM expansions JOIN {name} ON key = expansion_key "
-                "ORDER BY run_id DESC"
-            )
+        rows = self.rows(
+            f"SELECT expansion_key, expansion FROM expansions WHERE expansion_key IN {GIVEN} ORDER BY run_id DESC",
+            {"given": list(keys)},
+        )
         return {key: json.loads(text) for key, text in rows}
 
     def put_entries(self, run: int, entries: Sequence[LedgerEntry]) -> None:
@@ -137,20 +136,19 @@ class Answers(Database):
 
     def earlier_answers(self, catalog: str, tool_ids: Sequence[str]) -> list[EarlierAnswer]:
         """Return all answers of models about these tools of a catalog, the newest first by run: the clock may jump."""
-        with self.keys(tool_ids) as name:
-            rows = self.rows(
-                f"""
-                SELECT expansion_key, tool_id, record_hash, generator, model, prompt_version, expansions.run_id,
-                    coalesce((
-                        SELECT bool_or(json_extract(message, '$.siblings') IS NOT NULL)
-                        FROM questions WHERE questions.expansion_key = expansions.expansion_key
-                    ), false),
-                    expansion::VARCHAR
-                {_OF_CATALOG} AND tool_id IN (SELECT key FROM {name})
-                ORDER BY expansions.run_id DESC, expansions.created_at DESC, expansion_key
-                """,
-                {"catalog": catalog},
-            )
+        rows = self.rows(
+            f"""
+            SELECT expansion_key, tool_id, record_hash, generator, model, prompt_version, expansions.run_id,
+                coalesce((
+                    SELECT bool_or(json_extract(message, '$.siblings') IS NOT NULL)
+                    FROM questions WHERE questions.expansion_key = expansions.expansion_key
+                ), false),
+                expansion::VARCHAR
+            {_OF_CATALOG} AND tool_id IN {GIVEN}
+            ORDER BY expansions.run_id DESC, expansions.created_at DESC, expansion_key
+            """,
+            {"catalog": catalog, "given": list(tool_ids)},
+        )
         return [EarlierAnswer(*row) for row in rows]
 
     def average_usage(self, model: str) -> AverageUsage | None:

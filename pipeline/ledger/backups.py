@@ -1,6 +1,5 @@
 """Backups of the ledger, which builds make in the folder `backups`, and the ledger restored from the last of them."""
 
-import re
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -13,7 +12,6 @@ from pipeline.settings import LedgerSettings
 from router.contract import MANIFEST
 from router.snapshot.store.durable import sync
 
-_NAME = re.compile(r"ledger-(\d{6,})\.duckdb")
 _BEFORE_MIGRATION = "ledger-before-migration-{}.duckdb"
 # Tables that a run adds to, whatever it finds. What a source gave is in source_contents.
 _OF_EACH_RUN = {"runs", "rejections", "notices", "migrations", "source_readings"}
@@ -30,8 +28,8 @@ def backups_of(workspace: Path) -> list[Path]:
 
 def run_of(backup: Path) -> int:
     """Return the run that made a backup; 0 for other files."""
-    found = _NAME.fullmatch(backup.name)
-    return int(found[1]) if found else 0
+    number = backup.stem.removeprefix("ledger-")
+    return int(number) if number.isdecimal() else 0
 
 
 def newest_backup(workspace: Path) -> Path | None:

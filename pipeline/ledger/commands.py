@@ -21,7 +21,7 @@ from pipeline.ledger.database import (
     log_of,
 )
 from pipeline.ledger.lock import LEDGER_FILE, Tell, locked, waited_for
-from pipeline.ledger.schema import MIGRATIONS, file_version, require_known, update_tables
+from pipeline.ledger.schema import VERSION, file_version, require_known, update_tables
 from pipeline.store.deltas.databases import database_file
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
@@ -222,8 +222,8 @@ def check(workspace: Path, file: Path | None = None) -> Checked:
             require_known(version, path)
         except RunAborted as error:
             return Checked(path, version, rows, (str(error),))
-        if version < len(MIGRATIONS):
-            note = f"its tables have version {version}: the next build brings them to {len(MIGRATIONS)}"
+        if version < VERSION:
+            note = f"its tables have version {version}: the next build brings them to {VERSION}"
             return Checked(path, version, rows, (), note)
         found = [(sentence, *connection.execute(query).fetchall()[0]) for sentence, query in _CHECKS.items()]
         return Checked(path, version, rows, tuple(sentence.format(*of) for sentence, *of in found if of[0]))

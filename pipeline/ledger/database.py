@@ -3,7 +3,7 @@
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ CONNECTION: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": "2GB",
 }
 _OWNER = 0o600
+GIVEN = "(SELECT unnest($given::VARCHAR[]))"  # for IN: texts that a statement gets as a parameter
 # DuckDB's words where another process has the file open, and where this one has it open in another way.
 _HELD = re.compile(r"Conflicting lock is held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 _HELD_HERE = ("different configuration than existing connections", "already attached", "Unique file handle conflict")
@@ -138,10 +139,6 @@ class Database:
             yield "arrow_rows"
         finally:
             self.connection.unregister("arrow_rows")
-
-    def keys(self, keys: Sequence[str]) -> AbstractContextManager[str]:
-        """Do the same for a table whose only column, `key`, has these texts."""
-        return self.named(pa.table({"key": pa.array(keys, pa.string())}))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from pipeline.ledger.database import Database
+from pipeline.ledger.database import GIVEN, Database
 
 _ATTEMPTS = "(FROM expansions UNION ALL BY NAME FROM failures)"
 
@@ -59,27 +59,26 @@ class History(Database):
 
         `before` is the version that a later one replaced. `record` and `before` are NULL for a tool's first version.
         """
-        with self.keys(tool_ids) as name:
-            return self.table(
-                f"""
-                SELECT tool_id, record_hash, first_run AS run_id, started_at AS seen_at, area,
-                    lag(record) OVER earlier AS before, CASE WHEN before IS NOT NULL THEN record END AS record
-                FROM records JOIN {name} ON key = tool_id LEFT JOIN runs ON runs.run_id = first_run
-                WHERE records.catalog = ?
-                WINDOW earlier AS (PARTITION BY tool_id ORDER BY first_run)
-                """,
-                [catalog],
-            )
+        return self.table(
+            f"""
+            SELECT tool_id, record_hash, first_run AS run_id, started_at AS seen_at, area,
+                lag(record) OVER earlier AS before, CASE WHEN before IS NOT NULL THEN record END AS record
+            FROM records LEFT JOIN runs ON runs.run_id = first_run
+            WHERE records.catalog = $catalog AND tool_id IN {GIVEN}
+            WINDOW earlier AS (PARTITION BY tool_id ORDER BY first_run)
+            """,
+            {"catalog": catalog, "given": list(tool_ids)},
+        )
 
     def attempts(self, hashes: Sequence[str], keys: Sequence[str] = ()) -> pa.Table:
         """Return the answers and failures about records with these hashes, or under these keys, of any build.
 
         An answer's `kind` is NULL, a failure's `prompt_version`.
         """
-        with self.keys([*{*hashes, *keys}]) as name:
-            return self.table(
-                f"""
-                SELECT attempt.* EXCLUDE (tool_id, expansion, completion) FROM {_ATTEMPTS} attempt
-                WHERE record_hash IN (SELECT key FROM {name}) OR expansion_key IN (SELECT key FROM {name})
-                """
-            )
+        return self.table(
+            f"""
+            SELECT * EXCLUDE (tool_id, expansion, completion) FROM {_ATTEMPTS}
+            WHERE record_hash IN {GIVEN} OR expansion_key IN {GIVEN}
+            """,
+            {"given": [*{*hashes, *keys}]},
+        )

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pipeline.ledger.database import Database
+from pipeline.ledger.database import GIVEN, Database
 from pipeline.scratch import release
 
 _ROWS_PER_CHUNK = 16_384  # vectors read at once: 25 MB of 384 dimensions
@@ -52,11 +52,10 @@ class Vectors(Database):
 
     def known(self, hashes: Sequence[str], model_key: str, dim: int) -> set[str]:
         """Return those of these hashes that have a vector of this model."""
-        table = self._table(dim)
-        with self.keys(hashes) as name:
-            rows = self.rows(
-                f"SELECT text_hash FROM {table} JOIN {name} ON key = text_hash WHERE model_key = ?", [model_key]
-            )
+        rows = self.rows(
+            f"SELECT text_hash FROM {self._table(dim)} WHERE model_key = $model AND text_hash IN {GIVEN}",
+            {"model": model_key, "given": list(hashes)},
+        )
         return {digest for (digest,) in rows}
 
     def put(self, hashes: Sequence[str], vectors: NDArray[np.float32], model_key: str) -> None:

@@ -1,4 +1,4 @@
-"""The versions of the ledger's tables: migrations run once, in order, whole or not at all; old answers stay paid."""
+"""The versions of the ledger's tables: what is missing is added once, whole or not at all; old answers stay paid."""
 
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,8 @@ import pytest
 from pipeline.errors import RunAborted
 from pipeline.ledger import LEDGER_FILE, Ledger, LedgerEntry, LedgerQuestion
 from pipeline.ledger.commands import check
-from pipeline.ledger.schema import MIGRATIONS, Migration, file_version
+from pipeline.ledger.schema import VERSION, file_version
 from tests.pipeline.ledger.ledgers import keys
-
-LATEST = len(MIGRATIONS)
-ADDS = Migration("Add a note to answers.", "ALTER TABLE expansions ADD COLUMN note VARCHAR DEFAULT 'none'")
-READS = Migration("Read the notes.", "CREATE TABLE seen AS SELECT DISTINCT note FROM expansions")
-FAILS = Migration("Fail.", "SELECT * FROM no_such_table")
 
 # The tables with answers as the first versions wrote them, with a row each.
 _OLD = """
@@ -52,37 +47,43 @@ def rows(workspace: Path, statement: str) -> list[tuple[Any, ...]]:
         return connection.execute(statement).fetchall()
 
 
+@pytest.fixture
+def earlier(workspace: Path) -> Path:
+    """A workspace whose ledger is of the version before the quarantine."""
+    with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:
+        connection.execute("DROP VIEW quarantined; DROP TABLE quarantine; UPDATE migrations SET number = 2")
+        connection.execute("COMMENT ON SEQUENCE run_ids IS NULL")
+    return workspace
+
+
 def version(file: Path) -> int:
     with duckdb.connect(str(file), read_only=True) as connection:
         return file_version(connection)
 
 
-def test_each_migration_runs_once_in_order_after_a_copy(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.ledger.schema.MIGRATIONS", (*MIGRATIONS, ADDS, READS))
+def test_what_an_earlier_ledger_lacks_is_added_once_after_a_copy(earlier: Path) -> None:
     for _ in range(2):
-        with Ledger.open(workspace):
-            pass
-    assert rows(workspace, "FROM seen") == [("none",)]
-    assert version(workspace / LEDGER_FILE) == LATEST + 2
-    (copy,) = (workspace / "backups").iterdir()
-    assert copy.name == f"ledger-before-migration-{LATEST + 2}.duckdb"
-    assert (version(copy), keys(copy)) == (LATEST, ["a", "b"])
+        with Ledger.open(earlier) as ledger:
+            assert ledger.quarantine.tools("office", "snapshots") == []
+    assert (version(earlier / LEDGER_FILE), keys(earlier)) == (VERSION, ["a", "b"])
+    (copy,) = (earlier / "backups").iterdir()
+    assert (copy.name, version(copy), keys(copy)) == (f"ledger-before-migration-{VERSION}.duckdb", 2, ["a", "b"])
 
 
-def test_a_migration_that_fails_changes_nothing_and_loses_nothing(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.ledger.schema.MIGRATIONS", (*MIGRATIONS, ADDS, FAILS))
-    with pytest.raises(RunAborted, match="no_such_table"):
-        Ledger.open(workspace)
-    assert (version(workspace / LEDGER_FILE), keys(workspace)) == (LATEST, ["a", "b"])
+def test_an_addition_that_fails_changes_nothing_and_loses_nothing(earlier: Path) -> None:
+    with duckdb.connect(str(earlier / LEDGER_FILE)) as connection:
+        connection.execute("DROP VIEW answers; CREATE VIEW quarantine AS SELECT 1")
+    with pytest.raises(RunAborted, match="cannot be opened"):
+        Ledger.open(earlier)
+    assert (version(earlier / LEDGER_FILE), keys(earlier)) == (2, ["a", "b"])
+    assert ("answers",) not in rows(earlier, "SELECT view_name FROM duckdb_views()")
 
 
 def test_a_ledger_of_a_newer_version_is_refused_and_stays_as_it_is(workspace: Path) -> None:
     with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:
-        connection.execute(f"INSERT INTO migrations VALUES ({LATEST + 1}, 'Of tomorrow.', now()::TIMESTAMP)")
+        connection.execute(f"INSERT INTO migrations VALUES ({VERSION + 1}, 'Of tomorrow.', now()::TIMESTAMP)")
     content = (workspace / LEDGER_FILE).read_bytes()
-    with pytest.raises(RunAborted, match=rf"newer version .*version {LATEST + 1}.*install that version"):
+    with pytest.raises(RunAborted, match=rf"newer version .*version {VERSION + 1}.*install that version"):
         Ledger.open(workspace)
     assert (workspace / LEDGER_FILE).read_bytes() == content
 
@@ -109,7 +110,7 @@ def test_an_old_ledger_is_copied_before_it_is_brought_up_to_date_once_and_keeps_
     before, content = rows(old, columns), rows(old, "FROM expansions")
     with Ledger.open(old):
         pass
-    assert check(old).version == LATEST
+    assert check(old).version == VERSION
     (copy,) = (old / "backups").iterdir()
     assert check(old, copy).version == 0
     with duckdb.connect(str(copy), read_only=True) as connection:
