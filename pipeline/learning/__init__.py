@@ -17,8 +17,13 @@ from pipeline.learning.adapter.learned import (
 )
 from pipeline.learning.implicit_needs import find_need_tools
 from pipeline.learning.no_answer_calibration.background import background
-from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration, calibrate
-from pipeline.learning.no_answer_calibration.reuse import ReusedCalibration, reuse_calibration, update_calibration
+from pipeline.learning.no_answer_calibration.fitting import (
+    ReusedCalibration,
+    SnapshotCalibration,
+    calibrate,
+    reuse_calibration,
+    update_calibration,
+)
 from pipeline.learning.usage.click_feedback import learn_from_use
 from pipeline.learning.usage.log import PastRequests, past_requests
 

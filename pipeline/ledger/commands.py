@@ -20,8 +20,8 @@ from pipeline.ledger.database import (
     copy_database,
     log_of,
 )
+from pipeline.ledger.ledger import VERSION, file_version, require_known, update_tables
 from pipeline.ledger.lock import LEDGER_FILE, Tell, locked, waited_for
-from pipeline.ledger.schema import VERSION, file_version, require_known, update_tables
 from pipeline.store.deltas.databases import database_file
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid

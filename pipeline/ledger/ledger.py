@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
+from importlib import resources
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -11,19 +12,20 @@ import duckdb
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.ledger.answers import Answers
-from pipeline.ledger.backups import back_up, backups_of, open_or_restore, run_of
+from pipeline.ledger.backups import back_up, back_up_before_migration, backups_of, open_or_restore, run_of
 from pipeline.ledger.batches import Batches
-from pipeline.ledger.database import Database, LedgerDamaged, explained, keep_private, quoted, utc_now
+from pipeline.ledger.database import Database, LedgerDamaged, contents, explained, keep_private, quoted, utc_now
 from pipeline.ledger.history import History
 from pipeline.ledger.lock import LEDGER_FILE, Tell, lock_workspace, waited_for
 from pipeline.ledger.quarantine import Quarantine
-from pipeline.ledger.schema import update_tables
 from pipeline.ledger.source_readings import SourceReadings
 from pipeline.ledger.vectors import Vectors
 from pipeline.records import Catalog
 from pipeline.settings import LedgerSettings
-from router.fingerprint import canonical_json
+from router.fingerprint import canonical_json, fingerprint
 from router.record import Origin
+
+VERSION = 3  # of the tables in schema.sql
 
 
 class Ledger(Database, AbstractContextManager["Ledger"]):
@@ -196,3 +198,43 @@ def _skip_run_numbers(connection: "duckdb.DuckDBPyConnection", last: int) -> Non
     """Let the next run have a number above `last`: the numbers order runs and backups, and never repeat."""
     given: int = connection.execute("SELECT coalesce(last_value, 0) FROM duckdb_sequences()").fetchall()[0][0]
     connection.execute("SELECT max(nextval('run_ids')) FROM range(?)", [max(0, last - given)]).fetchall()
+
+
+def file_version(connection: "duckdb.DuckDBPyConnection") -> int:
+    """Return the version of a file's tables; 0 of a new file, and of versions that numbered nothing."""
+    if not connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'migrations'").fetchall():
+        return 0
+    return int(connection.execute("SELECT coalesce(max(number), 0) FROM migrations").fetchall()[0][0])
+
+
+def require_known(version: int, path: Path) -> None:
+    """Raise RunAborted where a newer version of Quartermaster wrote a ledger."""
+    if version > VERSION:
+        raise RunAborted(
+            f"the ledger {path} was written by a newer version of Quartermaster (its tables have version {version}, "
+            f"this one knows {VERSION}): install that version, or restore a copy from before it with "
+            "`quartermaster ledger restore`"
+        )
+
+
+def update_tables(database: Database) -> None:
+    """Add what the file lacks of the tables, and write views and comments, all in one transaction.
+
+    A ledger of an earlier version is copied first. Raises RunAborted where a newer version wrote the file.
+    """
+    version = file_version(database.connection)
+    require_known(version, database.path)
+    schema = resources.files("pipeline.ledger").joinpath("schema.sql").read_text(encoding="utf-8")
+    # The comment of the sequence says which views and comments the file has: reading all comments takes 60 ms.
+    mark = f"The numbers of the runs. Schema {fingerprint([VERSION, schema])[:16]}."
+    if database.rows("SELECT 1 FROM duckdb_sequences() WHERE comment = ?", [mark]):
+        return
+    if version < VERSION and contents(database.connection):
+        back_up_before_migration(database.connection, database.path, VERSION)
+    with database.transaction():
+        for (comment,) in database.rows(schema):
+            database.execute(comment)
+        if version < VERSION:
+            sentence = f"The tables of version {VERSION}."
+            database.execute("INSERT INTO migrations VALUES (?, ?, ?)", [VERSION, sentence, utc_now()])
+        database.execute(f"COMMENT ON SEQUENCE run_ids IS {quoted(mark)}")

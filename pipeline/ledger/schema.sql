@@ -1,6 +1,6 @@
 -- The ledger: its tables, its views, then the statements that comment on them.
 -- It holds answers that were paid for, of any earlier version: what is there keeps its meaning. So whatever is missing is
--- added, and nothing else is changed. To change the tables, add it here with its comment, and raise VERSION in schema.py.
+-- added, and nothing else is changed. To change the tables, add it here with its comment, and raise VERSION in ledger.py.
 
 CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, sentence VARCHAR, applied_at TIMESTAMP);
 CREATE SEQUENCE IF NOT EXISTS run_ids;

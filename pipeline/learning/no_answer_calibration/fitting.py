@@ -3,22 +3,30 @@
 How much each cue says was fitted on other catalogs, and is the same everywhere (prior.py). A catalog adds its own
 scale: from its queries with qrels; else from its phrases, each ranked as if its tool did not have it; else it is a
 generic one. The other class are background queries, and phrases ranked as if their tools were not there.
+
+The probability that a tool fits depends on the whole catalog. Where few phrases have changed, the weights and the
+threshold of the snapshot that serves are reused together with its adapter, so that answers stay the same: see
+docs/decisions/abstention.md. Background scores belong to single tools, and are always measured.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.errors import SnapshotInvalid
 from pipeline.learning.no_answer_calibration.background import background, score_background
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases
 from pipeline.learning.no_answer_calibration.prior import PRIORS, CueScale, Prior, choose_priors, cue_table
 from quartermaster.evaluation import Judgement
 from quartermaster.evaluation.abstention import auc
-from router.contract import Signal
+from router.contract import EncoderManifest, Manifest, Signal
+from router.fingerprint import fingerprint
 from router.retrieval.no_answer_calibration import BASE_RATE, GENERIC, JUDGEMENTS, PHRASES, Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
@@ -217,3 +225,54 @@ def _evidence(data: _CalibrationData, threshold: float, share: float) -> Mapping
         evidence["kept"] = kept / len(data.answerable)
         evidence["refused"] = float(np.mean([(data.against < t).mean() for t in thresholds]))
     return evidence
+
+
+@dataclass(frozen=True)
+class ReusedCalibration:
+    """Calibrations that were fitted in the snapshot `origin`, whose content hash is `content`."""
+
+    calibrations: tuple[Calibration, ...]
+    origin: str
+    content: str
+
+    def named_in(self, content_hash: str) -> str:
+        """Return the content hash of a snapshot with this calibration, from its hash with a calibration of its own.
+
+        Both are equal where the calibration was fitted in a snapshot of the same content.
+        """
+        return content_hash if content_hash == self.content else fingerprint([content_hash, self.content])
+
+
+def reuse_calibration(
+    serving: Path,
+    versions: Mapping[str, int],
+    encoder: EncoderManifest,
+    languages: Sequence[str],
+    recipe: Mapping[str, Any],
+    max_refused_share: float,
+) -> ReusedCalibration | None:
+    """Return the calibration of the snapshot that serves; None where the new one must be fitted.
+
+    It must be fitted where there is none, where queries with qrels fitted it, or where the new snapshot would have
+    other versions, encoder, languages, recipe or share.
+    """
+    try:
+        manifest = Manifest.read(serving)
+        fitting = manifest.tuning.get("fitting", {})
+        calibrations = tuple(map(Calibration.from_json, fitting.get("calibrations", ())))
+    except SnapshotInvalid:
+        return None
+    before = manifest.versions, manifest.encoder, manifest.languages, manifest.recipe
+    if before != (versions, encoder, tuple(languages), recipe) or not calibrations:
+        return None
+    if any(c.source == JUDGEMENTS or c.max_refused_share != max_refused_share for c in calibrations):
+        return None
+    origin = fitting.get("taken_over", {"from": manifest.snapshot, "content_hash": manifest.content_hash})
+    return ReusedCalibration(calibrations, origin["from"], origin["content_hash"])
+
+
+def update_calibration(snapshot: Snapshot, reused: ReusedCalibration) -> SnapshotCalibration:
+    """Return reused calibrations with the background scores of a snapshot of the same encoder, adapter and recipe."""
+    ranker = BatchRanker(snapshot)
+    vectors = ranker.query_vectors([query.request for query in background()])
+    return SnapshotCalibration(score_background(ranker, background(), vectors), reused.calibrations)

@@ -9,7 +9,7 @@ import pytest
 from pipeline.errors import RunAborted
 from pipeline.ledger import LEDGER_FILE, Ledger, LedgerEntry, LedgerQuestion
 from pipeline.ledger.commands import check
-from pipeline.ledger.schema import VERSION, file_version
+from pipeline.ledger.ledger import VERSION, file_version
 from tests.pipeline.ledger.ledgers import keys
 
 # The tables with answers as the first versions wrote them, with a row each.

@@ -23,8 +23,7 @@ def few() -> Iterator[None]:
     """A tenth of the background queries: the rest changes nothing here but the time."""
     queries = background()[::10]
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("fitting", "reuse"):
-            patch.setattr(f"pipeline.learning.no_answer_calibration.{module}.background", lambda: queries)
+        patch.setattr("pipeline.learning.no_answer_calibration.fitting.background", lambda: queries)
         yield
 
 
