@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
+
+import pyarrow as pa
 
 from pipeline.ledger.database import GIVEN, Database, utc_now
 from router.fingerprint import canonical_json, fingerprint
 
-_SHARED = (
-    "expansion_key record_hash tool_id generator model prompt_tokens cached_tokens completion_tokens cost_usd"
-).split()
 # An answer belongs to a catalog if its record does, or the run that paid for it: a batch may be collected by another's.
 _OF_CATALOG = """
     FROM expansions LEFT JOIN runs USING (run_id)
@@ -93,20 +92,27 @@ class Answers(Database):
 
     def put_entries(self, run: int, entries: Sequence[LedgerEntry]) -> None:
         """Store answers and failures with what they cost: all of them, or none where that fails."""
-        both: dict[str, Any] = {"run_id": run, "created_at": utc_now()}
-        answers = [
-            {**_shared(one), "prompt_version": one.prompt_version, "expansion": canonical_json(one.expansion)}
+        rows = [
+            {
+                **asdict(one),
+                "expansion": None if one.expansion is None else canonical_json(one.expansion),
+                "message": storable(one.message),
+                "completion": storable(one.completion) or None,
+            }
             for one in entries
-            if one.expansion is not None
         ]
-        failures = [
-            {**_shared(one), "kind": one.kind, "message": storable(one.message)}
-            for one in entries
-            if one.expansion is None
-        ]
-        with self.transaction():
-            self.insert("expansions", answers, **both)
-            self.insert("failures", failures, **both)
+        if not rows:
+            return
+        with self.transaction(), self.named(pa.Table.from_pylist(rows)) as name:
+            for table, others, kind in (
+                ("expansions", "kind, message", "NOT NULL"),
+                ("failures", "prompt_version, expansion", "NULL"),
+            ):
+                self.execute(
+                    f"INSERT INTO {table} BY NAME SELECT * EXCLUDE ({others}), $run AS run_id, $now AS created_at "
+                    f"FROM {name} WHERE expansion IS {kind}",
+                    {"run": run, "now": utc_now()},
+                )
 
     def put_questions(self, run: int, questions: Sequence[LedgerQuestion]) -> None:
         """Store questions that are not stored yet, and their instructions."""
@@ -182,8 +188,3 @@ class Answers(Database):
 def storable(text: str) -> str:
     """Return a text without halves of surrogate pairs, which a server may send and no file can store."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _shared(entry: LedgerEntry) -> dict[str, Any]:
-    """Return the columns that answers and failures share."""
-    return {**{name: getattr(entry, name) for name in _SHARED}, "completion": storable(entry.completion) or None}

@@ -138,7 +138,8 @@ class Database:
         try:
             yield "arrow_rows"
         finally:
-            self.connection.unregister("arrow_rows")
+            with suppress(duckdb.TransactionException):  # one that failed forgets the name, and its own error counts
+                self.connection.unregister("arrow_rows")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
