@@ -60,11 +60,11 @@ CREATE OR REPLACE VIEW answers AS
 
 -- '*.name' is said of each column of that name that has no line of its own.
 WITH said(place, comment) AS (VALUES
-    ('*.area', 'snapshots for builds that serve, evaluations for measured ones; NULL before this column existed.'),
+    ('*.area', 'snapshots for builds that serve, evaluations for measured ones; NULL in runs of old versions.'),
     ('*.instructions_hash', 'The hash of the instructions, as in instructions.'),
     ('*.prompt_version', 'The version of the prompt; NULL for a failure whose question was not kept.'),
     ('*.record_hash', 'The hash of the record, as in records: of what the tool is, wherever it came from and whatever it is called.'),
-    ('*.run_id', 'The run that stored it first, as in runs.'),
+    ('*.run_id', 'The run that stored it, as in runs.'),
     ('*.token', 'The batch: our own mark, which travels with it.'),
     ('*.cached_tokens', 'Tokens sent that the server had in its cache.'),
     ('*.catalog', 'The name of the catalog.'),
@@ -92,6 +92,7 @@ WITH said(place, comment) AS (VALUES
     ('migrations.sentence', 'What it changed.'),
     ('migrations.applied_at', 'When it was run, UTC.'),
     ('runs', 'Every build, of every catalog of the workspace. Times are UTC.'),
+    ('runs.run_id', 'The number of the run.'),
     ('runs.started_at', 'When it began.'),
     ('runs.finished_at', 'When it ended; NULL while it runs, or where it was killed.'),
     ('runs.outcome', 'published, unchanged, held, failed, running, or killed: it ended without a word.'),
@@ -120,6 +121,7 @@ WITH said(place, comment) AS (VALUES
     ('assessments.assessment', 'The verdicts and the siblings.'),
     ('batches', 'Batches submitted to a model''s server. One that is not settled is collected by the next build.'),
     ('batches.server', 'The server''s address, without credentials.'),
+    ('batches.model', 'The model that is asked.'),
     ('batches.rung', 'The output mode of its requests: 0 structured output, 1 JSON mode, 2 plain text.'),
     ('batches.file_id', 'The server''s id of the uploaded file; NULL before the upload.'),
     ('batches.asked_at', 'When the server was asked to create the batch, UTC.'),
