@@ -57,7 +57,7 @@ class LedgerQuestion:
 class EarlierAnswer:
     """An answer of a model, as JSON, with what it was asked about and when.
 
-    `beside_siblings` tells whether the question showed siblings; False too where the question was not kept.
+    `beside_siblings` says whether the question showed siblings; False too where the question was not kept.
     """
 
     expansion_key: str

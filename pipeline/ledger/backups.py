@@ -96,8 +96,8 @@ def _is_backed_up(connection: "duckdb.DuckDBPyConnection", workspace: Path) -> b
 def open_or_restore(path: Path) -> tuple["duckdb.DuckDBPyConnection", str]:
     """Return a connection to a ledger, and a sentence about what was lost of it, empty where nothing was.
 
-    One that is missing or damaged is restored from the last backup, and a damaged file is moved aside; where its log
-    alone is damaged, that. Raises RunAborted where there is no backup to restore it from, else as `connect`.
+    One that is missing or damaged is restored from the last backup, and a damaged file is moved aside; where only its
+    log is damaged, that. Raises RunAborted where there is no backup to restore it from, else as `connect`.
     """
     reason = "is missing"
     if path.exists():

@@ -151,7 +151,7 @@ def restore(workspace: Path, file: Path | None, *, wait_s: float = 0.0, tell: Te
     """Put a backup in the place of the ledger; None takes the last that a build made.
 
     The file is read whole first, and what it replaces is kept beside it. Raises RunAborted where a build runs, or the
-    file is no whole ledger of a version that is known.
+    file is not a whole ledger of a known version.
     """
     path = workspace / LEDGER_FILE
     with locked(workspace, wait_s, tell):
@@ -184,7 +184,7 @@ def compact(
     texts = _texts_of_snapshots(workspace) if drop_vectors else []
     if drop_vectors and not texts:
         raise RunAborted(
-            f"no snapshot of {workspace} has vectors, so nothing tells which are in use: leave out --vectors"
+            f"no snapshot of {workspace} has vectors, so which are in use is not known: leave out --vectors"
         )
     with locked(workspace, wait_s, tell):
         try:
@@ -204,7 +204,7 @@ def compact(
 def check(workspace: Path, file: Path | None = None) -> Checked:
     """Check the ledger of a workspace, or its last backup while a build writes, or a `file` that may be a backup.
 
-    Raises RunAborted where there is no ledger, or no backup yet; SettingsInvalid where the file is none.
+    Raises RunAborted where there is no ledger, or no backup yet; SettingsInvalid where there is no such file.
     """
     path = file or workspace / LEDGER_FILE
     try:
@@ -242,20 +242,20 @@ def _existing(workspace: Path) -> Path:
 
 def _file(file: Path) -> Path:
     if not file.is_file():
-        raise SettingsInvalid(f"{file} is no file: name a backup of a ledger")
+        raise SettingsInvalid(f"{file} is not a file: name a backup of a ledger")
     return file
 
 
 def _require_ledger(file: Path) -> None:
-    """Raise RunAborted where a file is no whole ledger of a known version."""
+    """Raise RunAborted where a file is not a whole ledger of a known version."""
     try:
         with connect_to_read(_file(file)) as connection:
             tables = contents(connection).keys()
             require_known(file_version(connection), file)
     except LedgerDamaged as error:
-        raise RunAborted(f"{file} is no whole ledger: {error.reason}. Nothing was changed") from error
+        raise RunAborted(f"{file} is not a whole ledger: {error.reason}. Nothing was changed") from error
     if not {"runs", "expansions"} <= tables:
-        raise RunAborted(f"{file} is no ledger: it has no tables of runs and expansions. Nothing was changed")
+        raise RunAborted(f"{file} is not a ledger: it has no tables of runs and expansions. Nothing was changed")
 
 
 def _drop_vectors(connection: "duckdb.DuckDBPyConnection", texts: list[str]) -> int:

@@ -63,7 +63,7 @@ class LedgerDamaged(RunAborted):
         self.reason = reason.rstrip(".!")
         super().__init__(
             f"the ledger {path} is damaged: {self.reason}. The next build restores it from its last backup, or "
-            "`quartermaster ledger restore` does; `quartermaster ledger check` tells whether it is whole"
+            "`quartermaster ledger restore` does; `quartermaster ledger check` says whether it is whole"
         )
 
 
@@ -83,7 +83,7 @@ def explained(error: Exception, path: Path) -> QuartermasterError:
         return LedgerInUse(path, "another connection of this process")
     message = " ".join(str(error).partition("\n\n")[0].split())
     words = message.lower()
-    if "could not set lock" in words:  # "lock" alone is in "block" and in many a path
+    if "could not set lock" in words:  # the word "lock" is in "block" and in many a path
         return LedgerInUse(path, "another program")
     for marks, kind, sentence in _CAUSES:
         if any(mark in words for mark in marks):
@@ -200,7 +200,7 @@ def contents(connection: "duckdb.DuckDBPyConnection") -> dict[str, tuple[int, in
     names = connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database() ORDER BY ALL"
     ).fetchall()
-    hashed = 'SELECT count(*), bit_xor(hash(t)) FROM "{}" t'  # a count alone may read no value
+    hashed = 'SELECT count(*), bit_xor(hash(t)) FROM "{}" t'  # a mere count may read no value
     return {name: connection.execute(hashed.format(name)).fetchall()[0] for (name,) in names}
 
 

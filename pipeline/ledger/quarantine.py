@@ -1,4 +1,4 @@
-"""Tools that were held back alone, by their content, and what was decided about them."""
+"""Tools that were held back by themselves, by their content, and what was decided about them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _COPIED = ("tool_id", "kind", "content_hash", "requests", "probes", "distance")
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedTool:
-    """A tool that is held back alone, or was released.
+    """A tool that is held back by itself, or was released.
 
     Attributes:
         tool_id: Its id.
@@ -28,7 +28,7 @@ class QuarantinedTool:
         requests: How many requests of other providers' tools it would enter the first five of.
         probes: How many requests it was tried on.
         distance: How far these requests are from its name and first sentence, in the mean, from 0 to 1.
-        examples: A few of them, each with the ids of the tools that serve it now.
+        examples: Some of them, each with the ids of the tools that serve it now.
         announced: Whether an earlier build has announced it.
         state: HELD or RELEASED.
         run_id: The run that held it back first.

@@ -58,7 +58,7 @@ CREATE OR REPLACE VIEW answers AS
     FROM (FROM expansions UNION ALL BY NAME SELECT * RENAME (message AS failure) FROM failures) outcome
     LEFT JOIN questions USING (expansion_key) LEFT JOIN instructions USING (instructions_hash);
 
--- '*.name' is said of each column of that name that has no line of its own.
+-- '*.name' holds for each column of that name without a line here.
 WITH said(place, comment) AS (VALUES
     ('*.area', 'snapshots for builds that serve, evaluations for measured ones; NULL in runs of old versions.'),
     ('*.instructions_hash', 'The hash of the instructions, as in instructions.'),
@@ -115,7 +115,7 @@ WITH said(place, comment) AS (VALUES
     ('questions', 'The message that asked a model about each tool. Stored as text, because it cannot be made again: the key is a hash, and the siblings that it shows stand nowhere else. Versions that did not keep it left no row.'),
     ('questions.message', 'The user message about this tool. A request that asks about several tools lists them together.'),
     ('instructions', 'The system message before every question, stored once for each version of it.'),
-    ('instructions.instructions', 'The text. A server without structured output is also told how to form the answer.'),
+    ('instructions.instructions', 'The text. A server without structured output is also instructed how to form the answer.'),
     ('assessments', 'What checks against a whole catalog found, so that equal texts are assessed once.'),
     ('assessments.assessment_key', 'The hash of everything that was read: records, expansions, encoder, settings.'),
     ('assessments.assessment', 'The verdicts and the siblings.'),
@@ -143,7 +143,7 @@ WITH said(place, comment) AS (VALUES
     ('source_contents.content_hash', 'The hash of the content.'),
     ('source_contents.tool_ids', 'The ids of the tools, as a JSON list.'),
     ('source_contents.content', 'The definitions and rejections as they were read: JSON, compressed by gzip.'),
-    ('quarantine', 'Tools that were held back alone, because they would take other tools'' requests, and those that were released.'),
+    ('quarantine', 'Tools that were held back by themselves, because they would take other tools'' requests, and those that were released.'),
     ('quarantine.state', 'held or released.'),
     ('quarantine.told', 'Whether a build has announced it.'),
     ('quarantine.decided_at', 'When it was released, UTC; NULL where it was not.'),

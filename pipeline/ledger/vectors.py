@@ -66,7 +66,7 @@ class Vectors(Database):
         self.insert(self._table(dim), rows, model_key=model_key)
 
     def _table(self, dim: int) -> str:
-        """Return the name of the table of so many dimensions, which is made where it is missing."""
+        """Return the name of the table for a number of dimensions, made where it is missing."""
         table = f"vectors_{int(dim)}"
         if not self.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = ? AND comment IS NOT NULL", [table]):
             with self.transaction():

@@ -84,5 +84,5 @@ def _request_ms(snapshots: Sequence[Path], requests: Sequence[str]) -> list[floa
 
 
 def _evenly(texts: Sequence[str], most: int) -> list[str]:
-    """Return at most so many of some texts, spread evenly."""
+    """Return at most `most` of some texts, spread evenly."""
     return [texts[place * len(texts) // most] for place in range(most)] if len(texts) > most else list(texts)

@@ -83,7 +83,7 @@ class ReferenceEncoder:
     """Encodes and exports a model by sentence-transformers; needs torch."""
 
     def __init__(self, model: EncoderModel, batch_size: int) -> None:
-        """Load nothing yet: torch alone takes seconds to import."""
+        """Load nothing yet: torch takes seconds to import."""
         self.model = model
         self._batch_size = batch_size
 

@@ -75,7 +75,7 @@ def _find(wanted: str) -> Path:
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise RunAborted(
-            f"the encoder {wanted!r} is no folder here, and the hub does not give it ({reason}). "
+            f"the encoder {wanted!r} is not a folder here, and the hub does not provide it ({reason}). "
             f"Name a folder, {TOOLS_ENCODER!r}, {PACKAGED!r}, 'auto' or 'none'"
         ) from error
 

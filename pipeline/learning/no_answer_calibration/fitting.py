@@ -42,7 +42,7 @@ MIN_NONE = 20
 PHRASE_SHARE = 0.2
 # Of the requests that no tool fits, the share that ask for a tool much like the catalog's own.
 ABSENT_SHARE = 0.2
-# How strongly the prior's slope and offset hold. Phrases are no requests: they may change them only a little.
+# How strongly the prior's slope and offset hold. Phrases are not requests: they may change them only a little.
 _RIDGE = {JUDGEMENTS: 1e-3, PHRASES: 0.1}
 _FOLDS = 5
 _NEWTON_STEPS = 50
@@ -95,7 +95,7 @@ def calibrate(
     max_refused_share: float = 0.05,
     priors: Sequence[Prior] = PRIORS,
 ) -> SnapshotCalibration:
-    """Calibrate a snapshot for its own recipe, and for its lexical lists alone.
+    """Calibrate a snapshot for its own recipe, and for its lexical lists only.
 
     `judgements` must not be those that the calibration will be scored on. `max_refused_share`, 0 < share < 1, is the
     share of answerable requests that may be refused. A set of lists gets no calibration where the snapshot lacks it,
@@ -236,7 +236,7 @@ class ReusedCalibration:
     content: str
 
     def named_in(self, content_hash: str) -> str:
-        """Return the content hash of a snapshot with this calibration, from its hash with a calibration of its own.
+        """Return the content hash of a snapshot with this calibration, from its hash with a new calibration.
 
         Both are equal where the calibration was fitted in a snapshot of the same content.
         """

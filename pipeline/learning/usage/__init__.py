@@ -1,1 +1,1 @@
-"""Learn from past requests: `log`, `feedback` read them, `intents`, `weights` learn, `click_feedback` measures."""
+"""Learn from past requests: `log` and `feedback` read them, `click_feedback` and `weights` learn from them."""

@@ -5,9 +5,9 @@
 
 An answer counts as examined by the rank that the tool had in it, so that a call at the fifth rank says more than one
 at the first, and a tool that was offered and not called says a little against itself. A tool that was never offered
-says nothing. Failed calls say nothing. One caller cannot decide alone: see `_bounded`.
+says nothing. Failed calls say nothing. No single caller can decide: see `_bounded`.
 
-A tool may be called more often at the first rank because it is the first, and not because it fits. The two are told
+A tool may be called more often at the first rank because it is the first, and not because it fits. The two are kept
 apart by tools that were offered for the same words at different ranks, as after a build: of those calls only the ranks
 are compared, so that how well the tool fits cancels out (intervention harvesting, with the likelihood of a conditional
 logit). With no such pair the bias is the one that is assumed: between none and 1 / rank.
@@ -47,7 +47,7 @@ _MOST_ANSWERS = 10
 # What one caller may weigh for a tool beyond what all others weigh together: successes or examinations.
 _BEYOND_OTHERS = 20.0
 _BATCH = 512  # requests whose nearness is in memory at once
-_LEAST = 0.1  # a smaller relevance is no lesson
+_LEAST = 0.1  # a smaller relevance teaches nothing
 
 _Key = tuple[str, str | None, str]  # words, caller, tool
 

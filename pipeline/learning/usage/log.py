@@ -25,7 +25,7 @@ from router.search.search import MAX_REQUEST
 class UsageLog:
     """Past requests, each once, the newest last, and the rows that could not be used, with line and reason.
 
-    `rows` counts all rows of the file; `toolless` those that led to no tool, which is no error; `older` the requests
+    `rows` counts all rows of the file; `toolless` those that led to no tool, which are valid; `older` the requests
     beyond the newest MAX_USES.
     """
 
@@ -145,7 +145,7 @@ def _row(origin: Origin, row: Any, known: Collection[str]) -> tuple[str, frozens
         raise RecordRejected(origin, "request (or query) is missing, empty or no text")
     tools = row.get("tools", row.get("required"))
     if not isinstance(tools, list) or not all(isinstance(tool_id, str) for tool_id in tools):
-        raise RecordRejected(origin, "tools (or required) is no list of tool ids")
+        raise RecordRejected(origin, "tools (or required) is not a list of tool ids")
     if unknown := sorted(set(tools) - set(known)):
         raise RecordRejected(origin, f"the catalog has no tool {unknown[0]!r}")
     return request.strip()[:MAX_REQUEST], frozenset(tools)

@@ -4,20 +4,23 @@ Weights are fitted by coordinate descent over a grid of multiples of the recipe'
 cross-validation: each fold is ranked by weights that were fitted to the others.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.usage.intents import FOLDS, Rankings, fold_numbers
 from quartermaster.evaluation import K, differences
 from router.contract import Signal
 from router.retrieval.fusion import fuse
 from router.retrieval.recipe import Recipe
+from router.retrieval.retrievers import Ranking
 
 Floats = NDArray[np.float64]
+Rankings = Mapping[Signal, Ranking]
+
+FOLDS = 5
 
 # With 100 requests the interval of a difference is some .02 to either side.
 FEWEST_REQUESTS = 100
@@ -132,6 +135,11 @@ def fit_weights(candidates: FusionCandidates, recipe: Recipe) -> tuple[Recipe, d
     if evidence["kept"]:
         return recipe, evidence
     return replace(recipe, name=f"{recipe.name}-fitted", weights={**recipe.weights, **fitted}), evidence
+
+
+def fold_numbers(count: int) -> NDArray[np.int64]:
+    """Return the fold of each of `count` requests, shape (count,): random, and the same each time."""
+    return np.random.default_rng(0).permutation(count) % FOLDS
 
 
 def _descend(candidates: FusionCandidates, own: Floats) -> Floats:

@@ -179,5 +179,5 @@ def test_a_delta_that_does_not_fit_stops_with_its_map(tmp_path: Path) -> None:
 
 def test_a_base_that_neither_disk_nor_hub_has_stops_with_its_name(tmp_path: Path) -> None:
     base = strong(tmp_path / "base")
-    with pytest.raises(RunAborted, match="'acme/base' is no folder here, and the hub does not give it"):
+    with pytest.raises(RunAborted, match="'acme/base' is not a folder here, and the hub does not provide it"):
         model_of(save_small_delta(tmp_path / "ours", base.folder, name="acme/base"))

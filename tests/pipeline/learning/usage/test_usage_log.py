@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pipeline.errors import RunAborted, SettingsInvalid
-from pipeline.learning.usage import intents, log
-from pipeline.learning.usage.intents import held_out_rankings, learn_intents, similarity_threshold, tool_weights
+from pipeline.learning.usage import click_feedback, log
+from pipeline.learning.usage.click_feedback import held_out_rankings, learn_intents, similarity_threshold, tool_weights
 from pipeline.learning.usage.log import UsageLog, read_usage
 from pipeline.settings import load
 from router import RECIPES, Signal
@@ -109,7 +109,7 @@ def test_the_background_is_two_deviations_above_what_requests_for_different_tool
     assert similarity_threshold(tools, vectors) == pytest.approx(0.7 + 2 * 0.1)
     assert similarity_threshold([frozenset({0})] * 3, vectors) is None
     same = np.ones((2, 1), np.float32)  # background cosines never reach one
-    assert similarity_threshold([frozenset({0}), frozenset({1})], same) == intents._HIGHEST
+    assert similarity_threshold([frozenset({0}), frozenset({1})], same) == click_feedback._HIGHEST
 
 
 def test_a_use_that_is_left_out_learns_nothing_from_itself() -> None:
