@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.errors import RecordRejected, SettingsInvalid
 from pipeline.ledger import LEDGER_FILE, Ledger
+from pipeline.ledger.database import Database
 from pipeline.records import catalog_records
 from pipeline.scratch import mapped_array
 from router.record import Origin, ToolRecord
@@ -131,11 +132,23 @@ def test_vectors_are_found_by_text_model_and_length_in_the_order_asked_and_a_mis
         assert np.load(tmp_path / "out.npy").tolist() == [[3, 4], [1, 2]]
 
 
-def test_answers_and_failures_are_stored_together_or_not_at_all(tmp_path: Path) -> None:
+def test_answers_and_failures_are_stored_together_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute = Database.execute
+
+    def full(self: Database, statement: str, *rest: Any) -> None:
+        if "INTO failures" in statement:
+            raise duckdb.IOException("no space left on device")
+        execute(self, statement, *rest)
+
     entries = [entry("a"), entry("b", expansion=None, kind="shape")]
     with Ledger.open(tmp_path) as ledger:
+        with monkeypatch.context() as patch, pytest.raises(duckdb.IOException):
+            patch.setattr(Database, "execute", full)
+            ledger.answers.put_entries(1, entries)
         ledger.execute("ALTER TABLE failures RENAME TO away")
-        with pytest.raises(duckdb.CatalogException):
+        with pytest.raises(duckdb.CatalogException):  # DuckDB's own error, which ends the transaction
             ledger.answers.put_entries(1, entries)
         ledger.execute("ALTER TABLE away RENAME TO failures")
         ledger.answers.put_entries(1, entries)  # as a build does that was interrupted
