@@ -97,8 +97,8 @@ def test_a_rewriting_tells_the_size_before_and_after(folder: Path) -> None:
     ("arguments", "code", "said"),
     [
         (("show", "--workspace", "none"), 3, "has no ledger: a build makes one"),
-        (("check", "none.duckdb"), 2, "none.duckdb is no file"),
-        (("restore", "none.duckdb"), 2, "none.duckdb is no file"),
+        (("check", "none.duckdb"), 2, "none.duckdb is not a file"),
+        (("restore", "none.duckdb"), 2, "none.duckdb is not a file"),
         (("restore",), 3, "has no backup of the ledger"),
         (("backup", "nowhere/kept.duckdb"), 2, "choose another place"),
         (("backup", "disk/"), 2, "there is no folder disk/: make it, or name a file"),
