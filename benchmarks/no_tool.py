@@ -84,7 +84,9 @@ class Folder:
 
     @cached_property
     def surveyed(self) -> tuple[BackgroundScores, list[RankedQuery]]:
-        return score_background(self.ranker, background())
+        requests = [query.request for query in background()]
+        vectors = self.ranker.query_vectors(requests)
+        return score_background(self.ranker, background(), vectors), self.ranker.rank(requests, vectors)
 
     @cached_property
     def answers(self) -> Mapping[str, Sequence[RankedQuery]]:

@@ -24,10 +24,10 @@ def exported_encoder(context: BuildContext, model: EncoderModel) -> BuildEncoder
     storage = execution.storage.lasting if execution.storage else None
     cache = vectors.user_cache(model, context.workspace, context.clock, storage)
     exports = EncoderExports(settings, model, execution, cache)
-    exports.make()
     embedding = Embedding(
         model, exports.of_tools(), settings.batch_size, context.ledger, execution, context.clock, context.scratch
     )
+    exports.of_requests()  # now: where it cannot be made, the build stops before it asks anything
     return BuildEncoder(exports, embedding)
 
 

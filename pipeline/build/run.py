@@ -20,7 +20,7 @@ from pipeline.progress import Progress, SilentProgress, StageClock
 from pipeline.scratch import ScratchFolder
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.store import WritableStore
-from pipeline.vectors.encoding import close_encoders
+from pipeline.vectors.embedding import close_encoders
 from router.store import StoreChanged, StoreUnavailable
 
 _logger = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """Stage functions: picklable data in, picklable data out, no ledger, no progress. An `Execution` may run them anywhere.
 
-The other stages of this kind live with their rooms: `records.catalog_records`, `vectors.encoding.embed_texts`,
+The other stages of this kind live with their rooms: `records.catalog_records`, `vectors.embedding.embed_texts`,
 `learning.tune`, `indexing.lexical.write_lexical`, `publish.served_files.write_served_files`,
 `publish.snapshot_learning.calibrate_snapshot`, `router.tools.prerequisites.matching.find_prerequisites`.
 """

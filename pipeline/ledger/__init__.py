@@ -5,14 +5,13 @@ model, so a second build of an unchanged catalog asks nothing and embeds nothing
 deleted. Times are UTC.
 
 `ledger` opens the file, and has a part for each group of tables: `answers`, `batches`, `history`, `quarantine`,
-`source_readings`, `vectors`. `migrations` and `schema` make the tables, `views.sql` the views and all comments.
-`files` opens and copies databases, `lock` waits for whoever has them, `backups` keeps and restores copies. `commands`
-is what an operator does.
+`source_readings`, `vectors`. `schema.sql` makes the tables, views and comments. `database` opens and copies files,
+`lock` waits for whoever has them, `backups` keeps and restores copies. `commands` is what an operator does.
 """
 
 from pipeline.ledger.answers import EarlierAnswer, LedgerEntry, LedgerQuestion
 from pipeline.ledger.batches import Batch, BatchRequest
-from pipeline.ledger.files import CONNECTION, LedgerDamaged, explained
+from pipeline.ledger.database import CONNECTION, LedgerDamaged, explained
 from pipeline.ledger.ledger import Ledger
 from pipeline.ledger.lock import LEDGER_FILE
 from pipeline.ledger.quarantine import QuarantinedTool

@@ -2,17 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from pipeline.ledger.database import Database, columns_of, utc_now
+from pipeline.ledger.database import GIVEN, Database, utc_now
 from router.fingerprint import canonical_json, fingerprint
 
-_COPIED = (
-    "expansion_key record_hash tool_id generator model prompt_tokens cached_tokens completion_tokens cost_usd"
-).split()
 # An answer belongs to a catalog if its record does, or the run that paid for it: a batch may be collected by another's.
 _OF_CATALOG = """
     FROM expansions LEFT JOIN runs USING (run_id)
@@ -60,7 +57,7 @@ class LedgerQuestion:
 class EarlierAnswer:
     """An answer of a model, as JSON, with what it was asked about and when.
 
-    `beside_siblings` tells whether the question showed siblings; False too where the question was not kept.
+    `beside_siblings` says whether the question showed siblings; False too where the question was not kept.
     """
 
     expansion_key: str
@@ -82,137 +79,112 @@ class AverageUsage:
     cached_share: float
 
 
-class Answers:
+class Answers(Database):
     """The tables of questions, expansions, failures and assessments."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def expansions(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the stored answers to these keys, as JSON; the earliest where a key has several."""
-        with self._database.keys(list(keys)) as name:
-            rows = self._database.rows(
-                f"SELECT expansion_key, expansion FROM expansions JOIN {name} ON key = expansion_key "
-                "ORDER BY run_id DESC"
-            )
+        rows = self.rows(
+            f"SELECT expansion_key, expansion FROM expansions WHERE expansion_key IN {GIVEN} ORDER BY run_id DESC",
+            {"given": list(keys)},
+        )
         return {key: json.loads(text) for key, text in rows}
 
     def put_entries(self, run: int, entries: Sequence[LedgerEntry]) -> None:
         """Store answers and failures with what they cost: all of them, or none where that fails."""
-        answers = [entry for entry in entries if entry.expansion is not None]
-        failures = [entry for entry in entries if entry.expansion is None]
-        with self._database.transaction():
-            self._database.insert(
-                "expansions",
-                {
-                    **_shared(run, answers),
-                    **columns_of(answers, ["prompt_version"]),
-                    "expansion": [canonical_json(entry.expansion) for entry in answers],
-                },
-            )
-            self._database.insert(
-                "failures",
-                {
-                    **_shared(run, failures),
-                    **columns_of(failures, ["kind"]),
-                    "message": [storable(entry.message) for entry in failures],
-                },
-            )
+        rows = [
+            {
+                **asdict(one),
+                "expansion": None if one.expansion is None else canonical_json(one.expansion),
+                "message": storable(one.message),
+                "completion": storable(one.completion) or None,
+            }
+            for one in entries
+        ]
+        if not rows:
+            return
+        with self.transaction(), self.named(pa.Table.from_pylist(rows)) as name:
+            for table, others, kind in (
+                ("expansions", "kind, message", "NOT NULL"),
+                ("failures", "prompt_version, expansion", "NULL"),
+            ):
+                self.execute(
+                    f"INSERT INTO {table} BY NAME SELECT * EXCLUDE ({others}), $run AS run_id, $now AS created_at "
+                    f"FROM {name} WHERE expansion IS {kind}",
+                    {"run": run, "now": utc_now()},
+                )
 
     def put_questions(self, run: int, questions: Sequence[LedgerQuestion]) -> None:
         """Store questions that are not stored yet, and their instructions."""
-        questions = list({question.expansion_key: question for question in questions}.values())
-        hashes = {question.instructions: fingerprint(question.instructions) for question in questions}
-        versions = {question.instructions: question.prompt_version for question in questions}
-        self._database.insert(
-            "instructions",
+        instructions = [
             {
-                "instructions_hash": list(hashes.values()),
-                "prompt_version": list(versions.values()),
-                "instructions": list(hashes),
-                "run_id": run,
-            },
-            unless="t.instructions_hash = n.instructions_hash",
-        )
-        self._database.insert(
-            "questions",
+                "instructions_hash": fingerprint(one.instructions),
+                "prompt_version": one.prompt_version,
+                "instructions": one.instructions,
+            }
+            for one in questions
+        ]
+        asked = [
             {
-                **columns_of(questions, ["expansion_key"]),
-                "instructions_hash": [hashes[question.instructions] for question in questions],
-                "message": [storable(question.message) for question in questions],
-                "parameters": [canonical_json(dict(question.parameters)) for question in questions],
-                "run_id": run,
-                "created_at": utc_now(),
-            },
-            unless="t.expansion_key = n.expansion_key",
-        )
+                "expansion_key": one.expansion_key,
+                "instructions_hash": fingerprint(one.instructions),
+                "message": storable(one.message),
+                "parameters": canonical_json(dict(one.parameters)),
+            }
+            for one in questions
+        ]
+        self.insert("instructions", instructions, key=["instructions_hash"], run_id=run)
+        self.insert("questions", asked, key=["expansion_key"], run_id=run, created_at=utc_now())
 
     def has_model_answers(self, catalog: str) -> bool:
         """Return whether a model ever answered about a tool of a catalog."""
-        return bool(self._database.rows(f"SELECT 1 {_OF_CATALOG} LIMIT 1", {"catalog": catalog}))
+        return bool(self.rows(f"SELECT 1 {_OF_CATALOG} LIMIT 1", {"catalog": catalog}))
 
     def earlier_answers(self, catalog: str, tool_ids: Sequence[str]) -> list[EarlierAnswer]:
         """Return all answers of models about these tools of a catalog, the newest first by run: the clock may jump."""
-        with self._database.keys(tool_ids) as name:
-            rows = self._database.rows(
-                f"""
-                SELECT expansion_key, tool_id, record_hash, generator, model, prompt_version, expansions.run_id,
-                    coalesce((
-                        SELECT bool_or(json_extract(message, '$.siblings') IS NOT NULL)
-                        FROM questions WHERE questions.expansion_key = expansions.expansion_key
-                    ), false),
-                    expansion::VARCHAR
-                {_OF_CATALOG} AND tool_id IN (SELECT key FROM {name})
-                ORDER BY expansions.run_id DESC, expansions.created_at DESC, expansion_key
-                """,
-                {"catalog": catalog},
-            )
+        rows = self.rows(
+            f"""
+            SELECT expansion_key, tool_id, record_hash, generator, model, prompt_version, expansions.run_id,
+                coalesce((
+                    SELECT bool_or(json_extract(message, '$.siblings') IS NOT NULL)
+                    FROM questions WHERE questions.expansion_key = expansions.expansion_key
+                ), false),
+                expansion::VARCHAR
+            {_OF_CATALOG} AND tool_id IN {GIVEN}
+            ORDER BY expansions.run_id DESC, expansions.created_at DESC, expansion_key
+            """,
+            {"catalog": catalog, "given": list(tool_ids)},
+        )
         return [EarlierAnswer(*row) for row in rows]
 
     def average_usage(self, model: str) -> AverageUsage | None:
         """Return what a model's answers took on average; None where it has no counted answer."""
-        ((tokens, cached),) = self._database.rows(
-            """
-            SELECT avg(completion_tokens), sum(cached_tokens) / sum(prompt_tokens)
-            FROM expansions WHERE model = ? AND generator = 'openai' AND prompt_tokens > 0
-            """,
+        ((tokens, cached),) = self.rows(
+            "SELECT avg(completion_tokens), sum(cached_tokens) / sum(prompt_tokens) FROM expansions "
+            "WHERE model = ? AND generator = 'openai' AND prompt_tokens > 0",
             [model],
         )
         return None if tokens is None else AverageUsage(float(tokens), float(cached))
 
     def latest_kinds(self, model: str, count: int) -> list[str]:
         """Return the kinds of failure of a model's latest answers, the newest first; "" for one that could be used."""
-        rows = self._database.rows(
-            """
-            SELECT coalesce(kind, '') FROM (FROM expansions UNION ALL BY NAME FROM failures)
-            WHERE model = ? AND generator = 'openai' ORDER BY run_id DESC, created_at DESC LIMIT ?
-            """,
+        rows = self.rows(
+            "SELECT coalesce(kind, '') FROM (FROM expansions UNION ALL BY NAME FROM failures) "
+            "WHERE model = ? AND generator = 'openai' ORDER BY run_id DESC, created_at DESC LIMIT ?",
             [model, count],
         )
-        return [str(kind) for (kind,) in rows]
+        return [kind for (kind,) in rows]
 
     def assessment(self, key: str) -> dict[str, Any] | None:
         """Return the stored assessment of the same texts, as JSON; None if there is none."""
-        rows = self._database.rows("SELECT assessment FROM assessments WHERE assessment_key = ? LIMIT 1", [key])
+        rows = self.rows("SELECT assessment FROM assessments WHERE assessment_key = ? LIMIT 1", [key])
         return json.loads(rows[0][0]) if rows else None
 
     def put_assessment(self, run: int, key: str, assessment: Mapping[str, Any]) -> None:
         """Store an assessment under the hash of everything that it read."""
-        self._database.execute(
-            "INSERT INTO assessments VALUES (?, ?, ?, ?)", [key, run, utc_now(), canonical_json(assessment)]
-        )
+        self.execute("INSERT INTO assessments VALUES (?, ?, ?, ?)", [key, run, utc_now(), canonical_json(assessment)])
 
 
 def storable(text: str) -> str:
     """Return a text without halves of surrogate pairs, which a server may send and no file can store."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _shared(run: int, entries: Sequence[LedgerEntry]) -> dict[str, Any]:
-    """Return the columns that answers and failures share."""
-    return {
-        **columns_of(entries, _COPIED),
-        "completion": pa.array([storable(entry.completion) or None for entry in entries], pa.string()),
-        "run_id": run,
-        "created_at": utc_now(),
-    }

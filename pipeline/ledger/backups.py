@@ -1,33 +1,20 @@
 """Backups of the ledger, which builds make in the folder `backups`, and the ledger restored from the last of them."""
 
-import re
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 import duckdb
 
 from pipeline.errors import QuartermasterError, RunAborted
-from pipeline.ledger.files import (
-    LedgerDamaged,
-    connect,
-    connect_to_read,
-    copy_database,
-    log_of,
-    row_counts,
-)
+from pipeline.ledger.database import LedgerDamaged, connect, connect_to_read, contents, copy_database, log_of
 from pipeline.settings import LedgerSettings
 from router.contract import MANIFEST
 from router.snapshot.store.durable import sync
 
-BACKUPS = "backups"
-_NAME = re.compile(r"ledger-(\d{6,})\.duckdb")
 _BEFORE_MIGRATION = "ledger-before-migration-{}.duckdb"
-_CHANGED = {  # what changes in rows that stay, or are replaced by as many
-    "batches": "token, outcome",
-    "quarantine": "catalog, area, tool_id, content_hash, state",
-    "source_contents": "content_hash",
-}
-_OF_EACH_RUN = ("runs", "rejections", "notices", "migrations")  # tables that each run adds to, whatever it finds
+# Tables that a run adds to, whatever it finds. What a source gave is in source_contents.
+_OF_EACH_RUN = {"runs", "rejections", "notices", "migrations", "source_readings"}
 
 
 def backups_of(workspace: Path) -> list[Path]:
@@ -35,14 +22,14 @@ def backups_of(workspace: Path) -> list[Path]:
 
     The clock may jump, so the number of the run in the name decides.
     """
-    by_run = sorted((workspace / BACKUPS).glob("ledger-*.duckdb"), key=run_of, reverse=True)
+    by_run = sorted(_folder(workspace).glob("ledger-*.duckdb"), key=run_of, reverse=True)
     return [file for file in by_run if run_of(file) or "migration" in file.name]
 
 
 def run_of(backup: Path) -> int:
     """Return the run that made a backup; 0 for other files."""
-    found = _NAME.fullmatch(backup.name)
-    return int(found[1]) if found else 0
+    number = backup.stem.removeprefix("ledger-")
+    return int(number) if number.isdecimal() else 0
 
 
 def newest_backup(workspace: Path) -> Path | None:
@@ -56,12 +43,12 @@ def newest_backup(workspace: Path) -> Path | None:
     return None
 
 
-def back_up_before_migration(connection: "duckdb.DuckDBPyConnection", path: Path, number: int) -> None:
+def back_up_before_migration(connection: "duckdb.DuckDBPyConnection", path: Path, version: int) -> None:
     """Copy a ledger before its tables are changed; the copy is kept until the next migration.
 
     Raises OSError or duckdb.Error.
     """
-    target = path.parent / BACKUPS / _BEFORE_MIGRATION.format(number)
+    target = _folder(path.parent) / _BEFORE_MIGRATION.format(version)
     target.parent.mkdir(mode=0o700, exist_ok=True)
     copy_database(connection, target)
     for older in target.parent.glob(_BEFORE_MIGRATION.format("*")):
@@ -74,9 +61,9 @@ def back_up(connection: "duckdb.DuckDBPyConnection", path: Path, run: int, setti
 
     Return why there is no copy; None where all is well.
     """
-    target = path.parent / BACKUPS / f"ledger-{run:06}.duckdb"
+    target = _folder(path.parent) / f"ledger-{run:06}.duckdb"
     try:
-        if not settings.backups or _stored(connection) == _backed_up(path.parent):
+        if not settings.backups or _is_backed_up(connection, path.parent):
             return None
         size, limit = path.stat().st_size / 1e6, settings.max_backup_mb
         if size > limit:
@@ -90,11 +77,27 @@ def back_up(connection: "duckdb.DuckDBPyConnection", path: Path, run: int, setti
     return None
 
 
+def _is_backed_up(connection: "duckdb.DuckDBPyConnection", workspace: Path) -> bool:
+    """Return whether the last backup of a build holds all that is stored, except what each run adds."""
+    last = next((backup for backup in backups_of(workspace) if run_of(backup)), None)
+    if last is None:
+        return False
+    try:
+        with connect_to_read(last) as backup:
+            stored, copied = (
+                {table: of for table, of in contents(each).items() if of[0] and table not in _OF_EACH_RUN}
+                for each in (connection, backup)
+            )
+    except QuartermasterError:
+        return False
+    return stored == copied
+
+
 def open_or_restore(path: Path) -> tuple["duckdb.DuckDBPyConnection", str]:
     """Return a connection to a ledger, and a sentence about what was lost of it, empty where nothing was.
 
-    One that is missing or damaged is restored from the last backup, and a damaged file is moved aside; where its log
-    alone is damaged, that. Raises RunAborted where there is no backup to restore it from, else as `connect`.
+    One that is missing or damaged is restored from the last backup, and a damaged file is moved aside; where only its
+    log is damaged, that. Raises RunAborted where there is no backup to restore it from, else as `connect`.
     """
     reason = "is missing"
     if path.exists():
@@ -102,19 +105,22 @@ def open_or_restore(path: Path) -> tuple["duckdb.DuckDBPyConnection", str]:
             return connect(path), ""
         except LedgerDamaged as error:
             reason = f"is damaged: {error.reason}"
-        if opened := _without_log(path, reason):
-            return opened
-    backup, left = newest_backup(path.parent), [*path.parent.glob(f"{path.name}*"), *backups_of(path.parent)]
-    if backup is not None:
+        if log := _set_aside(log_of(path), "damaged"):
+            try:
+                return connect(
+                    path
+                ), f"the ledger {path} {reason}. It opens without its log, whose end is lost; see {log}"
+            except LedgerDamaged:
+                log.rename(log_of(path))
+    if (backup := newest_backup(path.parent)) is not None:
         moved = put_in_place(backup, path, "damaged")
         made_at = datetime.fromtimestamp(backup.stat().st_mtime, UTC)
         kept = f" The file before it is {moved}." if moved else ""
-        lost = (
+        return connect(path), (
             f"the ledger {path} {reason}. It was restored from {backup} of {made_at:%Y-%m-%d %H:%M:%S} UTC; what was "
             f"stored after that is lost.{kept}"
         )
-        return connect(path), lost
-    if left:
+    if left := [*path.parent.glob(f"{path.name}*"), *backups_of(path.parent)]:
         raise RunAborted(
             f"the ledger {path} {reason}, and there is no backup to restore it from. Restore one from elsewhere with "
             "`quartermaster ledger restore FILE`. To begin a new one, which asks and pays for everything again, move "
@@ -122,18 +128,6 @@ def open_or_restore(path: Path) -> tuple["duckdb.DuckDBPyConnection", str]:
         )
     lost = f"the ledger {path} is missing, and a new one was begun: what was asked before is asked and paid for again"
     return connect(path), lost if any(path.parent.glob(f"*/*/*/{MANIFEST}")) else ""
-
-
-def _without_log(path: Path, reason: str) -> tuple["duckdb.DuckDBPyConnection", str] | None:
-    """Open a ledger without DuckDB's log; None where there is none, or the file itself is what is damaged."""
-    moved = _set_aside(log_of(path), "damaged")
-    if moved is None:
-        return None
-    try:
-        return connect(path), f"the ledger {path} {reason}. It opens without its log, whose end is lost; see {moved}"
-    except LedgerDamaged:
-        moved.rename(log_of(path))
-        return None
 
 
 def put_in_place(backup: Path, path: Path, mark: str) -> Path | None:
@@ -152,28 +146,9 @@ def _set_aside(path: Path, mark: str) -> Path | None:
     """Rename a file to the first free name with `mark` and a number, and return that; None where there is no file."""
     if not path.exists():
         return None
-    number = 1
-    while (target := path.with_name(f"{path.name}.{mark}-{number}")).exists():
-        number += 1
-    return path.rename(target)
+    targets = (path.with_name(f"{path.name}.{mark}-{number}") for number in count(1))
+    return path.rename(next(target for target in targets if not target.exists()))
 
 
-def _stored(connection: "duckdb.DuckDBPyConnection") -> dict[str, int]:
-    """Return how many rows the tables have that are not empty, and a hash of those that are changed or replaced."""
-    stored = {table: count for table, count in row_counts(connection).items() if count and table not in _OF_EACH_RUN}
-    for table, what in _CHANGED.items():
-        if table in stored:
-            stored[table] = connection.execute(f"SELECT bit_xor(hash({what})) FROM {table}").fetchall()[0][0]
-    return stored
-
-
-def _backed_up(workspace: Path) -> dict[str, int]:
-    """Return the same of the last backup; of none, and of one that is damaged, an empty dict."""
-    last = next((backup for backup in backups_of(workspace) if run_of(backup)), None)
-    try:
-        if last is not None:
-            with connect_to_read(last) as connection:
-                return _stored(connection)
-    except QuartermasterError:
-        pass
-    return {}
+def _folder(workspace: Path) -> Path:
+    return workspace / "backups"

@@ -1,6 +1,5 @@
 """What an operator does with a ledger: back it up, restore it, read it, check it, rewrite it."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,18 +9,19 @@ import duckdb
 
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger.backups import newest_backup, put_in_place
-from pipeline.ledger.files import (
+from pipeline.ledger.database import (
     CONNECTION,
+    Database,
     LedgerDamaged,
+    LedgerInUse,
     connect,
     connect_to_read,
+    contents,
     copy_database,
     log_of,
-    row_counts,
 )
-from pipeline.ledger.lock import LEDGER_FILE, LedgerInUse, Tell, locked, waited_for
-from pipeline.ledger.migrations import file_version, pending
-from pipeline.ledger.schema import update_tables
+from pipeline.ledger.ledger import VERSION, file_version, require_known, update_tables
+from pipeline.ledger.lock import LEDGER_FILE, Tell, locked, waited_for
 from pipeline.store.deltas.databases import database_file
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
@@ -151,7 +151,7 @@ def restore(workspace: Path, file: Path | None, *, wait_s: float = 0.0, tell: Te
     """Put a backup in the place of the ledger; None takes the last that a build made.
 
     The file is read whole first, and what it replaces is kept beside it. Raises RunAborted where a build runs, or the
-    file is no whole ledger of a version that is known.
+    file is not a whole ledger of a known version.
     """
     path = workspace / LEDGER_FILE
     with locked(workspace, wait_s, tell):
@@ -159,13 +159,12 @@ def restore(workspace: Path, file: Path | None, *, wait_s: float = 0.0, tell: Te
         if source is None:
             raise RunAborted(f"{workspace} has no backup of the ledger: name one")
         _require_ledger(source)
-        try:
-            if path.exists():  # whoever reads it is named, and what the log has comes into the file
+        if path.exists():  # whoever reads it is named, and what the log has comes into the file
+            try:
                 waited_for(lambda: connect(path), wait_s, tell).close()
-        except LedgerInUse:
-            raise
-        except RunAborted:
-            pass  # it is damaged, or of a newer version: that is why it is replaced
+            except RunAborted as error:  # one that is damaged, or of a newer version, is to be replaced
+                if isinstance(error, LedgerInUse):
+                    raise
         try:
             return Restored(path, source, put_in_place(source, path, "replaced"))
         except (OSError, duckdb.Error) as error:
@@ -182,16 +181,16 @@ def compact(
     """
     path = _existing(workspace)
     unfinished = path.with_name(f"{path.name}.unfinished")
-    texts = list(_texts_of_snapshots(workspace)) if drop_vectors else []
+    texts = _texts_of_snapshots(workspace) if drop_vectors else []
     if drop_vectors and not texts:
         raise RunAborted(
-            f"no snapshot of {workspace} has vectors, so nothing tells which are in use: leave out --vectors"
+            f"no snapshot of {workspace} has vectors, so which are in use is not known: leave out --vectors"
         )
     with locked(workspace, wait_s, tell):
         try:
             with waited_for(lambda: connect(path), wait_s, tell) as connection:
                 before = path.stat().st_size
-                update_tables(connection, path)
+                update_tables(Database(connection, path))
                 dropped = _drop_vectors(connection, texts) if drop_vectors else 0
                 copy_database(connection, unfinished)
             unfinished.replace(path)
@@ -205,7 +204,7 @@ def compact(
 def check(workspace: Path, file: Path | None = None) -> Checked:
     """Check the ledger of a workspace, or its last backup while a build writes, or a `file` that may be a backup.
 
-    Raises RunAborted where there is no ledger, or no backup yet; SettingsInvalid where the file is none.
+    Raises RunAborted where there is no ledger, or no backup yet; SettingsInvalid where there is no such file.
     """
     path = file or workspace / LEDGER_FILE
     try:
@@ -217,22 +216,17 @@ def check(workspace: Path, file: Path | None = None) -> Checked:
     except LedgerDamaged as error:
         return Checked(path, None, {}, (f"it cannot be read: {error.reason}",))
     with connection:
-        rows, version = row_counts(connection), file_version(connection)
+        rows = {table: count for table, (count, _) in contents(connection).items()}
+        version = file_version(connection)
         try:
-            steps = pending(connection, path)
+            require_known(version, path)
         except RunAborted as error:
             return Checked(path, version, rows, (str(error),))
-        if steps:
-            note = f"its tables have version {version}: the next build brings them to {steps[-1].number}"
+        if version < VERSION:
+            note = f"its tables have version {version}: the next build brings them to {VERSION}"
             return Checked(path, version, rows, (), note)
-        return Checked(path, version, rows, tuple(_problems(connection)))
-
-
-def _problems(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
-    for sentence, statement in _CHECKS.items():
-        ((count, example),) = connection.execute(statement).fetchall()
-        if count:
-            yield sentence.format(count, example)
+        found = [(sentence, *connection.execute(query).fetchall()[0]) for sentence, query in _CHECKS.items()]
+        return Checked(path, version, rows, tuple(sentence.format(*of) for sentence, *of in found if of[0]))
 
 
 def _unchanged(path: Path, error: Exception) -> RunAborted:
@@ -248,36 +242,30 @@ def _existing(workspace: Path) -> Path:
 
 def _file(file: Path) -> Path:
     if not file.is_file():
-        raise SettingsInvalid(f"{file} is no file: name a backup of a ledger")
+        raise SettingsInvalid(f"{file} is not a file: name a backup of a ledger")
     return file
 
 
 def _require_ledger(file: Path) -> None:
-    """Raise RunAborted where a file is no whole ledger of a known version."""
+    """Raise RunAborted where a file is not a whole ledger of a known version."""
     try:
         with connect_to_read(_file(file)) as connection:
-            tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-            pending(connection, file)
+            tables = contents(connection).keys()
+            require_known(file_version(connection), file)
     except LedgerDamaged as error:
-        raise RunAborted(f"{file} is no whole ledger: {error.reason}. Nothing was changed") from error
+        raise RunAborted(f"{file} is not a whole ledger: {error.reason}. Nothing was changed") from error
     if not {"runs", "expansions"} <= tables:
-        raise RunAborted(f"{file} is no ledger: it has no tables of runs and expansions. Nothing was changed")
+        raise RunAborted(f"{file} is not a ledger: it has no tables of runs and expansions. Nothing was changed")
 
 
 def _drop_vectors(connection: "duckdb.DuckDBPyConnection", texts: list[str]) -> int:
     """Delete the vectors of all other texts, and return how many they were."""
-    tables = connection.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'vectors\\_%' ESCAPE '\\'"
-    )
-    return sum(
-        connection.execute(
-            f"DELETE FROM {table} WHERE text_hash NOT IN (SELECT unnest(?::VARCHAR[]))", [texts]
-        ).fetchall()[0][0]
-        for (table,) in tables.fetchall()
-    )
+    delete = "DELETE FROM {} WHERE text_hash NOT IN (SELECT unnest(?::VARCHAR[]))"
+    tables = [table for table in contents(connection) if table.startswith("vectors_")]
+    return sum(connection.execute(delete.format(table), [texts]).fetchall()[0][0] for table in tables)
 
 
-def _texts_of_snapshots(workspace: Path) -> set[str]:
+def _texts_of_snapshots(workspace: Path) -> list[str]:
     """Return the hashes of the texts whose vectors the snapshots have; those that cannot be read have none."""
     texts = set[str]()
     for manifest in workspace.glob(f"*/*/*/{MANIFEST}"):
@@ -285,4 +273,4 @@ def _texts_of_snapshots(workspace: Path) -> set[str]:
             database = str(database_file(manifest.parent))
             with duckdb.connect(database, config=CONNECTION, read_only=True) as connection:
                 texts.update(digest for (digest,) in connection.execute("SELECT text_hash FROM vectors").fetchall())
-    return texts
+    return list(texts)

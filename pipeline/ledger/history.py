@@ -4,32 +4,20 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from pipeline.ledger.database import Database
+from pipeline.ledger.database import GIVEN, Database
 
-_COLUMNS = (
-    "expansion_key, record_hash, tool_id, generator, model, prompt_tokens, cached_tokens, completion_tokens, cost_usd, "
-    "run_id, created_at"
-)
-# Answers and failures, all of them.
-_ATTEMPTS = f"""
-    SELECT {_COLUMNS}, prompt_version, NULL::VARCHAR AS kind, NULL::VARCHAR AS message FROM expansions
-    UNION ALL
-    SELECT {_COLUMNS}, NULL, kind, message FROM failures
-"""
+_ATTEMPTS = "(FROM expansions UNION ALL BY NAME FROM failures)"
 
 
-class History:
+class History(Database):
     """Questions that are answered as Arrow tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def runs(self, catalog: str) -> pa.Table:
         """Return the runs of a catalog, in order, with their counts as columns; NULL where a run ended too early.
 
         Costs are those of its stored answers: they are known of a run that goes on, failed or was killed.
         """
-        return self._database.table(
+        return self.table(
             f"""
             SELECT run_id, area, started_at, finished_at, outcome, snapshot, message,
                 CAST(counts ->> 'tools' AS BIGINT) AS tools,
@@ -39,7 +27,7 @@ class History:
                 CAST(counts -> 'estimate' ->> 'cost_usd' AS DOUBLE) AS estimated_usd
             FROM runs LEFT JOIN (
                 SELECT run_id, sum(cost_usd) AS cost_usd, count(*) - count(cost_usd) AS unpriced
-                FROM ({_ATTEMPTS}) GROUP BY run_id
+                FROM {_ATTEMPTS} GROUP BY run_id
             ) paid USING (run_id)
             WHERE catalog = ? ORDER BY run_id
             """,
@@ -48,13 +36,13 @@ class History:
 
     def spending(self, catalog: str) -> pa.Table:
         """Return what each run of a catalog was answered and paid, by provider, generator and model."""
-        return self._database.table(
+        return self.table(
             f"""
             SELECT run_id, provider, generator, model, count(*) FILTER (kind IS NULL) AS answers,
                 count(kind) AS failures, sum(prompt_tokens)::BIGINT AS prompt_tokens,
                 sum(cached_tokens)::BIGINT AS cached_tokens, sum(completion_tokens)::BIGINT AS completion_tokens,
                 sum(cost_usd) AS cost_usd, count(*) - count(cost_usd) AS unpriced
-            FROM ({_ATTEMPTS}) JOIN runs USING (run_id)
+            FROM {_ATTEMPTS} JOIN runs USING (run_id)
             LEFT JOIN (
                 SELECT record_hash, tool_id, any_value(record ->> 'provider') AS provider
                 FROM records WHERE catalog = $catalog GROUP BY record_hash, tool_id
@@ -71,27 +59,26 @@ class History:
 
         `before` is the version that a later one replaced. `record` and `before` are NULL for a tool's first version.
         """
-        with self._database.keys(tool_ids) as name:
-            return self._database.table(
-                f"""
-                SELECT tool_id, record_hash, first_run AS run_id, started_at AS seen_at, area,
-                    lag(record) OVER earlier AS before, CASE WHEN before IS NOT NULL THEN record END AS record
-                FROM records JOIN {name} ON key = tool_id LEFT JOIN runs ON runs.run_id = first_run
-                WHERE records.catalog = ?
-                WINDOW earlier AS (PARTITION BY tool_id ORDER BY first_run)
-                """,
-                [catalog],
-            )
+        return self.table(
+            f"""
+            SELECT tool_id, record_hash, first_run AS run_id, started_at AS seen_at, area,
+                lag(record) OVER earlier AS before, CASE WHEN before IS NOT NULL THEN record END AS record
+            FROM records LEFT JOIN runs ON runs.run_id = first_run
+            WHERE records.catalog = $catalog AND tool_id IN {GIVEN}
+            WINDOW earlier AS (PARTITION BY tool_id ORDER BY first_run)
+            """,
+            {"catalog": catalog, "given": list(tool_ids)},
+        )
 
     def attempts(self, hashes: Sequence[str], keys: Sequence[str] = ()) -> pa.Table:
         """Return the answers and failures about records with these hashes, or under these keys, of any build.
 
         An answer's `kind` is NULL, a failure's `prompt_version`.
         """
-        with self._database.keys([*{*hashes, *keys}]) as name:
-            return self._database.table(
-                f"""
-                SELECT attempt.* EXCLUDE tool_id FROM ({_ATTEMPTS}) attempt
-                WHERE record_hash IN (SELECT key FROM {name}) OR expansion_key IN (SELECT key FROM {name})
-                """
-            )
+        return self.table(
+            f"""
+            SELECT * EXCLUDE (tool_id, expansion, completion) FROM {_ATTEMPTS}
+            WHERE record_hash IN {GIVEN} OR expansion_key IN {GIVEN}
+            """,
+            {"given": [*{*hashes, *keys}]},
+        )

@@ -1,4 +1,4 @@
-"""Tools that were held back alone, by their content, and what was decided about them."""
+"""Tools that were held back by themselves, by their content, and what was decided about them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,15 +7,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 import duckdb
+import msgspec
 
-from pipeline.ledger.database import Database, columns_of, utc_now
+from pipeline.ledger.database import Database, utc_now
 
 HELD, RELEASED = "held", "released"
+Examples = tuple[tuple[str, tuple[str, ...]], ...]
+_COPIED = ("tool_id", "kind", "content_hash", "requests", "probes", "distance")
 
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedTool:
-    """A tool that is held back alone, or was released.
+    """A tool that is held back by itself, or was released.
 
     Attributes:
         tool_id: Its id.
@@ -25,7 +28,7 @@ class QuarantinedTool:
         requests: How many requests of other providers' tools it would enter the first five of.
         probes: How many requests it was tried on.
         distance: How far these requests are from its name and first sentence, in the mean, from 0 to 1.
-        examples: A few of them, each with the ids of the tools that serve it now.
+        examples: Some of them, each with the ids of the tools that serve it now.
         announced: Whether an earlier build has announced it.
         state: HELD or RELEASED.
         run_id: The run that held it back first.
@@ -38,7 +41,7 @@ class QuarantinedTool:
     requests: int
     probes: int
     distance: float
-    examples: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    examples: Examples = ()
     announced: bool = False
     state: str = HELD
     run_id: int = 0
@@ -65,15 +68,12 @@ class QuarantinedTool:
         )
 
 
-class Quarantine:
+class Quarantine(Database):
     """The table of tools that are held back, by catalog and area."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def tools(self, catalog: str, area: str) -> list[QuarantinedTool]:
         """Return the tools that are held back and those that were released, sorted by time and id."""
-        return quarantined_tools(self._database.connection, catalog, area)
+        return quarantined_tools(self.connection, catalog, area)
 
     def put(
         self, run: int, catalog: str, area: str, held: Sequence[QuarantinedTool], current: Mapping[str, str]
@@ -83,30 +83,26 @@ class Quarantine:
         `current` has the content hashes of the tools that the run looked at: what else was held of these ids is
         forgotten, and what is held of other ids stays, as of a source that could not be read.
         """
-        copied = ("tool_id", "kind", "content_hash", "requests", "probes", "distance")
-        with self._database.transaction():
-            self._database.execute(
-                "DELETE FROM quarantine WHERE catalog = ? AND area = ? AND state = ? "
-                "AND tool_id IN (SELECT unnest(?::VARCHAR[]))",
+        rows = [
+            {
+                **{name: getattr(one, name) for name in _COPIED},
+                "since": one.since.astimezone(UTC).replace(tzinfo=None),
+                "run_id": one.run_id or run,
+                "examples": json.dumps(one.examples, ensure_ascii=False),
+                "told": one.announced,
+            }
+            for one in held
+        ]
+        with self.transaction():
+            self.execute(
+                "DELETE FROM quarantine WHERE catalog = ? AND area = ? AND state = ? AND list_contains(?, tool_id)",
                 [catalog, area, HELD, list(current)],
             )
-            self._database.insert(
-                "quarantine",
-                {
-                    **columns_of(held, copied),
-                    "since": [one.since.astimezone(UTC).replace(tzinfo=None) for one in held],
-                    "run_id": [one.run_id or run for one in held],
-                    "examples": [json.dumps(one.examples, ensure_ascii=False) for one in held],
-                    "told": [one.announced for one in held],
-                    "catalog": catalog,
-                    "area": area,
-                    "state": HELD,
-                },
-            )
+            self.insert("quarantine", rows, catalog=catalog, area=area, state=HELD)
 
     def mark_announced(self, catalog: str, area: str) -> None:
         """Remember that a build has announced all tools that are held back."""
-        self._database.execute("UPDATE quarantine SET told = true WHERE catalog = ? AND area = ?", [catalog, area])
+        self.execute("UPDATE quarantine SET told = true WHERE catalog = ? AND area = ?", [catalog, area])
 
     def release(self, catalog: str, area: str, tool_ids: Sequence[str]) -> None:
         """Let these tools serve from the next build on, as long as their content stays."""
@@ -119,9 +115,9 @@ class Quarantine:
     def _decide(
         self, catalog: str, area: str, tool_ids: Sequence[str], before: str, after: str, at: datetime | None
     ) -> None:
-        self._database.execute(
+        self.execute(
             "UPDATE quarantine SET state = ?, decided_at = ? WHERE catalog = ? AND area = ? AND state = ? "
-            "AND tool_id IN (SELECT unnest(?::VARCHAR[]))",
+            "AND list_contains(?, tool_id)",
             [after, at, catalog, area, before, list(tool_ids)],
         )
 
@@ -133,17 +129,18 @@ def quarantined_tools(
     if not connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'quarantine'").fetchall():
         return []
     rows = connection.execute(
-        "SELECT tool_id, kind, content_hash, since, requests, probes, distance, examples, told AS announced, state, "
-        "run_id FROM quarantine WHERE catalog = ? AND area = ? ORDER BY since, tool_id, content_hash",
+        f"SELECT since, examples, told, state, run_id, {', '.join(_COPIED)} FROM quarantine "
+        "WHERE catalog = ? AND area = ? ORDER BY since, tool_id, content_hash",
         [catalog, area],
-    )
-    names = [name for name, *_ in rows.description]
-    found = (dict(zip(names, row, strict=True)) for row in rows.fetchall())
+    ).fetchall()
     return [
-        QuarantinedTool(**{**row, "since": row["since"].replace(tzinfo=UTC), "examples": _examples(row["examples"])})
-        for row in found
+        QuarantinedTool(
+            since=since.replace(tzinfo=UTC),
+            examples=msgspec.json.decode(examples, type=Examples),
+            announced=announced,
+            state=state,
+            run_id=run,
+            **dict(zip(_COPIED, copied, strict=True)),
+        )
+        for since, examples, announced, state, run, *copied in rows
     ]
-
-
-def _examples(stored: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return tuple((request, tuple(served)) for request, served in json.loads(stored))

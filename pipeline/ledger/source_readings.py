@@ -4,10 +4,10 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC
 
-from pipeline.ledger.database import Database, columns_of, utc_now
+from pipeline.ledger.database import Database, utc_now
 from pipeline.sources.last_reading import LastReading, SourceReading
 from router.fingerprint import fingerprint
 
@@ -29,25 +29,28 @@ class KnownSource:
     tool_ids: frozenset[str]
 
 
-@dataclass(frozen=True)
-class SourceReadings:
+class SourceReadings(Database):
     """The readings of a catalog's sources.
 
     A read is good once its snapshot serves, so that an answer that a gate held back never stands in for a source.
-    `area` is as in the table of runs, `serving` the name of the snapshot that serves, None where none does. `note` is
-    told what cannot be used.
     """
 
-    database: Database
-    catalog: str
-    area: str
-    serving: str | None = None
-    note: Callable[[str], None] = field(default=lambda _: None, repr=False)
+    def __init__(
+        self, database: Database, catalog: str, area: str, serving: str | None, note: Callable[[str], None]
+    ) -> None:
+        """Read and write through `database`. `serving` names the snapshot that serves; `note` hears what is unusable.
+
+        `area` is as in the table of runs.
+        """
+        super().__init__(database.connection, database.path)
+        self._serving = serving
+        self._note = note
+        self._place = {"catalog": catalog, "area": area}
 
     def find(self, key: str) -> LastReading | None:
         """Return a source's last good reading; None where there is none that this version can read."""
-        rows = self.database.rows(
-            f"SELECT source, read_at, content FROM {_VALID} WHERE source_key = $key", {**self._serving, "key": key}
+        rows = self.rows(
+            f"SELECT source, read_at, content FROM {_VALID} WHERE source_key = $key", {**self._valid, "key": key}
         )
         if not rows:
             return None
@@ -56,14 +59,12 @@ class SourceReadings:
             text = gzip.decompress(content).decode("utf-8")
             return LastReading(SourceReading.from_text(key, source, text), read_at.replace(tzinfo=UTC))
         except (ValueError, OSError, EOFError, zlib.error) as error:
-            self.note(f"the last known records of a source cannot be used: {error}")
+            self._note(f"the last known records of a source cannot be used: {error}")
             return None
 
     def known_sources(self) -> list[KnownSource]:
         """Return the sources that were read well before, with the ids of their tools, sorted by name."""
-        rows = self.database.rows(
-            f"SELECT source_key, source, tool_ids FROM {_VALID} ORDER BY source, source_key", self._serving
-        )
+        rows = self.rows(f"SELECT source_key, source, tool_ids FROM {_VALID} ORDER BY source, source_key", self._valid)
         return [KnownSource(key, source, frozenset(json.loads(ids))) for key, source, ids in rows]
 
     def store(self, run: int, readings: Sequence[SourceReading], snapshot: str, *, held: bool) -> None:
@@ -71,68 +72,55 @@ class SourceReadings:
 
         What is `held` replaces what was held before.
         """
-        if self.serving is not None:  # people may have let a held snapshot serve
-            self.accept(self.serving)
-        texts = [reading.to_text() for reading in readings]
-        hashes = [fingerprint(text) for text in texts]
-        with self.database.transaction():
-            self._put_contents(readings, texts, hashes)
-            self.database.execute(
+        if self._serving is not None:  # people may have let a held snapshot serve
+            self.accept(self._serving)
+        texts = [(reading, text := reading.to_text(), fingerprint(text)) for reading in readings]
+        stored = {digest for (digest,) in self.rows("SELECT content_hash FROM source_contents")}
+        contents = {
+            digest: {
+                "content_hash": digest,
+                "tool_ids": json.dumps(reading.tool_ids),
+                "content": gzip.compress(text.encode(), _LEVEL, mtime=0),
+            }
+            for reading, text, digest in texts
+            if digest not in stored
+        }
+        rows = [
+            {"source_key": reading.key, "source": reading.source, "content_hash": digest}
+            for reading, _, digest in texts
+        ]
+        with self.transaction():
+            self.insert("source_contents", [*contents.values()])
+            self.execute(
                 f"DELETE FROM source_readings WHERE {_HERE} AND NOT accepted AND ($held OR snapshot = $snapshot)",
                 {**self._place, "held": held, "snapshot": snapshot},
             )
-            self.database.insert(
+            self.insert(
                 "source_readings",
-                {
-                    "source_key": [reading.key for reading in readings],
-                    **columns_of(readings, ["source"]),
-                    "content_hash": hashes,
-                    **self._place,
-                    "read_at": utc_now(),
-                    "run_id": run,
-                    "snapshot": snapshot,
-                    "accepted": False,
-                },
+                rows,
+                **self._place,
+                read_at=utc_now(),
+                run_id=run,
+                snapshot=snapshot,
+                accepted=False,
             )
 
     def accept(self, snapshot: str, keys: Sequence[str] | None = None) -> None:
         """Count the readings of a snapshot as good, because it serves. Forget sources that are not among `keys`."""
         newer = f"SELECT source_key FROM source_readings WHERE {_HERE} AND NOT accepted AND snapshot = $snapshot"
         place = {**self._place, "snapshot": snapshot}
-        with self.database.transaction():
-            self.database.execute(
-                f"DELETE FROM source_readings WHERE {_HERE} AND accepted AND source_key IN ({newer})", place
-            )
-            self.database.execute(
-                f"UPDATE source_readings SET accepted = true WHERE {_HERE} AND snapshot = $snapshot", place
-            )
+        with self.transaction():
+            self.execute(f"DELETE FROM source_readings WHERE {_HERE} AND accepted AND source_key IN ({newer})", place)
+            self.execute(f"UPDATE source_readings SET accepted = true WHERE {_HERE} AND snapshot = $snapshot", place)
             if keys is not None:
-                self.database.execute(
-                    f"DELETE FROM source_readings WHERE {_HERE} AND accepted "
-                    "AND source_key NOT IN (SELECT unnest($keys::VARCHAR[]))",
+                self.execute(
+                    f"DELETE FROM source_readings WHERE {_HERE} AND accepted AND NOT list_contains($keys, source_key)",
                     {**self._place, "keys": list(keys)},
                 )
-            self.database.execute(
+            self.execute(
                 "DELETE FROM source_contents WHERE content_hash NOT IN (SELECT content_hash FROM source_readings)"
             )
 
-    def _put_contents(self, readings: Sequence[SourceReading], texts: Sequence[str], hashes: Sequence[str]) -> None:
-        """Store what readings gave where its hash is new."""
-        stored = {digest for (digest,) in self.database.rows("SELECT content_hash FROM source_contents")}
-        new = {digest: place for place, digest in enumerate(hashes) if digest not in stored}
-        self.database.insert(
-            "source_contents",
-            {
-                "content_hash": list(new),
-                "tool_ids": [json.dumps(readings[place].tool_ids) for place in new.values()],
-                "content": [gzip.compress(texts[place].encode(), _LEVEL, mtime=0) for place in new.values()],
-            },
-        )
-
     @property
-    def _place(self) -> dict[str, str]:
-        return {"catalog": self.catalog, "area": self.area}
-
-    @property
-    def _serving(self) -> dict[str, str]:
-        return {**self._place, "serving": self.serving or ""}
+    def _valid(self) -> dict[str, str]:
+        return {**self._place, "serving": self._serving or ""}

@@ -1,16 +1,12 @@
-"""Texts → vectors. `model` chooses the encoder, `exports` makes its ONNX copies, checked against `reference`.
+"""Texts → vectors. `model` chooses the encoder, `exports` makes its ONNX copies, checked against the model itself.
 
-`encoding` runs an export over many texts, `embedding` adds the ledger's memory of known texts, `catalog_vectors` puts
-a catalog's vectors in order.
+`embedding` runs an export over many texts, with the ledger's memory of known texts; `cost` measures an encoder.
 """
 
 from pipeline.encoders.export import EncoderModel
-from pipeline.vectors.catalog_vectors import CatalogVectors, collect_vectors
-from pipeline.vectors.embedding import Embedding
-from pipeline.vectors.encoding import BatchEncoder
-from pipeline.vectors.exports import EncoderExports, export_encoder, user_cache
+from pipeline.vectors.embedding import BatchEncoder, CatalogVectors, Embedding, collect_vectors
+from pipeline.vectors.exports import EncoderExports, ReferenceEncoder, export_encoder, user_cache
 from pipeline.vectors.model import resolve_encoder
-from pipeline.vectors.reference import ReferenceEncoder
 
 __all__ = [
     "BatchEncoder",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.encoders.export import Export
-from pipeline.vectors.encoding import BatchEncoder
+from pipeline.vectors.embedding import BatchEncoder
 from router.contract import ENCODER_FOLDER, Manifest
 from router.encoding.encoder import OnnxEncoder
 
@@ -55,8 +55,11 @@ def measure_costs(
         if export is None:
             costs.append(EncoderCost())
             continue
-        timed = _evenly(texts, _MOST_DOCUMENTS)
-        seconds = _embedding_s(export, timed, batch_size) * len(texts) / max(len(timed), 1)
+        timed, encoder = _evenly(texts, _MOST_DOCUMENTS), BatchEncoder(export, batch_size)
+        encoder.encode(timed[:_WARM_UP])
+        started = time.perf_counter()
+        encoder.encode(timed)
+        seconds = (time.perf_counter() - started) * len(texts) / max(len(timed), 1)
         size = sum(file.stat().st_size for file in (snapshot / ENCODER_FOLDER).iterdir())
         costs.append(EncoderCost(milliseconds, len(texts), len(timed), round(seconds, 3), size))
     return costs
@@ -64,7 +67,11 @@ def measure_costs(
 
 def _request_ms(snapshots: Sequence[Path], requests: Sequence[str]) -> list[float | None]:
     """Return the p50 of each snapshot's encoder. They take turns, so that what else runs slows all of them alike."""
-    encoders = [_opened(snapshot) for snapshot in snapshots]
+    specs = [Manifest.read(snapshot).encoder for snapshot in snapshots]
+    encoders = [
+        OnnxEncoder.open(snapshot / ENCODER_FOLDER, spec) if spec else None
+        for snapshot, spec in zip(snapshots, specs, strict=True)
+    ]
     times: list[list[float]] = [[] for _ in encoders]
     for request in (*requests[:_WARM_UP], *requests):
         for encoder, of_encoder in zip(encoders, times, strict=True):
@@ -76,19 +83,6 @@ def _request_ms(snapshots: Sequence[Path], requests: Sequence[str]) -> list[floa
     return [round(float(np.median(of_encoder)), 3) if of_encoder else None for of_encoder in timed]
 
 
-def _opened(snapshot: Path) -> OnnxEncoder | None:
-    spec = Manifest.read(snapshot).encoder
-    return OnnxEncoder.open(snapshot / ENCODER_FOLDER, spec) if spec else None
-
-
-def _embedding_s(export: Export, texts: Sequence[str], batch_size: int) -> float:
-    encoder = BatchEncoder(export, batch_size)
-    encoder.encode(texts[:_WARM_UP])
-    started = time.perf_counter()
-    encoder.encode(texts)
-    return time.perf_counter() - started
-
-
 def _evenly(texts: Sequence[str], most: int) -> list[str]:
-    """Return at most so many of some texts, spread evenly."""
+    """Return at most `most` of some texts, spread evenly."""
     return [texts[place * len(texts) // most] for place in range(most)] if len(texts) > most else list(texts)

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pipeline.encoders.delta import CHECKSUMS_FILE, Delta, read_delta
+from pipeline.encoders.delta import CHECKSUMS_FILE, read_delta
 from pipeline.encoders.export import (
     INSTALL_PACKAGED,
     PACKAGED,
@@ -55,7 +55,9 @@ def _described(wanted: str, settings: VectorSettings) -> EncoderModel:
 
 def _find(wanted: str) -> Path:
     if wanted == PACKAGED:
-        return _packaged()
+        if (folder := packaged_folder()) is None:
+            raise RunAborted(f"the encoder {PACKAGED} is not installed: {INSTALL_PACKAGED}")
+        return folder
     if wanted == TOOLS_ENCODER:
         return tools_folder()
     if Path(wanted).is_dir():
@@ -73,16 +75,9 @@ def _find(wanted: str) -> Path:
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise RunAborted(
-            f"the encoder {wanted!r} is no folder here, and the hub does not give it ({reason}). "
+            f"the encoder {wanted!r} is not a folder here, and the hub does not provide it ({reason}). "
             f"Name a folder, {TOOLS_ENCODER!r}, {PACKAGED!r}, 'auto' or 'none'"
         ) from error
-
-
-def _packaged() -> Path:
-    folder = packaged_folder()
-    if folder is None:
-        raise RunAborted(f"the encoder {PACKAGED} is not installed: {INSTALL_PACKAGED}")
-    return folder
 
 
 def load_sentence_transformer(model: EncoderModel, options: Mapping[str, Any] | None = None) -> Any:
@@ -91,6 +86,7 @@ def load_sentence_transformer(model: EncoderModel, options: Mapping[str, Any] | 
     `options` are passed to the transformer itself. Raises RunAborted where it cannot be loaded, or the delta does not
     fit, and ImportError without sentence-transformers.
     """
+    import torch
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
 
@@ -101,7 +97,10 @@ def load_sentence_transformer(model: EncoderModel, options: Mapping[str, Any] | 
             str(model.folder), device="cpu", model_kwargs=dict(options or {}), local_files_only=True
         )
         if delta is not None:
-            _add(delta, loaded)
+            maps = dict(linear_maps(loaded))
+            with torch.no_grad():
+                for name, change in delta.changes({name: tuple(one.weight.shape) for name, one in maps.items()}):
+                    maps[name].weight += torch.from_numpy(change)
     except (OSError, ValueError, RuntimeError, KeyError, EncoderInvalid) as error:
         raise RunAborted(f"the encoder {model.name} cannot be loaded: {error}") from error
     loaded.max_seq_length = model.max_length
@@ -119,13 +118,3 @@ def linear_maps(model: Any) -> Iterator[tuple[str, Any]]:
             if isinstance(module, nn.Linear) and id(module) not in seen:
                 seen.add(id(module))
                 yield name, module
-
-
-def _add(delta: Delta, model: Any) -> None:
-    """Add a delta to the weights of a SentenceTransformer. Raises EncoderInvalid where it does not fit."""
-    import torch
-
-    maps = dict(linear_maps(model))
-    with torch.no_grad():
-        for name, change in delta.changes({name: tuple(one.weight.shape) for name, one in maps.items()}):
-            maps[name].weight += torch.from_numpy(change)

@@ -13,7 +13,7 @@ from pipeline.encoders.export import WEIGHTS_FILE, EncoderModel, describe_model
 from pipeline.errors import RunAborted
 from pipeline.learning import background
 from pipeline.progress import Progress
-from pipeline.vectors.reference import ReferenceEncoder
+from pipeline.vectors import ReferenceEncoder
 from quartermaster.training.measuring import is_gain, measure_gain
 from quartermaster.training.requests import LabelledRequests, TrainingPlan
 from router.distribution import install_command

@@ -18,7 +18,7 @@ from typing import Any
 STAGES = {
     "screen": ("pipeline.build.stages", "screen_answers"),
     "project": ("pipeline.build.stages", "project_documents"),
-    "embed": ("pipeline.vectors.encoding", "embed_texts"),
+    "embed": ("pipeline.vectors.embedding", "embed_texts"),
     "index": ("pipeline.indexing.lexical", "write_lexical"),
 }
 FOLDER = "QUARTERMASTER_TEST_FAULTS"

@@ -1,29 +1,34 @@
-"""A snapshot's query adapter: learned before the snapshot is written, or reused, and saved into it."""
+"""A snapshot's query adapter: learned before the snapshot is written, or reused, and saved into it.
 
+If a hundredth of a catalog's phrases changes, the adapter hardly changes, and learning it takes 30 s of CPU at 10,000
+tools. So the adapter of the snapshot that serves is reused while few of the phrases that it was learned from have
+changed. Their keys are stored beside it, and passed on from snapshot to snapshot.
+"""
+
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.adapter.phrase_space import PhraseSpace
-from pipeline.learning.adapter.training import learn_adapter
+from pipeline.errors import SnapshotInvalid
+from pipeline.learning.adapter.training import FEWEST_PHRASES, PhraseSpace, learn_adapter
 from pipeline.records import Catalog
 from pipeline.vectors import CatalogVectors, Embedding
-from router.contract import ADAPTER
+from router.contract import ADAPTER, EncoderManifest, Manifest
+from router.fingerprint import file_sha256
 from router.tools.field_text import FieldDocuments, project_record
 
 # Part of the content hash of every snapshot: raise it with any change to what is learned.
 TUNING_VERSION = 2
 # Their vectors are in memory, 700 MB of 384 dimensions with eight phrases each; training reads a tenth of the phrases.
 MOST_TRAINED = 50_000
-
-
 LEARNED_FROM = "adapter_phrases.npy"
 
-Keys = NDArray[np.uint64]  # of phrases, see `reuse.phrase_keys`
+Keys = NDArray[np.uint64]  # of phrases, see `phrase_keys`
 
 
 @dataclass(frozen=True)
@@ -55,32 +60,79 @@ def phrase_space(
 ) -> PhraseSpace:
     """Return the vectors to learn from; records are embedded where the assessment has not done so.
 
-    `original` are the ids of the tools whose phrases were written for them. Phrases of the lexicon are made of the
-    record's own words, and teach nothing. Of a very large catalog a sample of the tools stands for all.
+    `original` are the ids of the tools whose phrases were written for them: phrases of the lexicon are made of the
+    record's own words, and teach nothing. Of a very large catalog MOST_TRAINED tools, spread evenly, stand for all.
     """
-    tools = sampled_tools(len(documents))
+    tools = np.linspace(0, len(documents) - 1, min(len(documents), MOST_TRAINED)).astype(np.int64)
     counts = np.diff(vectors.offsets)[tools]
     owners = np.repeat(np.arange(len(tools)), counts)
     is_original = np.array([documents[tool].tool_id in original for tool in tools.tolist()])[owners]
     hashes = embedding.embed(project_record(catalog.records[tool], None).dense for tool in tools.tolist())
-    of_all, phrases = vectors.documents, vectors.phrases
-    if len(tools) < len(documents):
-        of_all = of_all[tools]
-        rows = np.arange(len(owners)) + np.repeat(vectors.offsets[tools] - (np.cumsum(counts) - counts), counts)
-        phrases = phrases[rows[is_original]]
-    elif not is_original.all():
-        phrases = phrases[is_original]
-    return PhraseSpace(embedding.vectors(hashes), of_all, phrases, owners[is_original])
-
-
-def sampled_tools(count: int) -> NDArray[np.int64]:
-    """Return the ordinals of the tools that the adapter is learned from: all, or MOST_TRAINED spread evenly."""
-    if count <= MOST_TRAINED:
-        return np.arange(count)
-    return np.linspace(0, count - 1, MOST_TRAINED).astype(np.int64)
+    rows = np.arange(len(owners)) + np.repeat(vectors.offsets[tools] - (np.cumsum(counts) - counts), counts)
+    phrases = vectors.phrases[rows[is_original]]
+    return PhraseSpace(embedding.vectors(hashes), vectors.documents[tools], phrases, owners[is_original])
 
 
 def tune(space: PhraseSpace, keys: Keys) -> LearnedAdapter:
     """Learn the query adapter; `keys` are those of the phrases. A stage of a build."""
     adapter, evidence = learn_adapter(space)
-    return LearnedAdapter(adapter, evidence.to_json(), keys)
+    return LearnedAdapter(adapter, asdict(evidence), keys)
+
+
+def phrase_keys(catalog: Catalog, documents: Sequence[FieldDocuments], original: Collection[str]) -> Keys:
+    """Return keys of the phrases of the tools `original`, of text and record; each key once, ascending."""
+    keys = {
+        hashlib.sha256(f"{catalog.hashes[document.tool_id]} {phrase}".encode("utf-8", "surrogatepass")).digest()[:8]
+        for document in documents
+        if document.tool_id in original
+        for phrase in document.phrases
+    }
+    return np.sort(np.frombuffer(b"".join(keys), ">u8").astype(np.uint64))
+
+
+def changed_share(previous: Keys, current: Keys) -> float:
+    """Return the share of phrases that are gone or new, of the larger of the two sets."""
+    most = max(len(previous), len(current))
+    return (most - len(np.intersect1d(previous, current, assume_unique=True))) / most if most else 0.0
+
+
+def reuse_adapter(
+    serving: Path | None, keys: Keys, encoder: EncoderManifest, version: int, most: float
+) -> LearnedAdapter | None:
+    """Return the adapter of the snapshot that serves, if at most the share `most` of its phrases has changed since.
+
+    Returns None, so that one is learned, where nothing serves, a file differs from the manifest, the encoder or the
+    `version` of the tuning is another, or `most` is 0.
+    """
+    if serving is None or not most:
+        return None
+    try:
+        manifest = Manifest.read(serving)
+    except SnapshotInvalid:
+        return None
+    names = ("revision", "pooling", "dim", "max_length", "query_prefix")
+    evidence, before = manifest.tuning.get("adapter"), manifest.encoder
+    if evidence is None or before is None or manifest.versions.get("tuning") != version:
+        return None
+    if any(getattr(before, name) != getattr(encoder, name) for name in names):
+        return None
+    learned_from, adapter = (
+        np.load(serving / name, allow_pickle=False) if is_intact(serving, manifest, name) else None
+        for name in (LEARNED_FROM, ADAPTER)
+    )
+    if learned_from is None or len(learned_from) < FEWEST_PHRASES or (adapter is None) is (ADAPTER in manifest.files):
+        return None
+    share = changed_share(learned_from, keys)
+    if share > most:
+        return None
+    origin = evidence.get("taken_over", {}).get("from", manifest.snapshot)
+    taken_over = {"from": origin, "changed": round(share, 4)}
+    return LearnedAdapter(adapter, {**evidence, "taken_over": taken_over}, learned_from)
+
+
+def is_intact(folder: Path, manifest: Manifest, name: str) -> bool:
+    """Return whether a file is as the manifest says; False where it is missing or damaged."""
+    try:
+        return manifest.files.get(name) == file_sha256(folder / name)
+    except OSError:
+        return False

@@ -11,11 +11,11 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery, lexical_scores
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, dense_scores, lexical_scores
 from router.contract import Signal
 from router.retrieval.score_normalization import BackgroundScores, length_normalized
-
-_SECTIONS = ("talk", "errand")
+from router.search.search import clean_request
+from router.text import terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,64 +28,47 @@ class BackgroundQuery:
 
 @cache
 def background() -> tuple[BackgroundQuery, ...]:
-    """Return the requests in the order of the file. Raises ValueError for one outside the file's two sections."""
-    queries: list[BackgroundQuery] = []
-    section = None
-    lines = (
-        resources.files("pipeline.learning.no_answer_calibration")
-        .joinpath("background.txt")
-        .read_text(encoding="utf-8")
-        .split("\n")
+    """Return the requests in the order of the file: those of the section [talk], then those of [errand]."""
+    file = resources.files("pipeline.learning.no_answer_calibration").joinpath("background.txt")
+    talk, errands = file.read_text(encoding="utf-8").split("\n[errand]\n")
+    return tuple(
+        BackgroundQuery(line.strip(), is_errand)
+        for section, is_errand in ((talk, False), (errands, True))
+        for line in section.split("\n")
+        if line.strip() and not line.startswith(("#", "["))
     )
-    for line in lines:
-        if line.startswith("["):
-            section = line.strip().strip("[]")
-        elif line.strip() and not line.startswith("#"):
-            if section not in _SECTIONS:
-                raise ValueError(f"background.txt has {line!r} in section {section!r}: choose from {_SECTIONS}")
-            queries.append(BackgroundQuery(line.strip(), section == "errand"))
-    return tuple(queries)
 
 
 def score_background(
-    ranker: BatchRanker, background: Sequence[BackgroundQuery]
-) -> tuple[BackgroundScores, list[RankedQuery]]:
-    """Return the background scores of a catalog, and the ranked background queries in their order.
+    ranker: BatchRanker, background: Sequence[BackgroundQuery], vectors: NDArray[np.float32] | None
+) -> BackgroundScores:
+    """Return what background queries score on each tool of a catalog.
 
-    A list that no background query reaches has no scale, and is left out.
+    `vectors` (queries, dim) are those that the dense lists are ranked by; None without dense lists. All tools are
+    measured; a tool that shares no word with a query scores 0. A list that no query reaches has no scale, and is left
+    out.
     """
-    dense = ScoreMoments(len(ranker.snapshot.records))
-    requests = [query.request for query in background]
-    ranked = ranker.rank(requests, on_scores=lambda _rows, _vectors, scores: dense.add(scores))
-    statistics = lexical_statistics(ranker, [query.terms for query in ranked])
-    if dense.squares.any():
-        statistics[Signal.DENSE] = dense.statistics()
-    vectors = [query.vector for query in ranked if query.vector is not None]
-    direction = _errand_direction(np.stack(vectors), background) if vectors else None
-    return BackgroundScores(statistics, direction), ranked
+    snapshot = ranker.snapshot
+    tools = len(snapshot.records)
+    query_terms = [terms(clean_request(query.request)) for query in background]
+    moments = {}
+    for signal, retriever in snapshot.lexical.items():
+        moments[signal] = _Moments(tools)
+        for words, scores in zip(query_terms, lexical_scores(retriever, query_terms, tools), strict=True):
+            moments[signal].add(length_normalized(signal, scores, words)[:, None])
+    direction = None  # from the mean of talk to the mean of errands
+    if vectors is not None:
+        moments[Signal.DENSE] = _Moments(tools)
+        for _, scores in dense_scores(ranker.vectors, vectors, snapshot.recipe.dense_view):
+            moments[Signal.DENSE].add(scores)
+        is_errand = np.array([query.is_errand for query in background])
+        direction = vectors[is_errand].mean(axis=0) - vectors[~is_errand].mean(axis=0)
+    statistics = {signal: of.statistics() for signal, of in moments.items() if of.squares.any()}
+    return BackgroundScores(statistics, direction)
 
 
-def lexical_statistics(
-    ranker: BatchRanker, request_terms: Sequence[Sequence[str]]
-) -> dict[Signal, NDArray[np.float32]]:
-    """Return the statistics of a snapshot's BM25 lists over requests, given as their terms.
-
-    A list that no request reaches is left out. All tools are measured, because the rarity of a word depends on the
-    whole catalog; among 10,000 tools this takes half a second.
-    """
-    tools = len(ranker.snapshot.records)
-    statistics = {}
-    for signal, retriever in ranker.snapshot.lexical.items():
-        moments = ScoreMoments(tools)
-        for words, scores in zip(request_terms, lexical_scores(retriever, request_terms, tools), strict=True):
-            moments.add(length_normalized(signal, scores, words)[:, None])
-        if moments.squares.any():
-            statistics[signal] = moments.statistics()
-    return statistics
-
-
-class ScoreMoments:
-    """Sums of each tool's scores over requests; a tool that shares no word with a request scores 0."""
+class _Moments:
+    """Sums of each tool's scores over requests."""
 
     def __init__(self, tools: int) -> None:
         self.count = 0
@@ -98,21 +81,12 @@ class ScoreMoments:
         self.sums += scores.sum(axis=1)
         self.squares += np.einsum("tr,tr->t", scores, scores)
 
-    def statistics(self, mean_deviation: float | None = None) -> NDArray[np.float32]:
-        """Return mean and deviation of each tool, shape (2, tools).
+    def statistics(self) -> NDArray[np.float32]:
+        """Return mean and standard deviation of each tool, shape (2, tools).
 
-        Deviations are shrunk halfway towards `mean_deviation`, by default the mean over these tools.
+        Deviations are shrunk halfway towards their mean: a tool that few of 400 queries touch has next to none. See
+        docs/decisions/abstention.md.
         """
         mean = self.sums / self.count
         deviation = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
-        # A tool that few of 400 queries touch has next to no deviation of its own.
-        # See docs/decisions/abstention.md.
-        target = deviation.mean() if mean_deviation is None else mean_deviation
-        return np.stack([mean, (deviation + target) / 2]).astype(np.float32)
-
-
-def _errand_direction(vectors: NDArray[np.float32], background: Sequence[BackgroundQuery]) -> NDArray[np.float32]:
-    """Return the direction (dim,) from the mean of talk to the mean of errands."""
-    is_errand = np.array([query.is_errand for query in background])
-    direction: NDArray[np.float32] = vectors[is_errand].mean(axis=0) - vectors[~is_errand].mean(axis=0)
-    return direction
+        return np.stack([mean, (deviation + deviation.mean()) / 2]).astype(np.float32)

@@ -5,7 +5,7 @@ best. The sums are a router's, equal up to the last bits; a test compares them.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,11 +98,7 @@ class RankedQuery:
 
 # Called with the rows of the requests, their vectors (requests, dim), and every tool's dense scores for them (tools,
 # requests), which it may change in place.
-ScoreHook = Callable[[slice, NDArray[np.float32], NDArray[np.float64]], None]
-
-
-def _no_hook(rows: slice, vectors: NDArray[np.float32], scores: NDArray[np.float64]) -> None:
-    pass
+ScoreHook = Callable[[slice, NDArray[np.float32], Scores], None]
 
 
 class BatchRanker:
@@ -115,12 +111,12 @@ class BatchRanker:
         self.snapshot = snapshot
 
     def rank(
-        self, requests: Sequence[str], vectors: NDArray[np.float32] | None = None, on_scores: ScoreHook = _no_hook
+        self, requests: Sequence[str], vectors: NDArray[np.float32] | None = None, on_scores: ScoreHook | None = None
     ) -> list[RankedQuery]:
         """Rank each request, as deep as the recipe does.
 
-        `vectors` (requests, dim) are those of the requests, where they are known, without the adapter. `on_scores` may
-        change the dense scores before the lists are made of them.
+        `vectors` are their `query_vectors`, where these are known. `on_scores` may change the dense scores before the
+        lists are made of them.
         """
         depth = min(self.snapshot.recipe.depth, len(self.snapshot.records))
         request_terms = [terms(clean_request(request)) for request in requests]
@@ -128,19 +124,18 @@ class BatchRanker:
             {signal: retriever.rank_terms(words, depth) for signal, retriever in self.snapshot.lexical.items()}
             for words in request_terms
         ]
-        query_vectors = self.query_vectors(requests, vectors)
-        if query_vectors is None:
-            return [
-                RankedQuery(rankings, words, None, self.evidence(rankings, None))
-                for rankings, words in zip(lists, request_terms, strict=True)
-            ]
-        for rows, scores in dense_scores(self.vectors, query_vectors, self.snapshot.recipe.dense_view):
-            on_scores(rows, query_vectors[rows], scores)
-            for rankings, column in zip(lists[rows], np.ascontiguousarray(scores.T), strict=True):
-                rankings[Signal.DENSE] = _best(column, depth)
+        vectors = self.query_vectors(requests) if vectors is None else vectors
+        if vectors is not None:
+            for rows, scores in dense_scores(self.vectors, vectors, self.snapshot.recipe.dense_view):
+                if on_scores is not None:
+                    on_scores(rows, vectors[rows], scores)
+                for rankings, column in zip(lists[rows], np.ascontiguousarray(scores.T), strict=True):
+                    rankings[Signal.DENSE] = _best(column, depth)
         return [
             RankedQuery(rankings, words, vector, self.evidence(rankings, vector))
-            for rankings, words, vector in zip(lists, request_terms, query_vectors, strict=True)
+            for rankings, words, vector in zip(
+                lists, request_terms, repeat(None, len(lists)) if vectors is None else vectors, strict=True
+            )
         ]
 
     def evidence(self, rankings: Mapping[Signal, Ranking], vector: NDArray[np.float32] | None) -> dict[str, float]:
@@ -149,15 +144,19 @@ class BatchRanker:
 
     @cached_property
     def vectors(self) -> ToolVectors:
-        """The stored vectors of the snapshot's tools. Raises ValueError for a snapshot that is only in memory."""
+        """The stored vectors of the snapshot's tools, memory-mapped. Raises ValueError for a snapshot in memory."""
         if self.snapshot.folder is None:
             raise ValueError("a snapshot in memory has no stored vectors")
-        return stored_vectors(self.snapshot.folder)
+        names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
+        return ToolVectors(*(load_array(self.snapshot.folder / name) for name in names))
 
     def query_vectors(
         self, requests: Sequence[str], vectors: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32] | None:
-        """Return the vectors that the dense lists are ranked by, (requests, dim); None without dense lists."""
+        """Return the vectors that the dense lists are ranked by, (requests, dim); None without dense lists.
+
+        `vectors` are those of the requests without the adapter, where they are known.
+        """
         snapshot = self.snapshot
         if snapshot.encoder is None or snapshot.dense is None:
             return None
@@ -167,12 +166,6 @@ class BatchRanker:
             vectors = np.stack(encoded) if encoded else np.empty((0, self.vectors.dim), np.float32)
         adapter = snapshot.adapter if snapshot.recipe.adapter else None
         return vectors if adapter is None else apply_adapter(vectors, adapter)
-
-
-def stored_vectors(folder: Path) -> ToolVectors:
-    """Return the vectors of a snapshot's tools, memory-mapped."""
-    names = (contract.VECTORS, contract.VECTOR_SCALES, contract.VECTOR_OFFSETS)
-    return ToolVectors(*(load_array(folder / name) for name in names))
 
 
 def _best(scores: NDArray[np.float64], depth: int) -> Ranking:

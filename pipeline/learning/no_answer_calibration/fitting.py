@@ -1,30 +1,37 @@
 """Fit no-answer calibrations to a snapshot: from the cues of a request to the probability that some tool fits.
 
-How much each cue says was fitted on other catalogs, and is the same everywhere (prior.py). A catalog adds its
-own scale: from its judged requests; else from its phrases, each ranked as if its tool did not have it; else it is a
+How much each cue says was fitted on other catalogs, and is the same everywhere (prior.py). A catalog adds its own
+scale: from its queries with qrels; else from its phrases, each ranked as if its tool did not have it; else it is a
 generic one. The other class are background queries, and phrases ranked as if their tools were not there.
+
+The probability that a tool fits depends on the whole catalog. Where few phrases have changed, the weights and the
+threshold of the snapshot that serves are reused together with its adapter, so that answers stay the same: see
+docs/decisions/abstention.md. Background scores belong to single tools, and are always measured.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.errors import SnapshotInvalid
 from pipeline.learning.no_answer_calibration.background import background, score_background
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases
 from pipeline.learning.no_answer_calibration.prior import PRIORS, CueScale, Prior, choose_priors, cue_table
 from quartermaster.evaluation import Judgement
 from quartermaster.evaluation.abstention import auc
-from router.contract import Signal
+from router.contract import EncoderManifest, Manifest, Signal
+from router.fingerprint import fingerprint
 from router.retrieval.no_answer_calibration import BASE_RATE, GENERIC, JUDGEMENTS, PHRASES, Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
 
 Scores = NDArray[np.float64]
-_NOTHING: Scores = np.empty(0)
 
 # With fewer answerable requests, or phrases, one in twenty of them places no threshold.
 MIN_ANSWERABLE = 50
@@ -35,12 +42,11 @@ MIN_NONE = 20
 PHRASE_SHARE = 0.2
 # Of the requests that no tool fits, the share that ask for a tool much like the catalog's own.
 ABSENT_SHARE = 0.2
-# How strongly the prior's slope and offset hold. Phrases are no requests: they may change them only a little.
+# How strongly the prior's slope and offset hold. Phrases are not requests: they may change them only a little.
 _RIDGE = {JUDGEMENTS: 1e-3, PHRASES: 0.1}
 _FOLDS = 5
-# Of Newton's method.
-_STEPS = 50
-_STILL = 1e-9
+_NEWTON_STEPS = 50
+_CONVERGED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class _CalibrationData:
     answerable: Scores
     none: Scores
     background: Scores
-    absent: Scores = field(default_factory=lambda: _NOTHING)
+    absent: Scores
 
     @property
     def against(self) -> Scores:
@@ -89,32 +95,36 @@ def calibrate(
     max_refused_share: float = 0.05,
     priors: Sequence[Prior] = PRIORS,
 ) -> SnapshotCalibration:
-    """Calibrate a snapshot for its own recipe, and for its lexical lists alone.
+    """Calibrate a snapshot for its own recipe, and for its lexical lists only.
 
     `judgements` must not be those that the calibration will be scored on. `max_refused_share`, 0 < share < 1, is the
     share of answerable requests that may be refused. A set of lists gets no calibration where the snapshot lacks it,
     where background queries do not reach it, or where its cues do not tell the two classes apart.
     """
     ranker = BatchRanker(snapshot)
-    scores, queries = score_background(ranker, background())
-    judged = list(zip(judgements, ranker.rank([judgement.request for judgement in judgements]), strict=True))
-    answerable = [query for judgement, query in judged if judgement.kind != "none"]
-    none = [query for judgement, query in judged if judgement.kind == "none"]
+    requests = [query.request for query in background()]
+    vectors = ranker.query_vectors(requests)
+    scores, queries = score_background(ranker, background(), vectors), ranker.rank(requests, vectors)
+    ranked = ranker.rank([judgement.request for judgement in judgements])
+    by_kind: dict[bool, list[RankedQuery]] = {True: [], False: []}
+    for judgement, query in zip(judgements, ranked, strict=True):
+        by_kind[judgement.kind != "none"].append(query)
+    answerable, none = by_kind[True], by_kind[False]
     phrases, absent = rank_held_out_phrases(ranker) if len(answerable) < MIN_ANSWERABLE else ([], [])
     calibrations = []
     for prior in choose_priors(priors, scores):
         scale = CueScale.of(cue_table(scores, queries, prior.cues))
         if not scale.std.all():
             continue
-        source, sides = GENERIC, (list[RankedQuery](), list[RankedQuery]())
+        source, fitting, others = GENERIC, list[RankedQuery](), list[RankedQuery]()
         if len(answerable) >= MIN_ANSWERABLE:
-            source, sides = JUDGEMENTS, (answerable, [])
+            source, fitting = JUDGEMENTS, answerable
         elif len(phrases) >= MIN_ANSWERABLE and Signal.DENSE in prior.cues:
-            source, sides = PHRASES, (phrases, absent)
+            source, fitting, others = PHRASES, phrases, absent
         kept = [query for query, is_kept in zip(queries, scale.kept, strict=True) if is_kept]
         by_class = (
             prior.scores(scale.standardise(cue_table(scores, of_class, prior.cues)))
-            for of_class in (sides[0], none, kept, sides[1])
+            for of_class in (fitting, none, kept, others)
         )
         calibration = _calibration(prior, scale, _CalibrationData(source, *by_class), max_refused_share)
         if calibration is not None:
@@ -149,10 +159,10 @@ def _threshold(data: _CalibrationData, prior: Prior, share: float) -> float:
     generic = prior.least_at(share)
     if data.source == GENERIC:
         return generic
-    if data.source == PHRASES:
-        own = float(np.quantile(data.answerable, share * PHRASE_SHARE, method="lower"))
-        return (generic + own) / 2
-    return float(np.quantile(data.answerable, share, method="lower"))
+    if data.source == JUDGEMENTS:
+        return float(np.quantile(data.answerable, share, method="lower"))
+    own = float(np.quantile(data.answerable, share * PHRASE_SHARE, method="lower"))
+    return (generic + own) / 2
 
 
 def _recalibrated(data: _CalibrationData) -> tuple[float, float]:
@@ -176,19 +186,19 @@ def recalibrate(
     """Return the slope and the offset that turn scores, which are log odds elsewhere, into log odds here.
 
     Platt, Advances in Large Margin Classifiers 1999, shrunk towards slope 1 and offset 0: `ridge` is the penalty on
-    half the squared distance from them. `fitting` (scores,) is 1 where a tool fits, 0
-    where none does, or between; `weights` (scores,) sum to 1.
+    half the squared distance from them. `fitting` (scores,) is 1 where a tool fits, 0 where none does, or between;
+    `weights` (scores,) sum to 1.
     """
     design = np.column_stack([scores, np.ones(len(scores))])
     change = np.zeros(2)
-    for _ in range(_STEPS):
+    for _ in range(_NEWTON_STEPS):
         expected = 0.5 + 0.5 * np.tanh((scores + design @ change) / 2)
         gradient = design.T @ (weights * (expected - fitting)) + ridge * change
         curvature = (design.T * (weights * expected * (1 - expected))) @ design + ridge * np.eye(2)
         step = np.linalg.solve(curvature, gradient)
         step *= min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))  # far from the solution a full step overshoots
         change = change - step
-        if np.abs(step).max() < _STILL:
+        if np.abs(step).max() < _CONVERGED:
             break
     return 1 + float(change[0]), float(change[1])
 
@@ -196,7 +206,7 @@ def recalibrate(
 def _evidence(data: _CalibrationData, threshold: float, share: float) -> Mapping[str, float]:
     """Return counts, the AUC, and the share refused of the class that the answerable are compared with.
 
-    For judged requests, `kept` and `refused` are cross-validated: the threshold comes from the other folds.
+    For queries with qrels, `kept` and `refused` are cross-validated: the threshold comes from the other folds.
     """
     evidence: dict[str, float] = {
         "answerable": len(data.answerable),
@@ -215,3 +225,54 @@ def _evidence(data: _CalibrationData, threshold: float, share: float) -> Mapping
         evidence["kept"] = kept / len(data.answerable)
         evidence["refused"] = float(np.mean([(data.against < t).mean() for t in thresholds]))
     return evidence
+
+
+@dataclass(frozen=True)
+class ReusedCalibration:
+    """Calibrations that were fitted in the snapshot `origin`, whose content hash is `content`."""
+
+    calibrations: tuple[Calibration, ...]
+    origin: str
+    content: str
+
+    def named_in(self, content_hash: str) -> str:
+        """Return the content hash of a snapshot with this calibration, from its hash with a new calibration.
+
+        Both are equal where the calibration was fitted in a snapshot of the same content.
+        """
+        return content_hash if content_hash == self.content else fingerprint([content_hash, self.content])
+
+
+def reuse_calibration(
+    serving: Path,
+    versions: Mapping[str, int],
+    encoder: EncoderManifest,
+    languages: Sequence[str],
+    recipe: Mapping[str, Any],
+    max_refused_share: float,
+) -> ReusedCalibration | None:
+    """Return the calibration of the snapshot that serves; None where the new one must be fitted.
+
+    It must be fitted where there is none, where queries with qrels fitted it, or where the new snapshot would have
+    other versions, encoder, languages, recipe or share.
+    """
+    try:
+        manifest = Manifest.read(serving)
+        fitting = manifest.tuning.get("fitting", {})
+        calibrations = tuple(map(Calibration.from_json, fitting.get("calibrations", ())))
+    except SnapshotInvalid:
+        return None
+    before = manifest.versions, manifest.encoder, manifest.languages, manifest.recipe
+    if before != (versions, encoder, tuple(languages), recipe) or not calibrations:
+        return None
+    if any(c.source == JUDGEMENTS or c.max_refused_share != max_refused_share for c in calibrations):
+        return None
+    origin = fitting.get("taken_over", {"from": manifest.snapshot, "content_hash": manifest.content_hash})
+    return ReusedCalibration(calibrations, origin["from"], origin["content_hash"])
+
+
+def update_calibration(snapshot: Snapshot, reused: ReusedCalibration) -> SnapshotCalibration:
+    """Return reused calibrations with the background scores of a snapshot of the same encoder, adapter and recipe."""
+    ranker = BatchRanker(snapshot)
+    vectors = ranker.query_vectors([query.request for query in background()])
+    return SnapshotCalibration(score_background(ranker, background(), vectors), reused.calibrations)

@@ -12,8 +12,7 @@ from router.contract import Expanded, Signal
 from router.retrieval.no_answer_calibration import MEAN_COSINE, NEAREST
 from router.retrieval.retrievers import DenseView, Ranking
 
-# Enough to place a quantile: one in forty is 25 of 1,000.
-MAX_PHRASES = 1000
+MAX_PHRASES = 1000  # enough to place a quantile: one in forty is 25
 
 
 def rank_held_out_phrases(ranker: BatchRanker) -> tuple[list[RankedQuery], list[RankedQuery]]:
@@ -54,7 +53,7 @@ def rank_held_out_phrases(ranker: BatchRanker) -> tuple[list[RankedQuery], list[
             scores[owner, column] = (score + float(cosines[0])) / 2 if view is DenseView.MEAN else score
 
     texts = [snapshot.records.entry(owner).phrases[position] for owner, position in drawn_of]
-    ranked = ranker.rank(texts, phrase_vectors, without_itself)
+    ranked = ranker.rank(texts, ranker.query_vectors(texts, phrase_vectors), without_itself)
     held_out = [_without_phrase(ranker, query, *of) for query, of in zip(ranked, drawn_of, strict=True)]
     toolless = [_without_tool(ranker, query, owner) for query, (owner, _) in zip(ranked, drawn_of, strict=True)]
     return held_out, toolless
@@ -62,39 +61,31 @@ def rank_held_out_phrases(ranker: BatchRanker) -> tuple[list[RankedQuery], list[
 
 def _without_phrase(ranker: BatchRanker, query: RankedQuery, owner: int, position: int) -> RankedQuery:
     """Return a ranked phrase as if its tool did not have it."""
-    rankings = dict(query.rankings)
-    expansion = _without(rankings.pop(Signal.EXPANSION, None), {owner})
-    known = rankings if expansion is None else {**rankings, Signal.EXPANSION: expansion}
+    rankings, known = dict(query.rankings), dict(query.rankings)
+    if expansion := rankings.pop(Signal.EXPANSION, None):
+        known[Signal.EXPANSION] = _without(expansion, {owner})
     evidence = ranker.evidence(known, query.vector)
     if MEAN_COSINE in evidence and query.vector is not None:
-        evidence[MEAN_COSINE] -= _own_contribution(ranker, rankings[Signal.DENSE], query.vector, owner, position)
+        # What the phrase's own vector adds to the mean cosine of the nearest tools' texts.
+        among = rankings[Signal.DENSE].ordinals[:NEAREST]
+        if owner in among:
+            cosines = (ranker.vectors.of_tools(owner, owner + 1) @ query.vector).astype(np.float64)
+            own = float(cosines.mean() - np.delete(cosines, 1 + position).mean())
+            evidence[MEAN_COSINE] -= own / len(among)
     return RankedQuery(rankings, query.terms, query.vector, evidence)
-
-
-def _own_contribution(
-    ranker: BatchRanker, nearest: Ranking, vector: NDArray[np.float32], owner: int, position: int
-) -> float:
-    """Return what the phrase's own vector adds to the mean cosine of the nearest tools' texts."""
-    among = nearest.ordinals[:NEAREST]
-    if owner not in among:
-        return 0.0
-    cosines = (ranker.vectors.of_tools(owner, owner + 1) @ vector).astype(np.float64)
-    return float(cosines.mean() - np.delete(cosines, 1 + position).mean()) / len(among)
 
 
 def _without_tool(ranker: BatchRanker, query: RankedQuery, owner: int) -> RankedQuery:
     """Return a ranked phrase as if its tool, with its duplicates, were not in the catalog."""
     duplicates = ranker.snapshot.duplicates
     removed = {owner} if duplicates is None else set(np.flatnonzero(duplicates == duplicates[owner]).tolist())
-    rankings = {s: left for s, ranking in query.rankings.items() if (left := _without(ranking, removed)) is not None}
+    rankings = {signal: _without(ranking, removed) for signal, ranking in query.rankings.items()}
     evidence = ranker.evidence(rankings, query.vector)
     rankings.pop(Signal.EXPANSION, None)
     return RankedQuery(rankings, query.terms, query.vector, evidence)
 
 
-def _without(ranking: Ranking | None, tools: Collection[int]) -> Ranking | None:
+def _without(ranking: Ranking, tools: Collection[int]) -> Ranking:
     """Return a ranking without some tools."""
-    if ranking is None:
-        return None
     kept = ~np.isin(ranking.ordinals, list(tools))
     return replace(ranking, ordinals=ranking.ordinals[kept], scores=ranking.scores[kept])

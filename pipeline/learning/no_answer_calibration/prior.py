@@ -21,8 +21,8 @@ TRIMMED = 0.15
 class Prior:
     """Weights of standardised cues, and generic thresholds.
 
-    `least` has for each of SHARES the score that so many of the answerable requests fall below, in the catalog where
-    that score is lowest: a threshold there suits every catalog.
+    `least` has for each of SHARES the score that this share of the answerable requests falls below, in the catalog
+    where that score is lowest: a threshold there suits every catalog.
     """
 
     weights: Mapping[str, float]

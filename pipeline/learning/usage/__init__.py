@@ -1,4 +1,1 @@
-"""Learn from past requests: `log` and `feedback` read them, `intents` and `weights` learn, `click_feedback` measures.
-
-Of a feedback log `examination` estimates how likely a rank is looked at, and `relevance` what near requests say too.
-"""
+"""Learn from past requests: `log` and `feedback` read them, `click_feedback` and `weights` learn from them."""

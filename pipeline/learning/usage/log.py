@@ -1,58 +1,31 @@
-"""Read past requests and the tools that they led to, from JSONL: call logs or judged requests."""
+"""The past requests that a catalog's settings name, and the tools that they led to: of call logs and feedback logs."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pipeline.errors import RecordRejected
+from pipeline.feedback import FeedbackLimits, compact_events, join_answers
+from pipeline.feedback.storage import normal_words
+from pipeline.learning.usage.feedback import MAX_USES, FeedbackLessons, PastRequest, feedback_lessons
+from pipeline.settings import CatalogSettings
 from pipeline.sources.formats.document import read_lines
+from pipeline.vectors import Embedding
+from quartermaster.evaluation import judgements_of, read_judgements
 from router.record import Origin
 from router.search.search import MAX_REQUEST
-
-# The newest are kept: a log keeps growing, and each costs a route in every build and a vector in every snapshot.
-MAX_USES = 5_000
-# Examinations without a success that every tool of a feedback log begins with. See docs/decisions/use.md.
-DOUBT = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """How often a tool succeeded at a request, and how often it was examined; both weighed, see `feedback`."""
-
-    successes: float = 0.0
-    examined: float = 0.0
-
-    @property
-    def relevance(self) -> float:
-        """Return how well the tool fits, from 0 to 1, by this request alone."""
-        return min(1.0, self.successes / (self.examined + DOUBT))
-
-
-@dataclass(frozen=True, slots=True)
-class PastRequest:
-    """A past request; `shares` has by tool id the share of the times it was made that led to the tool.
-
-    `evidence` is what a feedback log says of every tool that was offered; None where the request is of a call log.
-    """
-
-    request: str
-    shares: Mapping[str, float]
-    evidence: Mapping[str, Evidence] | None = None
-
-    @classmethod
-    def of(cls, request: str, evidence: Mapping[str, Evidence]) -> "PastRequest":
-        """Return a request of a feedback log, with its relevances as shares."""
-        shares = {tool_id: said.relevance for tool_id, said in sorted(evidence.items()) if said.successes}
-        return cls(request, shares, evidence)
 
 
 @dataclass(frozen=True)
 class UsageLog:
     """Past requests, each once, the newest last, and the rows that could not be used, with line and reason.
 
-    `rows` counts all rows of the file; `toolless` those that led to no tool, which is no error; `older` the requests
+    `rows` counts all rows of the file; `toolless` those that led to no tool, which are valid; `older` the requests
     beyond the newest MAX_USES.
     """
 
@@ -62,19 +35,78 @@ class UsageLog:
     toolless: int = 0
     older: int = 0
 
+
+@dataclass(frozen=True)
+class PastRequests:
+    """Past requests with their vectors, float32 (requests, dim), as a router encodes requests; None without an encoder.
+
+    `usage` are those of a call log, `feedback` those of a feedback log, None without one.
+    """
+
+    usage: UsageLog
+    vectors: NDArray[np.float32] | None = None
+    feedback: FeedbackLessons | None = None
+
+    @property
+    def requests(self) -> tuple[PastRequest, ...]:
+        """Return all requests. What a call log says of a request counts in place of what a feedback log says."""
+        if self.feedback is None:
+            return self.usage.requests
+        known = {normal_words(past.request) for past in self.usage.requests}
+        new = (past for past in self.feedback.requests if normal_words(past.request) not in known)
+        return (*self.usage.requests, *new)[-MAX_USES:]
+
+    def content(self) -> list[list[Any]]:
+        """Return all that a snapshot's answers depend on, JSON-ready."""
+        content: list[list[Any]] = []
+        for past in self.requests:
+            content.append([past.request, dict(past.shares)])
+            if past.evidence is not None:
+                said = sorted(past.evidence.items())
+                content[-1].append({tool: [round(one.successes, 4), round(one.examined, 4)] for tool, one in said})
+        return content
+
     def to_json(self) -> dict[str, Any]:
         """Return the counts, for the manifest."""
+        usage = self.usage
         return {
-            "requests": len(self.requests),
-            "rows": self.rows,
-            "rejected": len(self.rejected),
-            "toolless": self.toolless,
-            "older": self.older,
+            "requests": len(usage.requests),
+            "rows": usage.rows,
+            "rejected": len(usage.rejected),
+            "toolless": usage.toolless,
+            "older": usage.older,
+            **({} if self.feedback is None else {"feedback": self.feedback.to_json()}),
         }
+
+    def embedded(self, embedding: Embedding | None) -> "PastRequests":
+        """Return the requests with vectors, from the ledger where it has them."""
+        if embedding is None or not self.requests:
+            return self
+        texts = [embedding.model.query_prefix + past.request for past in self.requests]
+        embedding.embed(texts)
+        return replace(self, vectors=embedding.matrix(texts))
+
+
+def past_requests(settings: CatalogSettings, known: Collection[str]) -> PastRequests | None:
+    """Return the past requests that the settings name, or None. A feedback log is compacted first.
+
+    Raises RunAborted for a file or folder that cannot be read.
+    """
+    tuning = settings.tuning
+    if tuning.usage is None and tuning.feedback is None:
+        return None
+    usage = UsageLog() if tuning.usage is None else read_usage(settings.resolve(tuning.usage), known)
+    if tuning.feedback is None:
+        return PastRequests(usage)
+    limits = FeedbackLimits(tuning.feedback_days, tuning.feedback_max_bytes)
+    answers = join_answers(compact_events(settings.resolve(tuning.feedback), limits)).answers
+    file = judgements_of(settings.folder)
+    queries = [judgement.request for judgement in read_judgements(file)] if file else []
+    return PastRequests(usage, feedback=feedback_lessons(answers, known, queries))
 
 
 def read_usage(path: Path, known: Collection[str]) -> UsageLog:
-    """Return the past requests of a file: rows `{"request", "tools": [ids]}`, or judged requests (`query`, `required`).
+    """Return the past requests of a file: rows `{"request", "tools": [ids]}`, or qrels (`query`, `required`).
 
     A row that names a tool outside `known`, the catalog's ids, is rejected whole. Requests that differ only in case
     and spaces are one. Raises RunAborted where the file cannot be read.
@@ -94,10 +126,9 @@ def read_usage(path: Path, known: Collection[str]) -> UsageLog:
         if not tools:
             toolless += 1
             continue
-        key = " ".join(request.casefold().split())
-        _, counts, times = by_words.pop(key, ("", Counter[str](), 0))
+        _, counts, times = by_words.pop(normal_words(request), ("", Counter[str](), 0))
         counts.update(tools)
-        by_words[key] = (request, counts, times + 1)
+        by_words[normal_words(request)] = (request, counts, times + 1)
     newest = list(by_words.values())[-MAX_USES:]
     requests = tuple(
         PastRequest(request, {tool_id: counts[tool_id] / times for tool_id in sorted(counts)})
@@ -114,7 +145,7 @@ def _row(origin: Origin, row: Any, known: Collection[str]) -> tuple[str, frozens
         raise RecordRejected(origin, "request (or query) is missing, empty or no text")
     tools = row.get("tools", row.get("required"))
     if not isinstance(tools, list) or not all(isinstance(tool_id, str) for tool_id in tools):
-        raise RecordRejected(origin, "tools (or required) is no list of tool ids")
+        raise RecordRejected(origin, "tools (or required) is not a list of tool ids")
     if unknown := sorted(set(tools) - set(known)):
         raise RecordRejected(origin, f"the catalog has no tool {unknown[0]!r}")
     return request.strip()[:MAX_REQUEST], frozenset(tools)

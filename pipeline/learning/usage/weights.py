@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.learning.usage.intents import FOLDS, Rankings, fold_numbers
-from quartermaster.evaluation import Difference, K, differences
+from quartermaster.evaluation import K, differences
 from router.contract import Signal
 from router.retrieval.fusion import fuse
 from router.retrieval.recipe import Recipe
+from router.retrieval.retrievers import Ranking
 
 Floats = NDArray[np.float64]
+Rankings = Mapping[Signal, Ranking]
+
+FOLDS = 5
 
 # With 100 requests the interval of a difference is some .02 to either side.
 FEWEST_REQUESTS = 100
@@ -101,37 +104,18 @@ class FusionCandidates:
         return ndcg
 
 
-@dataclass(frozen=True, slots=True)
-class WeightsEvidence:
-    """The gain of fitted weights, and why the recipe's own are `kept`; "" where the fitted ones are adopted.
+def fit_weights(candidates: FusionCandidates, recipe: Recipe) -> tuple[Recipe, dict[str, Any]]:
+    """Return the recipe, with fitted weights if they are better beyond chance on held-out requests, and the evidence.
 
-    `difference` is the gain in nDCG@10 on held-out requests, `ndcg` the nDCG@10 of the recipe's own weights.
+    The evidence is for the manifest: `kept` says why the recipe's own weights stay, "" where the fitted ones are
+    adopted; `ndcg@10` is that of the own weights, `left_out` the gain of the fitted ones on held-out requests.
     """
-
-    requests: int
-    kept: str
-    fitted: Mapping[str, float] | None = None
-    ndcg: float | None = None
-    difference: Difference | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready dict, for the manifest."""
-        return {
-            "requests": self.requests,
-            "kept": self.kept,
-            "fitted": dict(self.fitted) if self.fitted else None,
-            "ndcg@10": self.ndcg,
-            "left_out": self.difference.to_json() if self.difference else None,
-        }
-
-
-def fit_weights(candidates: FusionCandidates, recipe: Recipe) -> tuple[Recipe, WeightsEvidence]:
-    """Return the recipe, with fitted weights if they are better beyond chance on held-out requests."""
     requests = len(candidates.ideal)
+    evidence: dict[str, Any] = {"requests": requests, "kept": "", "fitted": None, "ndcg@10": None, "left_out": None}
     if requests < FEWEST_REQUESTS:
-        return recipe, WeightsEvidence(requests, f"{requests} past requests are too few: {FEWEST_REQUESTS} are needed")
+        return recipe, {**evidence, "kept": f"{requests} past requests are too few: {FEWEST_REQUESTS} are needed"}
     if len(candidates.signals) < 2:
-        return recipe, WeightsEvidence(requests, "the recipe weighs a single signal")
+        return recipe, {**evidence, "kept": "the recipe weighs a single signal"}
     own = np.array([recipe.weights[signal] for signal in candidates.signals])
     fold = fold_numbers(requests)
     before = candidates.ndcg(own)
@@ -143,15 +127,19 @@ def fit_weights(candidates: FusionCandidates, recipe: Recipe) -> tuple[Recipe, W
     assert difference is not None and difference.low is not None
     weights = _descend(candidates, own)
     fitted = {str(signal): round(float(weight), 4) for signal, weight in zip(candidates.signals, weights, strict=True)}
-    kept = ""
     if np.array_equal(weights, own):
-        kept = "no other weights are better"
+        evidence["kept"] = "no other weights are better"
     elif difference.low <= 0 or difference.p >= SIGNIFICANCE:
-        kept = f"their gain on held-out requests may be chance (p = {difference.p:.2g})"
-    evidence = WeightsEvidence(requests, kept, fitted, round(float(before.mean()), 4), difference)
-    if kept:
+        evidence["kept"] = f"their gain on held-out requests may be chance (p = {difference.p:.2g})"
+    evidence |= {"fitted": fitted, "ndcg@10": round(float(before.mean()), 4), "left_out": difference.to_json()}
+    if evidence["kept"]:
         return recipe, evidence
     return replace(recipe, name=f"{recipe.name}-fitted", weights={**recipe.weights, **fitted}), evidence
+
+
+def fold_numbers(count: int) -> NDArray[np.int64]:
+    """Return the fold of each of `count` requests, shape (count,): random, and the same each time."""
+    return np.random.default_rng(0).permutation(count) % FOLDS
 
 
 def _descend(candidates: FusionCandidates, own: Floats) -> Floats:

@@ -4,7 +4,7 @@
 
 A weight says how much a past request teaches beyond the catalog's own words: next to nothing where the other lists
 together rank the tool first already. So a log of the router's own answers does not confirm its mistakes, and an unused
-tool is not pushed down by a sibling that was used. pipeline/learning/usage/intents.py has the measurements.
+tool is not pushed down by a sibling that was used. pipeline/learning/usage/click_feedback.py has the measurements.
 """
 
 from pathlib import Path

@@ -209,7 +209,7 @@ def test_the_command_line_prints_one_json_object_for_a_build_that_failed(folder:
 @pytest.mark.nightly
 def test_a_run_of_a_version_before_and_what_was_lost_with_a_ledger_are_told(folder: Path, server: Receiver) -> None:
     with Ledger.open(folder.parent / "ws") as ledger:
-        ledger._database.execute("UPDATE runs SET counts = NULL, area = NULL, outcome = 'failed'")
+        ledger.execute("UPDATE runs SET counts = NULL, area = NULL, outcome = 'failed'")
     run(folder)
     assert [posted.json()["event"] for posted in server.posted] == ["recovered"]
     (folder.parent / "ws" / "ledger.duckdb").unlink()

@@ -11,10 +11,10 @@ import duckdb
 import pytest
 
 from pipeline.errors import RunAborted, SettingsInvalid
-from pipeline.ledger import LEDGER_FILE, Batch, Ledger, backups, files
+from pipeline.ledger import LEDGER_FILE, Batch, Ledger, backups, database
 from pipeline.ledger.quarantine import QuarantinedTool
 from pipeline.settings import LedgerSettings
-from tests.pipeline.ledger.ledgers import READ, begin, entry, fill, held, keys, names
+from tests.pipeline.ledger.ledgers import READ, entry, fill, held, keys, names
 
 LOG = f"{LEDGER_FILE}.wal"
 # Commits a row into the log of a ledger, and ends before DuckDB writes it into the file.
@@ -42,49 +42,28 @@ with Ledger.open(Path(sys.argv[1])) as ledger:
 """
 
 
-@pytest.fixture(scope="module")
-def with_backup(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace whose ledger a build has backed up. To be copied."""
-    whole = shutil.copytree(filled, tmp_path_factory.mktemp("whole") / "ws")
-    begin(whole, LedgerSettings())
-    return whole
-
-
-@pytest.fixture
-def whole(with_backup: Path, tmp_path: Path) -> Path:
-    """It again, to be damaged."""
-    return shutil.copytree(with_backup, tmp_path / "whole")
-
-
-def of(workspace: Path) -> list[str]:
-    return [backup.name for backup in backups.backups_of(workspace)]
-
-
 def a_build(workspace: Path, settings: LedgerSettings, *new: str) -> tuple[str, ...]:
     """Store answers as a build does; return what it went without."""
     with Ledger.open(workspace) as ledger:
         run = ledger.start_run("office")
         ledger.back_up(settings, run, lambda _: None)
-        for key in new:
-            ledger.answers.put_entries(run, [entry(key)])
+        ledger.answers.put_entries(run, [entry(key) for key in new])
         ledger.finish_run(run, "published", snapshot=None, message="")
         return ledger.problems
+
+
+def of(workspace: Path) -> dict[str, list[str]]:
+    """Return the keys that the backups of a workspace hold, by name."""
+    return {backup.name: keys(backup) for backup in backups.backups_of(workspace)}
 
 
 def test_what_was_stored_since_the_last_backup_is_copied_and_the_newest_backups_stay(workspace: Path) -> None:
     for key in "cd":
         a_build(workspace, LedgerSettings(backups=1), key)
-    assert of(workspace) == ["ledger-000003.duckdb"]
-    assert [keys(backup) for backup in backups.backups_of(workspace)] == [["a", "b", "c"]]
+    assert of(workspace) == {"ledger-000003.duckdb": ["a", "b", "c"]}
 
 
-def test_a_ledger_in_which_nothing_new_was_stored_is_not_copied_again(workspace: Path) -> None:
-    for _ in range(2):
-        a_build(workspace, LedgerSettings())
-    assert of(workspace) == ["ledger-000002.duckdb"]
-
-
-def test_a_settled_batch_and_a_released_tool_are_copied(workspace: Path) -> None:
+def test_a_settled_batch_and_a_released_tool_are_copied_and_a_run_that_stored_nothing_is_not(workspace: Path) -> None:
     tool = QuarantinedTool("a", "new", "h", datetime.now(UTC), 1, 2, 0.5)
     with Ledger.open(workspace) as ledger:
         ledger.batches.put("server", "model", Batch("token", 0, 1, datetime(2026, 1, 1)), [])
@@ -97,7 +76,7 @@ def test_a_settled_batch_and_a_released_tool_are_copied(workspace: Path) -> None
         ledger.quarantine.release("office", "snapshots", ["a"])
     for _ in range(2):
         a_build(workspace, LedgerSettings(backups=5))
-    assert of(workspace) == [f"ledger-00000{run}.duckdb" for run in (4, 3, 2)]
+    assert [*of(workspace)] == [f"ledger-00000{run}.duckdb" for run in (4, 3, 2)]
 
 
 def test_a_backup_leaves_the_ledger_locked_for_others_and_is_private(workspace: Path) -> None:
@@ -119,14 +98,10 @@ def test_a_backup_that_cannot_be_made_is_told_and_stops_nothing(
     assert list((workspace / "backups").iterdir()) == []
     assert "ledger.max_backup_mb allows 1" in a_build(workspace, LedgerSettings(max_backup_mb=1), "d")[0]
     (workspace / "backups").rmdir()
+    assert a_build(workspace, LedgerSettings(backups=0)) == () and not (workspace / "backups").exists()
     (workspace / "backups").write_text("in the way", encoding="utf-8")
     assert "File exists" in a_build(workspace, LedgerSettings(), "e")[0]
     assert keys(workspace) == ["a", "b", "c", "d", "e"]
-
-
-def test_without_backups_none_is_made(tmp_path: Path) -> None:
-    assert a_build(tmp_path, LedgerSettings(backups=0), "a") == ()
-    assert not (tmp_path / "backups").exists()
 
 
 @pytest.mark.parametrize("share", [0, 0.5])
@@ -137,10 +112,10 @@ def test_half_a_ledger_is_replaced_by_its_backup_and_moved_aside(share: float, w
     (whole / f"{LEDGER_FILE}.damaged-1").write_bytes(b"of an earlier night")
     told: list[str] = []
     with Ledger.open(whole, tell=told.append) as ledger:
-        assert ledger.answers.expansions(["a", "b"]).keys() == {"a", "b"}
         assert ledger.vectors.known(["a", "b"], "m", 4) == {"a", "b"}
         assert ledger.start_run("office") == 3
         assert list(ledger.problems) == told
+    assert keys(whole) == ["a", "b"]
     aside = whole / f"{LEDGER_FILE}.damaged-2"  # a name of its own: nothing is ever deleted
     assert aside.read_bytes() == half
     assert (whole / f"{LEDGER_FILE}.damaged-1").read_bytes() == b"of an earlier night"
@@ -162,23 +137,21 @@ def test_a_damaged_backup_is_passed_over_and_run_numbers_never_repeat(whole: Pat
     (whole / "backups" / "ledger-000009.duckdb").write_bytes(b"half a backup")
     (whole / LEDGER_FILE).unlink()
     with Ledger.open(whole) as ledger:
-        assert ledger.answers.expansions(["a", "b"]).keys() == {"a", "b"}
         assert ledger.start_run("office") == 10
+    assert keys(whole) == ["a", "b"]
 
 
-def test_what_a_killed_build_committed_is_in_the_log_and_kept(workspace: Path) -> None:
+def test_a_log_keeps_what_a_killed_build_committed_and_costs_no_more_than_itself(
+    workspace: Path, tmp_path: Path
+) -> None:
     subprocess.run([sys.executable, "-c", _KILLED, str(workspace / LEDGER_FILE)], check=False)
     assert (workspace / LOG).stat().st_size
+    here = tmp_path / "here"
+    fill(here, "c")
+    shutil.copy(workspace / LOG, here)  # the log of another ledger
     with Ledger.open(workspace) as ledger:
         assert ledger.problems == ()
     assert keys(workspace) == ["a", "b", "of the log"]
-
-
-def test_a_log_of_another_ledger_is_moved_aside_and_the_ledger_is_kept(workspace: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", _KILLED, str(workspace / LEDGER_FILE)], check=False)
-    here = tmp_path / "here"
-    fill(here, "c")
-    shutil.copy(workspace / LOG, here)
     with Ledger.open(here) as ledger:
         assert "opens without its log, whose end is lost" in ledger.problems[0]
     assert keys(here) == ["c"]
@@ -233,12 +206,11 @@ def test_an_error_in_the_middle_of_a_restoration_begins_it_anew(whole: Path, mon
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched, pytest.raises(RunAborted, match="No space left"):
-        patched.setattr(files, "sync", full)
+        patched.setattr(database, "sync", full)
         Ledger.open(whole)
     with Ledger.open(whole) as ledger:
         ledger.answers.put_entries(3, [entry("c")])
-    assert keys(whole) == ["a", "b", "c"]
-    assert names(whole) == {LEDGER_FILE}
+    assert (keys(whole), names(whole)) == (["a", "b", "c"], {LEDGER_FILE})
 
 
 def test_a_folder_in_its_place_is_a_wrong_setting(tmp_path: Path) -> None:
@@ -264,23 +236,22 @@ def test_a_ledger_that_may_not_be_written_is_a_wrong_setting_and_is_not_replaced
         ("Out of Memory Error: failed to allocate", RunAborted, "the memory does not suffice"),
         ('Cannot open file "x": Permission denied', SettingsInvalid, "give this user the right"),
         ('Cannot open file "x": Read-only file system', SettingsInvalid, "give this user the right"),
-        ("Corrupt database file: computed checksum", files.LedgerDamaged, "checksum"),
+        ("Corrupt database file: computed checksum", database.LedgerDamaged, "checksum"),
     ],
 )
 def test_only_errors_about_the_file_itself_say_that_it_is_damaged(
     message: str, kind: type[Exception], said: str, tmp_path: Path
 ) -> None:
-    error = files.explained(duckdb.IOException(message), tmp_path / LEDGER_FILE)
+    error = database.explained(duckdb.IOException(message), tmp_path / LEDGER_FILE)
     assert type(error) is kind and said in str(error)
 
 
-def test_a_ledger_and_its_log_are_their_owners_alone_and_a_stricter_mode_stays(tmp_path: Path) -> None:
-    fill(tmp_path, "a")
-    (tmp_path / LEDGER_FILE).chmod(0o644)  # as an earlier version left it
-    with Ledger.open(tmp_path) as ledger:
-        ledger.answers.put_entries(1, [entry("b")])
-        assert [(tmp_path / name).stat().st_mode & 0o777 for name in (LEDGER_FILE, LOG)] == [0o600, 0o600]
-    (tmp_path / LOG).write_bytes(b"")
-    (tmp_path / LOG).chmod(0o400)
-    files.keep_private(tmp_path / LEDGER_FILE)
-    assert (tmp_path / LOG).stat().st_mode & 0o777 == 0o400
+def test_a_ledger_and_its_log_are_their_owners_alone_and_a_stricter_mode_stays(workspace: Path) -> None:
+    (workspace / LEDGER_FILE).chmod(0o644)  # as an earlier version left it
+    with Ledger.open(workspace) as ledger:
+        ledger.answers.put_entries(1, [entry("c")])
+        assert [(workspace / name).stat().st_mode & 0o777 for name in (LEDGER_FILE, LOG)] == [0o600, 0o600]
+    (workspace / LOG).write_bytes(b"")
+    (workspace / LOG).chmod(0o400)
+    database.keep_private(workspace / LEDGER_FILE)
+    assert (workspace / LOG).stat().st_mode & 0o777 == 0o400

@@ -65,9 +65,9 @@ def test_what_is_no_whole_ledger_is_not_restored(workspace: Path, tmp_path: Path
     half.write_bytes((workspace / LEDGER_FILE).read_bytes()[:20_000])
     duckdb.connect(str(foreign)).close()
     for file, said in (
-        (half, "no whole ledger"),
-        (foreign, "is no ledger"),
-        (tmp_path / "none", "is no file"),
+        (half, "not a whole ledger"),
+        (foreign, "is not a ledger"),
+        (tmp_path / "none", "is not a file"),
         (None, "has no backup of the ledger"),
     ):
         with pytest.raises((RunAborted, SettingsInvalid), match=said):
@@ -92,7 +92,7 @@ def test_a_rewritten_ledger_is_smaller_and_holds_the_same(workspace: Path) -> No
 
 
 def test_without_snapshots_no_vector_is_left_out(workspace: Path) -> None:
-    with pytest.raises(RunAborted, match="nothing tells which are in use"):
+    with pytest.raises(RunAborted, match="which are in use is not known"):
         compact(workspace, drop_vectors=True)
     with Ledger.open(workspace) as ledger:
         assert ledger.vectors.known(["a"], "m", 4) == {"a"}

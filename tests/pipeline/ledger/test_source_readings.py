@@ -12,8 +12,6 @@ from pipeline.ledger.source_readings import SourceReadings
 from pipeline.sources.last_reading import SourceReading
 from tests.support.factories import make_raw
 
-pytestmark = pytest.mark.usefixtures("begun")
-
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:

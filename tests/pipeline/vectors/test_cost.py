@@ -9,9 +9,8 @@ import pytest
 
 from pipeline.encoders.export import describe_model
 from pipeline.progress import SilentProgress
-from pipeline.vectors import BatchEncoder, EncoderModel, export_encoder, user_cache
+from pipeline.vectors import BatchEncoder, EncoderModel, ReferenceEncoder, export_encoder, user_cache
 from pipeline.vectors.cost import EncoderCost, measure_costs
-from pipeline.vectors.reference import ReferenceEncoder
 from router.contract import Manifest
 
 

@@ -13,8 +13,7 @@ from pipeline.encoders.delta import CHECKSUMS_FILE, DELTA_FILE
 from pipeline.encoders.export import EncoderModel, ExportCache, describe_model
 from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
-from pipeline.vectors import export_encoder
-from pipeline.vectors.reference import ReferenceEncoder
+from pipeline.vectors import ReferenceEncoder, export_encoder
 from quartermaster.training import LabelledRequests, TrainingPlan, TrainingReport, train_encoder
 from quartermaster.training.command import CARD
 from quartermaster.training.measuring import is_gain, measure_gain, reciprocal_ranks

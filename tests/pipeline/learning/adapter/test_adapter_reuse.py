@@ -12,8 +12,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.learning import TUNING_VERSION, LearnedAdapter
-from pipeline.learning.adapter.learned import LEARNED_FROM
-from pipeline.learning.adapter.reuse import changed_share, phrase_keys, reuse_adapter
+from pipeline.learning.adapter.learned import LEARNED_FROM, changed_share, phrase_keys, reuse_adapter
 from pipeline.records import Catalog, record_hash
 from pipeline.settings import load
 from router import Router
@@ -103,11 +102,10 @@ def test_few_changes_under_the_same_encoder_and_tuning_take_it_over(
 
 
 @pytest.mark.parametrize("name", [ADAPTER, LEARNED_FROM])
-def test_what_is_damaged_or_gone_is_learned_anew(serving: Path, name: str) -> None:
-    (serving / name).write_bytes(b"damaged")
-    assert reused(serving) is None
-    (serving / name).unlink()
-    assert reused(serving) is None
+def test_where_a_file_is_damaged_or_gone_it_is_learned_anew(serving: Path, name: str) -> None:
+    for spoil in (lambda file: file.write_bytes(b"damaged"), Path.unlink):
+        spoil(serving / name)
+        assert reused(serving) is None
 
 
 def test_that_no_adapter_was_worth_it_is_taken_over_too_and_nothing_where_nothing_serves(

@@ -7,8 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pipeline.learning.adapter import training as learning
-from pipeline.learning.adapter.phrase_space import PhraseSpace
-from pipeline.learning.adapter.training import learn_adapter
+from pipeline.learning.adapter.training import PhraseSpace, learn_adapter
 from router.encoding.encoder import apply_adapter
 
 TOOLS, DIM, EACH = 30, 16, 8

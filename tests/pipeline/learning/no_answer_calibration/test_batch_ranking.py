@@ -64,7 +64,8 @@ def test_requests_get_the_lists_that_a_router_gives_each(opened: Snapshot) -> No
 def test_the_cohorts_statistics_are_those_of_whole_lists_asked_one_by_one(opened: Snapshot) -> None:
     """The plain way: every background request, every list to its end."""
     everyday, tools = background()[::40], len(opened.records)
-    cohort, _ = score_background(BatchRanker(opened), everyday)
+    ranker = BatchRanker(opened)
+    cohort = score_background(ranker, everyday, ranker.query_vectors([one.request for one in everyday]))
     assert opened.encoder is not None and opened.dense is not None
     table = {signal: np.zeros((len(everyday), tools)) for signal in cohort.statistics}
     for row, one in enumerate(everyday):

@@ -77,9 +77,8 @@ def test_no_more_of_the_judged_requests_are_refused_than_stated(
 
 
 def test_a_larger_share_refuses_more(opened: Snapshot, calibrated: SnapshotCalibration) -> None:
-    strict = calibrate(opened, JUDGED, max_refused_share=0.3)
-    assert strict.calibrations[0].threshold > calibrated.calibrations[0].threshold
-    assert strict.calibrations[0].evidence["refused"] >= calibrated.calibrations[0].evidence["refused"]
+    strict, usual = calibrate(opened, JUDGED, max_refused_share=0.3).calibrations[0], calibrated.calibrations[0]
+    assert strict.threshold > usual.threshold and strict.evidence["refused"] >= usual.evidence["refused"]
 
 
 def test_a_calibration_has_lists_with_dense_then_without_and_tells_what_it_is_from(
@@ -115,34 +114,19 @@ def test_requests_that_fit_worse_than_those_of_no_tool_calibrate_nothing(opened:
     assert calibrate(opened, [*judged(ANSWERABLE, "single"), *judged(phrases, "none")]).calibrations == ()
 
 
-def test_a_phrase_is_asked_as_if_its_tool_did_not_have_it(opened: Snapshot) -> None:
+def test_a_phrase_is_ranked_as_if_its_tool_did_not_have_it_and_as_if_its_tool_were_not_there(opened: Snapshot) -> None:
     ranker = BatchRanker(opened)
-    vectors = ranker.vectors.of_tools(0, 1)  # the document's, then the phrases'
-    first = rank_held_out_phrases(ranker)[0][0]
-    ranking = first.rankings[Signal.DENSE]
-    assert first.vector is not None
-    expected = (max(vectors[2:] @ first.vector) + vectors[0] @ first.vector) / 2
-    assert ranking.scores[ranking.ordinals == 0] == pytest.approx([expected], abs=1e-5)
-    assert Signal.EXPANSION not in first.rankings
-
-
-def test_the_mean_of_the_nearest_texts_leaves_the_phrase_itself_out(opened: Snapshot) -> None:
-    ranker = BatchRanker(opened)
-    first = rank_held_out_phrases(ranker)[0][0]
-    assert first.vector is not None
-    means = []
-    for tool in first.rankings[Signal.DENSE].ordinals[:3].tolist():
-        cosines = ranker.vectors.of_tools(tool, tool + 1) @ first.vector
-        means.append(np.delete(cosines, 1).mean() if tool == 0 else cosines.mean())
+    found, absent = rank_held_out_phrases(ranker)
+    first, ranking = found[0], found[0].rankings[Signal.DENSE]
+    assert first.vector is not None and Signal.EXPANSION not in first.rankings
+    own = ranker.vectors.of_tools(0, 1) @ first.vector  # the document's cosine, then the phrases'
+    assert ranking.scores[ranking.ordinals == 0] == pytest.approx([(max(own[2:]) + own[0]) / 2], abs=1e-5)
+    cosines = {tool: ranker.vectors.of_tools(tool, tool + 1) @ first.vector for tool in ranking.ordinals[:3].tolist()}
+    means = [np.delete(of, 1).mean() if tool == 0 else of.mean() for tool, of in cosines.items()]
     assert first.evidence[MEAN_COSINE] == pytest.approx(np.mean(means), abs=1e-5)
-
-
-def test_a_phrase_without_its_tool_finds_it_in_no_list(opened: Snapshot) -> None:
-    found, absent = rank_held_out_phrases(BatchRanker(opened))
-    assert len(found) == len(absent)
+    assert 0 in ranking.ordinals and len(found) == len(absent)
     assert all(0 not in ranking.ordinals for ranking in absent[0].rankings.values())
-    assert 0 in found[0].rankings[Signal.DENSE].ordinals
-    assert absent[0].evidence[BEST_BM25] <= found[0].evidence[BEST_BM25]
+    assert absent[0].evidence[BEST_BM25] <= first.evidence[BEST_BM25]
 
 
 def test_phrases_are_drawn_evenly(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,9 +147,10 @@ def test_phrases_of_the_lexicon_are_not_asked(opened: Snapshot) -> None:
 
 def test_the_errand_vector_leads_from_talk_to_errands(opened: Snapshot) -> None:
     talk, errand = background()[0], background()[-1]
-    cohort, (first, last) = score_background(BatchRanker(opened), (talk, errand))
-    assert first.vector is not None and last.vector is not None
-    assert cohort.task_direction == pytest.approx(last.vector - first.vector)
+    vectors = BatchRanker(opened).query_vectors([talk.request, errand.request])
+    assert vectors is not None
+    scores = score_background(BatchRanker(opened), (talk, errand), vectors)
+    assert scores.task_direction == pytest.approx(vectors[1] - vectors[0])
 
 
 def test_a_slope_and_an_offset_are_found_and_a_strong_prior_keeps_its_own() -> None:
@@ -176,9 +161,6 @@ def test_a_slope_and_an_offset_are_found_and_a_strong_prior_keeps_its_own() -> N
     assert recalibrate(scores, targets, weights, 1e-9) == pytest.approx((2, -1), abs=1e-4)
     assert recalibrate(scores, targets, weights, 1e6) == pytest.approx((1, 0), abs=1e-4)
     assert 1 < recalibrate(scores, targets, weights, 0.1)[0] < 2
-
-
-def test_sides_that_never_meet_have_a_finite_slope() -> None:
-    scores = np.array([-2.0, -1.0, 1.0, 2.0])
-    slope, offset = recalibrate(scores, np.array([0.0, 0.0, 1.0, 1.0]), np.full(4, 0.25), 0.1)
+    apart = np.array([-2.0, -1.0, 1.0, 2.0])  # classes that never meet have a finite slope
+    slope, offset = recalibrate(apart, np.array([0.0, 0.0, 1.0, 1.0]), np.full(4, 0.25), 0.1)
     assert 1 < slope < 10 and offset == pytest.approx(0, abs=1e-6)

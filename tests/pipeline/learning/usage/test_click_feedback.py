@@ -12,7 +12,8 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.learning import PastRequests, learn_from_use
-from pipeline.learning.usage.log import PastRequest, UsageLog
+from pipeline.learning.usage.feedback import PastRequest
+from pipeline.learning.usage.log import UsageLog
 from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from router import FeedbackLog, Router, Signal, SnapshotInvalid

@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from pipeline.feedback import Answer
-from pipeline.learning.usage.feedback import Examination, FeedbackLessons, estimate_examination, feedback_lessons
-from pipeline.learning.usage.log import DOUBT, Evidence
-from pipeline.learning.usage.relevance import relevances
+from pipeline.learning.usage.feedback import (
+    DOUBT,
+    Evidence,
+    Examination,
+    FeedbackLessons,
+    estimate_examination,
+    feedback_lessons,
+    relevances,
+)
 from router import Outcome
 
 TOOLS = tuple("abcdefghij")
@@ -23,46 +29,42 @@ def lessons(*answers: Answer) -> FeedbackLessons:
     return feedback_lessons(answers, TOOLS)
 
 
-def evidence(*answers: Answer, request: str = "refund") -> dict[str, Evidence]:
-    """The evidence of one request by tool."""
-    by_request = {past.request: dict(past.evidence or {}) for past in lessons(*answers).requests}
-    return by_request[request]
+def evidence(*answers: Answer) -> dict[str, Evidence]:
+    (request,) = lessons(*answers).requests
+    return dict(request.evidence or {})
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ([answer("refund", d=SUCCEEDED)] * 2, {"d": Evidence(2.0, 2 * 0.25)}),  # by its rank, the fourth
+        ([answer("refund", a=SUCCEEDED), *[answer("refund")] * 2], {"a": Evidence(1.0, 3.0), "d": Evidence(0.0, 0.75)}),
+        ([answer("refund", tools=("a", "b"), a=SUCCEEDED)], {"c": None}),  # it was not offered
+        ([answer("refund", tools=(), d=SUCCEEDED)], {"d": Evidence(1.0, 1.0), "a": None}),  # named: without a rank
+        (
+            [answer("refund", a=FAILED, b=CALLED, d=REJECTED)],
+            {"a": None, "b": Evidence(0.5, 0.5), "d": Evidence(0.0, 1.0)},
+        ),
+    ],
+)
+def test_a_success_counts_and_what_is_offered_and_not_called_is_taught_against_by_its_rank(
+    answers: list[Answer], expected: dict[str, Evidence | None]
+) -> None:
+    found = evidence(*answers)
+    assert {tool: found.get(tool) for tool in expected} == expected
 
 
 def test_a_call_at_the_fourth_rank_teaches_more_than_one_at_the_first() -> None:
-    first = lessons(answer("refund", a=SUCCEEDED)).requests[0].shares["a"]
-    fourth = lessons(answer("refund", d=SUCCEEDED)).requests[0].shares["d"]
-    assert first == 1 / (1 + DOUBT)
-    assert fourth == 1.0  # 1 / (1 / 4 + DOUBT) is more
-    repeated = evidence(*(answer("refund", d=SUCCEEDED) for _ in range(2)))["d"]
-    assert repeated == Evidence(2.0, 2 * 0.25)
-
-
-def test_what_is_offered_and_not_called_is_taught_against_by_its_rank_and_what_is_not_offered_is_not() -> None:
-    found = evidence(answer("refund", a=SUCCEEDED), answer("refund"), answer("refund"))
-    assert found["a"] == Evidence(1.0, 3.0) and found["d"] == Evidence(0.0, 0.75)
+    assert lessons(answer("refund", a=SUCCEEDED)).requests[0].shares == {"a": 1 / (1 + DOUBT)}
+    assert lessons(answer("refund", d=SUCCEEDED)).requests[0].shares == {"d": 1.0}  # 1 / (1 / 4 + DOUBT) is more
     assert lessons(answer("refund", a=SUCCEEDED), answer("refund")).requests[0].shares == {"a": 1 / (2 + DOUBT)}
-    assert set(evidence(answer("refund", tools=("a", "b"), a=SUCCEEDED))) == {"a", "b"}
-    # A tool that somebody names for a request has no rank.
-    assert evidence(answer("refund", tools=(), d=SUCCEEDED)) == {"d": Evidence(1.0, 1.0)}
 
 
-def test_a_failed_call_teaches_nothing_a_rejection_counts_whole_and_a_call_half() -> None:
-    found = evidence(answer("refund", a=FAILED, b=CALLED, d=REJECTED))
-    assert "a" not in found
-    assert (found["b"], found["d"]) == (Evidence(0.5, 0.5), Evidence(0.0, 1.0))
-
-
-def test_without_texts_nothing_is_taught() -> None:
-    found = lessons(answer(None, a=SUCCEEDED))
-    assert (found.requests, found.answers, found.texts) == ((), 1, 0)
-
-
-def test_judged_requests_and_tools_that_are_gone_teach_nothing() -> None:
-    answers = [answer("Refund  it", a=SUCCEEDED), answer("pay", z=SUCCEEDED, tools=("z", "a"))]
-    found = feedback_lessons(answers, TOOLS, judged=["refund it"])
-    assert [past.request for past in found.requests] == ["pay"] and (found.judged, found.unknown) == (1, 1)
-    assert dict(found.requests[0].shares) == {}
+def test_requests_with_qrels_without_text_or_of_tools_that_are_gone_teach_nothing() -> None:
+    answers = [answer("Refund  it", a=SUCCEEDED), answer("pay", z=SUCCEEDED, tools=("z", "a")), answer(None, a=CALLED)]
+    found = feedback_lessons(answers, TOOLS, queries=["refund it"])
+    assert [(past.request, dict(past.shares)) for past in found.requests] == [("pay", {})]
+    assert (found.answers, found.texts, found.judged, found.unknown) == (3, 2, 1, 1)
 
 
 def test_requests_that_differ_in_case_and_spaces_are_one_and_the_newest_come_last() -> None:
@@ -71,7 +73,7 @@ def test_requests_that_differ_in_case_and_spaces_are_one_and_the_newest_come_las
 
 
 def test_one_caller_counts_as_ten_answers_to_the_same_words_at_most() -> None:
-    found = evidence(*(answer("refund", a=SUCCEEDED) for _ in range(500)))["a"]
+    found = evidence(*[answer("refund", a=SUCCEEDED)] * 500)["a"]
     assert (found.successes, found.examined) == pytest.approx((10.0, 10.0))
 
 
@@ -101,23 +103,18 @@ def test_the_bias_is_found_from_tools_at_different_ranks_for_the_same_words() ->
     ]
     assert estimate_examination(uniform).bias <= 0.1
     assert Examination(1.0).at(4) == 0.25
-
-
-def test_without_a_tool_at_two_ranks_the_bias_is_assumed() -> None:
-    assert estimate_examination([answer("refund", a=SUCCEEDED)] * 3) == Examination(1.0, 0)
+    assert estimate_examination([answer("refund", a=SUCCEEDED)] * 3) == Examination(1.0, 0)  # at one rank: assumed
 
 
 def test_a_wrong_lesson_is_unlearned_at_the_requests_near_to_it() -> None:
     """The cosine of the two near requests is .6, the threshold .2: each counts half for the other."""
     vectors = np.array([[1, 0], [0.6, 0.8], [0, -1]], np.float32)
     alone = {7: Evidence(1.0, 1.0)}
-    assert relevances([alone, {}, {}], vectors, 0.2)[0] == {7: round(1 / (1 + DOUBT), 4)}
-    contradicted = relevances([alone, {7: Evidence(0.0, 8.0)}, {7: Evidence(0.0, 100.0)}], vectors, 0.2)
-    assert contradicted[0] == {7: round(1 / (1 + 4 + DOUBT), 4)} and contradicted[1:] == [{}, {}]
-    confirmed = relevances([alone, {7: Evidence(8.0, 8.0)}, {}], vectors, 0.2)
-    assert confirmed[0] == {7: round(5 / (5 + DOUBT), 4)}
-
-
-def test_a_lesson_that_is_contradicted_enough_is_none() -> None:
-    vectors = np.array([[1, 0], [1, 0]], np.float32)
-    assert relevances([{7: Evidence(1.0, 1.0)}, {7: Evidence(0.0, 20.0)}], vectors, 0.2) == [{}, {}]
+    for second, third, relevance in (
+        ({}, {}, 1 / (1 + DOUBT)),
+        ({7: Evidence(0.0, 8.0)}, {7: Evidence(0.0, 100.0)}, 1 / (1 + 4 + DOUBT)),
+        ({7: Evidence(8.0, 8.0)}, {}, 5 / (5 + DOUBT)),
+    ):
+        assert relevances([alone, second, third], vectors, 0.2)[0] == {7: round(relevance, 4)}
+    same = np.array([[1, 0], [1, 0]], np.float32)
+    assert relevances([alone, {7: Evidence(0.0, 20.0)}], same, 0.2) == [{}, {}]  # contradicted enough to be no lesson

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pipeline.errors import RunAborted, SettingsInvalid
-from pipeline.learning.usage import intents, log
-from pipeline.learning.usage.intents import held_out_rankings, learn_intents, similarity_threshold, tool_weights
+from pipeline.learning.usage import click_feedback, log
+from pipeline.learning.usage.click_feedback import held_out_rankings, learn_intents, similarity_threshold, tool_weights
 from pipeline.learning.usage.log import UsageLog, read_usage
 from pipeline.settings import load
 from router import RECIPES, Signal
@@ -23,23 +23,31 @@ def read(write_lines: Lines, *rows: Any) -> UsageLog:
     return read_usage(write_lines("usage.jsonl", list(rows)), KNOWN)
 
 
-def test_calls_and_judged_requests_are_read_alike(write_lines: Lines) -> None:
-    judged = {"id": "q1", "query": "second", "required": ["b", "c"], "acceptable": ["a"], "kind": "multi"}
-    found = read(write_lines, {"request": " first ", "tools": ["a"]}, judged)
-    assert [(use.request, dict(use.shares)) for use in found.requests] == [
-        ("first", {"a": 1}),
-        ("second", {"b": 1, "c": 1}),
-    ]
-
-
-def test_a_request_that_was_made_often_counts_once_with_the_shares_of_its_tools(write_lines: Lines) -> None:
-    rows = [
-        {"request": r, "tools": [t]}
-        for r, t in (("Refund  it", "a"), ("x", "c"), ("refund it", "a"), ("REFUND it", "b"))
-    ]
-    found = read(write_lines, *rows)
-    assert [use.request for use in found.requests] == ["x", "REFUND it"]
-    assert found.requests[1].shares == pytest.approx({"a": 2 / 3, "b": 1 / 3})
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            [
+                {"request": " first ", "tools": ["a"]},
+                {"id": "q1", "query": "second", "required": ["b", "c"], "acceptable": ["a"], "kind": "multi"},
+            ],
+            {"first": {"a": 1}, "second": {"b": 1, "c": 1}},
+        ),
+        (  # one that was made often counts once, where it was made last
+            [
+                {"request": request, "tools": [tool]}
+                for request, tool in (("Refund  it", "a"), ("x", "c"), ("refund it", "a"), ("REFUND it", "b"))
+            ],
+            {"x": {"c": 1}, "REFUND it": {"a": pytest.approx(2 / 3), "b": pytest.approx(1 / 3)}},
+        ),
+    ],
+    ids=["calls and qrels", "repeated"],
+)
+def test_requests_are_read_with_the_shares_of_their_tools(
+    write_lines: Lines, rows: list[Any], expected: dict[str, dict[str, float]]
+) -> None:
+    found = {use.request: dict(use.shares) for use in read(write_lines, *rows).requests}
+    assert found == expected and list(found) == list(expected)
 
 
 def test_a_row_that_cannot_be_used_is_skipped_with_its_line_and_reason(write_lines: Lines) -> None:
@@ -101,7 +109,7 @@ def test_the_background_is_two_deviations_above_what_requests_for_different_tool
     assert similarity_threshold(tools, vectors) == pytest.approx(0.7 + 2 * 0.1)
     assert similarity_threshold([frozenset({0})] * 3, vectors) is None
     same = np.ones((2, 1), np.float32)  # background cosines never reach one
-    assert similarity_threshold([frozenset({0}), frozenset({1})], same) == intents._HIGHEST
+    assert similarity_threshold([frozenset({0}), frozenset({1})], same) == click_feedback._HIGHEST
 
 
 def test_a_use_that_is_left_out_learns_nothing_from_itself() -> None:
@@ -111,5 +119,5 @@ def test_a_use_that_is_left_out_learns_nothing_from_itself() -> None:
     asked = [{Signal.DENSE: dense}] * count
     taught = learn_intents(asked, [{n: 1.0} for n in range(count)], vectors, RECIPES["default"], None)
     assert taught is not None and taught.weights.tolist() == [1.0] * count
-    assert taught.retriever().rank_vector(vectors[7], 10).ordinals.tolist() == [7]
+    assert taught.retriever(np.ones(count, np.bool_)).rank_vector(vectors[7], 10).ordinals.tolist() == [7]
     assert all(len(lists[Signal.INTENT]) == 0 for lists in held_out_rankings(taught, asked, range(count), 10))

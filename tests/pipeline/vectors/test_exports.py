@@ -1,12 +1,14 @@
-"""What a build exports: through the user's cache, by torch where the model is no plain BERT."""
+"""What a build exports: through the user's cache, by torch where the model is not a plain BERT, with a delta or not."""
 
 import json
 from importlib import util
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from pipeline.encoders.delta import DELTA_FILE, read_delta, write_checksums, write_delta
 from pipeline.encoders.export import PACKAGED, EncoderModel, Export, ExportCache
 from pipeline.encoders.export.agreement_texts import AGREEMENT_TEXTS
 from pipeline.encoders.export.bert import unsupported_reason
@@ -14,8 +16,10 @@ from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
 from pipeline.vectors import ReferenceEncoder, export_encoder, resolve_encoder, user_cache
+from pipeline.vectors.model import load_sentence_transformer
 from router.encoding.encoder import OnnxEncoder
 from tests.pipeline.encoders.export.models import strong
+from tests.support.small_delta import save_small_delta
 from tests.support.small_encoder import save
 
 pytestmark = pytest.mark.timeout(180)  # the first of the night imports torch: ten seconds of a quiet core
@@ -29,6 +33,12 @@ def model_of(encoder: str | Path) -> EncoderModel:
 
 def exported(model: EncoderModel, cache: Path, precision: str = "fp32") -> Export:
     return export_encoder(model, precision, ReferenceEncoder(model, 8), ExportCache([cache]))
+
+
+def cosines(made: Export, expected: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The cosines of an export's vectors of AGREEMENT_TEXTS with others."""
+    found: np.ndarray[Any, Any] = np.sum(OnnxEncoder.open(made.folder, made.spec).encode(AGREEMENT_TEXTS) * expected, 1)
+    return found
 
 
 def traced(folder: Path) -> Path:
@@ -55,9 +65,8 @@ def test_what_torch_exports_agrees_with_the_model_for_every_pooling(tmp_path: Pa
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
 def test_a_bert_exported_without_torch_gives_the_vectors_of_sentence_transformers(tmp_path: Path, pooling: str) -> None:
     model = model_of(save(tmp_path / "model", pooling=pooling))
-    made = exported(model, tmp_path / "cache")
-    vectors = OnnxEncoder.open(made.folder, made.spec).encode(AGREEMENT_TEXTS)
-    assert np.sum(vectors * ReferenceEncoder(model, 8).encode(AGREEMENT_TEXTS), axis=1).min() >= 0.99999
+    expected = ReferenceEncoder(model, 8).encode(AGREEMENT_TEXTS)
+    assert cosines(exported(model, tmp_path / "cache"), expected).min() >= 0.99999
 
 
 @pytest.mark.nightly
@@ -67,13 +76,10 @@ def test_the_packaged_model_gives_the_vectors_of_sentence_transformers_in_fp32_a
     model = model_of(PACKAGED)
     expected = ReferenceEncoder(model, 8).encode(AGREEMENT_TEXTS)
     full, int8 = (exported(model, tmp_path, precision) for precision in ("fp32", "int8"))
-    cosines = {
-        made.spec.precision: np.sum(OnnxEncoder.open(made.folder, made.spec).encode(AGREEMENT_TEXTS) * expected, axis=1)
-        for made in (full, int8)
-    }
-    assert cosines["fp32"].min() >= 0.99999
-    assert cosines["int8"].mean() >= 0.996  # .993 without smoothing
-    assert int8.agreement["mean"] == pytest.approx(cosines["int8"].mean(), abs=1e-4)
+    assert cosines(full, expected).min() >= 0.99999
+    mean = cosines(int8, expected).mean()
+    assert mean >= 0.996  # .993 without smoothing
+    assert int8.agreement["mean"] == pytest.approx(mean, abs=1e-4)
     sizes = [(made.folder / "model.onnx").stat().st_size for made in (full, int8)]
     assert sizes[1] < sizes[0] / 3
 
@@ -148,3 +154,30 @@ def test_another_architecture_without_torch_stops_with_the_way_out(
     monkeypatch.setattr(util, "find_spec", lambda name, package=None: None if name.startswith("sent") else found(name))
     with pytest.raises(RunAborted, match=r"without torch: it lacks model\.safetensors.*\[models\]"):
         exported(model, tmp_path / "cache")
+
+
+@pytest.mark.nightly  # imports torch
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_an_export_of_a_delta_gives_the_vectors_of_sentence_transformers(tmp_path: Path, pooling: str) -> None:
+    base = strong(tmp_path / "base", pooling=pooling)
+    model = model_of(save_small_delta(tmp_path / "ours", base.folder))
+    made = exported(model, tmp_path / "cache")
+    expected, plain = (ReferenceEncoder(one, 8).encode(AGREEMENT_TEXTS) for one in (model, base))
+    assert cosines(made, expected).min() >= 0.9999
+    assert np.sum(plain * expected, axis=1).max() < 0.99
+
+
+@pytest.mark.nightly
+def test_a_delta_that_does_not_fit_stops_with_its_map(tmp_path: Path) -> None:
+    folder = save_small_delta(tmp_path / "ours", strong(tmp_path / "base").folder)
+    delta = read_delta(folder / DELTA_FILE)
+    write_delta(folder, delta.header, {"encoder.other": next(iter(delta.factors.values()))})
+    write_checksums(folder)
+    with pytest.raises(RunAborted, match=r"ours cannot be loaded: .*'encoder\.other'"):
+        load_sentence_transformer(model_of(folder))
+
+
+def test_a_base_that_neither_disk_nor_hub_has_stops_with_its_name(tmp_path: Path) -> None:
+    base = strong(tmp_path / "base")
+    with pytest.raises(RunAborted, match="'acme/base' is not a folder here, and the hub does not provide it"):
+        model_of(save_small_delta(tmp_path / "ours", base.folder, name="acme/base"))
