@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.errors import SettingsInvalid, SnapshotInvalid
 from pipeline.progress import Progress
-from pipeline.publish.quality_gate import setting
+from pipeline.publish.gates import setting
 from pipeline.settings import PublishSettings
 from quartermaster.evaluation import (
     HEADLINE_METRICS,

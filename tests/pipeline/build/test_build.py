@@ -12,7 +12,7 @@ import pytest
 from pipeline.build import build, expanding
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted
-from pipeline.inspection import tables
+from pipeline.inspection import writing
 from pipeline.publish import served_files
 from pipeline.settings import CatalogSettings, load
 from pipeline.store import SnapshotStore
@@ -218,6 +218,6 @@ def test_parts_of_three_tools_give_the_snapshot_of_one_part_and_leave_nothing(
 ) -> None:
     for module in (expanding, served_files):
         monkeypatch.setattr(module, "_TOOLS_A_PART", 3)
-    monkeypatch.setattr(tables, "_ROWS", 2)
+    monkeypatch.setattr(writing, "_ROWS", 2)
     assert _content(build(settings, workspace=tmp_path).snapshot) == _content(snapshot)
     assert not (tmp_path / "scratch").exists() and not list(tmp_path.glob("*.tmp"))

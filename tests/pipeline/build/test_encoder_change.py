@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.build import build
-from pipeline.build.encoder import encoder_change, encoder_serving
+from pipeline.build.reading import encoder_change, encoder_serving
 from pipeline.build.report import BuildReport
 from pipeline.encoders.export import describe_model
 from pipeline.progress import SilentProgress

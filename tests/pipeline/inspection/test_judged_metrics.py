@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from pipeline.inspection import tables
+from pipeline.inspection.writing import _judged_metrics
 from router.contract import Manifest
 from tests.pipeline.inspection.conftest import Shop, tool, words
 
@@ -55,7 +55,7 @@ def test_manifests_give_the_metrics_oldest_first_and_nothing_where_nothing_was_j
         for name, sequence, held in (("later", 2, ("a gate",)), ("earlier", 1, ()))
     )
     columns = ("snapshot", "held", "requests", "metric", "value", "low", "high")
-    found = tables.judged_metrics([later, manifest, earlier])
+    found = _judged_metrics([later, manifest, earlier])
     assert [tuple(row[column] for column in columns) for row in found] == [
         ("earlier", False, 4, "a", 1.0, None, None),
         ("earlier", False, 4, "b", 0.5, 0.25, 0.75),

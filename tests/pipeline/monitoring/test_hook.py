@@ -25,7 +25,7 @@ def notified(run: MonitoredRun, folder: Path, **fields: Any) -> None:
 
 def failed(make_run: Make) -> MonitoredRun:
     """A run that failed."""
-    return make_run("failed", failure=Failure("run_aborted", "no disk", 3))
+    return make_run(failure=Failure("run_aborted", "no disk", 3))
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment import Enrichment, Expansion, GenerationFailure, ScreenedExpansion
-from pipeline.publish.quality_gate import lost_phrases_reasons
+from pipeline.publish.gates import lost_phrases_reasons
 from pipeline.settings import CatalogSettings
 
 _IDS = [f"p/t{number:02}" for number in range(30)]

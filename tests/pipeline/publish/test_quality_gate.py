@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.build_state import MissingTools
 from pipeline.enrichment import Enrichment, Expansion, GenerationFailure, ScreenedExpansion
-from pipeline.publish.quality_gate import MissingTools, hold_reasons, use_command
+from pipeline.publish.gates import hold_reasons, use_command
 from pipeline.records import catalog_records
 from pipeline.settings import PublishSettings
 from pipeline.sources import Gap
@@ -23,7 +24,7 @@ def _after(*failures: tuple[str, str], by: str = "lexicon") -> Enrichment:
 
 
 def _held(enrichment: Enrichment, rejected: int = 0, **limits: float) -> tuple[str, ...]:
-    return hold_reasons(PublishSettings(**limits), _CATALOG, 10, rejected, enrichment)
+    return hold_reasons(PublishSettings(**limits), _CATALOG, 10, rejected, enrichment, MissingTools())
 
 
 def test_two_failures_in_ten_pass_and_a_third_holds_back_and_names_the_setting() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.publish import NOT_MEASURED, SnapshotStore, check_regression
+from pipeline.publish import NOT_MEASURED, check_regression
 from pipeline.settings import PublishSettings, load
+from pipeline.store import SnapshotStore
 from router import Router
 from tests.support.notes import Notes
 from tests.support.quick import QUICK

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from pipeline.ledger import KnownSource
-from pipeline.publish.removal_gate import ServedSource, removal_reasons, served_sources
+from pipeline.publish.gates import ServedSource, removal_reasons, served_sources
 from pipeline.settings import PublishSettings, SourceSettings
 from pipeline.sources import Gap
 

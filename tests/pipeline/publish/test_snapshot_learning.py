@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.publish.snapshot_learning import CalibrationSource, calibrate_snapshot
+from pipeline.publish.snapshot_learning import calibrate_snapshot
 from pipeline.settings import load
 from quartermaster.cli.commands.benches import build_bench
 from router import Router
@@ -74,7 +74,7 @@ def test_small_catalogs_and_those_in_other_languages_are_not_calibrated(
 ) -> None:
     manifest = Manifest.read(snapshot)
     manifest = replace(manifest, counts={**manifest.counts, "tools": tools}, languages=languages)
-    calibrated = calibrate_snapshot(manifest, tmp_path, CalibrationSource(None, None, 0.05))
+    calibrated = calibrate_snapshot(manifest, tmp_path, None, None, 0.05)
     assert why in calibrated.tuning["fitting"]["skipped"] and calibrated == Manifest.read(tmp_path)
 
 
