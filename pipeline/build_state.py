@@ -1,6 +1,6 @@
 """What the stages of a build share: where it reads and writes, and all that they gather for its snapshot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +28,7 @@ from router.store import current_folder
 from router.tools.field_text import FieldDocuments
 from router.tools.prerequisites.matching import Prerequisite
 
-Outcome = Literal["published", "unchanged", "held"]
+Outcome = Literal["published", "unchanged", "held", "failed"]
 SERVING_AREA = "snapshots"  # builds of another area are experiments
 
 
@@ -114,23 +114,6 @@ class ToolDifference:
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-
-    @classmethod
-    def between(
-        cls, before: Mapping[str, str], after: Mapping[str, str], snapshot: str | None = None
-    ) -> "ToolDifference":
-        """Compare the hashes of records by tool id."""
-        return cls(
-            snapshot,
-            added=tuple(sorted(after.keys() - before.keys())),
-            changed=tuple(sorted(tool for tool in after.keys() & before.keys() if after[tool] != before[tool])),
-            removed=tuple(sorted(before.keys() - after.keys())),
-        )
-
-    def to_json(self, most: int) -> dict[str, Any]:
-        """Return a JSON-ready dict: how many tools of each kind of change, and the ids of at most `most` of each."""
-        kinds = {"added": self.added, "changed": self.changed, "removed": self.removed}
-        return {"changes": {kind: {"count": len(ids), "tools": list(ids[:most])} for kind, ids in kinds.items()}}
 
     def __str__(self) -> str:
         counts = f"{len(self.added):,} new, {len(self.changed):,} changed, {len(self.removed):,} removed"

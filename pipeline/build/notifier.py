@@ -10,6 +10,7 @@ from pipeline.current_run import running
 from pipeline.failure import Failure, attach, attached
 from pipeline.ledger import LEDGER_FILE
 from pipeline.monitoring import MonitoredRun, announce, hook_secrets, secrets_of
+from pipeline.monitoring.run import failed_report
 from pipeline.settings import CatalogSettings
 from pipeline.settings.loading import monitoring_of
 from pipeline.sources.transport.approval import catalog_command, not_approved
@@ -29,7 +30,7 @@ def announced(settings: CatalogSettings, workspace: Path, store: WritableStore, 
         try:
             yield run
         except BaseException as error:
-            run.report, run.failure = None, Failure.of(error)
+            run.report, run.failure = failed_report(run.report.degraded), Failure.of(error)
             if area == SERVING_AREA:
                 attach(run, error)
             raise
@@ -42,7 +43,7 @@ def announced(settings: CatalogSettings, workspace: Path, store: WritableStore, 
 def begin_run(run: MonitoredRun, context: BuildContext) -> None:
     """Take over what the ledger knows of this run and of those before."""
     ledger, name = context.ledger, context.settings.name
-    run.run, run.problems = context.run, ledger.problems
+    run.run, run.report = context.run, failed_report(ledger.problems)
     run.previous = ledger.previous_outcome(context.run, name, context.area)
     run.succeeded_at = ledger.last_end(name, context.area, _GOOD)
     run.published_at = ledger.last_end(name, context.area, ("published",))
@@ -53,9 +54,9 @@ def _finish(run: MonitoredRun, workspace: Path, store: WritableStore) -> None:
     run.ledger_bytes = _size(workspace / LEDGER_FILE)
     with suppress(OSError):  # of a store elsewhere
         run.snapshot_bytes = _size(serving_folder(store))
-    if run.outcome in _GOOD and not run.held:
+    if run.report.outcome in _GOOD and not run.report.held:
         run.succeeded_at = run.finished_at
-    if run.outcome == "published":
+    if run.report.outcome == "published":
         run.published_at = run.finished_at
 
 

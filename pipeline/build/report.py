@@ -27,11 +27,12 @@ def _embedded(state: BuildState) -> int:
 
 def put_counts(context: BuildContext, state: BuildState) -> None:
     """Store the build's figures so far in the ledger: the snapshot tells them, and they last if the build fails."""
-    usage = state.enrichment.usage
+    usage, difference = state.enrichment.usage, state.difference
+    kinds = {"added": difference.added, "changed": difference.changed, "removed": difference.removed}
+    changes = {kind: {"count": len(ids), "tools": list(ids[:_NAMED_IN_LEDGER])} for kind, ids in kinds.items()}
     counts = {
         **_catalog_counts(state),
-        # Once the build is identified.
-        **(state.difference.to_json(_NAMED_IN_LEDGER) if state.content_hash else {}),
+        **({"changes": changes} if state.content_hash else {}),  # once the build is identified
         "stale_sources": [source.to_json() for source in state.reading.stale],
         "quarantined": [one.tool_id for one in state.quarantined],
         "asked": dict(state.enrichment.asked),

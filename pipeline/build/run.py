@@ -29,6 +29,7 @@ from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
 from pipeline.ledger import LEDGER_FILE, Ledger, explained
 from pipeline.monitoring import MonitoredRun
+from pipeline.monitoring.run import failed_report
 from pipeline.progress import Progress, SilentProgress, StageClock
 from pipeline.scratch import ScratchFolder
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
@@ -116,7 +117,7 @@ def _run(context: BuildContext, monitored: MonitoredRun, force: bool) -> BuildRe
         if isinstance(error, Exception):  # not where somebody waits for the end
             ledger.back_up(settings.ledger, run, clock.note)
         # A ledger is restored once: the next build knows nothing of what was lost.
-        monitored.problems = ledger.problems
+        monitored.report = failed_report(ledger.problems)
         raise
     finally:
         clock.stop()

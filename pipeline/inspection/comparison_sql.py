@@ -3,20 +3,11 @@
 from pathlib import Path
 
 # The parts of a tool as people call them, and their columns in `tools`.
+_SAME = "examples categories annotations deprecated outputs links operation kind instructions".split()
 PARTS = {
-    "name": "name",
-    "provider": "provider",
-    "description": "description",
+    **{part: part for part in ("name", "provider", "description")},
     "schema": "input_schema",
-    "examples": "examples",
-    "categories": "categories",
-    "annotations": "annotations",
-    "deprecated": "deprecated",
-    "outputs": "outputs",
-    "links": "links",
-    "operation": "operation",
-    "kind": "kind",
-    "instructions": "instructions",
+    **{part: part for part in _SAME},
 }
 # Columns that the tools of older snapshots lack, and those that were text in them.
 _LATER = ("outputs", "links", "operation")

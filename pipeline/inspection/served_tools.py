@@ -61,7 +61,13 @@ class ServedTools:
 
     def difference(self, hashes: Mapping[str, str]) -> ToolDifference:
         """Return how a build's tools differ from these, by the hashes of their records."""
-        return ToolDifference.between(self.record_hashes, hashes, self.snapshot)
+        before = self.record_hashes
+        return ToolDifference(
+            self.snapshot,
+            added=tuple(sorted(hashes.keys() - before.keys())),
+            changed=tuple(sorted(tool for tool in hashes.keys() & before.keys() if hashes[tool] != before[tool])),
+            removed=tuple(sorted(before.keys() - hashes.keys())),
+        )
 
     def missing(self, reading: Reading, tool_ids: Collection[str]) -> MissingTools:
         """Count, for each source that gave no tool, the tools that came from it and are not among `tool_ids`."""

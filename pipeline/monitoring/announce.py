@@ -5,12 +5,13 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any, get_args
 
+from pipeline.build_state import Outcome
 from pipeline.monitoring import hook
 from pipeline.monitoring.run import MonitoredRun
 from pipeline.settings import MetricsSettings, NotifySettings
 
-OUTCOMES = ("published", "unchanged", "held", "failed")
 _logger = logging.getLogger(__name__)
 
 
@@ -44,19 +45,20 @@ def _try(what: str, call: Callable[[], object], run: MonitoredRun) -> None:
 def _log(run: MonitoredRun) -> None:
     """Log how a run ended, and each reason why it is not a good one."""
     for event, label, reasons in (
-        ("stale", "stale", run.stale),
-        ("degraded", "degraded", run.degraded),
-        ("held", "gate", run.held),
+        ("stale", "stale", run.report.not_read),
+        ("degraded", "degraded", run.report.degraded),
+        ("held", "gate", run.report.held),
         ("quarantined", "quarantined", run.quarantined),
     ):
         for reason in reasons:
             _logger.warning("%s: %s", label, run.redact(reason), extra={"event": event})
-    fields = {"outcome": run.outcome, "seconds": round(run.duration_s, 3), "exit_code": run.exit_code}
+    outcome, snapshot = run.report.outcome, run.report.snapshot.name
+    fields: dict[str, Any] = {"outcome": outcome, "seconds": round(run.duration_s, 3), "exit_code": run.exit_code}
     if run.failure is not None:
         _logger.error("failed: %s", run.redact(run.failure.message), extra={**fields, "event": "failed"})
     else:
-        fields |= {"counts": dict(run.counts), "snapshot": run.snapshot}
-        _logger.info("%s: %s", run.outcome, run.snapshot, extra={**fields, "event": "finished"})
+        fields |= {"counts": run.report.figures, "snapshot": snapshot}
+        _logger.info("%s: %s", outcome, snapshot, extra={**fields, "event": "finished"})
 
 
 def write_textfile(place: Path, run: MonitoredRun) -> Path:
@@ -68,7 +70,7 @@ def write_textfile(place: Path, run: MonitoredRun) -> Path:
     """
     from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 
-    registry, counts = CollectorRegistry(), run.counts
+    registry, report, counts = CollectorRegistry(), run.report, run.report.figures
 
     def by(name: str, about: str, label: str | None, values: Mapping[str, float | None]) -> None:
         known = {key: value for key, value in values.items() if value is not None}
@@ -81,13 +83,13 @@ def write_textfile(place: Path, run: MonitoredRun) -> Path:
     def one(name: str, about: str, value: float | datetime | None) -> None:
         by(name, about, None, {"": value.timestamp() if isinstance(value, datetime) else value})
 
-    outcomes = {outcome: float(outcome == run.outcome) for outcome in OUTCOMES}
+    outcomes = {outcome: float(outcome == report.outcome) for outcome in get_args(Outcome)}
     by("outcome", "1 for the outcome of the last build, 0 for the others.", "outcome", outcomes)
     one("exit_code", "Exit code of the last build.", run.exit_code)
     one("run", "Number of the last build in the ledger.", run.run)
-    one("degraded", "Things that the last build went without.", len(run.degraded))
-    one("held", "Reasons against serving that the gates gave in the last build.", len(run.held))
-    one("stale_sources", "Sources that the last build could not read anew.", len(run.stale))
+    one("degraded", "Things that the last build went without.", len(report.degraded))
+    one("held", "Reasons against serving that the gates gave in the last build.", len(report.held))
+    one("stale_sources", "Sources that the last build could not read anew.", len(report.not_read))
     one("started_timestamp_seconds", "When the last build began.", run.started_at)
     one("finished_timestamp_seconds", "When the last build ended.", run.finished_at)
     success = "When the last build ended that was published or found nothing changed."
@@ -100,10 +102,9 @@ def write_textfile(place: Path, run: MonitoredRun) -> Path:
     changes = {change: counts.get(change) for change in ("added", "changed", "removed")}
     by("tools_changed", "Tools that differ from the serving snapshot before.", "change", changes)
     one("tools_quarantined", "Tools that are held back alone, and wait for a decision.", counts.get("quarantined"))
-    asked = run.report.asked if run.report else {}
-    by("asked", "Tools that the last build asked a generator about.", "generator", asked)
+    by("asked", "Tools that the last build asked a generator about.", "generator", report.asked)
     one("failures", "Tools that the model failed on in the last build.", counts.get("failures"))
-    one("cost_usd", "US dollars that the last build spent.", run.cost_usd)
+    one("cost_usd", "US dollars that the last build spent.", report.usage.cost_usd)
     one("ledger_bytes", "Size of the ledger.", run.ledger_bytes)
     one("snapshot_bytes", "Size of the snapshot that serves.", run.snapshot_bytes)
     path = place / f"quartermaster_{re.sub(r'[^A-Za-z0-9_]', '_', run.catalog)}.prom" if place.is_dir() else place

@@ -52,7 +52,8 @@ class BuildReport:
 
     Attributes:
         snapshot: The folder of the snapshot.
-        outcome: "published", "unchanged" (the current snapshot has the same content) or "held" (written, not serving).
+        outcome: "published", "unchanged" (the current snapshot has the same content) or "held" (written, not serving);
+            "failed" in what monitoring hears alone.
         held: The gates' reasons, also for a build that changed nothing.
         degraded: What the build went without, such as a source that did not answer. It published all the same.
         counts: How many tools there are, how many records were read and rejected, and how many notices there are of a
@@ -161,7 +162,9 @@ class BuildReport:
 
     @property
     def figures(self) -> dict[str, int]:
-        """Return the counts of the catalog, of what changed, and of what failed."""
+        """Return the counts of the catalog, of what changed, and of what failed; nothing of a build that failed."""
+        if self.outcome == "failed":
+            return {}
         return {
             **self.counts,
             "added": len(self.added),
@@ -174,43 +177,42 @@ class BuildReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, for programs."""
-        row = {
+        return {
             "snapshot": str(self.snapshot),
             "outcome": self.outcome,
-            "held": self.held,
+            "held": list(self.held),
             "quarantined": [one.to_json() for one in self.quarantined],
-            "degraded": self.degraded,
-            "counts": self.counts,
+            "degraded": list(self.degraded),
+            "counts": dict(self.counts),
             "before": self.difference.snapshot,
-            "added": self.added,
-            "changed": self.changed,
-            "removed_tools": self.removed_tools,
+            "added": list(self.added),
+            "changed": list(self.changed),
+            "removed_tools": list(self.removed_tools),
             "rejected": [{**msgspec.to_builtins(r.origin), "reason": r.reason} for r in self.rejected],
             "coverage": {source: one.to_json() for source, one in by_source(self.coverage).items()},
             **self.missing.to_json(),
             "stale_sources": [source.to_json() for source in self.stale_sources],
-            "generators": self.generators,
+            "generators": dict(self.generators),
             "stale_expansions": [
                 {"tool_id": tool_id, **stale.to_json()} for tool_id, stale in self.stale_expansions.items()
             ],
-            "asked": self.asked,
+            "asked": dict(self.asked),
             "reused": self.reused,
             "failures": [{"tool_id": f.tool_id, "kind": f.kind, "message": f.message} for f in self.failures],
             **msgspec.to_builtins(self.usage),
-            "estimate": self.estimate,
+            "estimate": msgspec.to_builtins(self.estimate),
             "dropped": dict(sorted(self.dropped.items())),
             "embedded": self.embedded,
             "encoder": self.encoder,
-            "snapshot_encoder": self.snapshot_encoder,
-            "encoder_before": self.encoder_before,
-            "prerequisites": self.prerequisites,
-            "removed": self.removed,
+            "snapshot_encoder": msgspec.to_builtins(self.snapshot_encoder),
+            "encoder_before": msgspec.to_builtins(self.encoder_before),
+            "prerequisites": msgspec.to_builtins(self.prerequisites),
+            "removed": list(self.removed),
             "written_bytes": self.written_bytes,
             "freed_bytes": self.freed_bytes,
             "evaluation": self.evaluation,
-            "tuning": self.tuning,
+            "tuning": dict(self.tuning),
             "seconds": {stage: round(spent, 3) for stage, spent in self.seconds.items()},
             "cpu_seconds": {stage: round(spent, 3) for stage, spent in self.cpu_seconds.items()},
-            "peak_mb": self.peak_mb,
+            "peak_mb": dict(self.peak_mb),
         }
-        return msgspec.json.decode(msgspec.json.encode(row), type=dict[str, Any])

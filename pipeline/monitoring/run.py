@@ -4,9 +4,11 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from pipeline.current_run import CurrentRun
+from pipeline.enrichment.generator import TokenUsage
 from pipeline.failure import Failure
 from pipeline.monitoring.report import BuildReport
 from pipeline.publish import use_command
@@ -29,6 +31,11 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def failed_report(problems: tuple[str, ...] = ()) -> BuildReport:
+    """Return the report of a build that failed. `problems` say what was wrong with the ledger."""
+    return BuildReport(Path(), "failed", degraded=problems, usage=TokenUsage(cost_usd=None))
+
+
 @dataclass
 class MonitoredRun(CurrentRun):
     """One run of a build. It is filled in while the build goes on, and announced at the end. Times are UTC.
@@ -36,9 +43,8 @@ class MonitoredRun(CurrentRun):
     Attributes:
         started_at: When the build began.
         finished_at: When it ended.
-        report: What it did; None where it failed.
+        report: What it did; of a run that failed, what was wrong with the ledger at most.
         failure: Why it failed; None where it did not.
-        problems: What was wrong with the ledger, of a run that failed.
         previous: How the run before ended: its outcome, "degraded", or "killed" where it was. None before the
             first run.
         seconds: Wall-clock seconds by stage, as far as it came.
@@ -50,9 +56,8 @@ class MonitoredRun(CurrentRun):
 
     started_at: datetime = field(default_factory=_now)
     finished_at: datetime = field(default_factory=_now)
-    report: BuildReport | None = None
+    report: BuildReport = field(default_factory=failed_report)
     failure: Failure | None = None
-    problems: tuple[str, ...] = ()
     previous: str | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     succeeded_at: datetime | None = None
@@ -61,51 +66,16 @@ class MonitoredRun(CurrentRun):
     snapshot_bytes: int | None = None
 
     @property
-    def outcome(self) -> str:
-        """Return "published", "unchanged", "held" or "failed"."""
-        return self.report.outcome if self.report else "failed"
-
-    @property
-    def snapshot(self) -> str | None:
-        """Return the id of the snapshot that it ended with; None where it failed."""
-        return self.report.snapshot.name if self.report else None
-
-    @property
-    def held(self) -> tuple[str, ...]:
-        """Return the gates' reasons."""
-        return self.report.held if self.report else ()
-
-    @property
     def quarantined(self) -> tuple[str, ...]:
         """Return a sentence for each tool that is held back since this run."""
-        return tuple(map(str, self.report.newly_quarantined)) if self.report else ()
-
-    @property
-    def degraded(self) -> tuple[str, ...]:
-        """Return what the build went without."""
-        return self.report.degraded if self.report else self.problems
-
-    @property
-    def stale(self) -> tuple[str, ...]:
-        """Return the sources whose last known records were used, or none, without secrets."""
-        return tuple(map(self.redact, self.report.not_read)) if self.report else ()
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Return the figures of the catalog and of what changed; empty where the build failed."""
-        return self.report.figures if self.report else {}
-
-    @property
-    def cost_usd(self) -> float | None:
-        """Return the dollars that it spent; None where that is unknown."""
-        return self.report.usage.cost_usd if self.report else None
+        return tuple(map(str, self.report.newly_quarantined))
 
     @property
     def exit_code(self) -> int:
         """Return the exit code that the command line ends with."""
         if self.failure is not None:
             return self.failure.exit_code
-        return self.report.exit_code if self.report else 0
+        return self.report.exit_code
 
     @property
     def duration_s(self) -> float:
@@ -117,10 +87,10 @@ class MonitoredRun(CurrentRun):
         """Return what happened, the gravest first; empty for a good run after a good one."""
         happened: dict[Event, bool] = {
             "failed": self.failure is not None,
-            "held": bool(self.held),
+            "held": bool(self.report.held),
             "quarantined": bool(self.quarantined),
-            "stale": bool(self.stale),
-            "degraded": bool(self.degraded),
+            "stale": bool(self.report.not_read),
+            "degraded": bool(self.report.degraded),
         }
         events = tuple(event for event, is_so in happened.items() if is_so)
         if events or self.previous in (None, "published", "unchanged"):
@@ -131,7 +101,7 @@ class MonitoredRun(CurrentRun):
     def reasons(self) -> tuple[str, ...]:
         """Return why the run is not a good one, without secrets."""
         failed = () if self.failure is None else (self.failure.message,)
-        return tuple(map(self.redact, (*failed, *self.held, *self.quarantined, *self.degraded)))
+        return tuple(map(self.redact, (*failed, *self.report.held, *self.quarantined, *self.report.degraded)))
 
     def payload(self, events: tuple[Event, ...]) -> dict[str, Any]:
         """Return the object that a hook is sent for some events, the gravest first; there is at least one."""
@@ -143,25 +113,25 @@ class MonitoredRun(CurrentRun):
             "text": self._text(events[0], reasons),
             "catalog": self.catalog,
             "run": self.run,
-            "outcome": self.outcome,
+            "outcome": self.report.outcome,
             "exit_code": self.exit_code,
-            "snapshot": self.snapshot,
+            "snapshot": self.report.snapshot.name or None,
             "reasons": reasons,
-            "stale_sources": list(self.stale[:_MAX_REASONS]),
+            "stale_sources": list(map(self.redact, self.report.not_read[:_MAX_REASONS])),
             "previous": self.previous,
             "host": socket.gethostname(),
             "started_at": self.started_at.isoformat(timespec="seconds"),
             "time": self.finished_at.isoformat(timespec="seconds"),
             "seconds": round(self.duration_s, 3),
-            "counts": dict(self.counts),
-            "cost_usd": self.cost_usd,
+            "counts": self.report.figures,
+            "cost_usd": self.report.usage.cost_usd,
         }
 
     def _text(self, event: Event, reasons: list[str]) -> str:
         """Return one line for a person; many chat services show this key of a webhook as it is."""
         why = f": {'; '.join(reasons)}" if reasons else ""
         way_out = ""
-        if self.report and self.held:
+        if self.report.held:
             way_out = f". To serve it all the same: {use_command(self.report.snapshot)}"
         elif self.quarantined:
             way_out = f". To see and release tools: quartermaster quarantine {self.catalog}"

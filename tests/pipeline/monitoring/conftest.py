@@ -12,6 +12,7 @@ from pipeline.build_state import ToolDifference
 from pipeline.enrichment import GenerationFailure
 from pipeline.enrichment.generator import TokenUsage
 from pipeline.monitoring import BuildReport, MonitoredRun
+from pipeline.monitoring.run import failed_report
 from tests.pipeline.monitoring.receiver import Receiver, receiver
 
 BEGAN = datetime(2026, 11, 23, 2, 0, tzinfo=UTC)
@@ -40,9 +41,9 @@ def make_run() -> Callable[..., MonitoredRun]:
             "usage": TokenUsage(cost_usd=0.25),
         }
         of_report |= {name: fields.pop(name) for name in list(fields) if name in _OF_REPORTS and name != "seconds"}
-        report = None if "failure" in fields else BuildReport(**of_report)
+        report = failed_report() if "failure" in fields else BuildReport(**of_report)
         ends = {"started_at": BEGAN, "finished_at": BEGAN + timedelta(seconds=90)}
-        run = {"run": 7, "seconds": {"read": 1.5, "enrich": 80.0}, "report": report, **ends}
+        run: dict[str, Any] = {"run": 7, "seconds": {"read": 1.5, "enrich": 80.0}, "report": report, **ends}
         return MonitoredRun("office", **(run | fields))
 
     return make
