@@ -28,7 +28,7 @@ def slug(name: str) -> str:
 def show_build(catalog: str, report: BuildReport) -> None:
     """Create the artifacts of a build: its figures, the snapshot's address, the coverage of each source, and tables of
     changed tools, stale, skipped and empty sources, rejected records and failures of the model."""
-    key, told = slug(catalog), report.to_json()
+    key, row = slug(catalog), report.to_json()
     create_markdown_artifact(_summary(report), key=f"build-{key}", description=f"Build: {report.outcome}")
     create_link_artifact(
         report.snapshot.resolve().as_uri(),
@@ -48,10 +48,10 @@ def show_build(catalog: str, report: BuildReport) -> None:
     changes = [{"tool": tool, "change": kind} for kind, ids in kinds for tool in ids if report.difference.snapshot]
     tables: dict[str, list[dict[str, Any]]] = {
         "changes": changes,
-        "stale": told["stale_sources"],
-        "skipped": told["skipped"],
-        "empty": told["empty"],
-        "rejected": [{"file": r["file"], "place": r["pointer"], "reason": r["reason"]} for r in told["rejected"]],
+        "stale": row["stale_sources"],
+        "skipped": row["skipped"],
+        "empty": row["empty"],
+        "rejected": [{"file": r["file"], "place": r["pointer"], "reason": r["reason"]} for r in row["rejected"]],
         "failed": [
             {"tool": f.tool_id, "kind": f.kind, "message": f.message} for f in report.failures if not f.postponed
         ],
@@ -68,7 +68,7 @@ def _show_table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -
 
 
 def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
-    """Create the table of an evaluation: each signal alone and fused, with intervals, then the kinds of requests."""
+    """Create the table of an evaluation: each signal by itself and fused, with intervals, then the kinds of requests."""
     intervals = result["intervals"]["fused"]
     table = [{"signal": signal, **_metric_cells(values)} for signal, values in result["signals"].items()]
     table.append(
@@ -109,5 +109,5 @@ def _summary(report: BuildReport) -> str:
     ]
     # As code, where Markdown is not interpreted: a reason names tools.
     reasons = [("Held back", reason) for reason in report.held] + [("Degraded", reason) for reason in report.degraded]
-    told = [f"\n{what}: `{reason.replace('`', '')}`" for what, reason in reasons]
-    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), *told])
+    lines = [f"\n{what}: `{reason.replace('`', '')}`" for what, reason in reasons]
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), *lines])

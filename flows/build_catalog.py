@@ -71,7 +71,7 @@ def build_catalog(
             raise
         show_build(settings.name, report)
         unmeasured = None
-        # A single file has no judgements of its own. An unchanged snapshot was measured before.
+        # A single file has no judgements. An unchanged snapshot was measured before.
         if evaluate and report.outcome == "published" and Path(path).is_dir() and judgements_of(settings.folder):
             measured: Any = evaluate_catalog(path, str(report.snapshot), name=settings.name, return_state=True)
             if not measured.is_completed():

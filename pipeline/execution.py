@@ -38,7 +38,7 @@ class Execution(Protocol):
     def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
         """Return what `function` returns for `arguments`, or raise what it raises: in this process.
 
-        `label` tells stages of one name apart.
+        `label` distinguishes stages of one name.
         """
         ...
 

@@ -60,7 +60,7 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     catalog, enrichment = state.catalog, state.enrichment
     model = state.encoder.embedding.model if state.encoder else None
     judgements = judgements_of(settings.folder) if settings.tuning.judged else None
-    # Beside the tools' own hashes: an API that moved is no other tool, but a call must find it. Left out where there is
+    # Beside the tools' own hashes: an API that moved is the same tool, but a call must find it. Left out where there are
     # none, so that the hash of a catalog without APIs is as in earlier versions.
     operations = [(record.tool_id, record.operation.to_json()) for record in catalog.records if record.operation]
     engine = settings.vectors.engine  # with candidates of another, other tools may be missed
@@ -118,7 +118,7 @@ def degradations(state: BuildState) -> tuple[str, ...]:
         reasons.append(f"the model could not be asked: {' '.join(enrichment.unavailable.split())}")
     unasked = (generator.reason for generator in state.chain if isinstance(generator, LedgerOnly))
     reasons += [f"the model was {reason}: its earlier answers serve" for reason in unasked]
-    # An answer that the checks refused is no fault of this night: asked again, the model would say the same.
+    # An answer that the checks refused is not a fault: asked again, the model would say the same.
     faults = (f for f in enrichment.failures if not f.postponed and f.kind != "rejected")
     if failed := [failure.tool_id for failure in faults]:
         reasons.append(f"the model has no answer for {counted(len(failed), 'tool')}: {named(failed)}")
@@ -128,7 +128,7 @@ def degradations(state: BuildState) -> tuple[str, ...]:
 def _stale(enrichment: Enrichment) -> Iterator[str]:
     """Yield how many tools keep an earlier expansion, and why.
 
-    One that is kept because the checks refused the newer answer is no fault of this night either.
+    One that is kept because the checks refused the newer answer is left out: that is not a fault either.
     """
     refused = {failure.tool_id for failure in enrichment.failures if failure.kind == "rejected"}
     stale = {tool_id: stale for tool_id, stale in enrichment.stale.items() if tool_id not in refused}

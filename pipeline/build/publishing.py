@@ -92,7 +92,7 @@ def accept_readings(context: BuildContext, state: BuildState) -> None:
 def tidy_up(context: BuildContext, state: BuildState) -> None:
     """Remove old snapshots, make the others smaller, and remove caches that nothing uses.
 
-    The new snapshot serves: what could not be tidied up is noted, and is no failure of the build.
+    The new snapshot serves: what could not be tidied up is noted, and does not fail the build.
     """
     store, note = context.store, context.clock.note
     try:
@@ -111,7 +111,7 @@ def tidy_up(context: BuildContext, state: BuildState) -> None:
 
 
 def stored_bytes(store: WritableStore) -> int:
-    """Return the bytes on this disk of a catalog's snapshots, each file once; 0 for a store that is elsewhere alone."""
+    """Return the bytes on this disk of a catalog's snapshots, each file once; 0 for a store elsewhere."""
     if (folder := _on_this_disk(store)) is None:
         return 0
     size = disk_size(folder.folder)
@@ -128,7 +128,7 @@ def _on_this_disk(store: WritableStore) -> SnapshotStore | None:
 def remove_unused_caches(workspace: Path, progress: Progress) -> None:
     """Remove exported encoders, and the comparisons of catalogs without a snapshot, that nothing used for 30 days."""
     folders = [workspace / "encoders"]
-    with suppress(EncoderInvalid):  # told where an encoder is looked for
+    with suppress(EncoderInvalid):  # reported where an encoder is looked for
         folders.append(cache_folder())
     removed = [("exported encoders", remove_unused(folder)) for folder in folders]
     removed.append(("cached checks", list(_unused_checks(workspace))))

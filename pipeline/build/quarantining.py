@@ -19,7 +19,7 @@ from router.record import ToolRecord
 from router.snapshot.snapshot import Snapshot
 from router.tools.field_text import project_record
 
-# Fewer requests do not tell what is far from a tool; an agent can be given so few tools whole.
+# Fewer requests do not show what is far from a tool; an agent can be given so few tools whole.
 _FEWEST_PROBES = 100
 
 
@@ -120,7 +120,7 @@ def _open(state: BuildState, serving: Path) -> Snapshot | str:
 
 
 def _judgements(context: BuildContext) -> Sequence[Judgement]:
-    """Return the catalog's judged requests; none where they cannot be read, which the regression gate tells."""
+    """Return the catalog's judged requests; none where they cannot be read, which the regression gate reports."""
     file = judgements_of(context.settings.folder)
     try:
         return read_judgements(file) if file else ()

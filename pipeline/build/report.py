@@ -26,7 +26,7 @@ def _embedded(state: BuildState) -> int:
 
 
 def put_counts(context: BuildContext, state: BuildState) -> None:
-    """Store the build's figures so far in the ledger: the snapshot tells them, and they last if the build fails."""
+    """Store the build's figures so far in the ledger: the snapshot shows them, and they last if the build fails."""
     usage, difference = state.enrichment.usage, state.difference
     kinds = {"added": difference.added, "changed": difference.changed, "removed": difference.removed}
     changes = {kind: {"count": len(ids), "tools": list(ids[:_NAMED_IN_LEDGER])} for kind, ids in kinds.items()}

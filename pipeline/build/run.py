@@ -55,7 +55,7 @@ def build(
 ) -> BuildReport:
     """Build a catalog's snapshot and publish it, unless nothing changed or a gate holds it back.
 
-    Whatever happens, the snapshot that was serving goes on serving. How it ended is logged, measured and told to the
+    Whatever happens, the snapshot that was serving goes on serving. How it ended is logged, measured and sent to the
     hook, as the settings say; an experiment in another area is not.
 
     Args:
@@ -66,7 +66,7 @@ def build(
             what serves.
         store: Where the snapshot goes; by default the bucket that the settings name, else the catalog's folder in
             `area`.
-        progress: Is told of each stage.
+        progress: Hears of each stage.
         execution: Carries out the stages: called directly, or each as a task of a flow.
         wait_s: Seconds to wait for another build of the workspace, or a program that reads its ledger, to end.
 

@@ -1,7 +1,7 @@
 """Write and read `catalog.duckdb`, the part of a snapshot that people inspect.
 
 `writing` makes it at publish time: a copy of `template`, filled from the build and by `accounts.sql`. `reading` answers
-questions from it, with `results`; `comparison_sql` tells two snapshots apart, `served_tools` is what a build compares
+questions from it, with `results`; `comparison_sql` compares two snapshots, `served_tools` is what a build compares
 itself with. `Inspection` needs only duckdb and `router`, so that a host that only routes can use it; `write` needs the
 whole build, and is imported late.
 """

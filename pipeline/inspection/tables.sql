@@ -1,5 +1,5 @@
 -- The tables whose columns every snapshot shares; each line's comment becomes that of the table or the column. The first
--- sentence of a table's comment must stand alone: it is what a list shows. `vectors` is as wide as the encoder, and is made
+-- sentence of a table's comment is what a list shows. `vectors` is as wide as the encoder, and is made
 -- with its rows. accounts.sql fills expansions, failures, builds, spending and history from the ledger.
 
 CREATE TABLE snapshot ( -- This snapshot, in one row. Times are UTC.

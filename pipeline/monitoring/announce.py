@@ -64,7 +64,7 @@ def _log(run: MonitoredRun) -> None:
 def write_textfile(place: Path, run: MonitoredRun) -> Path:
     """Write the metrics of a run that are known in Prometheus's text format, which node_exporter reads.
 
-    All are gauges of the last run: a build is no process that counts for long. Returns the file: `place`, or one of the
+    All are gauges of the last run: no build runs long enough to count. Returns the file: `place`, or one of the
     catalog's in that folder. A reader sees the old file or the new one, never half. Raises OSError where it cannot be
     written.
     """

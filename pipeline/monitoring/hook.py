@@ -1,4 +1,4 @@
-"""Call the hook of `[notify]`, a command or a URL, and find the secrets that nothing told of a build may show."""
+"""Call the hook of `[notify]`, a command or a URL, and find the secrets that no log, metric or hook may show."""
 
 import json
 import os

@@ -53,7 +53,7 @@ class BuildReport:
     Attributes:
         snapshot: The folder of the snapshot.
         outcome: "published", "unchanged" (the current snapshot has the same content) or "held" (written, not serving);
-            "failed" in what monitoring hears alone.
+            "failed" only in a `MonitoredRun`.
         held: The gates' reasons, also for a build that changed nothing.
         degraded: What the build went without, such as a source that did not answer. It published all the same.
         counts: How many tools there are, how many records were read and rejected, and how many notices there are of a

@@ -50,7 +50,7 @@ def hold_reasons(
     `read` and `rejected` count records.
     """
     tools = len(catalog.records)
-    # A tool that another model or file had an answer for is no failure; the lexicon's words are a stopgap.
+    # A tool that another model or file had an answer for did not fail; the lexicon's words are a stopgap.
     answered = {tool_id for tool_id in enrichment.written if _has_words(enrichment, tool_id)}
     postponed = {failure.tool_id for failure in enrichment.failures if failure.postponed} - answered
     # Nor is an answer that the checks refused: asked again, the model would say the same.
@@ -135,7 +135,7 @@ def served_sources(
 
     Args:
         origins: The file that each serving tool was read from, by tool id.
-        known: What the sources gave when they were last read well. It tells apart sources that share an origin, such as
+        known: What the sources gave when they were last read well. It distinguishes sources that share an origin, such as
             the servers that one program starts; other tools go by their origin.
         sources: The catalog's sources.
         gaps: Those of them that gave no tool.

@@ -165,7 +165,7 @@ def measure_gains(
     """Return what each of some tools would gain beside the tools that serve, in their order.
 
     The tools, sorted by id, are laid over the serving snapshot `base`, which has the build's encoder. Each is measured
-    against the serving tools alone: a crowd of new tools leaves none of them unseen. `gone` are the ids of tools that
+    against the serving tools only: a crowd of new tools leaves none of them unseen. `gone` are the ids of tools that
     the build no longer has; requests are compared with at most `compared` serving tools.
     """
     identities = list(map(identity_text, records))

@@ -48,7 +48,7 @@ def write_served_files(folder: Path, state: BuildState, engine: CandidateEngine)
 
 
 def _expanded(state: BuildState) -> list[contract.Expanded]:
-    """Return for each tool whether it has an expansion of its own.
+    """Return for each tool whether it has its own expansion.
 
     A record that tries to steer counts as expanded: nothing is made up for what it lost by that.
     """
