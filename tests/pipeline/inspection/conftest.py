@@ -1,15 +1,16 @@
 """A small catalog that is built again and again, without an encoder."""
 
-import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from pipeline.build import build
 from pipeline.settings import load
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.support.quick import QUICK
+from tests.support.rows import write_rows
 
 
 class Shop:
@@ -31,7 +32,7 @@ class Shop:
     ) -> Path:
         """Build these tools, the model of `server` writing where there is one, and return the snapshot's folder."""
         for name, lines in (("tools.jsonl", rows), ("expansions.jsonl", expansions or ())):
-            (self.folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+            write_rows(self.folder / name, lines)
         enrichment = {"generator": "none", "fallback": "lexicon"}
         if server is not None:
             enrichment = {**server.settings().model_dump(exclude_unset=True), "generator": "openai"}
@@ -48,6 +49,12 @@ class Shop:
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
+
+
+def rows(snapshot: Path, statement: str, *, read_only: bool = True) -> list[tuple[Any, ...]]:
+    """The rows of a statement about a snapshot, as any client of DuckDB gets them."""
+    with duckdb.connect(str(snapshot / "catalog.duckdb"), read_only=read_only) as connection:
+        return connection.execute(statement).fetchall()
 
 
 def tool(tool_id: str, description: str = "Does what the shop needs it to do.", **fields: Any) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """What the ledger knows, in the snapshot: costs, failures, builds, history; and from a phrase to its question."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -10,16 +9,11 @@ import pytest
 from pipeline.enrichment.prompt import INSTRUCTIONS, PROMPT_VERSION
 from pipeline.errors import RunAborted
 from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, but, completion
-from tests.pipeline.inspection.conftest import Shop, tool, words
+from tests.pipeline.inspection.conftest import Shop, rows, tool, words
 
 _BROKEN = Reply(completion("broken"))
 _PAID = pytest.approx(COST)
 _TWICE = pytest.approx(2 * COST)  # a broken answer is asked for twice
-
-
-def rows(snapshot: Path, statement: str) -> list[tuple[Any, ...]]:
-    with duckdb.connect(str(snapshot / "catalog.duckdb"), read_only=True) as connection:
-        return connection.execute(statement).fetchall()
 
 
 def test_costs_are_known_to_later_builds_and_summed(shop: Shop) -> None:
