@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from pipeline.build import build
@@ -49,12 +48,6 @@ class Shop:
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
-
-
-def rows(snapshot: Path, statement: str, *, read_only: bool = True) -> list[tuple[Any, ...]]:
-    """The rows of a statement about a snapshot, as any client of DuckDB gets them."""
-    with duckdb.connect(str(snapshot / "catalog.duckdb"), read_only=read_only) as connection:
-        return connection.execute(statement).fetchall()
 
 
 def tool(tool_id: str, description: str = "Does what the shop needs it to do.", **fields: Any) -> dict[str, Any]:

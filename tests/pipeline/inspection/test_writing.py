@@ -14,8 +14,8 @@ from router import Router
 from router.contract import Manifest
 from router.record import Parameter
 from router.snapshot.snapshot import Snapshot
-from tests.pipeline.inspection.conftest import Shop, rows, tool, words
-from tests.support.rows import write_rows
+from tests.pipeline.inspection.conftest import Shop, tool, words
+from tests.support.rows import select, write_rows
 
 _TOOLS = (tool("pay/list", "Lists charges."), tool("pay/refund", "Returns money."))
 _EXPANSIONS = [
@@ -33,8 +33,8 @@ def test_what_a_tool_answers_stands_beside_its_record_and_in_the_database(shop: 
     folder = shop.build(tool("pay/find", output_schema=schema), tool("pay/plain"), expansions=[written])
     with Inspection.open(folder) as inspection:
         assert inspection.tool("pay/find").record.outputs == outputs
-    assert rows(folder, "SELECT outputs IS NULL FROM tools ORDER BY tool_id") == [(False,), (True,)]
-    assert rows(folder, "SELECT provides FROM expansions") == [(["a charge's id by day"],)]
+    assert select(folder, "SELECT outputs IS NULL FROM tools ORDER BY tool_id") == [(False,), (True,)]
+    assert select(folder, "SELECT provides FROM expansions") == [(["a charge's id by day"],)]
     *_, expansion = served_expansions(folder, ["pay/find"])["pay/find"]
     assert (expansion.requires, expansion.provides) == (("the payer's id",), ("a charge's id by day",))
     # Beside the record, so that answers do not read it.
@@ -47,7 +47,7 @@ def test_what_a_tool_answers_stands_beside_its_record_and_in_the_database(shop: 
 
 def test_phrases_keep_their_language_and_another_language_or_translation_is_another_snapshot(shop: Shop) -> None:
     snapshot = shop.build(*_TOOLS, expansions=_EXPANSIONS, enrichment=_GERMAN)
-    assert rows(snapshot, "FROM phrases") == [
+    assert select(snapshot, "FROM phrases") == [
         ("pay/list", 0, "show the bills", "en"),
         ("pay/list", 1, "offene Rechnungen", "de"),
         ("pay/list", 2, "Zahlungen zeigen", "de"),
@@ -55,7 +55,7 @@ def test_phrases_keep_their_language_and_another_language_or_translation_is_anot
         ("pay/refund", 1, "Geld zurückgeben", "de"),
     ]
     # All that was written is kept, the languages not asked for too.
-    ((translations,),) = rows(snapshot, "SELECT translations FROM expansions WHERE tool_id = 'pay/refund'")
+    ((translations,),) = select(snapshot, "SELECT translations FROM expansions WHERE tool_id = 'pay/refund'")
     assert translations == {"de": ["Geld zurückgeben"], "es": ["devolver el dinero"]}
     router = Router.open(snapshot)
     assert router.manifest.languages == ("en", "de")
@@ -66,7 +66,7 @@ def test_phrases_keep_their_language_and_another_language_or_translation_is_anot
     changed = [{**_EXPANSIONS[0], "translations": {"de": ["Belege"]}}, _EXPANSIONS[1]]
     spanish = shop.build(*_TOOLS, expansions=changed, enrichment={"languages": ["de", "es"]})
     assert Router.open(spanish).route("dinero").ids == ("pay/refund",)
-    assert rows(spanish, "FROM changes") == [
+    assert select(spanish, "FROM changes") == [
         ("pay/list", "changed", ["expansion"], ["Belege"], ["offene Rechnungen", "Zahlungen zeigen"]),
         ("pay/refund", "changed", ["expansion"], ["devolver el dinero"], []),
     ]
@@ -79,8 +79,8 @@ def test_the_nearest_phrase_is_one_with_a_vector(shop: Shop, encoder_folder: Pat
     (first, second) = Router.open(snapshot).route("offene Rechnungen", explain=True)
     assert {first.phrase, second.phrase} == {"show the bills", "money back"}
     said = "SELECT tool_id, position FROM vectors WHERE position IS NOT NULL"
-    assert rows(snapshot, said) == [("pay/list", 0), ("pay/refund", 0)]
-    neighbours = rows(snapshot, "SELECT phrase, other_phrase FROM phrase_neighbours('pay/list')")
+    assert select(snapshot, said) == [("pay/list", 0), ("pay/refund", 0)]
+    neighbours = select(snapshot, "SELECT phrase, other_phrase FROM phrase_neighbours('pay/list')")
     assert neighbours == [("show the bills", "money back")]
 
 
@@ -94,20 +94,20 @@ def test_a_snapshot_knows_its_metrics_as_its_manifest_does_and_a_trend_outlives_
     first = shop.build(*_TOOLS)
     evaluation = json.loads((first / "manifest.json").read_text("utf-8"))["evaluation"]
     own = "SELECT DISTINCT snapshot, recipe, requests, held FROM judged_metrics"
-    assert rows(first, own) == [(first.name, "default", 2, False)]
-    values = rows(first, "SELECT metric, value FROM judged_metrics")
+    assert select(first, own) == [(first.name, "default", 2, False)]
+    values = select(first, "SELECT metric, value FROM judged_metrics")
     assert dict(values) == evaluation["metrics"] and values == sorted(values)
-    assert rows(first, "SELECT count(*) FROM judged_metrics WHERE NOT low <= value OR NOT value <= high") == [(0,)]
+    assert select(first, "SELECT count(*) FROM judged_metrics WHERE NOT low <= value OR NOT value <= high") == [(0,)]
     # As where it served after one that is gone.
     earlier = "SELECT * REPLACE ('gone' AS snapshot, 0 AS sequence) FROM judged_metrics"
-    rows(first, f"INSERT INTO judged_metrics BY NAME {earlier}", read_only=False)
+    select(first, f"INSERT INTO judged_metrics BY NAME {earlier}", read_only=False)
     last = shop.build(*_TOOLS, expansions=[words("pay/list", "what came in")])
-    names = rows(last, "SELECT snapshot FROM judged_metrics GROUP BY snapshot, sequence ORDER BY sequence")
+    names = select(last, "SELECT snapshot FROM judged_metrics GROUP BY snapshot, sequence ORDER BY sequence")
     assert names == [("gone",), (first.name,), (last.name,)]
 
 
 def test_manifests_give_the_metrics_oldest_first_and_nothing_where_nothing_was_judged(snapshot: Path) -> None:
-    assert rows(snapshot, "FROM judged_metrics") == []
+    assert select(snapshot, "FROM judged_metrics") == []
     manifest = Manifest.read(snapshot)
     evaluation: dict[str, Any] = {"metrics": {"b": 0.5, "a": 1.0}, "intervals": {"b": [0.25, 0.75]}, "requests": 4}
     later, earlier = (
