@@ -68,7 +68,7 @@ def _show_table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -
 
 
 def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
-    """Create the table of an evaluation: each signal by itself and fused, with intervals, then the kinds of requests."""
+    """Create the table of an evaluation: each signal and fused, with intervals, then the kinds of requests."""
     intervals = result["intervals"]["fused"]
     table = [{"signal": signal, **_metric_cells(values)} for signal, values in result["signals"].items()]
     table.append(

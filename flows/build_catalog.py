@@ -17,6 +17,7 @@ from pipeline.build.report import BuildReport
 from pipeline.errors import QuartermasterError, SettingsInvalid
 from pipeline.settings import load, overrides, with_provider, without_commands
 from pipeline.sources.transport.approval import require_approved
+from pipeline.workers import start_workers
 from quartermaster.evaluation import judgements_of, measure, read_judgements
 from router import Router
 
@@ -55,13 +56,13 @@ def build_catalog(
                 settings = with_provider(settings, provider)
                 settings = without_commands(settings) if no_commands else settings
                 require_approved(settings, allow=allow_commands)
-                with TaskExecution.started(settings.flow, progress, Path(workspace)) as execution:
+                with start_workers(settings.flow, Path(workspace)) as workers:
                     report = build(
                         settings,
                         workspace=Path(workspace),
                         force=force,
                         progress=progress,
-                        execution=execution,
+                        execution=TaskExecution(settings.flow, progress, workers),
                         wait_s=settings.flow.wait_s,
                     )
         except BaseException as error:

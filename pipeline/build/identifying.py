@@ -43,9 +43,10 @@ def _reasons_to_hold(context: BuildContext, state: BuildState, served: ServedToo
     settings, reading, catalog, enrichment = context.settings, state.reading, state.catalog, state.enrichment
     by_source = served_sources(served.origins, context.last_readings.known_sources(), settings.source, reading.gaps)
     tool_ids = [record.tool_id for record in catalog.records]
+    unknown = f"what serves cannot be compared, so tools that would be lost are not known: {served.problem}"
     return (
         *hold_reasons(settings.publish, catalog, len(reading.tools), len(reading.rejected), enrichment, state.missing),
-        *served.reasons_against_replacing,
+        *([unknown] if served.problem else []),
         *removal_reasons(settings.publish, by_source, catalog.hashes),
         *lost_phrases_reasons(settings, tool_ids, enrichment, served.generators),
     )
@@ -60,7 +61,7 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     catalog, enrichment = state.catalog, state.enrichment
     model = state.encoder.embedding.model if state.encoder else None
     judgements = judgements_of(settings.folder) if settings.tuning.judged else None
-    # Beside the tools' own hashes: an API that moved is the same tool, but a call must find it. Left out where there are
+    # Beside the tools' own hashes: an API that moved is the same tool, but a call must find it. Left out where there is
     # none, so that the hash of a catalog without APIs is as in earlier versions.
     operations = [(record.tool_id, record.operation.to_json()) for record in catalog.records if record.operation]
     engine = settings.vectors.engine  # with candidates of another, other tools may be missed

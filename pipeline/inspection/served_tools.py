@@ -75,13 +75,6 @@ class ServedTools:
         gaps = tuple(replace(gap, serving=lost[gap.origin]) for gap in reading.gaps)
         return MissingTools(gaps, reading.sources, len(self.origins))
 
-    @property
-    def reasons_against_replacing(self) -> tuple[str, ...]:
-        """Return why nothing must replace what serves: the gates cannot see what it would lose."""
-        if not self.problem:
-            return ()
-        return (f"what serves cannot be compared, so tools that would be lost are not known: {self.problem}",)
-
 
 def _has_this_format(folder: Path) -> bool:
     try:

@@ -4,6 +4,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,6 @@ _HAPPENED: dict[Event, str] = {
     "degraded": "the build went without something",
     "recovered": "the build is good again",
 }
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def failed_report(problems: tuple[str, ...] = ()) -> BuildReport:
@@ -54,8 +51,8 @@ class MonitoredRun(CurrentRun):
         snapshot_bytes: The size of the snapshot that serves.
     """
 
-    started_at: datetime = field(default_factory=_now)
-    finished_at: datetime = field(default_factory=_now)
+    started_at: datetime = field(default_factory=partial(datetime.now, UTC))
+    finished_at: datetime = field(default_factory=partial(datetime.now, UTC))
     report: BuildReport = field(default_factory=failed_report)
     failure: Failure | None = None
     previous: str | None = None

@@ -135,7 +135,7 @@ def served_sources(
 
     Args:
         origins: The file that each serving tool was read from, by tool id.
-        known: What the sources gave when they were last read well. It distinguishes sources that share an origin, such as
+        known: What the sources gave when they were last read well. It separates sources that share an origin, such as
             the servers that one program starts; other tools go by their origin.
         sources: The catalog's sources.
         gaps: Those of them that gave no tool.

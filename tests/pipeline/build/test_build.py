@@ -11,7 +11,6 @@ import pytest
 
 from pipeline.build import build, expanding
 from pipeline.build.report import BuildReport
-from pipeline.errors import RunAborted
 from pipeline.inspection import writing
 from pipeline.publish import served_files
 from pipeline.settings import CatalogSettings, load
@@ -108,15 +107,6 @@ def test_too_many_rejected_records_hold_the_snapshot_back(catalog: Path, serving
     assert select(held.snapshot, "SELECT held FROM snapshot") == [(list(held.held),)]
     rejections = select(held.snapshot, "SELECT file, pointer, reason FROM rejections")
     assert rejections[-1] == ("tools.jsonl", "line 11", "name is a number, not a text") and len(rejections) == 3
-
-
-def test_a_failed_build_leaves_the_old_snapshot_serving(catalog: Path, quick: Path, serving: Path) -> None:
-    (catalog / "tools.jsonl").write_text("", encoding="utf-8")
-    with pytest.raises(RunAborted, match="no tool"):
-        _built(catalog, QUICK)
-    assert Router.open(serving.parent).manifest.snapshot == serving.name
-    outcomes = select(quick / "ledger.duckdb", "SELECT outcome FROM runs ORDER BY run_id")
-    assert outcomes == [("published",), ("failed",)]
 
 
 def test_a_corrupt_current_snapshot_is_built_anew(catalog: Path, serving: Path) -> None:
