@@ -4,8 +4,7 @@ Text of catalogs appears in tables only, as data; in Markdown it would be markup
 """
 
 import re
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
@@ -29,7 +28,7 @@ def slug(name: str) -> str:
 def show_build(catalog: str, report: BuildReport) -> None:
     """Create the artifacts of a build: its figures, the snapshot's address, the coverage of each source, and tables of
     changed tools, stale, skipped and empty sources, rejected records and failures of the model."""
-    key = slug(catalog)
+    key, row = slug(catalog), report.to_json()
     create_markdown_artifact(_summary(report), key=f"build-{key}", description=f"Build: {report.outcome}")
     create_link_artifact(
         report.snapshot.resolve().as_uri(),
@@ -37,50 +36,39 @@ def show_build(catalog: str, report: BuildReport) -> None:
         key=f"snapshot-{key}",
         description=f"The snapshot ({report.outcome})",
     )
-    _show_coverage(key, report)
-    rejected = [{"file": r.origin.file, "place": r.origin.pointer, "reason": r.reason} for r in report.rejected]
-    failed = [{"tool": f.tool_id, "kind": f.kind, "message": f.message} for f in report.failures if not f.postponed]
-    skipped, empty = ([gap.to_json() for gap in gaps] for gaps in (report.missing.skipped, report.missing.empty))
+    sources = sorted(by_source(report.coverage).items(), key=lambda item: not item[1].problems)
+    with_problems = sum(bool(read.problems) for _, read in sources)
+    rows = [
+        {**dict(zip(COLUMNS, (source, *coverage_cells(read)), strict=True)), "problems": " · ".join(read.problems)}
+        for source, read in sources
+    ]
+    _show_table(f"coverage-{key}", rows, f"{len(rows):,} sources, {with_problems:,} of them not read in full")
+    kinds = (("removed", report.removed_tools), ("changed", report.changed), ("added", report.added))
+    # In the first build all tools are new.
+    changes = [{"tool": tool, "change": kind} for kind, ids in kinds for tool in ids if report.difference.snapshot]
     tables: dict[str, list[dict[str, Any]]] = {
-        "changes": _changes(report),
-        "stale": [source.to_json() for source in report.stale_sources],
-        "skipped": skipped,
-        "empty": empty,
-        "rejected": rejected,
-        "failed": failed,
+        "changes": changes,
+        "stale": row["stale_sources"],
+        "skipped": row["skipped"],
+        "empty": row["empty"],
+        "rejected": [{"file": r["file"], "place": r["pointer"], "reason": r["reason"]} for r in row["rejected"]],
+        "failed": [
+            {"tool": f.tool_id, "kind": f.kind, "message": f.message} for f in report.failures if not f.postponed
+        ],
     }
     for name, rows in tables.items():
         if rows:
-            shown = f"{len(rows):,} {name}" + (f", the first {_MAX_ROWS}" if len(rows) > _MAX_ROWS else "")
-            create_table_artifact(rows[:_MAX_ROWS], key=f"{name}-{key}", description=shown)
+            _show_table(f"{name}-{key}", rows, f"{len(rows):,} {name}")
 
 
-def _changes(report: BuildReport) -> list[dict[str, Any]]:
-    """Return a row for each tool that changed since the snapshot that served before, the removed ones first."""
-    if report.difference.snapshot is None:  # in the first build all tools are new
-        return []
-    kinds = (("removed", report.removed_tools), ("changed", report.changed), ("added", report.added))
-    return [{"tool": tool_id, "change": kind} for kind, tools in kinds for tool_id in tools]
-
-
-def _show_coverage(key: str, report: BuildReport) -> None:
-    """Create the table of sources, those with problems first, with the problems."""
-    rows = [
-        {
-            **dict(zip(COLUMNS, (source, *coverage_cells(read)), strict=True)),
-            "problems": " · ".join(read.problems),
-        }
-        for source, read in sorted(by_source(report.coverage).items(), key=lambda item: not item[1].problems)
-    ]
-    with_problems = sum(bool(read.problems) for read in report.coverage)
-    shown = f"{len(rows):,} sources, {with_problems:,} of them not read in full" + (
-        f"; the first {_MAX_ROWS}" if len(rows) > _MAX_ROWS else ""
-    )
-    create_table_artifact(rows[:_MAX_ROWS], key=f"coverage-{key}", description=shown)
+def _show_table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> None:
+    if len(rows) > _MAX_ROWS:
+        description += f", the first {_MAX_ROWS}"
+    create_table_artifact(list(map(dict, rows[:_MAX_ROWS])), key=key, description=description)
 
 
 def show_evaluation(catalog: str, result: Mapping[str, Any]) -> None:
-    """Create the table of an evaluation: each signal alone and fused, with intervals, then the kinds of requests."""
+    """Create the table of an evaluation: each signal and fused, with intervals, then the kinds of requests."""
     intervals = result["intervals"]["fused"]
     table = [{"signal": signal, **_metric_cells(values)} for signal, values in result["signals"].items()]
     table.append(
@@ -103,28 +91,23 @@ def _metric_cells(values: Mapping[str, float | None]) -> dict[str, str]:
     return {metric.header: MISSING if (value := values[metric.key]) is None else f"{value:.3f}" for metric in METRICS}
 
 
-def _sources(report: BuildReport) -> str:
-    missing = report.missing
-    counted = [(len(report.stale_sources), "stale"), (len(missing.skipped), "skipped"), (len(missing.empty), "empty")]
-    return ", ".join([f"{missing.sources:,}", *(f"{count:,} {what}" for count, what in counted if count)])
-
-
 def _summary(report: BuildReport) -> str:
-    dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
+    missing, figures = report.missing, report.figures
+    lacking = [(len(report.stale_sources), "stale"), (len(missing.skipped), "skipped"), (len(missing.empty), "empty")]
     rows = [
         ("state", f"**{report.outcome}**"),
-        ("sources", _sources(report)),
-        ("rejected", f"{report.counts['rejected']:,}"),
-        (", ".join(NOTICES), ", ".join(f"{report.counts[kind]:,}" for kind in NOTICES)),
+        ("sources", ", ".join([f"{missing.sources:,}", *(f"{count:,} {what}" for count, what in lacking if count)])),
+        ("rejected", f"{figures['rejected']:,}"),
+        (", ".join(NOTICES), ", ".join(f"{figures[kind]:,}" for kind in NOTICES)),
         *report_rows(report),
         ("cost, estimate", ", ".join(dollars(cost) for cost in (report.usage.cost_usd, report.estimate.cost_usd))),
-        ("failed", f"{sum(not failure.postponed for failure in report.failures):,}"),
-        ("left to a later build", f"{sum(failure.postponed for failure in report.failures):,}"),
-        ("texts left out", ", ".join(f"{check} {count:,}" for check, count in dropped.most_common()) or "none"),
+        ("failed", f"{figures['failures']:,}"),
+        ("left to a later build", f"{figures['postponed']:,}"),
+        ("texts left out", ", ".join(f"{check} {count:,}" for check, count in report.dropped.most_common()) or "none"),
         ("seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in report.seconds.items())),
         ("snapshot", f"`{report.snapshot}`"),
     ]
     # As code, where Markdown is not interpreted: a reason names tools.
     reasons = [("Held back", reason) for reason in report.held] + [("Degraded", reason) for reason in report.degraded]
-    told = [f"\n{what}: `{reason.replace('`', '')}`" for what, reason in reasons]
-    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), *told])
+    lines = [f"\n{what}: `{reason.replace('`', '')}`" for what, reason in reasons]
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), *lines])

@@ -1,4 +1,4 @@
-"""The nightly build as a Prefect flow: each stage of `pipeline.build` runs as a task."""
+"""The nightly build and its evaluation as Prefect flows: each stage of `pipeline.build` runs as a task."""
 
 import logging
 from pathlib import Path
@@ -9,16 +9,17 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from flows.artifacts import show_build
-from flows.evaluate import evaluate_catalog
+from flows.artifacts import show_build, show_evaluation
 from flows.runtime import current_progress, logs_on_server
 from flows.tasks import TaskExecution
 from pipeline.build import build, failures_announced
 from pipeline.build.report import BuildReport
-from pipeline.errors import QuartermasterError
+from pipeline.errors import QuartermasterError, SettingsInvalid
 from pipeline.settings import load, overrides, with_provider, without_commands
 from pipeline.sources.transport.approval import require_approved
-from quartermaster.evaluation import judgements_of
+from pipeline.workers import start_workers
+from quartermaster.evaluation import judgements_of, measure, read_judgements
+from router import Router
 
 _logger = logging.getLogger(__name__)
 
@@ -55,13 +56,13 @@ def build_catalog(
                 settings = with_provider(settings, provider)
                 settings = without_commands(settings) if no_commands else settings
                 require_approved(settings, allow=allow_commands)
-                with TaskExecution.started(settings.flow, progress, Path(workspace)) as execution:
+                with start_workers(settings.flow, Path(workspace)) as workers:
                     report = build(
                         settings,
                         workspace=Path(workspace),
                         force=force,
                         progress=progress,
-                        execution=execution,
+                        execution=TaskExecution(settings.flow, progress, workers),
                         wait_s=settings.flow.wait_s,
                     )
         except BaseException as error:
@@ -71,7 +72,7 @@ def build_catalog(
             raise
         show_build(settings.name, report)
         unmeasured = None
-        # A single file has no judgements of its own. An unchanged snapshot was measured before.
+        # A single file has no judgements. An unchanged snapshot was measured before.
         if evaluate and report.outcome == "published" and Path(path).is_dir() and judgements_of(settings.folder):
             measured: Any = evaluate_catalog(path, str(report.snapshot), name=settings.name, return_state=True)
             if not measured.is_completed():
@@ -80,6 +81,29 @@ def build_catalog(
                 _logger.warning("%s", message)
                 progress.note(message)
         return _final_state(report, unmeasured)
+
+
+@flow(name="evaluate-catalog", flow_run_name="evaluate {bench}", persist_result=False)
+def evaluate_catalog(bench: str, snapshot: str, recipe: str | None = None, name: str | None = None) -> Any:
+    """Measure a snapshot, or the one that a catalog's folder or address serves, on the judgements in a folder.
+
+    `bench` is the folder with judgements.jsonl or queries.jsonl; `name` is that of the artifact, by default the
+    folder's. Returns the evaluation as JSON, and stores it as an artifact.
+    """
+    folder = Path(bench)
+    try:
+        file = judgements_of(folder)
+        if file is None:
+            raise SettingsInvalid(f"{folder} holds neither queries.jsonl nor judgements.jsonl")
+        judgements = read_judgements(file)
+        name = name or folder.resolve().name
+        progress = current_progress()
+        progress.start("evaluate", len(judgements))
+        result = measure(Router.open(snapshot), judgements, bench=name, recipe=recipe, advance=progress.advance)
+    except QuartermasterError as error:
+        return Failed(message=str(error), data=error)
+    show_evaluation(name, result)
+    return result
 
 
 def _release_frames(error: BaseException) -> None:
@@ -95,13 +119,13 @@ def _release_frames(error: BaseException) -> None:
 
 def _final_state(report: BuildReport, unmeasured: str | None) -> State[Any]:
     """Return the state of a build that ended. Only a build that lacks nothing is Completed."""
-    if report.held:
-        return Failed(name="Held", message="; ".join(report.held), data=report)
-    if report.newly_quarantined:
-        return Failed(name="Quarantined", message="; ".join(map(str, report.newly_quarantined)), data=report)
-    if report.degraded:
-        lacks = [*report.degraded, *([f"the snapshot could not be measured: {unmeasured}"] if unmeasured else [])]
-        return Failed(name="Degraded", message="; ".join(lacks), data=report)
-    if unmeasured:
-        return Failed(name="Unmeasured", message=unmeasured, data=report)
+    lacks = [*report.degraded, *([f"the snapshot could not be measured: {unmeasured}"] if unmeasured else [])]
+    for name, reasons in (
+        ("Held", report.held),
+        ("Quarantined", report.newly_quarantined),
+        ("Degraded", lacks if report.degraded else ()),
+        ("Unmeasured", [unmeasured] if unmeasured else ()),
+    ):
+        if reasons:
+            return Failed(name=name, message="; ".join(map(str, reasons)), data=report)
     return Completed(message=f"{report.outcome}: {report.snapshot.name}", data=report)

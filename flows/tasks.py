@@ -2,9 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
 
 from prefect import task
@@ -17,7 +15,7 @@ from pipeline.errors import QuartermasterError, RunAborted, Unavailable
 from pipeline.execution import SharedStorage
 from pipeline.progress import Progress
 from pipeline.settings import FlowSettings
-from pipeline.workers import Workers, start_workers
+from pipeline.workers import Workers
 
 T = TypeVar("T")
 Batch = TypeVar("Batch")
@@ -59,13 +57,6 @@ class TaskExecution:
         self._settings = settings
         self._progress = progress
         self._workers = workers
-
-    @classmethod
-    @contextmanager
-    def started(cls, settings: FlowSettings, progress: Progress, workspace: Path) -> Iterator["TaskExecution"]:
-        """Yield an execution whose workers have started, and end with the block. Raises as `start_workers`."""
-        with start_workers(settings, workspace) as workers:
-            yield cls(settings, progress, workers)
 
     def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
         """Run a stage as a task and return its result, or raise what it raised."""

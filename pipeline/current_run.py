@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 _SHORTEST = 4  # a shorter secret is part of ordinary words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class CurrentRun:
-    """A build that goes on. `run` is None until the ledger has given it a number."""
+    """A build that goes on. `run` is its number; None until the ledger has given it one."""
 
     catalog: str
     run: int | None = None
-    secrets: frozenset[str] = frozenset()
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     def redact(self, text: str) -> str:
         """Return a text with "…" in place of each secret."""
@@ -22,6 +23,10 @@ class CurrentRun:
             if len(secret) >= _SHORTEST:
                 text = text.replace(secret, "…")
         return text
+
+    def identity(self) -> dict[str, Any]:
+        """Return the catalog and the number of the run, for JSON."""
+        return {"catalog": self.catalog, "run": self.run}
 
 
 _CURRENT: ContextVar[CurrentRun | None] = ContextVar("current_run", default=None)
@@ -33,16 +38,10 @@ def current_run() -> CurrentRun | None:
 
 
 @contextmanager
-def running(catalog: str, secrets: frozenset[str]) -> Iterator[None]:
+def running(run: CurrentRun) -> Iterator[None]:
     """Make a build the current one inside the `with` block. A thread that it starts needs a copy of the context."""
-    token = _CURRENT.set(CurrentRun(catalog, None, secrets))
+    token = _CURRENT.set(run)
     try:
         yield
     finally:
         _CURRENT.reset(token)
-
-
-def set_run(run: int) -> None:
-    """Give the current build its number in the ledger."""
-    if (current := _CURRENT.get()) is not None:
-        _CURRENT.set(replace(current, run=run))

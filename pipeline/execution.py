@@ -9,11 +9,6 @@ T = TypeVar("T")
 Batch = TypeVar("Batch")
 Arguments = TypeVarTuple("Arguments")
 
-# Stages that hold the ledger, the store, progress, a network connection or a budget: they run in the build's own
-# process. Every other stage is a module-level function of picklable data that returns picklable data.
-# See docs/decisions/builds.md.
-DRIVER_STAGES = frozenset({"read", "resolve", "export", "enrich", "contrast", "inspect", "learn", "verify", "publish"})
-
 
 @dataclass(frozen=True, slots=True)
 class SharedStorage:
@@ -41,9 +36,9 @@ class Execution(Protocol):
     storage: SharedStorage | None
 
     def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
-        """Return what `function` returns for `arguments`, or raise what it raises.
+        """Return what `function` returns for `arguments`, or raise what it raises: in this process.
 
-        `label` tells stages of one name apart. A stage outside `DRIVER_STAGES` may run in another process.
+        `label` distinguishes stages of one name.
         """
         ...
 
@@ -55,6 +50,8 @@ class Execution(Protocol):
         *shared: *Arguments,
     ) -> Iterator[tuple[Batch, T]]:
         """Yield each batch with what `function` returns for it and `shared`, in the order in which they end.
+
+        It may run in other processes: `function` is a module's own, of picklable data, and returns such.
 
         Batches come with a label, as from `parts`, and are taken as they are needed. `shared` goes to a worker once,
         not with each batch. After an error no other batch begins; what has ended by then is yielded first.

@@ -7,8 +7,9 @@ that says so, and an unforeseen one never has that of another.
 import errno
 import re
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Self
 
+from pipeline.current_run import CurrentRun
 from pipeline.errors import QuartermasterError
 from router.store import StoreChanged, StoreUnavailable
 
@@ -58,23 +59,11 @@ def _snake_case(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-class AnnouncedRun(Protocol):
-    """A run that failed and was announced (`pipeline.monitoring.MonitoredRun`)."""
-
-    def identity(self) -> dict[str, Any]:
-        """Return the catalog and the number of the run, for JSON."""
-        ...
-
-    def redact(self, text: str) -> str:
-        """Return a text without the run's secrets."""
-        ...
-
-
-def attach(run: AnnouncedRun, error: BaseException) -> None:
+def attach(run: CurrentRun, error: BaseException) -> None:
     """Let an error know the run that it ended: whoever catches it need not announce it again."""
     setattr(error, _RUN, run)
 
 
-def attached(error: BaseException) -> AnnouncedRun | None:
+def attached(error: BaseException) -> CurrentRun | None:
     """Return the run that an error ended; None where none was announced."""
     return getattr(error, _RUN, None)

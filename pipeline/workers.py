@@ -94,7 +94,7 @@ class Workers:
 class _DaskWorkers(Workers):
     """Dask does a batch again whose worker is lost, `flow.retries` times at most.
 
-    A cluster that runs already has a number of its own: `distributed.scheduler.allowed-failures`.
+    A cluster that runs already has its own number: `distributed.scheduler.allowed-failures`.
     """
 
     def __init__(self, client: Any, storage: SharedStorage) -> None:
@@ -182,7 +182,7 @@ def _client(settings: FlowSettings) -> Iterator[Any]:
     except ImportError as error:
         raise SettingsInvalid(f"flow.runner = 'dask' needs Dask: {install_command('dask')}") from error
     # What becomes of workers and connections is for the build to say, in one sentence each.
-    for name in ("distributed", "distributed.client"):  # Dask gives the second a level of its own
+    for name in ("distributed", "distributed.client"):  # Dask gives the second its own level
         logging.getLogger(name).setLevel(logging.CRITICAL)
     # A batch of records may have some 20 MB, and is meant to cross.
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})

@@ -42,14 +42,17 @@ refusals distribution user_cache typed
         pipeline: records
         pipeline: ledger
         pipeline: enrichment vectors
-        pipeline: phrase_checks learning indexing inspection monitoring
+        pipeline: phrase_checks learning indexing
+        pipeline: build_state
+        pipeline: inspection
         pipeline: publish
+        pipeline: monitoring
         pipeline: build
         quartermaster: training
         quartermaster: output
         flows: __init__
         flows: artifacts runtime
-        flows: evaluate tasks
+        flows: tasks
         flows: build_catalog
         flows: schedule
         quartermaster: cli

@@ -1,9 +1,8 @@
 """The build: sources → records → expansions → documents → vectors → snapshot.
 
-`run` holds `build`, `notifier` tells how it ended. `driver` holds the order of the stages; `reading`, `expanding`,
-`identifying`, `writing` and `publishing` carry them out; `context` is what they share, `state` what each leaves.
-`enriching` and `learning` are their steps, `stages` the functions of plain data that an `Execution` may
-run in another process. `plan` says what a build would cost, `report` what it did.
+`run` holds `build`, which calls the stages in order, each with the context and the state of `pipeline.build_state`:
+`reading`, `expanding` (with `enriching` and `assessing`), `quarantining`, `identifying`, `writing`, `publishing`.
+`report` says what a build did, `notifier` announces how it ended, `plan` foresees what one would cost.
 """
 
 from pipeline.build.notifier import failures_announced

@@ -2,21 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline import enrichment
-from pipeline.build.stages import assess_phrases
+from pipeline.build_state import BuildContext, BuildState
+from pipeline.enrichment import Enrichment
 from pipeline.enrichment.verdict import Consequence, TextVerdict
-from pipeline.execution import Execution
-from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, AssessedTool, ComparisonCache
+from pipeline.phrase_checks import catalog as catalog_checks
+from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, AssessedTool, Assessment, ComparisonCache
 from pipeline.phrase_checks.record import LISTS
 from pipeline.phrase_checks.record_steering import Remark, WrittenTool, find_steering, schema_texts
-from pipeline.settings import AssessmentSettings
 from pipeline.vectors import Embedding
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
@@ -31,84 +28,57 @@ class Assessed:
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON that the ledger keeps."""
-        raw: dict[str, Any] = msgspec.to_builtins(self)
-        return raw
 
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> "Assessed":
-        """Return what the ledger kept."""
-        return msgspec.convert(raw, cls)
+def assess(context: BuildContext, state: BuildState) -> Assessed:
+    """Assess a build's expansions: against the whole catalog, and each against its own record.
 
-
-@dataclass(frozen=True)
-class Assessor:
-    """Assesses a build's expansions: against the whole catalog, and each against its own record.
-
-    `compared_file` keeps what an assessment compared for the next build.
+    The ledger has the result where the same texts were assessed before. Needs an encoder.
     """
-
-    context: enrichment.EnrichmentContext
-    embedding: Embedding
-    settings: AssessmentSettings
-    execution: Execution
-    compared_file: Path
-
-    def assess(self, written: enrichment.Enrichment) -> Assessed:
-        """Assess what was written; from the ledger, where the same texts were assessed before."""
-        expansions = {tool_id: one.expansion for tool_id, one in written.written.items()}
-        ledger, key = self.context.ledger, self._key(expansions)
-        if (known := ledger.answers.assessment(key)) is not None:
-            return Assessed.from_json(known)
-        of_catalog = self._against_catalog(expansions)
-        of_records = self._against_records(expansions)
-        found = Assessed((*of_catalog.verdicts, *of_records.verdicts), of_catalog.siblings, of_records.steering)
-        ledger.answers.put_assessment(self.context.run, key, found.to_json())
-        return found
-
-    def _key(self, expansions: Mapping[str, Expansion]) -> str:
-        """Return the hash of everything that an assessment reads."""
-        records = [
-            [record.tool_id, [*record_texts(record)], [*schema_texts(record.input_schema)]]
-            for record in self.context.catalog.records
+    assert state.encoder is not None
+    embedding, answers = state.encoder.embedding, context.ledger.answers
+    records, settings = state.catalog.records, context.settings.assessment
+    expansions = {tool_id: one.expansion for tool_id, one in state.enrichment.written.items()}
+    key = fingerprint(
+        [
+            ASSESSMENT_VERSION,
+            settings.model_dump(),
+            embedding.model.key,
+            [[r.tool_id, [*record_texts(r)], [*schema_texts(r.input_schema)]] for r in records],
+            {tool_id: expansion.to_json() for tool_id, expansion in expansions.items()},
         ]
-        answers = {tool_id: expansion.to_json() for tool_id, expansion in expansions.items()}
-        settings = self.settings.model_dump()
-        return fingerprint([ASSESSMENT_VERSION, settings, self.embedding.model.key, records, answers])
+    )
+    if (known := answers.assessment(key)) is not None:
+        return msgspec.convert(known, Assessed)
+    of_catalog = _against_catalog(context, [AssessedTool.of(r, expansions.get(r.tool_id)) for r in records], embedding)
+    tools = [WrittenTool.of(record, expansions.get(record.tool_id)) for record in records]
+    texts = [*(tool.subject for tool in tools), *(text for tool in tools for text in tool.judged)]
 
-    def _against_catalog(self, expansions: Mapping[str, Expansion]) -> Assessed:
-        subjects = [AssessedTool.of(record, expansions.get(record.tool_id)) for record in self.context.catalog.records]
-        texts = [subject.text for subject in subjects]
-        phrases = [phrase for subject in subjects for phrase in subject.phrases]
-        self.embedding.embed([*texts, *phrases])
-        self.context.progress.start("assess", None)
-        state = f"{ASSESSMENT_VERSION} {self.embedding.model.key}"
-        assessment, compared = self.execution.run(
-            "assess",
-            assess_phrases,
-            subjects,
-            self.embedding.matrix(texts),
-            self.embedding.matrix(phrases),
-            self.settings,
-            ComparisonCache.open(self.compared_file, state).previous,
-        )
-        ComparisonCache(current=dict(compared)).save(self.compared_file, state)
-        return Assessed(assessment.verdicts, assessment.siblings)
+    def vectors(texts: Sequence[str]) -> NDArray[np.float32]:
+        embedding.embed(texts)
+        return embedding.matrix(texts)
 
-    def _against_records(self, expansions: Mapping[str, Expansion]) -> Assessed:
-        tools = [WrittenTool.of(record, expansions.get(record.tool_id)) for record in self.context.catalog.records]
-        subjects = [tool.subject for tool in tools]
-        judged = [text for tool in tools for text in tool.judged]
-        found = find_steering(tools, self._vectors([*subjects, *judged]), self._vectors, self.settings)
-        return Assessed(found.verdicts, steering=found.steering)
-
-    def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.embedding.embed(texts)
-        return self.embedding.matrix(texts)
+    of_records = find_steering(tools, vectors(texts), vectors, settings)
+    found = Assessed((*of_catalog.verdicts, *of_records.verdicts), of_catalog.siblings, of_records.steering)
+    answers.put_assessment(context.run, key, msgspec.to_builtins(found))
+    return found
 
 
-def leave_out(written: enrichment.Enrichment, found: Assessed) -> None:
+def _against_catalog(context: BuildContext, tools: Sequence[AssessedTool], embedding: Embedding) -> Assessment:
+    """Judge the phrases of tools beside the whole catalog; what was compared is kept in a file for the next build."""
+    texts, phrases = [tool.text for tool in tools], [phrase for tool in tools for phrase in tool.phrases]
+    embedding.embed([*texts, *phrases])
+    context.clock.start("assess", None)
+    file = context.workspace / "compared" / f"{context.settings.name}.npz"
+    kept_for = f"{ASSESSMENT_VERSION} {embedding.model.key}"
+    cache = ComparisonCache.open(file, kept_for)
+    matrices = embedding.matrix(texts), embedding.matrix(phrases)
+    settings = context.settings.assessment
+    assessment = context.execution.run("assess", lambda: catalog_checks.assess(tools, *matrices, settings, cache=cache))
+    cache.save(file, kept_for)
+    return assessment
+
+
+def leave_out(written: Enrichment, found: Assessed) -> None:
     """Remove dropped texts from the expansions, keep the verdicts beside them, and note which records steered."""
     by_tool: dict[str, list[TextVerdict]] = {}
     for verdict in found.verdicts:

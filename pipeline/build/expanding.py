@@ -1,55 +1,45 @@
-"""The stages from records to field text: the encoder, the estimate, and expansions that passed all checks."""
+"""Expansions → documents, and what can be reused of what was learned from the documents that serve."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from pipeline import vectors
-from pipeline.build.context import BuildContext
-from pipeline.build.encoder import BuildEncoder, encoder_change, exported_encoder
-from pipeline.build.enriching import Enriching
-from pipeline.build.learning import reusable_calibration, training_set_of
-from pipeline.build.stages import ProjectedPart, make_screen, project_documents
-from pipeline.build.state import CatalogRead, ExpandedCatalog
-from pipeline.enrichment import Enrichment, EnrichmentContext
-from pipeline.enrichment.estimate import Estimate, estimate
+from pipeline import learning, publish
+from pipeline.build.enriching import enrich
+from pipeline.build_state import BuildContext, BuildState
+from pipeline.enrichment import Enrichment
+from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.execution import parts
 from pipeline.phrase_checks.record_steering import reduced
+from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.field_text import FieldDocuments
+from router.tools.field_text import FieldDocuments, project_record
 
 _TOOLS_A_PART = 4_096  # projected at once
 
 
-def resolve_encoder(context: BuildContext) -> BuildEncoder | None:
-    """Return the encoder, exported; None where no vectors are wanted. Raises RunAborted where it cannot be had."""
-    settings, clock, execution = context.settings.vectors, context.clock, context.execution
-    if settings.encoder != "none":
-        clock.start("resolve", None)
-    model = execution.run("resolve", vectors.resolve_encoder, settings, clock)
-    if (change := encoder_change(context.serving, model)) is not None:
-        clock.note(change)
-    return None if model is None else exported_encoder(context, model)
-
-
-def estimate_cost(context: BuildContext, read: CatalogRead) -> Estimate:
-    """Return what the model's part of the build would take."""
-    context.clock.start("estimate", None)
-    settings = context.settings
-    return estimate(read.catalog, read.chain, settings.enrichment, context.ledger, assessed=settings.assesses)
-
-
-def expand(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | None) -> ExpandedCatalog:
+def expand(context: BuildContext, state: BuildState) -> None:
     """Have expansions written and checked, project documents, and see what can be reused of what was learned."""
-    enrichment = _enrich(context, read, encoder)
+    enrich(context, state)
     context.clock.start("project", None)
-    return with_reuse(context, read, encoder, enrichment, _project(context, read.catalog.records, enrichment))
-
-
-def _project(context: BuildContext, records: Sequence[ToolRecord], enrichment: Enrichment) -> list[FieldDocuments]:
-    """Return the documents of records, in their order."""
-    batches = _parts_to_project(records, enrichment)
+    batches = _parts_to_project(state.catalog.records, state.enrichment)
     projected = context.execution.map("project", project_documents, batches, context.settings.enrichment.languages)
     in_order = sorted(projected, key=lambda ended: ended[0].first)
-    return [document for _, documents in in_order for document in documents]
+    state.documents = [document for _, documents in in_order for document in documents]
+    reuse(context, state)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectedPart:
+    """Records to project, from the place `first` of the catalog's on, and the expansions of those that have one."""
+
+    first: int
+    records: Sequence[ToolRecord]
+    expansions: Mapping[str, Expansion]
+
+
+def project_documents(part: ProjectedPart, languages: Sequence[str]) -> list[FieldDocuments]:
+    """Return the field documents of a part's records, in their order. It may run on a worker."""
+    return [project_record(record, part.expansions.get(record.tool_id), languages) for record in part.records]
 
 
 def _parts_to_project(records: Sequence[ToolRecord], enrichment: Enrichment) -> Iterator[tuple[str, ProjectedPart]]:
@@ -61,42 +51,33 @@ def _parts_to_project(records: Sequence[ToolRecord], enrichment: Enrichment) -> 
         yield label, ProjectedPart(number * _TOOLS_A_PART, kept, expansions)
 
 
-def with_reuse(
-    context: BuildContext,
-    read: CatalogRead,
-    encoder: BuildEncoder | None,
-    enrichment: Enrichment,
-    documents: Sequence[FieldDocuments],
-) -> ExpandedCatalog:
-    """Return an expanded catalog, after seeing what can be reused of what was learned."""
-    settings = context.settings
-    exports, serving = encoder.exports if encoder else None, context.serving
-    training_set = training_set_of(settings.tuning, read.catalog, enrichment, documents, exports, serving)
-    calibration = reusable_calibration(
-        settings.tuning,
-        training_set,
-        read.past,
-        exports,
-        serving,
-        settings.enrichment.languages,
-        settings.retrieval.resolve(),
+def written_for(enrichment: Enrichment) -> frozenset[str]:
+    """Return the ids of the tools whose phrases were written for them: the lexicon's teach nothing."""
+    return frozenset(tool_id for tool_id, w in enrichment.written.items() if w.generator != LexiconGenerator.name)
+
+
+def reuse(context: BuildContext, state: BuildState) -> None:
+    """See which adapter and calibration of the snapshot that serves can be reused.
+
+    The calibration is, where the adapter is and no request is learned from.
+    """
+    settings, serving = context.settings, context.serving
+    state.phrase_keys = state.adapter = state.calibration = None
+    tuning = settings.tuning
+    if state.encoder is None or not tuning.adapter:
+        return
+    exports = state.encoder.exports
+    state.phrase_keys = learning.phrase_keys(state.catalog, state.documents, written_for(state.enrichment))
+    state.adapter = learning.reuse_adapter(
+        serving, state.phrase_keys, exports.of_tools().spec, learning.TUNING_VERSION, tuning.max_stale_share
     )
-    return ExpandedCatalog(enrichment, documents, training_set, calibration)
-
-
-def _enrich(context: BuildContext, read: CatalogRead, encoder: BuildEncoder | None) -> Enrichment:
-    """Ask for expansions, screen them and assess them."""
-    settings, catalog, execution = context.settings, read.catalog, context.execution
-    screen = execution.run("screen", make_screen, catalog.records, settings.enrichment.languages)
-    enrichment = Enriching(
-        EnrichmentContext(catalog, context.ledger, context.run, context.clock, screen, settings.name),
-        read.chain,
-        settings.enrichment,
-        settings.assessment,
-        execution,
-        encoder.embedding if encoder else None,
-        context.workspace / "compared" / f"{settings.name}.npz",
-        settings.publish.max_failed_share,
-    ).run()
-    enrichment.suspicious = (*screen.suspicious, *enrichment.suspicious)
-    return enrichment
+    fitted_here = tuning.judged or state.past is not None
+    if state.adapter is not None and serving is not None and tuning.calibrate and not fitted_here:
+        state.calibration = learning.reuse_calibration(
+            serving,
+            publish.VERSIONS,
+            exports.of_requests().spec,
+            tuple(settings.enrichment.languages),
+            settings.retrieval.resolve().to_json(),
+            tuning.max_refused_share,
+        )

@@ -5,18 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import records, sources
-from pipeline.build.context import SERVING_AREA, begin, store_of
-from pipeline.build.publishing import signer_of
+from pipeline.build.publishing import begin, signer_of, store_of
+from pipeline.build_state import SERVING_AREA, MissingTools, serving_folder
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.errors import RunAborted
-from pipeline.execution import DirectExecution
-from pipeline.inspection.difference import ToolDifference
 from pipeline.inspection.served_tools import ServedTools
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress, SilentProgress
-from pipeline.publish import serving_folder
-from pipeline.publish.quality_gate import MissingTools, count_missing_tools
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings, without_commands
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.last_reading import LastReading, StaleSource
@@ -75,29 +71,23 @@ class _LastReadings:
             return ledger.source_readings(self.catalog, SERVING_AREA, self.serving, self.progress.note).find(key)
 
 
-def _serving(settings: CatalogSettings, workspace: Path, progress: Progress) -> Path | None:
-    """Return the folder of the snapshot that serves; None where none does. Raises RunAborted without the bucket."""
-    store = store_of(settings, workspace, SERVING_AREA, progress)
-    try:
-        begin(store, writes=False)
-        return serving_folder(store)
-    except StoreUnavailable as error:
-        raise RunAborted(str(error)) from error
-
-
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
     """Return what `build` would do. It runs no command: such sources count by their last known records.
 
     Raises SettingsInvalid or RunAborted as it would.
     """
-    progress = progress or SilentProgress()
-    serving = _serving(settings, Path(workspace), progress)
+    workspace, progress = Path(workspace), progress or SilentProgress()
+    store = store_of(settings, workspace, SERVING_AREA, progress)
+    try:
+        begin(store, writes=False)
+        serving = serving_folder(store)
+    except StoreUnavailable as error:
+        raise RunAborted(str(error)) from error
     signer_of(settings)
     progress.start("read", None)
     settings = without_commands(settings)
-    reading = sources.read(
-        settings, DirectExecution(), _LastReadings(settings.name, Path(workspace), serving, progress)
-    )
+    last_readings = _LastReadings(settings.name, workspace, serving, progress)
+    reading = sources.read(settings, last_readings=last_readings)
     catalog = records.catalog_records(reading.tools)
     if not catalog.records:
         raise reading.no_tool(settings.name, reading.rejected)
@@ -105,7 +95,8 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     with Ledger.open(workspace, tell=progress.note) as ledger:
         chain = generators(settings, ledger, progress.note)
         estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
-    difference = ToolDifference.since(ServedTools.read(serving), catalog.hashes)
+    served = ServedTools.read(serving)
+    difference = served.difference(catalog.hashes)
     return Plan(
         catalog=settings.name,
         serving=difference.snapshot,
@@ -118,7 +109,7 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
         mode=settings.enrichment.mode,
         max_cost_usd=settings.enrichment.max_cost_usd,
         estimate=estimated,
-        missing=count_missing_tools(reading.gaps, reading.sources, catalog.hashes, serving),
+        missing=served.missing(reading, catalog.hashes),
         stale=reading.stale,
         coverage=reading.coverage,
     )

@@ -1,4 +1,4 @@
-"""`build`: one build of a workspace, under the ledger's lock, in its history, and announced when it has ended."""
+"""`build`: the stages of a build in order, under the ledger's lock, in its history, and announced when it has ended."""
 
 import errno
 import logging
@@ -8,14 +8,28 @@ from pathlib import Path
 
 import duckdb
 
-from pipeline.build.context import BuildContext, begin, store_of
-from pipeline.build.driver import run_stages
-from pipeline.build.notifier import BuildNotifier
-from pipeline.build.publishing import signer_of
-from pipeline.build.report import BuildReport
+from pipeline.build.expanding import expand
+from pipeline.build.identifying import find_unchanged, identify
+from pipeline.build.notifier import announced, begin_run
+from pipeline.build.publishing import (
+    accept_readings,
+    begin,
+    note_missing_signature,
+    publish,
+    signer_of,
+    store_of,
+    tidy_up,
+)
+from pipeline.build.quarantining import quarantine
+from pipeline.build.reading import read
+from pipeline.build.report import BuildReport, make_report, put_counts
+from pipeline.build.writing import write
+from pipeline.build_state import SERVING_AREA, BuildContext
 from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
 from pipeline.ledger import LEDGER_FILE, Ledger, explained
+from pipeline.monitoring import MonitoredRun
+from pipeline.monitoring.run import failed_report
 from pipeline.progress import Progress, SilentProgress, StageClock
 from pipeline.scratch import ScratchFolder
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
@@ -33,7 +47,7 @@ def build(
     *,
     workspace: Path = DEFAULT_WORKSPACE,
     force: bool = False,
-    area: str = "snapshots",
+    area: str = SERVING_AREA,
     store: WritableStore | None = None,
     progress: Progress | None = None,
     execution: Execution | None = None,
@@ -41,7 +55,7 @@ def build(
 ) -> BuildReport:
     """Build a catalog's snapshot and publish it, unless nothing changed or a gate holds it back.
 
-    Whatever happens, the snapshot that was serving goes on serving. How it ended is logged, measured and told to the
+    Whatever happens, the snapshot that was serving goes on serving. How it ended is logged, measured and sent to the
     hook, as the settings say; an experiment in another area is not.
 
     Args:
@@ -52,7 +66,7 @@ def build(
             what serves.
         store: Where the snapshot goes; by default the bucket that the settings name, else the catalog's folder in
             `area`.
-        progress: Is told of each stage.
+        progress: Hears of each stage.
         execution: Carries out the stages: called directly, or each as a task of a flow.
         wait_s: Seconds to wait for another build of the workspace, or a program that reads its ledger, to end.
 
@@ -65,7 +79,7 @@ def build(
     clock = StageClock(progress or SilentProgress())
     store = store or store_of(settings, workspace, area, clock)
     execution = execution or DirectExecution()
-    with BuildNotifier(settings, workspace, store, area) as notifier:
+    with announced(settings, workspace, store, area) as monitored:
         try:
             signer = signer_of(settings)  # before anything is paid for
             with (
@@ -78,7 +92,8 @@ def build(
                 ledger.spill_into(scratch.path / "spilled")
                 run = ledger.start_run(settings.name, area)
                 context = BuildContext(settings, workspace, store, ledger, run, execution, clock, scratch, area, signer)
-                return _run(context, notifier, force)
+                monitored.report = _run(context, monitored, force)
+                return monitored.report
         except (StoreUnavailable, StoreChanged) as error:
             raise RunAborted(str(error)) from error
         except OSError as error:
@@ -86,13 +101,14 @@ def build(
                 raise
             raise RunAborted(f"the workspace {workspace} could not be written: {error}") from error
         except duckdb.Error as error:
-            raise _aborted(error, workspace / LEDGER_FILE) from error
+            ours = explained(error, workspace / LEDGER_FILE)
+            raise ours if isinstance(ours, RunAborted) else RunAborted(str(ours)) from error
 
 
-def _run(context: BuildContext, notifier: BuildNotifier, force: bool) -> BuildReport:
+def _run(context: BuildContext, monitored: MonitoredRun, force: bool) -> BuildReport:
     """Run the stages of a build whose run is open in the ledger, and close the run however they end."""
     ledger, run, clock, settings = context.ledger, context.run, context.clock, context.settings
-    notifier.began(ledger, run)
+    begin_run(monitored, context)
     try:
         ledger.back_up(settings.ledger, run, clock.note)  # after a build that was killed
         report = run_stages(context, force)
@@ -100,14 +116,40 @@ def _run(context: BuildContext, notifier: BuildNotifier, force: bool) -> BuildRe
         _close_failed(ledger, run, str(error) or type(error).__name__)
         if isinstance(error, Exception):  # not where somebody waits for the end
             ledger.back_up(settings.ledger, run, clock.note)
+        # A ledger is restored once: the next build knows nothing of what was lost.
+        monitored.report = failed_report(ledger.problems)
         raise
     finally:
         clock.stop()
-        notifier.seconds = clock.seconds
+        monitored.seconds = clock.seconds
         close_encoders()
-    report = _closed(context, report)
-    notifier.ended(report)
-    return report
+    return _closed(context, report)
+
+
+def run_stages(context: BuildContext, force: bool) -> BuildReport:
+    """Run all stages; `force` writes a snapshot though nothing changed. Raises as `build` does."""
+    state = read(context)
+    expand(context, state)
+    quarantine(context, state)
+    put_counts(context, state)  # what was paid lasts, whatever the gates meet
+    identify(context, state)
+    put_counts(context, state)
+    unchanged = not force and find_unchanged(context, state)
+    if not unchanged:
+        write(context, state)
+    # Before it serves, so that a build that is killed between the two has not forgotten what the sources gave.
+    name, is_held = state.snapshot.name, state.outcome == "held"
+    context.last_readings.store(context.run, state.reading.by_source, name, held=is_held)
+    if unchanged:
+        note_missing_signature(context, state)
+    else:
+        publish(context, state)
+    accept_readings(context, state)
+    tidy_up(context, state)
+    if any(not one.announced for one in state.quarantined):
+        context.ledger.quarantine.mark_announced(context.settings.name, context.area)
+    context.clock.stop()
+    return make_report(context, state)
 
 
 def _closed(context: BuildContext, report: BuildReport) -> BuildReport:
@@ -128,21 +170,11 @@ def _close_failed(ledger: Ledger, run: int, message: str) -> None:
     try:
         ledger.finish_run(run, "failed", snapshot=None, message=message)
     except duckdb.Error as error:
-        _logger.warning(
-            "run %s could not be closed in the ledger; the next build closes it: %s",
-            run,
-            error,
-            extra={"event": "not_told"},
-        )
+        fields = {"event": "not_told"}
+        _logger.warning("run %s could not be closed; the next build closes it: %s", run, error, extra=fields)
 
 
 def _is_of(workspace: Path, error: OSError) -> bool:
     """Return whether an error is of the disk, or of a file of the workspace."""
     named = [Path(os.fsdecode(name)) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
     return error.errno in _DISK or any(path.absolute().is_relative_to(workspace.absolute()) for path in named)
-
-
-def _aborted(error: duckdb.Error, ledger: Path) -> RunAborted:
-    """Return an error of the ledger as the end of a build, with the way out."""
-    ours = explained(error, ledger)
-    return ours if isinstance(ours, RunAborted) else RunAborted(str(ours))

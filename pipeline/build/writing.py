@@ -1,102 +1,40 @@
-"""The stages that write a snapshot, which does not serve yet."""
+"""The stage that writes a snapshot, which does not serve yet: texts are embedded, the adapter and the needs learned."""
 
 from functools import partial
 
-from pipeline import vectors
-from pipeline.build.context import BuildContext
+from pipeline import learning, vectors
+from pipeline.build.expanding import written_for
 from pipeline.build.identifying import regression
-from pipeline.build.learning import tune
-from pipeline.build.report import run_counts
-from pipeline.build.state import BuildState, ExpandedCatalog, SnapshotIdentity, SnapshotOutcome
-from pipeline.learning import LearnedAdapter
-from pipeline.publish import SnapshotContents, WritingContext, write_snapshot
-from pipeline.publish.snapshot_learning import CalibrationSource
+from pipeline.build.report import put_counts
+from pipeline.build_state import BuildContext, BuildState
+from pipeline.publish import write_snapshot
 from pipeline.store import disk_size
-from pipeline.vectors import CatalogVectors
-from quartermaster.evaluation import judgements_of
-from router.tools.prerequisites.matching import Prerequisite, find_prerequisites
+from router.tools.prerequisites.matching import find_prerequisites
 
 
-def write(context: BuildContext, state: BuildState, identity: SnapshotIdentity) -> SnapshotOutcome:
-    """Embed, learn and write the snapshot; it does not serve yet."""
-    expanded, encoder = state.expanded, state.encoder
-    embedding = encoder.embedding if encoder else None
-    collected = (
-        vectors.collect_vectors(expanded.documents, encoder.embedding, encoder.exports.of_requests())
-        if encoder
-        else None
-    )
-    adapter = tune(
-        expanded.training_set,
-        state.read.catalog,
-        expanded.documents,
-        collected,
-        embedding,
-        context.execution,
-        context.clock,
-    )
-    contents = _contents(context, state, identity, collected, adapter, _edges(context, state))
-    put_counts(context, state, identity)  # once more: the texts that were embedded since
-    where = WritingContext(context.store, context.ledger, context.run, context.execution, context.clock, context.signer)
-    folder, checked = write_snapshot(contents, where, partial(regression, context))
-    held = (*identity.held, *checked.held)
-    return SnapshotOutcome(folder, "held" if held else "published", held, written_bytes=disk_size(folder).own)
+def write(context: BuildContext, state: BuildState) -> None:
+    """Write the snapshot, and measure it on the catalog's judged requests."""
+    if (encoder := state.encoder) is not None:
+        state.vectors = vectors.collect_vectors(state.documents, encoder.embedding, encoder.exports.of_requests())
+        _learn_adapter(context, state)
+    if context.settings.retrieval.resolve().prerequisites:
+        context.clock.start("prerequisites", None)
+        written = state.enrichment.written.items()
+        stated = {tool_id: w.expansion for tool_id, w in written if w.expansion.requires or w.expansion.provides}
+        state.prerequisites = context.execution.run("prerequisites", find_prerequisites, state.catalog.records, stated)
+    put_counts(context, state)  # once more: the texts that were embedded since
+    state.snapshot, checked = write_snapshot(context, state, partial(regression, context))
+    state.held = (*state.held, *checked.held)
+    state.outcome = "held" if state.held else "published"
+    state.written_bytes = disk_size(state.snapshot).own
 
 
-def put_counts(context: BuildContext, state: BuildState, identity: SnapshotIdentity | None = None) -> None:
-    """Store the build's figures so far: the snapshot that it writes tells them, and they last if it fails."""
-    context.ledger.put_counts(context.run, run_counts(state, identity.difference if identity else None))
-
-
-def _contents(
-    context: BuildContext,
-    state: BuildState,
-    identity: SnapshotIdentity,
-    collected: CatalogVectors | None,
-    adapter: LearnedAdapter,
-    prerequisites: tuple[Prerequisite, ...] | None,
-) -> SnapshotContents:
-    settings, read, expanded = context.settings, state.read, state.expanded
-    embedding = state.encoder.embedding if state.encoder else None
-    return SnapshotContents(
-        catalog_name=settings.name,
-        languages=settings.enrichment.languages,
-        recipe=settings.retrieval.resolve(),
-        catalog=read.catalog,
-        rejected=(*read.skipped, *read.rejected),
-        enrichment=expanded.enrichment,
-        documents=expanded.documents,
-        vectors=collected,
-        adapter=adapter,
-        content_hash=identity.content_hash,
-        inputs_hash=identity.inputs_hash,
-        held=identity.held,
-        degraded=identity.degraded,
-        stale_sources=tuple(source.to_json() for source in read.reading.stale),
-        past=read.past.embedded(embedding) if read.past else None,
-        fit_weights=settings.tuning.fit_weights,
-        calibration=_calibration_source(context, expanded),
-        coverage=read.reading.coverage,
-        quarantined=state.quarantined,
-        prerequisites=prerequisites,
-        preferred_encoder=settings.vectors.preferred_name,
-        engine=settings.vectors.engine,
-    )
-
-
-def _edges(context: BuildContext, state: BuildState) -> tuple[Prerequisite, ...] | None:
-    """Return which tools must run before which; None where the snapshot's recipe brings none."""
-    if not context.settings.retrieval.resolve().prerequisites:
-        return None
-    context.clock.start("prerequisites", None)
-    written = state.expanded.enrichment.written.items()
-    stated = {tool_id: w.expansion for tool_id, w in written if w.expansion.requires or w.expansion.provides}
-    return context.execution.run("prerequisites", find_prerequisites, state.read.catalog.records, stated)
-
-
-def _calibration_source(context: BuildContext, expanded: ExpandedCatalog) -> CalibrationSource | None:
-    tuning = context.settings.tuning
-    if not tuning.calibrate:
-        return None
-    judgements = judgements_of(context.settings.folder) if tuning.judged else None
-    return CalibrationSource(expanded.calibration, judgements, tuning.max_refused_share)
+def _learn_adapter(context: BuildContext, state: BuildState) -> None:
+    """Learn the query adapter from the phrases, unless that of the snapshot that serves is reused."""
+    if state.phrase_keys is None:
+        state.adapter = learning.LearnedAdapter(evidence={"skipped": "tuning.adapter is false"})
+    elif state.adapter is None and state.vectors is not None and state.encoder is not None:
+        original = written_for(state.enrichment)
+        space = learning.phrase_space(state.catalog, state.documents, original, state.vectors, state.encoder.embedding)
+        context.clock.start("tune", None)
+        state.adapter = context.execution.run("tune", learning.tune, space, state.phrase_keys)

@@ -1,9 +1,9 @@
 """Write and read `catalog.duckdb`, the part of a snapshot that people inspect.
 
-`writing` makes it at publish time: a copy of `template`, filled from `tables` and `accounts.sql`. `reading` answers
-questions from it over `connection`, with `results`; `comparison_sql` and `difference` tell two snapshots apart.
-`Inspection` needs only duckdb and `router`, so that a host that only routes can use it; `write` needs the whole build,
-and is imported late.
+`writing` makes it at publish time: a copy of `template`, filled from the build and by `accounts.sql`. `reading` answers
+questions from it, with `results`; `comparison_sql` compares two snapshots, `served_tools` is what a build compares
+itself with. `Inspection` needs only duckdb and `router`, so that a host that only routes can use it; `write` needs the
+whole build, and is imported late.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -3,25 +3,16 @@
 from pathlib import Path
 
 # The parts of a tool as people call them, and their columns in `tools`.
+_SAME = "examples categories annotations deprecated outputs links operation kind instructions".split()
 PARTS = {
-    "name": "name",
-    "provider": "provider",
-    "description": "description",
+    **{part: part for part in ("name", "provider", "description")},
     "schema": "input_schema",
-    "examples": "examples",
-    "categories": "categories",
-    "annotations": "annotations",
-    "deprecated": "deprecated",
-    "outputs": "outputs",
-    "links": "links",
-    "operation": "operation",
-    "kind": "kind",
-    "instructions": "instructions",
+    **{part: part for part in _SAME},
 }
 # Columns that the tools of older snapshots lack, and those that were text in them.
 _LATER = ("outputs", "links", "operation")
 _LATER_TEXTS = ("kind", "instructions")
-_JSON = ("input_schema", "annotations", *_LATER)
+JSON_COLUMNS = ("input_schema", "annotations", *_LATER)
 _FACTS = ("requires", "provides")
 _LISTS = ", ".join(("user_phrases", "synonyms", "related_concepts", "task_categories", "translations", *_FACTS))
 _EXPANSION = f"[generator, model, when_to_use], {_LISTS}"
@@ -70,7 +61,7 @@ def _tools(database: str) -> str:
     """Return SQL for the tools of a snapshot, which may be of an older version: JSON as text, missing columns NULL."""
     texts = [f"NULL::VARCHAR AS {name}" for name in _LATER_TEXTS]
     later = ", ".join([*(f"NULL::JSON AS {name}" for name in _LATER), *texts])
-    as_text = ", ".join([*(f"{name}::VARCHAR AS {name}" for name in _JSON), "coalesce(kind, 'tool') AS kind"])
+    as_text = ", ".join([*(f"{name}::VARCHAR AS {name}" for name in JSON_COLUMNS), "coalesce(kind, 'tool') AS kind"])
     all_columns = f"(SELECT {later} WHERE false) UNION ALL BY NAME FROM {database}.tools"
     return f"SELECT * REPLACE ({as_text}) FROM ({all_columns})"
 

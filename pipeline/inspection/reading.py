@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -12,15 +12,62 @@ from typing import Any
 import duckdb
 
 from pipeline.inspection import comparison_sql
-from pipeline.inspection.connection import connect, fetch, first_lines
 from pipeline.inspection.results import ResultRows, TableInfo, ToolInspection
+from pipeline.store.deltas.databases import database_file
 from router.contract import CATALOG_DB, DOCUMENT_SIGNALS, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.operation import Operation
-from router.record import Kind, Link, Origin, Parameter, ToolRecord
+from router.record import ToolRecord
 from router.snapshot.store.pointer import snapshot_folder
 
 DEFAULT_LIMIT = 20
+# duckdb's types are quoted below: a function that is alive at the interpreter's end and refers to one makes duckdb 2.0
+# print a page about leaked instances.
+_MAX_LINES = 3  # of an error of DuckDB's
+# As the ledger's: fetch nothing at run time, read no Python variable. Also spill nothing to disk.
+_CONNECTION: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "temp_directory": "",
+}
+_LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
+
+
+def connect(snapshots: Mapping[str, Path]) -> "duckdb.DuckDBPyConnection":
+    """Return a database in memory with these snapshots attached by name, and no access to any other file.
+
+    It is in memory so that its settings and locks affect no other connection of this process to the same file. Raises
+    SnapshotInvalid where a snapshot cannot be opened.
+    """
+    files = {name: database_file(folder) for name, folder in snapshots.items()}
+    connection = duckdb.connect(config=_CONNECTION)
+    for name, file in files.items():
+        try:
+            connection.execute(comparison_sql.attach(file, name)).fetchall()
+        except duckdb.Error as error:
+            connection.close()
+            raise SnapshotInvalid(f"{file} cannot be opened: {first_lines(error)}") from error
+    for lock in _LOCKS:
+        connection.execute(lock).fetchall()
+    return connection
+
+
+def fetch(
+    connection: "duckdb.DuckDBPyConnection", statement: str, limit: int | None, parameters: Sequence[Any] = ()
+) -> ResultRows:
+    """Return the first rows of a statement, and how many more there are; without a limit, all rows."""
+    if limit is not None and limit < 1:
+        raise SettingsInvalid(f"the limit is {limit}, it must be at least 1")
+    relation = connection.sql(statement, params=list(parameters))
+    rows = (relation if limit is None else relation.limit(limit)).fetchall()
+    # DuckDB counts, so that the rows left out are never fetched.
+    more = relation.count("*").fetchall()[0][0] - limit if limit is not None and len(rows) == limit else 0
+    return ResultRows(tuple(relation.columns), tuple(rows), more)
+
+
+def first_lines(error: Exception) -> str:
+    """Return an error's first lines; after an empty line DuckDB only repeats the statement."""
+    return " ".join(str(error).partition("\n\n")[0].splitlines()[:_MAX_LINES])
 
 
 class Inspection(AbstractContextManager["Inspection"]):
@@ -65,10 +112,6 @@ class Inspection(AbstractContextManager["Inspection"]):
             TableInfo(name, kind, comment, None if kind == "macro" else self._count(name))
             for name, (kind, comment) in self._listed.items()
         )
-
-    def record_hashes(self) -> dict[str, str]:
-        """Return the hash of each tool's record, by tool id."""
-        return dict(self._connection.execute("SELECT tool_id, record_hash FROM tools").fetchall())
 
     def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """Return all rows of a statement of our own, by column. Raises duckdb.Error."""
@@ -125,20 +168,16 @@ class Inspection(AbstractContextManager["Inspection"]):
         row = dict(zip(tools.columns, tools.rows[0], strict=True))
         parameters = self._all("SELECT path, type, description, enum, required FROM parameters", tool_id)
         expansions = self._all("FROM expansions", tool_id)
-        record = ToolRecord(
-            **{name: row[name] for name in ("tool_id", "provider", "name", "description", "deprecated")},
-            parameters=tuple(Parameter(p, t, d, tuple(e), r) for p, t, d, e, r in parameters.rows),
-            input_schema=json.loads(row["input_schema"]),
-            examples=tuple(row["examples"]),
-            categories=tuple(row["categories"]),
-            annotations=json.loads(row["annotations"]),
-            origin=Origin(row["origin_file"], row["origin_pointer"]),
-            # A snapshot of an earlier version has no such columns.
-            outputs=tuple(map(Parameter.from_json, json.loads(row.get("outputs") or "[]"))),
-            links=tuple(Link(**link) for link in json.loads(row.get("links") or "[]")),
-            kind=Kind(row.get("kind") or Kind.TOOL),
-            instructions=row.get("instructions") or "",
-            operation=Operation.from_json(json.loads(row["operation"])) if row.get("operation") else None,
+        # A snapshot of an earlier version has fewer columns.
+        stored = {name: value for name, value in row.items() if value is not None}
+        stored |= {name: json.loads(stored[name]) for name in comparison_sql.JSON_COLUMNS if name in stored}
+        record = ToolRecord.from_json(
+            {
+                **stored,
+                "provider": row["provider"],
+                "parameters": parameters.to_json()["rows"],
+                "origin": {"file": row["origin_file"], "pointer": row["origin_pointer"]},
+            }
         )
         return ToolInspection(
             record=record,

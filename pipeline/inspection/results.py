@@ -1,10 +1,10 @@
 """Hold the results of an inspection: rows under columns, tables by name, everything about one tool."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from datetime import date, datetime, time
 from typing import Any
+
+import msgspec
 
 from router.record import ToolRecord
 
@@ -38,8 +38,8 @@ class ResultRows:
         for name in self.columns:
             count = self.columns[: len(names)].count(name)
             names.append(f"{name}:{count}" if count else name)
-        rows = [{name: to_json(value) for name, value in zip(names, row, strict=True)} for row in self.rows]
-        return {"columns": names, "rows": rows, "more": self.more}
+        rows = [dict(zip(names, row, strict=True)) for row in self.rows]
+        return {"columns": names, "rows": to_json(rows), "more": self.more}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +93,4 @@ class ToolInspection:
 
 def to_json(value: Any) -> Any:
     """Return a value of DuckDB's as JSON: times in ISO 8601, NaN and infinity as null, other types as text."""
-    if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(item) for item in value]
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    return str(value)
+    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=str))

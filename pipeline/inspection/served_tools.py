@@ -1,21 +1,21 @@
-"""Read from the serving snapshot, once, what a build compares itself with."""
+"""Read from the serving snapshot what a build compares itself with."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
+from pipeline.build_state import MissingTools, ToolDifference
 from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.comparison_sql import expansions
-from pipeline.inspection.connection import first_lines
-from pipeline.inspection.reading import Inspection
+from pipeline.inspection.reading import Inspection, first_lines
+from pipeline.sources import Reading
 from router.contract import CATALOG_DB, Manifest
 from router.expansion import Expansion
 
-_COLUMNS = ("record_hash", "origin_file", "generator")
 _TOOLS = "SELECT tool_id, record_hash, origin_file, generator FROM tools LEFT JOIN expansions USING (tool_id)"
 _TEXTS = (
     "SELECT tool_id, record_hash, [name_document, description_document, expansion_document, dense_document] AS "
@@ -23,14 +23,6 @@ _TEXTS = (
 )
 _EXPANSIONS = f"FROM ({expansions('expansions')}) WHERE tool_id IN (SELECT unnest(?::VARCHAR[]))"
 _LISTS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
-
-
-@dataclass(frozen=True, slots=True)
-class ServedTexts:
-    """The hash of a serving tool's record, and its documents: name, description, expansion, dense."""
-
-    record_hash: str
-    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +48,32 @@ class ServedTools:
         if folder is None:
             return cls()
         try:
-            with Inspection.open(folder) as inspection:
+            with _readable(folder) as inspection:
                 rows = inspection.rows(_TOOLS)
-                by_id = {column: {row["tool_id"]: row[column] for row in rows} for column in _COLUMNS}
-                generators = {tool_id: name for tool_id, name in by_id["generator"].items() if name is not None}
-                return cls(inspection.folder.name, by_id["record_hash"], by_id["origin_file"], generators)
-        except (SnapshotInvalid, duckdb.Error) as error:
+        except SnapshotInvalid as error:
             return cls(problem=" ".join(str(error).split()) if _has_this_format(folder) else "")
+        return cls(
+            inspection.folder.name,
+            {row["tool_id"]: row["record_hash"] for row in rows},
+            {row["tool_id"]: row["origin_file"] for row in rows},
+            {row["tool_id"]: row["generator"] for row in rows if row["generator"] is not None},
+        )
 
-    @property
-    def reasons_against_replacing(self) -> tuple[str, ...]:
-        """Return why nothing must replace what serves: the gates cannot see what it would lose."""
-        if not self.problem:
-            return ()
-        return (f"what serves cannot be compared, so tools that would be lost are not known: {self.problem}",)
+    def difference(self, hashes: Mapping[str, str]) -> ToolDifference:
+        """Return how a build's tools differ from these, by the hashes of their records."""
+        before = self.record_hashes
+        return ToolDifference(
+            self.snapshot,
+            added=tuple(sorted(hashes.keys() - before.keys())),
+            changed=tuple(sorted(tool for tool in hashes.keys() & before.keys() if hashes[tool] != before[tool])),
+            removed=tuple(sorted(before.keys() - hashes.keys())),
+        )
+
+    def missing(self, reading: Reading, tool_ids: Collection[str]) -> MissingTools:
+        """Count, for each source that gave no tool, the tools that came from it and are not among `tool_ids`."""
+        lost = Counter(origin for tool_id, origin in self.origins.items() if tool_id not in tool_ids)
+        gaps = tuple(replace(gap, serving=lost[gap.origin]) for gap in reading.gaps)
+        return MissingTools(gaps, reading.sources, len(self.origins))
 
 
 def _has_this_format(folder: Path) -> bool:
@@ -78,6 +82,14 @@ def _has_this_format(folder: Path) -> bool:
     except SnapshotInvalid:
         return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class ServedTexts:
+    """The hash of a serving tool's record, and its documents: name, description, expansion, dense."""
+
+    record_hash: str
+    texts: tuple[str, ...]
 
 
 def served_texts(folder: Path) -> dict[str, ServedTexts]:
@@ -93,17 +105,14 @@ def served_expansions(folder: Path, tool_ids: Sequence[str]) -> dict[str, tuple[
 
     Raises SnapshotInvalid.
     """
+    found = {}
     with _readable(folder) as inspection:
-        return {
-            row["tool_id"]: (row["generator"], row["model"], row["expansion_key"], _expansion(row))
-            for row in inspection.rows(_EXPANSIONS, [list(tool_ids)])
-        }
-
-
-def _expansion(row: Mapping[str, Any]) -> Expansion:
-    lists = {name: tuple(row[name]) for name in _LISTS}
-    translations = {code: tuple(texts) for code, texts in row["translations"].items()}
-    return Expansion(row["when_to_use"], translations=translations, **lists)
+        for row in inspection.rows(_EXPANSIONS, [list(tool_ids)]):
+            lists = {name: tuple(row[name]) for name in _LISTS}
+            translations = {code: tuple(texts) for code, texts in row["translations"].items()}
+            expansion = Expansion(row["when_to_use"], translations=translations, **lists)
+            found[row["tool_id"]] = (row["generator"], row["model"], row["expansion_key"], expansion)
+    return found
 
 
 @contextmanager

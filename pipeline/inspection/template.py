@@ -4,6 +4,7 @@ Making them takes some 300 statements; copying the packaged file takes none. Aft
 anew: `python -m pipeline.inspection.template`.
 """
 
+import re
 from importlib import resources
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import duckdb
 from pipeline.ledger import CONNECTION
 
 TEMPLATE = Path(__file__).parent / "template.duckdb"
-_STATEMENTS = ("tables.sql", "comments.sql", "views.sql", "costs.sql")
+_TABLE = re.compile(r"CREATE TABLE (\w+) \( -- (.+)")
+_COLUMN = re.compile(r"    (\w+) .+? -- (.+)")
 # The oldest version that the extra `inspect` allows; by default DuckDB writes for its own version only.
 _READABLE = {"storage_compatibility_version": "v1.3.0"}
 # Vectors, most of the file, do not compress, and finding that out takes longer than writing them.
@@ -36,10 +38,22 @@ def write_template(path: Path) -> None:
     """Write the database anew to a path that is free."""
     with connect(path) as connection:
         connection.begin()
-        for file in _STATEMENTS:
-            connection.execute(statements(file))
+        tables = statements("tables.sql")
+        connection.execute(tables)
+        table = ""
+        for line in tables.splitlines():
+            if created := _TABLE.fullmatch(line):
+                table = created[1]
+                connection.execute(f"COMMENT ON TABLE {table} IS {_quoted(created[2])}")
+            elif column := _COLUMN.fullmatch(line):
+                connection.execute(f"COMMENT ON COLUMN {table}.{column[1]} IS {_quoted(column[2])}")
+        connection.execute(statements("views.sql"))
         connection.commit()
         connection.execute("CHECKPOINT")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""What others hear of a build: `announce` logs it, writes metrics, and calls the hook.
+"""What others hear of a build: its report, the log, a file of metrics, a hook.
 
-`run` holds the figures of one run, `secrets` what nobody may be told of it; `payload` is what `hook` sends, `textfile`
-the metrics.
+`report` holds what a build did, `run` the run that did it, or failed. `announce` logs a run, writes the metrics and
+calls the hook; `hook` has the calls, and what they must not show.
 """
 
 from pipeline.monitoring.announce import announce
+from pipeline.monitoring.hook import hook_secrets, secrets_of
+from pipeline.monitoring.report import BuildReport
 from pipeline.monitoring.run import MonitoredRun
-from pipeline.monitoring.secrets import hook_secrets, secrets_of
 
-__all__ = ["MonitoredRun", "announce", "hook_secrets", "secrets_of"]
+__all__ = ["BuildReport", "MonitoredRun", "announce", "hook_secrets", "secrets_of"]

@@ -1,112 +1,113 @@
-"""Tell everybody of a run: the log, the file of metrics, the hook."""
+"""Announce a run to everybody: the log, the file of metrics, the hook."""
 
 import logging
-import socket
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from pipeline.build_state import Outcome
 from pipeline.monitoring import hook
 from pipeline.monitoring.run import MonitoredRun
-from pipeline.monitoring.textfile import write_textfile
-from pipeline.settings import Event, MetricsSettings, NotifySettings
-
-SCHEMA = 1
-_MAX_REASONS, _LONGEST_REASON = 20, 500
-_LONGEST_TEXT = 1_000
-
-
-def payload(run: MonitoredRun, events: tuple[Event, ...]) -> dict[str, Any]:
-    """Return the object for the events of a run, the gravest first; there is at least one."""
-    reasons = [reason[:_LONGEST_REASON] for reason in run.reasons[:_MAX_REASONS]]
-    return {
-        "schema": SCHEMA,
-        "event": events[0],
-        "events": list(events),
-        "text": _text(run, events[0], reasons),
-        "catalog": run.catalog,
-        "run": run.run,
-        "outcome": run.outcome,
-        "exit_code": run.exit_code,
-        "snapshot": run.snapshot,
-        "reasons": reasons,
-        "stale_sources": [run.redact(source) for source in run.stale[:_MAX_REASONS]],
-        "previous": run.previous,
-        "host": socket.gethostname(),
-        "started_at": _utc(run.started_at),
-        "time": _utc(run.finished_at),
-        "seconds": round(run.duration_s, 3),
-        "counts": dict(run.counts),
-        "cost_usd": run.cost_usd,
-    }
-
-
-def _text(run: MonitoredRun, event: Event, reasons: list[str]) -> str:
-    """Return one line for a person; many chat services show this key of a webhook as it is."""
-    what = {
-        "failed": "the build failed",
-        "held": "the snapshot is held back",
-        "quarantined": "a tool is held back",
-        "stale": "the catalog is not up to date",
-        "degraded": "the build went without something",
-        "recovered": "the build is good again",
-    }[event]
-    why = f": {'; '.join(reasons)}" if reasons else ""
-    way_out = f". To serve it all the same: {run.use_command}" if run.use_command else ""
-    if run.quarantined and not way_out:
-        way_out = f". To see and release tools: quartermaster quarantine {run.catalog}"
-    return f"{run.catalog}: {what}{why}"[: _LONGEST_TEXT - len(way_out)] + way_out
-
-
-def _utc(moment: datetime) -> str:
-    return moment.isoformat(timespec="seconds")
-
+from pipeline.settings import MetricsSettings, NotifySettings
 
 _logger = logging.getLogger(__name__)
 
 
 def announce(run: MonitoredRun, notify: NotifySettings, metrics: MetricsSettings, folder: Path) -> None:
-    """Tell of a run. What cannot be told is logged as a warning: it changes nothing of the run.
+    """Announce a run. What fails is logged as a warning: it changes nothing of the run.
 
     A relative path of the settings begins at `folder`, the catalog's; the hook's command runs in it.
     """
     _log(run)
     if (place := metrics.textfile) is not None:
-        target = place if place.is_absolute() else folder / place
-        _try("the metrics could not be written", lambda: write_textfile(target, run), run)
+        _try("the metrics could not be written", lambda: write_textfile(folder / place, run), run)
     events = tuple(event for event in run.events if event in notify.events)
     if not events:
         return
-    content = payload(run, events)
+    content = run.payload(events)
     if notify.command is not None:
         _try("the hook failed", lambda: hook.run_command(notify, content, folder), run)
     if notify.url is not None:
         _try("the hook failed", lambda: hook.post(notify, content), run)
 
 
-def _try(what: str, tell: Callable[[], object], run: MonitoredRun) -> None:
+def _try(what: str, call: Callable[[], object], run: MonitoredRun) -> None:
     try:
-        tell()
+        call()
     except Exception as error:  # noqa: BLE001 - whatever happens to a listener, the build is as it is
-        told = isinstance(error, hook.HookFailed | OSError)
-        why = str(error) if told else f"{type(error).__name__}: {error}"
+        foreseen = isinstance(error, hook.HookFailed | OSError)
+        why = str(error) if foreseen else f"{type(error).__name__}: {error}"
         _logger.warning("%s: %s", what, run.redact(why), extra={"event": "not_told"})
 
 
 def _log(run: MonitoredRun) -> None:
     """Log how a run ended, and each reason why it is not a good one."""
-    for source in run.stale:
-        _logger.warning("stale: %s", run.redact(source), extra={"event": "stale"})
-    for reason in run.degraded:
-        _logger.warning("degraded: %s", run.redact(reason), extra={"event": "degraded"})
-    for reason in run.held:
-        _logger.warning("gate: %s", run.redact(reason), extra={"event": "held"})
-    for reason in run.quarantined:
-        _logger.warning("quarantined: %s", run.redact(reason), extra={"event": "quarantined"})
-    fields = {"outcome": run.outcome, "seconds": round(run.duration_s, 3), "exit_code": run.exit_code}
+    for event, label, reasons in (
+        ("stale", "stale", run.report.not_read),
+        ("degraded", "degraded", run.report.degraded),
+        ("held", "gate", run.report.held),
+        ("quarantined", "quarantined", run.quarantined),
+    ):
+        for reason in reasons:
+            _logger.warning("%s: %s", label, run.redact(reason), extra={"event": event})
+    outcome, snapshot = run.report.outcome, run.report.snapshot.name
+    fields: dict[str, Any] = {"outcome": outcome, "seconds": round(run.duration_s, 3), "exit_code": run.exit_code}
     if run.failure is not None:
         _logger.error("failed: %s", run.redact(run.failure.message), extra={**fields, "event": "failed"})
     else:
-        fields |= {"counts": dict(run.counts), "snapshot": run.snapshot}
-        _logger.info("%s: %s", run.outcome, run.snapshot, extra={**fields, "event": "finished"})
+        fields |= {"counts": run.report.figures, "snapshot": snapshot}
+        _logger.info("%s: %s", outcome, snapshot, extra={**fields, "event": "finished"})
+
+
+def write_textfile(place: Path, run: MonitoredRun) -> Path:
+    """Write the metrics of a run that are known in Prometheus's text format, which node_exporter reads.
+
+    All are gauges of the last run: no build runs long enough to count. Returns the file: `place`, or one of the
+    catalog's in that folder. A reader sees the old file or the new one, never half. Raises OSError where it cannot be
+    written.
+    """
+    from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
+
+    registry, report, counts = CollectorRegistry(), run.report, run.report.figures
+
+    def by(name: str, about: str, label: str | None, values: Mapping[str, float | None]) -> None:
+        known = {key: value for key, value in values.items() if value is not None}
+        if known:
+            labels = ["catalog"] if label is None else ["catalog", label]
+            gauge = Gauge(f"quartermaster_build_{name}", about, labels, registry=registry)
+            for key, value in known.items():
+                gauge.labels(run.catalog, *([] if label is None else [key])).set(value)
+
+    def one(name: str, about: str, value: float | datetime | None) -> None:
+        by(name, about, None, {"": value.timestamp() if isinstance(value, datetime) else value})
+
+    outcomes = {outcome: float(outcome == report.outcome) for outcome in get_args(Outcome)}
+    by("outcome", "1 for the outcome of the last build, 0 for the others.", "outcome", outcomes)
+    one("exit_code", "Exit code of the last build.", run.exit_code)
+    one("run", "Number of the last build in the ledger.", run.run)
+    one("degraded", "Things that the last build went without.", len(report.degraded))
+    one("held", "Reasons against serving that the gates gave in the last build.", len(report.held))
+    one("stale_sources", "Sources that the last build could not read anew.", len(report.not_read))
+    one("started_timestamp_seconds", "When the last build began.", run.started_at)
+    one("finished_timestamp_seconds", "When the last build ended.", run.finished_at)
+    success = "When the last build ended that was published or found nothing changed."
+    one("last_success_timestamp_seconds", success, run.succeeded_at)
+    one("last_published_timestamp_seconds", "When the last build ended that was published.", run.published_at)
+    one("duration_seconds", "Duration of the last build.", run.duration_s)
+    by("stage_seconds", "Duration of each stage of the last build.", "stage", run.seconds)
+    one("tools", "Tools of the catalog in the last build.", counts.get("tools"))
+    one("records_rejected", "Records that the last build could not use.", counts.get("rejected"))
+    changes = {change: counts.get(change) for change in ("added", "changed", "removed")}
+    by("tools_changed", "Tools that differ from the serving snapshot before.", "change", changes)
+    one("tools_quarantined", "Tools that are held back alone, and wait for a decision.", counts.get("quarantined"))
+    by("asked", "Tools that the last build asked a generator about.", "generator", report.asked)
+    one("failures", "Tools that the model failed on in the last build.", counts.get("failures"))
+    one("cost_usd", "US dollars that the last build spent.", report.usage.cost_usd)
+    one("ledger_bytes", "Size of the ledger.", run.ledger_bytes)
+    one("snapshot_bytes", "Size of the snapshot that serves.", run.snapshot_bytes)
+    path = place / f"quartermaster_{re.sub(r'[^A-Za-z0-9_]', '_', run.catalog)}.prom" if place.is_dir() else place
+    write_to_textfile(str(path), registry)
+    path.chmod(0o644)  # the collector is another user
+    return path

@@ -1,17 +1,19 @@
-"""Call the hook of `[notify]`: a command, a URL, or both. Each raises HookFailed with one sentence."""
+"""Call the hook of `[notify]`, a command or a URL, and find the secrets that no log, metric or hook may show."""
 
 import json
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
+
+from pydantic import BaseModel, SecretStr
 
 from pipeline.errors import RunAborted
-from pipeline.settings import NotifySettings
+from pipeline.settings import CatalogSettings, NotifySettings
 from pipeline.settings.variables import expand, expand_url
 from pipeline.sources.transport.fetch import search_path
 
@@ -74,12 +76,12 @@ def post(notify: NotifySettings, content: Mapping[str, Any]) -> None:
         raise HookFailed(f"{where} took more than {notify.timeout_s:g} s") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         if is_untrusted(error):
-            told = "has a certificate that cannot be trusted"
+            what = "has a certificate that cannot be trusted"
         elif isinstance(error, httpx2.TransportError):
-            told = "could not be reached"
+            what = "could not be reached"
         else:
-            told = f"cannot be called: {type(error).__name__}"
-        raise HookFailed(f"{where} {told}") from None
+            what = f"cannot be called: {type(error).__name__}"
+        raise HookFailed(f"{where} {what}") from None
     if not 200 <= status < 300:
         raise HookFailed(f"{where} answered {status}")
 
@@ -96,3 +98,56 @@ async def _status(url: str, headers: Mapping[str, str], content: Mapping[str, An
     with anyio.fail_after(seconds):
         async with Transport() as transport:
             return (await transport.handle_async_request(request)).status_code
+
+
+def secrets_of(settings: CatalogSettings) -> frozenset[str]:
+    """Return every value of the settings that may be a secret, as it is sent.
+
+    They are all values of secret fields, what the environment fills in, the user, password and query of each address,
+    and the path of the hook's.
+    """
+    return frozenset(secret for secret in (*_found(settings), *hook_secrets(settings.notify)) if secret)
+
+
+def hook_secrets(notify: NotifySettings) -> frozenset[str]:
+    """Return the secrets of the hook.
+
+    They include its address but for the host: many webhooks have a token in the path.
+    """
+    secrets = {*_found(notify)}
+    with suppress(RunAborted, ValueError):
+        url, _ = expand_url(notify.url or "", "notify.url")
+        parts = urlsplit(url)
+        secrets |= {url, parts.query, parts.path if len(parts.path) > 1 else ""}
+    return frozenset(secrets - {""})
+
+
+def _found(value: Any, name: str = "") -> Iterator[str]:
+    """Yield the secrets in a value of the settings, whose field has this name."""
+    if isinstance(value, SecretStr):
+        yield from _sent(value.get_secret_value())
+    elif isinstance(value, BaseModel):
+        for field, inner in value:
+            yield from _found(inner, field)
+    elif isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _found(inner, name)
+    elif isinstance(value, str) and name in ("url", "base_url"):
+        yield from _of_url(value)
+
+
+def _sent(text: str) -> Iterator[str]:
+    """Yield a secret text, the values in it, and its words: "Bearer …" may be quoted without the first."""
+    values: list[str] = []
+    with suppress(RunAborted):  # it is not set: there is nothing to hide
+        text, values = expand(text, "a secret")
+    yield from (text, *values, *(word for word in text.split() if len(word) > len("Bearer")))
+
+
+def _of_url(url: str) -> Iterator[str]:
+    with suppress(RunAborted):
+        url, values = expand_url(url, "an address")
+        yield from values
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        yield from (parts.password or "", parts.query, *(value for _, value in parse_qsl(parts.query)))

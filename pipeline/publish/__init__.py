@@ -1,27 +1,12 @@
-"""Everything → snapshot: written, opened as the router opens it, gated, published, retained.
+"""Everything → snapshot: written, opened as the router opens it, and gated.
 
 `snapshot_writing` writes a snapshot: `served_files` the files that the router maps into memory, `snapshot_learning`
-what can be learned only from a written snapshot. `quality_gate` (shares of what failed), `removal_gate` (tools that
-a source no longer gives), `lost_phrases_gate` (tools that fall to the lexicon), `regression_gate` (judged requests) and
-`missing_tools` (tools lost with a source that was skipped) say why a snapshot must not serve yet.
+what can be learned only from a written snapshot. `gates`, `regression_gate` (judged requests) and `quarantine` (single
+tools) say why something must not serve yet.
 """
 
-from pipeline.publish.quality_gate import use_command
+from pipeline.publish.gates import use_command
 from pipeline.publish.regression_gate import NOT_MEASURED, RegressionCheck, check_regression
-from pipeline.publish.snapshot_writing import VERSIONS, SnapshotContents, WritingContext, serving_folder, write_snapshot
-from pipeline.store import SnapshotStore
-from router.store import Stored
+from pipeline.publish.snapshot_writing import VERSIONS, write_snapshot
 
-__all__ = [
-    "NOT_MEASURED",
-    "VERSIONS",
-    "RegressionCheck",
-    "SnapshotContents",
-    "SnapshotStore",
-    "Stored",
-    "WritingContext",
-    "check_regression",
-    "serving_folder",
-    "use_command",
-    "write_snapshot",
-]
+__all__ = ["NOT_MEASURED", "VERSIONS", "RegressionCheck", "check_regression", "use_command", "write_snapshot"]

@@ -8,7 +8,8 @@ from typing import Any
 
 from pipeline.errors import SettingsInvalid, SnapshotInvalid
 from pipeline.progress import Progress
-from pipeline.publish.quality_gate import setting
+from pipeline.publish.gates import setting
+from pipeline.sentences import named
 from pipeline.settings import PublishSettings
 from quartermaster.evaluation import (
     HEADLINE_METRICS,
@@ -22,7 +23,6 @@ from quartermaster.evaluation import (
 )
 from router import Router
 
-_NAMED = 3  # tools that a reason names
 _MAX_EXAMPLES, _MAX_EXAMPLE = 8, 120  # examples in the manifest, and characters of one
 
 
@@ -54,7 +54,8 @@ def check_regression(
         return NOT_MEASURED
     old = _open(serving, progress)
     # A request whose tools neither snapshot has is about another catalog.
-    known = [j for j in requests if j.kind != "none" and any(_has(j, router) for router in (new, old) if router)]
+    routers = [router for router in (new, old) if router]
+    known = [j for j in requests if j.kind != "none" and any(r.record(t) for r in routers for t in j.tools)]
     if not known:
         return NOT_MEASURED
     sample = _evenly(known, settings.max_judged)
@@ -80,10 +81,6 @@ def _open(serving: Path | None, progress: Progress) -> Router | None:
     except SnapshotInvalid as error:
         progress.note(f"the new snapshot was not compared with the one that serves: {error}")
         return None
-
-
-def _has(judgement: Judgement, router: Router) -> bool:
-    return any(router.record(tool_id) for tool_id in judgement.tools)
 
 
 def _evenly(requests: Sequence[Judgement], most: int) -> list[Judgement]:
@@ -125,8 +122,7 @@ def _reason(
         f"{figures}; {setting('significance')} is {settings.significance:g}"
     )
     if gone:
-        named = ", ".join(gone[:_NAMED]) + (", …" if len(gone) > _NAMED else "")
-        reason += f"; {len(gone):,} judged tools are no longer in the catalog: {named}"
+        reason += f"; {len(gone):,} judged tools are no longer in the catalog: {named(gone)}"
     return reason
 
 

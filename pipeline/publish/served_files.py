@@ -2,14 +2,13 @@
 
 import os
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from pipeline.build_state import BuildState
+from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.indexing import dense
-from pipeline.records import Catalog
 from pipeline.settings import CandidateEngine
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import CatalogVectors
@@ -18,52 +17,55 @@ from router.retrieval.deduplication import duplicate_groups
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
 from router.retrieval.retrievers import MOST_COPIED, NO_FAISS_WARNING
 from router.snapshot.record_store import ToolEntry, json_lines
-from router.tools.field_text import FieldDocuments
-from router.tools.prerequisites.matching import Prerequisite
 
 _TOOLS_A_PART = 4_096  # whose records are in memory as JSON at once
 
 
-@dataclass(frozen=True, slots=True)
-class ServedCatalog:
-    """What is served of a catalog, in the order of ordinals: records, their documents, vectors, and for each tool
-    whether it has an expansion of its own. `vectors` is None without an encoder. `prerequisites` are the edges between
-    its tools. `engine` finds the candidates of a large catalog."""
+def write_served_files(folder: Path, state: BuildState, engine: CandidateEngine) -> str:
+    """Write every file that is not a lexical index, and return the name of the token counter.
 
-    catalog: Catalog
-    documents: Sequence[FieldDocuments]
-    vectors: CatalogVectors | None
-    expanded: Sequence[contract.Expanded]
-    prerequisites: Sequence[Prerequisite] = ()
-    engine: CandidateEngine = "faiss"
-
-
-def write_served_files(folder: Path, served: ServedCatalog) -> str:
-    """Write every file that is not a lexical index and return the name of the token counter: a stage of a build."""
+    `engine` finds the candidates of a large catalog.
+    """
     counter = TokenCounter()
-    records = served.catalog.records
-    _write_records(folder, served, counter)
+    records, expanded = state.catalog.records, _expanded(state)
+    _write_records(folder, state, counter)
     # The router reads a missing file as "all are expanded alike".
-    if contract.Expanded.YES in served.expanded and set(served.expanded) != {contract.Expanded.YES}:
-        np.save(folder / contract.EXPANDED, np.array(served.expanded, dtype=np.uint8))
-    if unread := served.catalog.unread:
+    if contract.Expanded.YES in expanded and set(expanded) != {contract.Expanded.YES}:
+        np.save(folder / contract.EXPANDED, np.array(expanded, dtype=np.uint8))
+    if unread := state.catalog.unread:
         np.save(folder / contract.NON_ENGLISH, np.array([record.tool_id in unread for record in records], bool))
     groups = duplicate_groups(records)
     if (groups != np.arange(len(groups))).any():
         np.save(folder / contract.DUPLICATES, groups)
-    if (graph := PrerequisiteGraph.of(records, served.prerequisites)) is not None:
+    if (graph := PrerequisiteGraph.of(records, state.prerequisites or ())) is not None:
         graph.save(folder)
-    if (vectors := served.vectors) is not None:
-        dense.write_dense(folder, vectors.documents, vectors.phrases, vectors.offsets, served.engine)
+    if (vectors := state.vectors) is not None:
+        dense.write_dense(folder, vectors.documents, vectors.phrases, vectors.offsets, engine)
         (folder / contract.ENCODER_FOLDER).mkdir()
         for name in (contract.ENCODER_MODEL, contract.ENCODER_TOKENIZER):
             _link(vectors.export.folder / name, folder / contract.ENCODER_FOLDER / name)
     return counter.name
 
 
-def _write_records(folder: Path, served: ServedCatalog, counter: TokenCounter) -> None:
+def _expanded(state: BuildState) -> list[contract.Expanded]:
+    """Return for each tool whether it has its own expansion.
+
+    A record that tries to steer counts as expanded: nothing is made up for what it lost by that.
+    """
+    suspects = {verdict.tool_id for verdict in state.enrichment.suspicious}
+    written = state.enrichment.written
+    stopgaps = {tool_id for tool_id, w in written.items() if w.generator == LexiconGenerator.name} - suspects
+    marks = []
+    for document in state.documents:
+        bare = not document.expansion and not document.translations and document.tool_id not in suspects
+        stopgap = document.tool_id in stopgaps
+        marks.append(contract.Expanded.NO if bare else contract.Expanded.STOPGAP if stopgap else contract.Expanded.YES)
+    return marks
+
+
+def _write_records(folder: Path, state: BuildState, counter: TokenCounter) -> None:
     """Write the records with their phrases, where each begins, and the tokens of each, some thousands at a time."""
-    records, documents = served.catalog.records, served.documents
+    records, documents = state.catalog.records, state.documents
     offsets, counts = np.zeros(len(records) + 1, np.int64), []
     with (folder / contract.RECORDS).open("wb") as file:
         for first in range(0, len(records), _TOOLS_A_PART):

@@ -1,6 +1,7 @@
 """What only a written snapshot can teach: click feedback from past requests, and when to say that no tool fits."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,81 +21,70 @@ from router.retrieval.no_answer_calibration import GENERIC, MIN_CALIBRATED_TOOLS
 from router.snapshot.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationSource:
-    """What abstention is calibrated on: the calibration to reuse, else `judgements` (a file) and the catalog's phrases.
-
-    `max_refused_share` of the requests that a tool fits may be refused.
-    """
-
-    reused: ReusedCalibration | None
-    judgements: Path | None
-    max_refused_share: float
-
-
 def learn_from_past_requests(
     manifest: Manifest, folder: Path, past: PastRequests, fit_weights: bool, progress: Progress
 ) -> Manifest:
     """Write what past requests teach the snapshot in `folder`, and return and write its new manifest."""
     learned = learn_from_use(Snapshot.open(folder, check=False), past, fit_weights, progress)
-    files = {name: file_sha256(folder / name) for name in learned.save(folder)}
-    manifest = replace(
-        manifest,
-        signals=tuple(s for s in Signal if s in manifest.signals or (files and s is Signal.INTENT)),
-        recipe=learned.recipe.to_json(),
-        files={**manifest.files, **files},
-        tuning={**manifest.tuning, **learned.evidence},
-    )
-    manifest.write(folder)
-    return manifest
+    files = learned.save(folder)
+    signals = tuple(s for s in Signal if s in manifest.signals or (files and s is Signal.INTENT))
+    return _written(manifest, folder, files, learned.evidence, signals=signals, recipe=learned.recipe.to_json())
 
 
-def calibrate_snapshot(manifest: Manifest, folder: Path, source: CalibrationSource) -> Manifest:
+def calibrate_snapshot(
+    manifest: Manifest,
+    folder: Path,
+    reused: ReusedCalibration | None,
+    judgements: Path | None,
+    max_refused_share: float,
+) -> Manifest:
     """Write the abstention calibration of the snapshot in `folder`, and return and write its new manifest.
 
-    A stage of a build. A snapshot that cannot be calibrated says why in its manifest.
+    It is the one to reuse, else fitted to `judgements` (a file) and the catalog's phrases, so that at most
+    `max_refused_share` of the requests that a tool fits are refused. A snapshot that cannot be calibrated says why in
+    its manifest.
     """
-    skipped = _cannot_calibrate(manifest)
-    files: dict[str, str] = {}
-    evidence: dict[str, Any] = {"skipped": skipped}
-    if not skipped:
-        snapshot = Snapshot.open(folder, check=False)
-        if source.reused is not None:
-            calibrated = update_calibration(snapshot, source.reused)
-        else:
-            judgements = read_judgements(source.judgements) if source.judgements else ()
-            calibrated = calibrate(snapshot, judgements, source.max_refused_share)
-        if source.reused is not None or calibrated.calibrations:
-            files = {name: file_sha256(folder / name) for name in calibrated.background.save(folder)}
-            evidence = {"calibrations": [calibration.to_json() for calibration in calibrated.calibrations]}
-        else:
-            evidence = {"skipped": "no list tells requests that a tool fits from everyday ones"}
-        if source.reused is not None:
-            evidence["taken_over"] = {"from": source.reused.origin, "content_hash": source.reused.content}
-    if calibrations := evidence.get("calibrations"):
-        evidence["calibrated"] = calibrations[0]["source"] != GENERIC
-    tuning = {**manifest.tuning, "fitting": evidence}
-    manifest = replace(manifest, files={**manifest.files, **files}, tuning=tuning)
-    manifest.write(folder)
-    return manifest
+    if skipped := _cannot_calibrate(manifest):
+        return _written(manifest, folder, (), {"fitting": {"skipped": skipped}})
+    snapshot = Snapshot.open(folder, check=False)
+    if reused is not None:
+        calibrated = update_calibration(snapshot, reused)
+    else:
+        calibrated = calibrate(snapshot, read_judgements(judgements) if judgements else (), max_refused_share)
+        if not calibrated.calibrations:
+            why = "no list tells requests that a tool fits from everyday ones"
+            return _written(manifest, folder, (), {"fitting": {"skipped": why}})
+    evidence: dict[str, Any] = {"calibrations": [one.to_json() for one in calibrated.calibrations]}
+    if reused is not None:
+        evidence["taken_over"] = {"from": reused.origin, "content_hash": reused.content}
+    if calibrated.calibrations:
+        evidence["calibrated"] = evidence["calibrations"][0]["source"] != GENERIC
+    return _written(manifest, folder, calibrated.background.save(folder), {"fitting": evidence})
 
 
 def find_implicit_needs(manifest: Manifest, folder: Path) -> Manifest:
     """Write which tools of the snapshot in `folder` meet implicit needs, and return and write its new manifest.
 
-    A stage of a build, after the calibration: its background scores are the scale.
+    A stage after the calibration: its background scores are the scale.
     """
-    needs = find_need_tools(Snapshot.open(folder, check=False))
-    files = {name: file_sha256(folder / name) for name in needs.save(folder)}
-    manifest = replace(manifest, files={**manifest.files, **files})
+    return _written(manifest, folder, find_need_tools(Snapshot.open(folder, check=False)).save(folder), {})
+
+
+def _written(
+    manifest: Manifest, folder: Path, files: Iterable[str], evidence: Mapping[str, Any], **changes: Any
+) -> Manifest:
+    """Return and write a manifest with more files of the snapshot's folder, and with the evidence for them."""
+    checksums = {name: file_sha256(folder / name) for name in files}
+    manifest = replace(
+        manifest, files={**manifest.files, **checksums}, tuning={**manifest.tuning, **evidence}, **changes
+    )
     manifest.write(folder)
     return manifest
 
 
 def _cannot_calibrate(manifest: Manifest) -> str:
     """Return why a snapshot cannot be calibrated; empty where it can."""
-    if manifest.counts["tools"] < MIN_CALIBRATED_TOOLS:
-        tools = manifest.counts["tools"]
+    if (tools := manifest.counts["tools"]) < MIN_CALIBRATED_TOOLS:
         few = "1 tool is" if tools == 1 else f"{tools} tools are"
         return f"{few} too few to calibrate on: an agent can be given them all"
     if len(manifest.languages) > 1:

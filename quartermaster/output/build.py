@@ -52,7 +52,7 @@ def report_rows(report: BuildReport) -> list[tuple[str, str]]:
         ("encoder", report.snapshot_encoder.described if report.snapshot_encoder else "none"),
         *([("encoder before", report.encoder_before.described)] if report.encoder_before else []),
         ("texts embedded", f"{report.embedded:,}"),
-        ("prerequisites", str(report.prerequisites or "off")),
+        ("prerequisites", report.prerequisites.described(report.counts["tools"]) if report.prerequisites else "off"),
         *([("learned", _learned(report))] if report.tuning else []),
         *([("judged", evaluation_line(report.evaluation))] if report.evaluation else []),
         *([("disk", _disk(report))] if report.written_bytes else []),

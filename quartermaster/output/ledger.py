@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from pipeline.inspection.connection import fetch, first_lines
+from pipeline.inspection.reading import fetch, first_lines
 from pipeline.inspection.results import ResultRows
 from pipeline.ledger import Ledger
 from pipeline.ledger.commands import Backup, Checked, Compacted, Restored, open_to_read

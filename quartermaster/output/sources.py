@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipeline.publish.quality_gate import MissingTools
+from pipeline.build_state import MissingTools
 from pipeline.sources import Gap
 from pipeline.sources.coverage import Coverage, by_source, empties
 from pipeline.sources.last_reading import StaleSource

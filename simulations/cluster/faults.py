@@ -16,10 +16,8 @@ from typing import Any
 
 # The stages whose batches leave the driver, with their functions.
 STAGES = {
-    "screen": ("pipeline.build.stages", "screen_answers"),
-    "project": ("pipeline.build.stages", "project_documents"),
+    "project": ("pipeline.build.expanding", "project_documents"),
     "embed": ("pipeline.vectors.embedding", "embed_texts"),
-    "index": ("pipeline.indexing.lexical", "write_lexical"),
 }
 FOLDER = "QUARTERMASTER_TEST_FAULTS"
 

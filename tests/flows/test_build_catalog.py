@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from flows.build_catalog import build_catalog
-from flows.evaluate import evaluate_catalog
+from flows.build_catalog import build_catalog, evaluate_catalog
 from flows.runtime import shown_on
 from pipeline.build.report import BuildReport
 from pipeline.errors import RunAborted

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows.build_catalog import _final_state
-from pipeline.publish.quarantine import QuarantinedTool
+from pipeline.ledger import QuarantinedTool
 
 _TOOL = QuarantinedTool("z/moon", "new", "hash", datetime(2026, 1, 1, tzinfo=UTC), 7, 200, 0.5)
 

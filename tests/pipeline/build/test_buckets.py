@@ -112,15 +112,7 @@ def test_an_experiment_asks_nothing_of_the_bucket(
     assert not proxy.plan.log
 
 
-@pytest.mark.parametrize(
-    ("to", "said"),
-    [
-        ("ftp://office", "not the address of a bucket"),
-        ("s3://key:secret@bucket/office", "no credentials"),
-        ("s3://bucket", "names no catalog"),
-    ],
-)
-def test_a_wrong_address_is_refused_and_no_secret_is_repeated(catalog_folder: Path, to: str, said: str) -> None:
-    with pytest.raises(SettingsInvalid, match=said) as failure:
-        load(catalog_folder, {"publish": {"to": to}}, environment={})
+def test_a_wrong_address_is_refused_and_no_secret_is_repeated(catalog_folder: Path) -> None:
+    with pytest.raises(SettingsInvalid, match="no credentials") as failure:
+        load(catalog_folder, {"publish": {"to": "s3://key:secret@bucket/office"}}, environment={})
     assert "secret" not in str(failure.value)

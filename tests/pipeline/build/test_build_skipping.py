@@ -3,15 +3,15 @@
 from functools import partial
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from pipeline.build import build
 from pipeline.build.plan import plan
 from pipeline.settings import load
-from router.contract import CATALOG_DB, Manifest
+from router.contract import Manifest
 from tests.pipeline.build.six_files import SKIPPING, spoil
 from tests.support.command_line import called
+from tests.support.rows import select
 
 
 def test_a_skipped_source_and_the_tools_that_go_with_it_are_told_everywhere(folder: Path) -> None:
@@ -32,23 +32,15 @@ def test_a_skipped_source_and_the_tools_that_go_with_it_are_told_everywhere(fold
     assert report.rejected == () and told["sources"] == 7
     assert report.degraded == ("1 source could not be read: mail.json",)
     assert Manifest.read(report.snapshot).degraded == report.degraded == tuple(told["degraded"])
-    with duckdb.connect(str(report.snapshot / CATALOG_DB), read_only=True) as connection:
-        ((file, pointer, reason),) = connection.execute("FROM rejections").fetchall()
+    ((file, pointer, reason),) = select(report.snapshot, "FROM rejections")
     assert (file, pointer) == ("mail.json", "")
     assert reason.startswith("the whole source was skipped: the source ")
 
 
 @pytest.mark.nightly
 def test_the_command_line_tells_every_problem_and_the_way_out(folder: Path) -> None:
-    run = partial(
-        called,
-        folder.parent,
-        "build",
-        folder,
-        "--workspace",
-        folder.parent / "ws",
-        QUARTERMASTER_VECTORS__ENCODER="none",
-    )
+    line = ("build", folder, "--workspace", folder.parent / "ws")
+    run = partial(called, folder.parent, *line, QUARTERMASTER_VECTORS__ENCODER="none")
     assert "not read:" not in run("--plan").stderr
     (folder / "more.csv").write_text("name\na\n", encoding="utf-8")
     (folder / "sub").mkdir()

@@ -6,7 +6,6 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any, TypeVar, TypeVarTuple
 
-import duckdb
 import pytest
 
 from pipeline.build import build
@@ -21,7 +20,7 @@ from router.contract import Manifest
 from tests.pipeline.enrichment.batch_server import BatchServer
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, error, row, tool_of
 from tests.support.quick import QUICK
-from tests.support.rows import write_rows
+from tests.support.rows import select, write_rows
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -141,10 +140,9 @@ def test_a_new_prompt_within_a_budget_takes_no_tool_to_the_lexicon(
     told = report.to_json()["stale_expansions"][0]
     assert told["reasons"] == ["prompt"] and told["model"] == "gpt-5-mini" and told["run"] == 1
     assert Manifest.read(report.snapshot).stale_expansions == _TOOLS - 5
-    with duckdb.connect(str(report.snapshot / "catalog.duckdb"), read_only=True) as connection:
-        rows = connection.sql("SELECT stale, prompt_version, count(*) FROM expansions GROUP BY ALL ORDER BY ALL")
-        old, new = prompt.PROMPT_VERSION - 1, prompt.PROMPT_VERSION
-        assert rows.fetchall() == [("for another prompt", old, _TOOLS - 5), (None, new, 5)]
+    rows = select(report.snapshot, "SELECT stale, prompt_version, count(*) FROM expansions GROUP BY ALL ORDER BY ALL")
+    old, new = prompt.PROMPT_VERSION - 1, prompt.PROMPT_VERSION
+    assert rows == [("for another prompt", old, _TOOLS - 5), (None, new, 5)]
 
 
 def test_a_new_answer_that_the_checks_refuse_leaves_the_one_before(office: Office) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.build import build
-from pipeline.build.encoder import encoder_change, encoder_serving
+from pipeline.build.reading import encoder_change, encoder_serving
 from pipeline.build.report import BuildReport
 from pipeline.encoders.export import describe_model
 from pipeline.progress import SilentProgress
@@ -18,6 +18,7 @@ from router import Router
 from router.contract import ADAPTER, BACKGROUND_SCORES, CATALOG_DB, Manifest
 from router.user_cache import CACHE_VARIABLE
 from tests.support.notes import Notes
+from tests.support.rows import write_rows
 from tests.support.small_encoder import save
 
 _TOOLS, _PHRASES = 20, 6
@@ -29,8 +30,8 @@ def shop(folder: Path) -> Path:
     said = {n: [f"thing {n} please {p * 'x'}" for p in range(_PHRASES)] for n in range(_TOOLS)}
     tools = [{"id": f"t{n}", "name": f"do_{n}", "description": f"Does {n}."} for n in said]
     phrases = [{"id": f"t{n}", "when_to_use": "", "user_phrases": texts} for n, texts in said.items()]
-    for name, rows in (("tools", tools), ("expansions", phrases)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(folder / "tools.jsonl", tools)
+    write_rows(folder / "expansions.jsonl", phrases)
     return folder
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import duckdb
+import msgspec
 import pytest
 
 from pipeline.build import build
@@ -18,6 +18,7 @@ from pipeline.settings import load
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, row, tool_of
 from tests.support.factories import make_expansion
 from tests.support.quick import QUICK
+from tests.support.rows import select, write_rows
 
 _TOOLS = {
     "open_ticket": "Creates a ticket in the tracker.",
@@ -45,7 +46,7 @@ def run(tmp_path: Path, encoder_folder: Path) -> Any:
         lines = [{"id": f"context/{n}", "name": n, "description": d, **shared} for n, d in _TOOLS.items()]
         folder = tmp_path / "context"
         folder.mkdir(exist_ok=True)
-        (folder / "tools.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        write_rows(folder / "tools.jsonl", lines)
         model = {**server.settings().model_dump(exclude_unset=True), "generator": "openai", **fields}
         sections = {**QUICK, "enrichment": model, "vectors": {"encoder": str(encoder_folder)}}
         return build(load(folder, sections, environment={}), workspace=tmp_path / "ws")
@@ -68,8 +69,7 @@ def test_tools_whose_phrases_collide_are_asked_again_beside_each_other_and_no_ch
         shown, asked = _siblings(server), len(server.requests)
         assert asked == len(_TOOLS) + len(shown)
         assert "open_ticket" in shown["open_case"] and "open_case" in shown["open_ticket"]
-        with duckdb.connect(str(first.snapshot / "catalog.duckdb"), read_only=True) as connection:
-            assert connection.sql(said).fetchall() == [("open_case number 0",)]
+        assert select(first.snapshot, said) == [("open_case number 0",)]
         unseen = run(server, default="Rome")  # no prompt shows it
         assert (len(unseen.changed), unseen.asked, unseen.outcome) == (3, {}, "published")
         # Second answers serve on where a first one is still to come.
@@ -82,22 +82,20 @@ def test_tools_whose_phrases_collide_are_asked_again_beside_each_other_and_no_ch
         "context/open_ticket": ("siblings",),
         "context/read_weather": ("record",),
     }
-    with duckdb.connect(str(report.snapshot / "catalog.duckdb"), read_only=True) as connection:
-        assert connection.sql(said).fetchall() == [("open_case number 0",)]
+    assert select(report.snapshot, said) == [("open_case number 0",)]
 
 
 def test_without_contrast_the_collision_is_noted_and_both_keep_their_phrases(run: Any) -> None:
     with ModelServer(_twins) as server:
         report = run(server, contrast=False)
     assert len(server.requests) == 3
-    with duckdb.connect(str(report.snapshot / "catalog.duckdb"), read_only=True) as connection:
-        noted = "SELECT DISTINCT tool_id, consequence FROM verdicts WHERE check_name = 'collision' AND text = ?"
-        rows = connection.execute(f"{noted} ORDER BY ALL", [_SAME[0]]).fetchall()
-        assert rows == [("context/open_case", "noted"), ("context/open_ticket", "noted")]
-        near = connection.sql("SELECT sibling_id FROM siblings WHERE tool_id = 'context/open_case'").fetchall()
-        assert ("context/open_ticket",) in near
-        # Two of three tools collide: that is how this catalog is, and neither stands out.
-        assert connection.sql("FROM worst_tools").fetchall() == []
+    of_text = f"WHERE check_name = 'collision' AND text = '{_SAME[0]}' ORDER BY ALL"
+    noted = select(report.snapshot, f"SELECT DISTINCT tool_id, consequence FROM verdicts {of_text}")
+    assert noted == [("context/open_case", "noted"), ("context/open_ticket", "noted")]
+    near = select(report.snapshot, "SELECT sibling_id FROM siblings WHERE tool_id = 'context/open_case'")
+    assert ("context/open_ticket",) in near
+    # Two of three tools collide: that is how this catalog is, and neither stands out.
+    assert select(report.snapshot, "FROM worst_tools") == []
 
 
 def _verdict(field: str, text: str, consequence: Consequence = Consequence.DROPPED) -> TextVerdict:
@@ -121,7 +119,7 @@ def _enrichment() -> Enrichment:
 
 def test_an_assessment_is_the_same_after_the_ledger_has_kept_it() -> None:
     found = _found(_verdict("user_phrases", "refund the client"))
-    assert Assessed.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert msgspec.convert(json.loads(json.dumps(msgspec.to_builtins(found))), Assessed) == found
 
 
 def test_dropped_texts_leave_every_field_and_noted_ones_stay() -> None:

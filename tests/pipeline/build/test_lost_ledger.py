@@ -1,6 +1,5 @@
 """A build that finds half a ledger, or was killed: nothing that was backed up is asked or paid for again."""
 
-import json
 import shutil
 import signal
 import subprocess
@@ -9,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from pipeline.build import build
@@ -19,6 +17,7 @@ from pipeline.ledger.commands import check
 from pipeline.settings import load
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.support.places import ROOT
+from tests.support.rows import select, write_rows
 
 # Builds once for each stage, in a process of its own that is killed as the stage begins.
 _KILLED = """
@@ -57,7 +56,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A catalog of six tools."""
     folder = tmp_path_factory.mktemp("shop")
     tools = [{"name": f"pay_{n}", "provider": "bank", "description": f"Pays bill {n}."} for n in "abcdef"]
-    (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
+    write_rows(folder / "tools.jsonl", tools)
     return folder
 
 
@@ -94,11 +93,6 @@ def workspace(built: Path, tmp_path: Path) -> Path:
     return shutil.copytree(built, tmp_path / "ws")
 
 
-def rows(workspace: Path, statement: str) -> list[tuple[Any, ...]]:
-    with duckdb.connect(str(workspace / LEDGER_FILE), read_only=True) as connection:
-        return connection.execute(statement).fetchall()
-
-
 def test_a_lost_ledger_comes_back_from_its_backup_and_nothing_in_it_is_asked_again(
     run: Any, shop: Path, workspace: Path
 ) -> None:
@@ -107,7 +101,7 @@ def test_a_lost_ledger_comes_back_from_its_backup_and_nothing_in_it_is_asked_aga
     assert (report.outcome, asked, report.embedded, report.reused) == ("unchanged", 0, 0, 12)
     assert "is damaged" in report.degraded[0] and "It was restored from" in report.degraded[0]
     assert (workspace / f"{LEDGER_FILE}.damaged-1").read_bytes() == b"garbage"
-    outcomes = rows(workspace, "SELECT run_id, outcome FROM runs ORDER BY ALL")
+    outcomes = select(workspace / LEDGER_FILE, "SELECT run_id, outcome FROM runs ORDER BY ALL")
     assert outcomes == [(1, "published"), (2, "unchanged")]
     assert check(workspace).problems == ()
 
@@ -122,6 +116,6 @@ def test_after_a_kill_in_any_stage_the_next_build_starts_and_closes_the_run(shop
         check=True,
     )
     assert killed.stdout.split() == [str(int(signal.SIGKILL))] * len(_STAGES) + ["0"]
-    outcomes = [outcome for (outcome,) in rows(tmp_path, "SELECT outcome FROM runs ORDER BY run_id")]
+    outcomes = [outcome for (outcome,) in select(tmp_path / LEDGER_FILE, "SELECT outcome FROM runs ORDER BY run_id")]
     assert outcomes == ["killed"] * len(_STAGES) + ["published"]
     assert check(tmp_path).problems == ()

@@ -197,15 +197,6 @@ def test_a_build_that_is_ended_by_sigterm_is_told(folder: Path, server: Receiver
     assert metrics(folder)["exit_code"] == 143
 
 
-def test_the_command_line_prints_one_json_object_for_a_build_that_failed(folder: Path) -> None:
-    spoil(folder, *SIX)
-    done = called(folder.parent, "build", folder, "--json")
-    said = json.loads(done.stdout)
-    assert (done.returncode, said["catalog"], said["run"], said["outcome"]) == (3, "office", 1, "failed")
-    assert said["error"] | {"message": ""} == {"kind": "run_aborted", "message": "", "exit_code": 3}
-    assert "mail.json" in said["error"]["message"]
-
-
 @pytest.mark.nightly
 def test_a_run_of_a_version_before_and_what_was_lost_with_a_ledger_are_told(folder: Path, server: Receiver) -> None:
     with Ledger.open(folder.parent / "ws") as ledger:

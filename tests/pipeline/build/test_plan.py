@@ -81,11 +81,11 @@ def test_a_build_goes_on_while_a_plan_waits_for_a_source(tmp_path: Path, monkeyp
     write_rows(tmp_path / "empty.jsonl", [])
     slow, empty = (load(tmp_path / f"{name}.jsonl", QUICK, environment={}) for name in ("slow", "empty"))
 
-    def read_slowly(*arguments: Any) -> Reading:
+    def read_slowly(settings: CatalogSettings, **more: Any) -> Reading:
         monkeypatch.undo()
         with pytest.raises(RunAborted, match="no tool"):  # and not that the ledger is in use
             build(empty, workspace=tmp_path / "ws")
-        return read(*arguments)
+        return read(settings, **more)
 
     monkeypatch.setattr("pipeline.build.plan.sources.read", read_slowly)
     assert plan(slow, workspace=tmp_path / "ws").new == 1

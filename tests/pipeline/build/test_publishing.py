@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from pipeline.build import build
-from pipeline.build.disk_space import remove_unused_caches
+from pipeline.build.publishing import remove_unused_caches
 from pipeline.build.report import BuildReport
 from pipeline.ledger.source_readings import SourceReadings
 from pipeline.publish.served_files import slow_search_note
@@ -42,7 +42,7 @@ def test_what_fails_once_the_snapshot_serves_is_told_and_fails_no_build(
     refused = PermissionError(13, "Permission denied", "/srv/somebody")
     with monkeypatch.context() as patch:
         patch.setattr(SourceReadings, "accept", _raising(duckdb.IOException("IO Error: no space left on device")))
-        for stage in ("remove_unused_caches", "save_space"):
+        for stage in ("remove_unused_caches", "stored_bytes"):
             patch.setattr(f"pipeline.build.publishing.{stage}", _raising(refused))
         report = run()
     assert report.outcome == "published"
@@ -80,11 +80,10 @@ def test_cached_checks_that_nothing_uses_are_removed_and_named(tmp_path: Path, m
     workspace = tmp_path / "workspace"
     (workspace / "snapshots" / "shop").mkdir(parents=True)
     kept = [_aged(workspace / "compared" / "shop.npz"), workspace / "compared" / "new.npz"]
-    gone = [_aged(workspace / "screened" / "shop.json"), _aged(workspace / "compared" / ".old.npz")]
+    gone = _aged(workspace / "compared" / ".old.npz")
     kept[1].write_text("")  # of a catalog whose snapshots are elsewhere
     notes = Notes()
     remove_unused_caches(workspace, notes)
     assert all(path.exists() for path in kept)
-    assert not any(path.exists() for path in gone)
-    told = "cached checks that nothing used for 30 days were removed: compared/.old.npz, screened/shop.json"
-    assert notes.said == [told]
+    assert not gone.exists()
+    assert notes.said == ["cached checks that nothing used for 30 days were removed: compared/.old.npz"]

@@ -4,17 +4,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.inspection.reading import Inspection
 from pipeline.ledger import Ledger
 from pipeline.settings import load
 from router import Router
 from router.contract import Manifest
-from tests.support.rows import write_rows
+from tests.support.rows import select, write_rows
 
 # Any tool that enters a request of another provider is held: the encoder of the tests has random weights.
 _STRICT = {"quarantine_requests": 1, "quarantine_distance": 0.0, "max_removed_share": 1.0}
@@ -93,10 +91,8 @@ def test_a_new_tool_that_takes_requests_is_left_out_and_told_once_until_it_takes
     assert "another way" in router.phrases("t4/task4")
     (told,) = Manifest.read(first.snapshot).quarantined
     assert (told["tool_id"], told["kind"]) == ("z/moon", "new") and told["examples"][0]["served"]
-    with Inspection.open(first.snapshot) as inspection:
-        assert inspection.table("quarantine").column("tool_id") == ("z/moon",)
-    with duckdb.connect(str(catalog.workspace / "ledger.duckdb"), read_only=True) as connection:
-        assert connection.execute("SELECT tool_id, kind FROM quarantined").fetchall() == [("z/moon", "new")]
+    assert select(first.snapshot, "SELECT tool_id FROM quarantine") == [("z/moon",)]
+    assert select(catalog.workspace / "ledger.duckdb", "SELECT tool_id, kind FROM quarantined") == [("z/moon", "new")]
     # The next night measures nothing, changes nothing, and is not told again.
     second = catalog.night(_NEW, (_tool(4), [*_phrases(4), "another way"]), quarantine_distance=0.3)
     assert (second.outcome, second.snapshot) == ("unchanged", first.snapshot)

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from shutil import copytree
 
-import duckdb
 import pytest
 
 from pipeline.build import build
@@ -16,6 +15,7 @@ from router.contract import CATALOG_DB
 from router.store import current_folder
 from tests.support.command_line import Done, called
 from tests.support.quick import QUICK
+from tests.support.rows import select
 
 NAMES = ("mail", "chat", "notes")
 
@@ -70,8 +70,8 @@ def test_two_tools_of_ten_may_go_from_each_source_and_the_ledger_names_the_chang
         (folder / f"{name}.json").write_text(_tools(name, 2, 11 if name == "mail" else 10), encoding="utf-8")
     report = _build(folder)
     assert report.outcome == "published" and len(report.removed_tools) == 6
-    with duckdb.connect(str(folder.parent / "ws" / LEDGER_FILE), read_only=True) as connection:
-        ((text,),) = connection.execute("SELECT counts -> 'changes' FROM runs ORDER BY run_id DESC LIMIT 1").fetchall()
+    last = "SELECT counts -> 'changes' FROM runs ORDER BY run_id DESC LIMIT 1"
+    ((text,),) = select(folder.parent / "ws" / LEDGER_FILE, last)
     assert json.loads(text) == {
         "added": {"count": 1, "tools": ["cat/mail_10"]},
         "changed": {"count": 0, "tools": []},

@@ -1,4 +1,4 @@
-"""Stages in another process: plain data goes there and comes back, and the snapshot is the same byte for byte."""
+"""Mapped stages in another process: plain data goes there and back, and the snapshot is the same byte for byte."""
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.build import build
-from pipeline.execution import DRIVER_STAGES, Arguments, Batch, SharedStorage, T
+from pipeline.execution import Arguments, Batch, DirectExecution, SharedStorage, T
 from pipeline.settings import load
-from router import Manifest, Router
+from router import Manifest
 from router.contract import CATALOG_DB
-from tests.support.factories import TOOLS, expansion_row
-from tests.support.rows import write_rows
 
-pytestmark = pytest.mark.nightly  # a process of its own; flows run stages as tasks in the gate
+pytestmark = pytest.mark.nightly  # a process of its own; flows run stages on a worker in the gate
 
 
 def call(work: bytes) -> bytes:
@@ -25,23 +23,15 @@ def call(work: bytes) -> bytes:
     return pickle.dumps(function(*arguments))
 
 
-class OtherProcess:
-    """Runs each stage that may leave the driver in a process of a pool. Batches end in the reverse of their order."""
+class OtherProcess(DirectExecution):
+    """Runs the batches of mapped stages in a process of a pool. They end in the reverse of their order."""
 
-    batch_size: int | None = None
     threads: int | None = 1
 
-    def __init__(self, pool: ProcessPoolExecutor, storage: Path | None = None) -> None:
-        self.storage = SharedStorage(storage) if storage else None
+    def __init__(self, pool: ProcessPoolExecutor, storage: Path) -> None:
+        self.storage = SharedStorage(storage)
         self.pool = pool
         self.ran: set[str] = set()
-
-    def run(self, stage_name: str, function: Callable[[*Arguments], T], *arguments: *Arguments, label: str = "") -> T:
-        if stage_name in DRIVER_STAGES:
-            return function(*arguments)
-        self.ran.add(stage_name)
-        returned: T = pickle.loads(self.pool.submit(call, pickle.dumps((function, arguments))).result())
-        return returned
 
     def map(
         self,
@@ -50,58 +40,23 @@ class OtherProcess:
         batches: Iterable[tuple[str, Batch]],
         *shared: *Arguments,
     ) -> Iterator[tuple[Batch, T]]:
-        for label, batch in reversed(list(batches)):
-            yield batch, self.run(stage_name, function, batch, *shared, label=label)
-
-
-@pytest.fixture
-def pool() -> Iterator[ProcessPoolExecutor]:
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        yield pool
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Path:
-    """A catalog of 48 tools with 3 phrases each: enough to learn an adapter, and to calibrate."""
-    folder = tmp_path / "offices"
-    folder.mkdir()
-    tools, rows = [], []
-    for number, place in enumerate(("london", "paris", "rome", "oslo", "cairo", "lima")):
-        for tool in TOOLS:
-            provider = f"{tool['provider']}{number}"
-            copy = {**tool, "id": f"{provider}/{tool['name']}", "provider": provider}
-            tools.append({**copy, "description": f"{tool['description']} For the office of {place}."})
-            row = expansion_row(tool)
-            phrases = [f"{phrase} in {place}" for phrase in row["user_phrases"]]
-            rows.append({**row, "id": copy["id"], "user_phrases": [*phrases, f"{place} needs {tool['name']}"]})
-    write_rows(folder / "tools.jsonl", tools)
-    write_rows(folder / "expansions.jsonl", rows)
-    return folder
-
-
-def files(snapshot: Path) -> dict[str, str]:
-    """The checksums of a snapshot's files, without that of the database, which has times in it."""
-    return {name: digest for name, digest in Manifest.read(snapshot).files.items() if name != CATALOG_DB}
+        self.ran.add(stage_name)
+        for _, batch in reversed(list(batches)):
+            work = pickle.dumps((function, (batch, *shared)))
+            yield batch, pickle.loads(self.pool.submit(call, work).result())
 
 
 def test_stages_in_another_process_build_the_same_snapshot(
-    catalog: Path,
-    encoder_folder: Path,
-    tmp_path: Path,
-    pool: ProcessPoolExecutor,
-    monkeypatch: pytest.MonkeyPatch,
+    catalog_folder: Path, encoder_folder: Path, snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = load(catalog, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+    settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
     for module, constant in (("vectors.embedding", "_TEXTS_A_STAGE"), ("build.expanding", "_TOOLS_A_PART")):
-        monkeypatch.setattr(f"pipeline.{module}.{constant}", 20)  # several batches
+        monkeypatch.setattr(f"pipeline.{module}.{constant}", 3)  # several batches
     (storage := tmp_path / "storage").mkdir()
-    execution = OtherProcess(pool, storage)
-    direct = build(settings, workspace=tmp_path / "direct")
-    elsewhere = build(settings, workspace=tmp_path / "elsewhere", execution=execution)
-    assert {"project", "embed", "index", "write"} < execution.ran
-    old, new = Router.open(direct.snapshot), Router.open(elsewhere.snapshot)
-    assert old.manifest.content_hash == new.manifest.content_hash
-    assert "vectors.npy" in old.manifest.files and files(direct.snapshot) == files(elsewhere.snapshot)
-    for request in ("undo a payment in rome", "which channels are there", "will it rain in oslo"):
-        assert old.route(request, explain=True).tools == new.route(request, explain=True).tools
-    assert (direct.outcome, direct.counts) == (elsewhere.outcome, elsewhere.counts)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        execution = OtherProcess(pool, storage)
+        elsewhere = build(settings, workspace=tmp_path / "elsewhere", execution=execution)
+    assert execution.ran == {"project", "embed"}
+    old, new = Manifest.read(snapshot), Manifest.read(elsewhere.snapshot)
+    assert old.content_hash == new.content_hash and "vectors.npy" in old.files
+    assert {**old.files, CATALOG_DB: ""} == {**new.files, CATALOG_DB: ""}  # the database has times in it

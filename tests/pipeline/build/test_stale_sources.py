@@ -8,7 +8,6 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
-import duckdb
 import pytest
 
 from pipeline.build import build
@@ -24,6 +23,7 @@ from tests.pipeline.sources.web import Web, serving
 from tests.support.command_line import called
 from tests.support.publishing import sign
 from tests.support.quick import QUICK
+from tests.support.rows import select
 
 LOGIN = "<!doctype html>\n<html><body>\n<form>Sign in</form>\n</body></html>\n"
 
@@ -65,8 +65,7 @@ class Shop:
         return build(self.settings(**sources), workspace=self.workspace)
 
     def ledger(self, statement: str) -> list[Any]:
-        with duckdb.connect(str(self.workspace / LEDGER_FILE)) as connection:
-            return connection.execute(statement).fetchall()
+        return select(self.workspace / LEDGER_FILE, statement, read_only=False)
 
     @property
     def serving(self) -> Path:

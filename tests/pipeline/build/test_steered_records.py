@@ -11,6 +11,7 @@ from pipeline.settings import load
 from router import Router
 from tests.pipeline.enrichment import honest_tools
 from tests.support.quick import QUICK
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.nightly  # embeds with the encoder that ships
 
@@ -31,12 +32,10 @@ def router(attacks: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFacto
     """Build the honest tools beside the attacks, with the answers of a model that obeys."""
     folder = tmp_path_factory.mktemp("steered")
     tools = [*honest_tools.tools(), *(attack["attack_tool"] for attack in attacks)]
-    (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools))
+    write_rows(folder / "tools.jsonl", tools)
     ids = {tool["name"]: tool["id"] for tool in tools}
     answers = [*honest_tools.answers().values(), *(attack["obedient_answer"] for attack in attacks)]
-    (folder / "expansions.jsonl").write_text(
-        "".join(json.dumps({**row, "id": ids[row["tool"]]}) + "\n" for row in answers)
-    )
+    write_rows(folder / "expansions.jsonl", ({**row, "id": ids[row["tool"]]} for row in answers))
     overrides = {**QUICK, "vectors": {"encoder": "minilm-tools-v1"}, "enrichment": {"generator": "none"}}
     return Router.open(build(load(folder, overrides, environment={}), workspace=folder / "ws").snapshot)
 

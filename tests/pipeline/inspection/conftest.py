@@ -1,6 +1,5 @@
 """A small catalog that is built again and again, without an encoder."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from pipeline.build import build
 from pipeline.settings import load
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.support.quick import QUICK
+from tests.support.rows import write_rows
 
 
 class Shop:
@@ -31,7 +31,7 @@ class Shop:
     ) -> Path:
         """Build these tools, the model of `server` writing where there is one, and return the snapshot's folder."""
         for name, lines in (("tools.jsonl", rows), ("expansions.jsonl", expansions or ())):
-            (self.folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+            write_rows(self.folder / name, lines)
         enrichment = {"generator": "none", "fallback": "lexicon"}
         if server is not None:
             enrichment = {**server.settings().model_dump(exclude_unset=True), "generator": "openai"}

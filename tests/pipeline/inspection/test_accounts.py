@@ -1,7 +1,6 @@
 """What the ledger knows, in the snapshot: costs, failures, builds, history; and from a phrase to its question."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -11,15 +10,11 @@ from pipeline.enrichment.prompt import INSTRUCTIONS, PROMPT_VERSION
 from pipeline.errors import RunAborted
 from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, but, completion
 from tests.pipeline.inspection.conftest import Shop, tool, words
+from tests.support.rows import select
 
 _BROKEN = Reply(completion("broken"))
 _PAID = pytest.approx(COST)
 _TWICE = pytest.approx(2 * COST)  # a broken answer is asked for twice
-
-
-def rows(snapshot: Path, statement: str) -> list[tuple[Any, ...]]:
-    with duckdb.connect(str(snapshot / "catalog.duckdb"), read_only=True) as connection:
-        return connection.execute(statement).fetchall()
 
 
 def test_costs_are_known_to_later_builds_and_summed(shop: Shop) -> None:
@@ -30,16 +25,16 @@ def test_costs_are_known_to_later_builds_and_summed(shop: Shop) -> None:
         assert sorted(server.asked) == ["list", "post", "refund"]
     said = "generator, model, prompt_tokens, cached_tokens, completion_tokens, cost_usd, expansions.run_id"
     written = f"SELECT {said}, written_at < built_at + INTERVAL 1 SECOND FROM expansions, snapshot"
-    assert rows(later, f"{written} WHERE tool_id = 'pay/list'") == [
+    assert select(later, f"{written} WHERE tool_id = 'pay/list'") == [
         ("openai", "gpt-5-mini", 1_000, 400, 200, _PAID, 1, True)
     ]
     priced = "SELECT provider, generator, tools, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced"
-    assert rows(later, f"{priced} FROM costs") == [
+    assert select(later, f"{priced} FROM costs") == [
         ("pay", "openai", 2, 2_000, 800, 400, _TWICE, 0),
         ("chat", "openai", 1, 1_000, 400, 200, _PAID, 0),
         ("pay", "file", 1, 0, 0, 0, 0.0, 0),
     ]
-    assert rows(later, "SELECT provider, tools, written_by, cost_usd, unpriced FROM providers") == [
+    assert select(later, "SELECT provider, tools, written_by, cost_usd, unpriced FROM providers") == [
         ("pay", 3, "openai 2, file 1", _TWICE, 0),
         ("chat", 1, "openai 1", _PAID, 0),
     ]
@@ -52,9 +47,9 @@ def test_a_failure_stands_until_the_model_answers_and_every_build_and_tool_tells
     lost = ("chat/post", "openai", "gpt-5-mini", "shape", 400, _TWICE)
     tools = (tool("chat/post", "Sends."), tool("pay/list"))
     with ModelServer(but("post", _BROKEN)) as server:
-        assert rows(shop.build(*tools, server=server), failures) == [(*lost, 1, "lexicon")]
+        assert select(shop.build(*tools, server=server), failures) == [(*lost, 1, "lexicon")]
         nobody = shop.build(*tools, server=server, enrichment={"fallback": "none"})
-        assert rows(nobody, failures) == [(*lost, 2, None)]  # run 1's is out of date
+        assert select(nobody, failures) == [(*lost, 2, None)]  # run 1's is out of date
         with monkeypatch.context() as patch, pytest.raises(RunAborted, match="No space left"):
             patch.setattr("pipeline.build.writing.write_snapshot", _full_disk)
             shop.build(*tools, tool("pay/refund"), server=server)
@@ -62,15 +57,15 @@ def test_a_failure_stands_until_the_model_answers_and_every_build_and_tool_tells
         schema = {"type": "object", "properties": {"day": {"type": "string"}}}
         changed = tool("chat/post", "Sends a message.", parameters=schema, deprecated=True)
         last = shop.build(changed, tool("pay/list"), server=server)
-    assert rows(last, failures) == []
-    assert rows(last, "SELECT run_id, outcome, asked, cost_usd FROM builds") == [
+    assert select(last, failures) == []
+    assert select(last, "SELECT run_id, outcome, asked, cost_usd FROM builds") == [
         (1, "published", {"openai": 2, "lexicon": 1}, pytest.approx(3 * COST)),
         (2, "published", {"openai": 1}, _TWICE),
         (3, "failed", {"openai": 2}, pytest.approx(3 * COST)),  # paid, though no snapshot came of it
         (4, "running", {"openai": 1}, _PAID),
     ]
     said = "run_id, night <= today(), provider, generator, answers, failures, prompt_tokens, cost_usd, unpriced"
-    assert rows(last, f"SELECT {said} FROM costs_by_build WHERE run_id <> 3") == [
+    assert select(last, f"SELECT {said} FROM costs_by_build WHERE run_id <> 3") == [
         (4, True, "chat", "openai", 1, 0, 1_000, _PAID, 0),
         (2, True, "chat", "openai", 0, 1, 2_000, _TWICE, 0),
         (1, True, "chat", "openai", 0, 1, 2_000, _TWICE, 0),
@@ -79,8 +74,8 @@ def test_a_failure_stands_until_the_model_answers_and_every_build_and_tool_tells
     ]
     history = "SELECT run_id, event, detail FROM history WHERE tool_id = 'chat/post' AND detail IS DISTINCT FROM"
     broken = "openai gpt-5-mini: shape: the answer holds no JSON object, 2,000 + 400 tokens, $0.001120"
-    lexicon = rows(last, "SELECT DISTINCT detail FROM history WHERE detail LIKE 'lexicon %'")
-    assert rows(last, f"{history} ''") == [
+    lexicon = select(last, "SELECT DISTINCT detail FROM history WHERE detail LIKE 'lexicon %'")
+    assert select(last, f"{history} ''") == [
         (1, "first seen", None),
         (1, "expansion failed", broken),
         (1, "expansion written", *lexicon[0]),

@@ -182,7 +182,6 @@ import sys
 sys.modules.update(dict.fromkeys({_LIGHT!r}))  # as if they were not installed
 from pathlib import Path
 from pipeline.inspection import Inspection
-from pipeline.inspection.served_tools import served_expansions, served_texts
 with Inspection.open(Path({str(snapshot)!r})) as inspection:
     print(len(inspection.tool("stripe/create_refund").neighbours), inspection.table("providers").more)
 """

@@ -1,15 +1,22 @@
-"""A receiver, and a run to tell of."""
+"""A receiver, and a run to announce."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import fields as fields_of
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.monitoring import MonitoredRun
+from pipeline.build_state import ToolDifference
+from pipeline.enrichment import GenerationFailure
+from pipeline.enrichment.generator import TokenUsage
+from pipeline.monitoring import BuildReport, MonitoredRun
+from pipeline.monitoring.run import failed_report
 from tests.pipeline.monitoring.receiver import Receiver, receiver
 
 BEGAN = datetime(2026, 11, 23, 2, 0, tzinfo=UTC)
+_OF_REPORTS = {field.name for field in fields_of(BuildReport)}
 
 
 @pytest.fixture
@@ -21,17 +28,22 @@ def server() -> Iterator[Receiver]:
 
 @pytest.fixture
 def make_run() -> Callable[..., MonitoredRun]:
-    """Make a run of 90 seconds that published, but for the given fields."""
+    """Make a run of 90 seconds that published, or failed, but for the given fields of the run and of its report."""
 
-    def make(outcome: str = "published", **fields: Any) -> MonitoredRun:
-        defaults: dict[str, Any] = {
-            "run": 7,
-            "snapshot": "20261123T020130Z-0123abcd" if outcome != "failed" else None,
-            "counts": {"tools": 203, "rejected": 1, "added": 2, "changed": 3, "removed": 4, "failures": 5},
-            "seconds": {"read": 1.5, "enrich": 80.0},
+    def make(**fields: Any) -> MonitoredRun:
+        of_report: dict[str, Any] = {
+            "snapshot": Path(".quartermaster/snapshots/office/20261123T020130Z-0123abcd"),
+            "outcome": "published",
+            "counts": {"tools": 203, "rejected": 1},
+            "difference": ToolDifference("old", ("a", "b"), ("c", "d", "e"), ("f", "g", "h", "i")),
+            "failures": (GenerationFailure("a", "timeout", "late"),) * 5,
             "asked": {"openai": 5},
-            "cost_usd": 0.25,
+            "usage": TokenUsage(cost_usd=0.25),
         }
-        return MonitoredRun("office", outcome, BEGAN, BEGAN + timedelta(seconds=90), **(defaults | fields))
+        of_report |= {name: fields.pop(name) for name in list(fields) if name in _OF_REPORTS and name != "seconds"}
+        report = failed_report() if "failure" in fields else BuildReport(**of_report)
+        ends = {"started_at": BEGAN, "finished_at": BEGAN + timedelta(seconds=90)}
+        run: dict[str, Any] = {"run": 7, "seconds": {"read": 1.5, "enrich": 80.0}, "report": report, **ends}
+        return MonitoredRun("office", **(run | fields))
 
     return make

@@ -1,4 +1,4 @@
-"""The hook: a real command, a real HTTP server, and what is told where they fail."""
+"""The hook: a real command, a real HTTP server, what is told where they fail, and what they must not show."""
 
 import json
 import logging
@@ -9,86 +9,68 @@ from typing import Any
 
 import pytest
 
+from pipeline.current_run import CurrentRun
 from pipeline.failure import Failure
-from pipeline.monitoring import MonitoredRun, announce
-from pipeline.settings import MetricsSettings, NotifySettings
+from pipeline.monitoring import MonitoredRun, announce, secrets_of
+from pipeline.settings import MetricsSettings, NotifySettings, load
 from tests.pipeline.monitoring.receiver import Receiver
 
-Make = Callable[..., MonitoredRun]
 KEEP = "import sys; open('told.json', 'w').write(sys.stdin.read())"
+FAILED = Failure("run_aborted", "no disk", 3)
 
 
-def notified(run: MonitoredRun, folder: Path, **fields: Any) -> None:
-    """Announce a run by a hook alone."""
-    announce(run, NotifySettings(**fields), MetricsSettings(), folder)
+@pytest.fixture
+def notified(make_run: Callable[..., MonitoredRun], tmp_path: Path) -> Callable[..., None]:
+    """Announce a run by a hook alone: one that failed, or one of these fields."""
+
+    def notify(fields: dict[str, Any] | None = None, **settings: Any) -> None:
+        run = make_run(**({"failure": FAILED} if fields is None else fields))
+        announce(run, NotifySettings(**settings), MetricsSettings(), tmp_path)
+
+    return notify
 
 
-def failed(make_run: Make) -> MonitoredRun:
-    """A run that failed."""
-    return make_run("failed", failure=Failure("run_aborted", "no disk", 3))
-
-
-def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What was warned of the hook."""
-    records = [record for record in caplog.records if getattr(record, "event", "") == "not_told"]
-    assert all(record.levelno == logging.WARNING for record in records)
-    return [record.getMessage() for record in records]
-
-
-def test_a_command_reads_the_json_on_its_standard_input_in_the_catalogs_folder(make_run: Make, tmp_path: Path) -> None:
-    notified(failed(make_run), tmp_path, command=(sys.executable, "-c", KEEP))
+def test_a_command_reads_the_json_on_its_standard_input_in_the_catalogs_folder(notified: Any, tmp_path: Path) -> None:
+    notified(command=(sys.executable, "-c", KEEP))
     told = json.loads((tmp_path / "told.json").read_text(encoding="utf-8"))
     assert (told["event"], told["catalog"], told["reasons"]) == ("failed", "office", ["no disk"])
 
 
 def test_a_url_is_sent_the_json_with_headers_from_the_environment_for_its_events_alone(
-    make_run: Make, server: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    notified: Any, server: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOOK_TOKEN", "s3cret-t0ken")
     headers = {"Authorization": "Bearer ${HOOK_TOKEN}"}
-    notified(failed(make_run), tmp_path, url=f"{server.url}/hooks/${{HOOK_TOKEN}}?x=1", headers=headers)
+    notified(url=f"{server.url}/hooks/${{HOOK_TOKEN}}?x=1", headers=headers)
     (posted,) = server.posted
     assert posted.path == "/hooks/s3cret-t0ken?x=1"
     assert posted.headers["authorization"] == "Bearer s3cret-t0ken"
     assert posted.headers["content-type"] == "application/json"
     assert posted.json()["event"] == "failed"
     server.posted.clear()
-    notified(make_run(), tmp_path, url=server.url)
-    notified(make_run(degraded=("a model",)), tmp_path, url=server.url, events=("held", "failed"))
+    notified({}, url=server.url)
+    notified({"degraded": ("a model",)}, url=server.url, events=("held", "failed"))
     assert server.posted == []
-    notified(make_run(degraded=("a model",), held=("a gate",)), tmp_path, url=server.url, events=("degraded",))
+    notified({"degraded": ("a model",), "held": ("a gate",)}, url=server.url, events=("degraded",))
     assert [posted.json()["events"] for posted in server.posted] == [["degraded"]]
 
 
 @pytest.mark.parametrize(
-    ("command", "warning"),
+    ("hook", "answer", "warning"),
     [
-        (("no-such-program",), "notify.command 'no-such-program' could not be started: No such file or directory"),
-        ((sys.executable, "-c", "raise SystemExit('no route')"), "ended with exit code 1: no route"),
-        ((sys.executable, "-c", "import time; time.sleep(60)"), "took more than 0.1 s"),
+        (("no-such-program",), {}, "notify.command 'no-such-program' could not be started: No such file or directory"),
+        ((sys.executable, "-c", "raise SystemExit('no route')"), {}, "ended with exit code 1: no route"),
+        ((sys.executable, "-c", "import time; time.sleep(60)"), {}, "took more than 0.2 s"),
+        ("/T0K3N", {"status": 500}, "notify.url at 127.0.0.1 answered 500"),
+        ("/T0K3N", {"status": 302, "location": "/elsewhere"}, "notify.url at 127.0.0.1 answered 302"),
+        ("/T0K3N", None, "notify.url at 127.0.0.1 took more than 0.2 s"),
     ],
 )
-def test_a_command_that_fails_is_told_and_stops_nothing(
-    make_run: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture, command: tuple[str, ...], warning: str
-) -> None:
-    notified(failed(make_run), tmp_path, command=command, timeout_s=0.1 if "sleep" in command[-1] else 20)
-    (told,) = warnings(caplog)
-    assert told.startswith("the hook failed: ") and warning in told
-
-
-@pytest.mark.parametrize(
-    ("answer", "warning"),
-    [
-        ({"status": 500}, "answered 500"),
-        ({"status": 302, "location": "/elsewhere"}, "answered 302"),
-        (None, "took more than 0.2 s"),
-    ],
-)
-def test_a_url_that_fails_is_told_without_its_path(
-    make_run: Make,
+def test_a_hook_that_fails_is_told_without_its_path_and_stops_nothing(
+    notified: Any,
     server: Receiver,
-    tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
+    hook: str | tuple[str, ...],
     answer: dict[str, Any] | None,
     warning: str,
 ) -> None:
@@ -96,7 +78,36 @@ def test_a_url_that_fails_is_told_without_its_path(
         server.answers.clear()
     for name, value in (answer or {}).items():
         setattr(server, name, value)
-    notified(failed(make_run), tmp_path, url=f"{server.url}/T0K3N", timeout_s=20 if answer else 0.2)
-    (told,) = warnings(caplog)
-    assert told == f"the hook failed: notify.url at 127.0.0.1 {warning}"
-    assert len(server.posted) == 1 or answer is None
+    where = {"url": f"{server.url}{hook}"} if isinstance(hook, str) else {"command": hook}
+    notified(**where, timeout_s=0.2 if "took more" in warning else 20)
+    (record,) = (record for record in caplog.records if getattr(record, "event", "") == "not_told")
+    told = record.getMessage()
+    assert record.levelno == logging.WARNING and told.startswith("the hook failed: notify.") and told.endswith(warning)
+    assert "T0K3N" not in told and (answer is None or len(server.posted) == bool(answer))
+
+
+_CATALOG = """
+[[source]]
+url = "https://user:pa55word@tools.example/${PATH_KEY}?key=qu3ry"
+headers = {Authorization = "Bearer ${TOKEN}"}
+
+[enrichment]
+api_key = "sk-own"
+
+[notify]
+url = "https://hooks.example/services/T00/B00/XXX"
+headers = {X-Key = "h34der"}
+"""
+
+
+def test_every_secret_of_the_settings_is_hidden_and_ordinary_words_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "catalog.toml").write_text(_CATALOG, encoding="utf-8")
+    monkeypatch.setenv("TOKEN", "t0ken-of-source")
+    monkeypatch.setenv("PATH_KEY", "p4th-key")
+    settings = load(tmp_path, environment={"OPENAI_API_KEY": "sk-environment"})
+    run = CurrentRun("office", 1, secrets_of(settings))
+    for secret in ("pa55word", "p4th-key", "qu3ry", "t0ken-of-source", "sk-environment", "/T00/B00/XXX", "h34der"):
+        assert secret not in run.redact(f"it said: {secret if '/' not in secret else f'/services{secret}'}."), secret
+    assert run.redact("Bearer of tools.example and hooks.example") == "Bearer of tools.example and hooks.example"

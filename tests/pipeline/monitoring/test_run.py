@@ -1,15 +1,18 @@
 """What happened in a run, and what is told of it."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from pipeline.failure import Failure
 from pipeline.monitoring import MonitoredRun
-from pipeline.monitoring.announce import payload
+from pipeline.sources.last_reading import StaleSource
+from tests.pipeline.monitoring.conftest import BEGAN
 
 Make = Callable[..., MonitoredRun]
+_STALE = StaleSource("mail", "is down", BEGAN, timedelta(days=1), 2)
 
 
 @pytest.mark.parametrize(
@@ -19,8 +22,11 @@ Make = Callable[..., MonitoredRun]
         ({"outcome": "unchanged", "previous": "published"}, ()),
         ({"held": ("a gate",)}, ("held",)),
         ({"degraded": ("a model",)}, ("degraded",)),
-        ({"stale": ("mail",), "degraded": ("mail is old",), "held": ("a gate",)}, ("held", "stale", "degraded")),
-        ({"outcome": "failed", "failure": Failure("run_aborted", "no disk", 3)}, ("failed",)),
+        (
+            {"stale_sources": (_STALE,), "degraded": ("old",), "held": ("a gate",)},
+            ("held", "stale", "degraded"),
+        ),
+        ({"failure": Failure("run_aborted", "no disk", 3)}, ("failed",)),
         *(({"previous": bad}, ("recovered",)) for bad in ("failed", "held", "killed", "degraded")),
         ({"previous": "failed", "degraded": ("a model",)}, ("degraded",)),
     ],
@@ -33,8 +39,8 @@ def test_the_events_of_a_run_are_its_troubles_or_the_end_of_trouble(
 
 def test_the_payload_holds_what_an_alert_needs_and_no_secret(make_run: Make) -> None:
     failure = Failure("run_aborted", "the server refused the key sk-12345", 3)
-    run = make_run("failed", failure=failure, secrets=frozenset(["sk-12345"]), counts={}, cost_usd=None)
-    content = payload(run, run.events)
+    run = make_run(failure=failure, secrets=frozenset(["sk-12345"]))
+    content = run.payload(run.events)
     assert (content["schema"], content["event"], content["events"]) == (1, "failed", ["failed"])
     assert (content["outcome"], content["exit_code"], content["run"], content["snapshot"]) == ("failed", 3, 7, None)
     assert content["reasons"] == ["the server refused the key …"]
@@ -44,12 +50,12 @@ def test_the_payload_holds_what_an_alert_needs_and_no_secret(make_run: Make) -> 
 
 
 def test_the_text_of_a_held_snapshot_ends_with_the_command_that_serves_it(make_run: Make) -> None:
-    command = "quartermaster snapshots office --use 20261123T020009Z-08b8012b"
-    run = make_run("held", held=("x" * 5_000, "y" * 5_000), use_command=command)
-    text = payload(run, run.events)["text"]
+    command = "quartermaster snapshots office --use 20261123T020130Z-0123abcd"
+    run = make_run(outcome="held", held=("x" * 5_000, "y" * 5_000))
+    text = run.payload(run.events)["text"]
     assert text.endswith(f". To serve it all the same: {command}") and len(text) <= 1_000
 
 
 def test_a_payload_stays_small_however_many_reasons_there_are(make_run: Make) -> None:
     run = make_run(degraded=tuple(f"source {n}: {'x' * 2_000}" for n in range(500)))
-    assert len(str(payload(run, run.events))) < 20_000
+    assert len(str(run.payload(run.events))) < 20_000

@@ -10,8 +10,9 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.publish import NOT_MEASURED, SnapshotStore, check_regression
+from pipeline.publish import NOT_MEASURED, check_regression
 from pipeline.settings import PublishSettings, load
+from pipeline.store import SnapshotStore
 from router import Router
 from tests.support.notes import Notes
 from tests.support.quick import QUICK
@@ -161,7 +162,7 @@ def test_tools_that_went_are_named(shop: Shop) -> None:
     lines = (shop.folder / "tools.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (shop.folder / "tools.jsonl").write_text("".join(lines[8:]), encoding="utf-8")
     report = shop.build(max_rejected_share=1.0, max_removed_share=1.0)
-    assert "8 judged tools are no longer in the catalog: tool/t00, tool/t01, tool/t02, …" in report.held[0]
+    assert "8 judged tools are no longer in the catalog: tool/t00, tool/t01, tool/t02 and 5 more" in report.held[0]
 
 
 @pytest.mark.nightly

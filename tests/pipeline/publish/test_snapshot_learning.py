@@ -1,6 +1,5 @@
 """When a snapshot can say that none fits, and when judged requests may not measure it."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.publish.snapshot_learning import CalibrationSource, calibrate_snapshot
+from pipeline.publish.snapshot_learning import calibrate_snapshot
 from pipeline.settings import load
 from quartermaster.cli.commands.benches import build_bench
 from router import Router
@@ -17,6 +16,7 @@ from router.contract import Manifest
 from router.snapshot.snapshot import Snapshot
 from tests.pipeline.enrichment import honest_tools
 from tests.support.notes import Notes
+from tests.support.rows import write_rows
 
 
 def built(folder: Path, workspace: Path, **sections: dict[str, Any]) -> BuildReport:
@@ -27,7 +27,7 @@ def built(folder: Path, workspace: Path, **sections: dict[str, Any]) -> BuildRep
 def catalog(folder: Path, *rows: tuple[str, str]) -> Path:
     folder.mkdir()
     tools = [{"id": name, "name": name, "description": description, "provider": None} for name, description in rows]
-    (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
+    write_rows(folder / "tools.jsonl", tools)
     return folder
 
 
@@ -74,7 +74,7 @@ def test_small_catalogs_and_those_in_other_languages_are_not_calibrated(
 ) -> None:
     manifest = Manifest.read(snapshot)
     manifest = replace(manifest, counts={**manifest.counts, "tools": tools}, languages=languages)
-    calibrated = calibrate_snapshot(manifest, tmp_path, CalibrationSource(None, None, 0.05))
+    calibrated = calibrate_snapshot(manifest, tmp_path, None, None, 0.05)
     assert why in calibrated.tuning["fitting"]["skipped"] and calibrated == Manifest.read(tmp_path)
 
 
@@ -102,7 +102,7 @@ def test_requests_that_teach_a_catalog_do_not_measure_it(tmp_path: Path, taught:
         encoding="utf-8",
     )
     judged = [{"id": n, "query": d, "required": [n], "acceptable": [n], "kind": "single"} for n, d in ENGLISH]
-    (folder / "judgements.jsonl").write_text("".join(json.dumps(row) + "\n" for row in judged), encoding="utf-8")
+    write_rows(folder / "judgements.jsonl", judged)
 
     notes = Notes()
     report = build(load(folder, environment={}), workspace=tmp_path / "ws", progress=notes)

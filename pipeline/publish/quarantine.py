@@ -1,24 +1,92 @@
-"""Measures which requests of other tools a new or changed tool would enter, and how far they are from what it is."""
+"""The gate by tool: a new or changed tool that takes other tools' requests is held back, and nothing else.
 
-from collections.abc import Callable, Collection, Sequence
+It is tried on requests of the tools that serve: which of them would it enter, and how far are these from what it is?
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.inspection.served_tools import ServedTexts
+from pipeline.progress import Progress
 from pipeline.settings import PublishSettings
+from pipeline.vectors import Embedding
 from quartermaster.evaluation import Judgement
+from router.contract import LEXICAL_SIGNALS
 from router.fingerprint import fingerprint
+from router.record import ToolRecord
 from router.retrieval.recipe import Recipe
 from router.search.search import clean_request, search
 from router.snapshot.cached_encoder import with_request_cache
-from router.snapshot.overlay.indexed_tool import IndexedTool
+from router.snapshot.overlay.indexed_tool import IndexedTool, duplicates_in_snapshot
 from router.snapshot.overlay.layering import lay_indexed
+from router.snapshot.record_store import ToolEntry
 from router.snapshot.snapshot import Snapshot
+from router.text import identifier_words, terms
+from router.tools.field_text import FieldDocuments
+from router.tools.trust import sanitize
 
+_LONGEST = 120  # characters: nine in ten first sentences of public MCP tools have at most 131
+_END = re.compile(r"(?<=[.!?])\s|(?<=[。!?])")
 _PLACES = 5  # an agent is given about so many tools
 _EXAMPLES, _SERVED = 3, 3
 _VECTORS_A_PROBE = 4  # a request and its steps
+# Of the serving tools. Where more are written anew while their records stay, the model, the prompt or the checks have
+# changed, and not the tools.
+_MOST_REWRITTEN = 0.2
+_FEWEST_REWRITTEN = 3  # tools: one of a small catalog is a large share
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTools:
+    """The content hashes, by id, of new tools and of changed ones.
+
+    `rewritten` counts the tools that have the record that serves and other texts, where they are too many to be tried;
+    0 where they are among the changed.
+    """
+
+    new: Mapping[str, str]
+    changed: Mapping[str, str]
+    rewritten: int = 0
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """Return all content hashes by id, sorted."""
+        return dict(sorted({**self.new, **self.changed}.items()))
+
+
+def changed_tools(
+    hashes: Mapping[str, str], documents: Sequence[FieldDocuments], served: Mapping[str, ServedTexts]
+) -> ChangedTools:
+    """Compare a build's tools with those that serve. `hashes` are those of the build's records, by id."""
+    new: dict[str, str] = {}
+    changed: dict[str, str] = {}
+    rewritten: dict[str, str] = {}
+    for document in documents:
+        tool_id = document.tool_id
+        before, record_hash = served.get(tool_id), hashes[tool_id]
+        texts = (document.name, document.description, document.expansion, document.dense)
+        if before != ServedTexts(record_hash, texts):
+            kind = new if before is None else changed if before.record_hash != record_hash else rewritten
+            kind[tool_id] = fingerprint([record_hash, *texts])
+    if len(rewritten) > max(_FEWEST_REWRITTEN, _MOST_REWRITTEN * len(served)):
+        return ChangedTools(new, changed, len(rewritten))
+    return ChangedTools(new, {**changed, **rewritten})
+
+
+def identity_text(record: ToolRecord) -> str:
+    """Return what a tool says that it is: its name in words, and the first sentence, at most 120 characters of it.
+
+    The rest of a record does not count: who wants to be found for other tools' requests writes them into it. What is
+    put here is put before every agent's eyes, in place of what the tool does.
+    """
+    trusted, _ = sanitize(record)
+    sentence = _END.split(" ".join(trusted.description.split()), maxsplit=1)[0][:_LONGEST]
+    return f"{' '.join(identifier_words(trusted.name)) or trusted.name}. {sentence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,33 +154,66 @@ def exceeds(settings: PublishSettings, requests: int, distance: float) -> bool:
 
 def measure_gains(
     base: Snapshot,
-    tools: Sequence[IndexedTool],
-    identities: NDArray[np.float32],
-    served_identities: NDArray[np.float32],
+    records: Sequence[ToolRecord],
+    documents: Sequence[FieldDocuments],
     probes: Sequence[Probe],
-    gone: Collection[int] = (),
-    advance: Callable[[], None] = lambda: None,
+    gone: Collection[str],
+    compared: int,
+    embedding: Embedding,
+    progress: Progress,
 ) -> list[Gain]:
     """Return what each of some tools would gain beside the tools that serve, in their order.
 
-    The tools, sorted by id, are laid over the serving snapshot. Each is measured against the serving tools alone: a
-    crowd of new tools leaves none of them unseen. `identities` (tools, dim) are the vectors of their identity texts,
-    `served_identities` (n, dim) those of serving tools, `gone` the ordinals of tools that the build no longer has.
-    `advance` is called once a probe.
+    The tools, sorted by id, are laid over the serving snapshot `base`, which has the build's encoder. Each is measured
+    against the serving tools only: a crowd of new tools leaves none of them unseen. `gone` are the ids of tools that
+    the build no longer has; requests are compared with at most `compared` serving tools.
     """
+    identities = list(map(identity_text, records))
+    served = [identity_text(record) for record in _sample(base, compared) if record.tool_id not in gone]
+    embedding.embed([*identities, *served, *(text for d in documents for text in (d.dense, *d.phrases))])
+    progress.start("quarantine", len(probes))
+    tools = _indexed(base, records, documents, embedding)
     cached = with_request_cache(base, _VECTORS_A_PROBE * len(probes))
-    after = lay_indexed(cached, tools, gone)
+    ordinals = [ordinal for tool_id in gone if (ordinal := base.records.ordinal(tool_id)) is not None]
+    after = lay_indexed(cached, tools, ordinals)
     recipe = replace(base.recipe, collapse=False)
     entered: list[list[int]] = [[] for _ in tools]
     for number, probe in enumerate(probes):
         for place in _entering(cached, after, tools, recipe, probe):
             entered[place].append(number)
-        advance()
-    requests = _vectors(cached, probes)
-    others = served_identities @ requests.T
+        progress.advance()
+    assert cached.encoder is not None
+    # Without the adapter, which was learned from phrases.
+    requests = np.stack([cached.encoder.encode_request(clean_request(probe.request)) for probe in probes])
+    others = embedding.matrix(served) @ requests.T
     return [
         _gain(cached, recipe, probes, numbers, _distances(identity @ requests.T, others, numbers))
-        for numbers, identity in zip(entered, identities, strict=True)
+        for numbers, identity in zip(entered, embedding.matrix(identities), strict=True)
+    ]
+
+
+def _sample(base: Snapshot, most: int) -> list[ToolRecord]:
+    """Return at most so many of the tools that serve, spread evenly over their ids."""
+    count = len(base.records)
+    ordinals = np.unique(np.linspace(0, count - 1, min(most, count)).astype(int)).tolist()
+    return [base.records.entry(ordinal).record for ordinal in ordinals]
+
+
+def _indexed(
+    base: Snapshot, records: Sequence[ToolRecord], documents: Sequence[FieldDocuments], embedding: Embedding
+) -> list[IndexedTool]:
+    """Return records with their documents, whose texts were embedded, as tools to lay over a snapshot."""
+    matrix = embedding.matrix([text for document in documents for text in (document.dense, *document.phrases)])
+    vectors = np.split(matrix, np.cumsum([1 + len(document.phrases) for document in documents])[:-1])
+    return [
+        IndexedTool(
+            ToolEntry(record, document.phrases),
+            {signal: Counter(terms(document.text(signal))) for signal in LEXICAL_SIGNALS},
+            rows,
+            bool(sanitize(record)[1]),
+            duplicates_in_snapshot(base, record),
+        )
+        for record, document, rows in zip(records, documents, vectors, strict=True)
     ]
 
 
@@ -136,13 +237,6 @@ def _entering(
         return found
     before = search(cached, request, recipe).ranking.ordinals[:_PLACES].tolist()
     return [place for place in found if replaced[place] not in before]
-
-
-def _vectors(cached: Snapshot, probes: Sequence[Probe]) -> NDArray[np.float32]:
-    """Return the vectors of the requests (probes, dim), without the adapter, which was learned from phrases."""
-    if cached.encoder is None:
-        raise ValueError("a snapshot without an encoder has no vectors of requests")
-    return np.stack([cached.encoder.encode_request(clean_request(probe.request)) for probe in probes])
 
 
 def _distances(fits: NDArray[np.float32], others: NDArray[np.float32], numbers: Sequence[int]) -> list[float]:

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pipeline.monitoring import MonitoredRun, announce
-from pipeline.monitoring.textfile import write_textfile
+from pipeline.monitoring.announce import write_textfile
 from pipeline.settings import MetricsSettings, NotifySettings
 
 Make = Callable[..., MonitoredRun]
@@ -23,7 +23,7 @@ def samples(text: str) -> Samples:
 
 def test_the_file_holds_the_figures_of_the_run(make_run: Make, tmp_path: Path) -> None:
     moment = datetime(2026, 11, 22, 2, tzinfo=UTC)
-    run = make_run("held", held=("a gate",), succeeded_at=moment, ledger_bytes=4096)
+    run = make_run(outcome="held", held=("a gate",), succeeded_at=moment, ledger_bytes=4096)
     text = write_textfile(tmp_path / "office.prom", run).read_text(encoding="utf-8")
     found = samples(text)
 
@@ -48,7 +48,7 @@ def test_labels_of_any_catalog_are_quoted(make_run: Make, tmp_path: Path) -> Non
 
 def test_the_file_is_replaced_whole_and_readable_by_the_collector(make_run: Make, tmp_path: Path) -> None:
     for outcome in ("published", "held"):
-        file = write_textfile(tmp_path, make_run(outcome))
+        file = write_textfile(tmp_path, make_run(outcome=outcome))
     assert [found.name for found in tmp_path.iterdir()] == ["quartermaster_office.prom"]
     assert file.stat().st_mode & 0o777 == 0o644
 
