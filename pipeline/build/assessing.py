@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pipeline import enrichment
 from pipeline.build.stages import assess_phrases
-from pipeline.enrichment.verdict import Consequence, TextVerdict
+from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.execution import Execution
 from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, AssessedTool, ComparisonCache
 from pipeline.phrase_checks.record import LISTS

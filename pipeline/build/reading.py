@@ -6,8 +6,7 @@ from pipeline import learning, records, sources
 from pipeline.build.context import BuildContext
 from pipeline.build.state import CatalogRead
 from pipeline.enrichment import Generator
-from pipeline.enrichment.chain import generators
-from pipeline.enrichment.file import FileGenerator
+from pipeline.enrichment.chain import FileGenerator, generators
 from pipeline.errors import RecordRejected
 from pipeline.learning import PastRequests
 from pipeline.publish.quality_gate import count_missing_tools

@@ -9,10 +9,9 @@ from typing import Any
 from pipeline.build.prerequisites import PrerequisiteCounts
 from pipeline.build.state import BuildState, CatalogRead, SnapshotIdentity, SnapshotOutcome
 from pipeline.enrichment import GenerationFailure
-from pipeline.enrichment.context import StaleExpansion
+from pipeline.enrichment.context import StaleExpansion, TextVerdict
 from pipeline.enrichment.estimate import Estimate
 from pipeline.enrichment.generator import TokenUsage
-from pipeline.enrichment.verdict import TextVerdict
 from pipeline.errors import RecordRejected
 from pipeline.inspection.difference import ToolDifference
 from pipeline.progress import StageClock

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.enrichment import ScreenedExpansion
-from pipeline.enrichment.verdict import TextVerdict
+from pipeline.enrichment.context import TextVerdict
 from pipeline.errors import RecordRejected
 from pipeline.records import Catalog
 from pipeline.scratch import chunked, release

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.enrichment import Enrichment
-from pipeline.enrichment.chain import NO_KEY_SET, LexiconGenerator
-from pipeline.enrichment.file import FileGenerator
+from pipeline.enrichment.chain import NO_KEY_SET, FileGenerator, LexiconGenerator
 from pipeline.inspection.served_tools import ServedTools
 from pipeline.records import Catalog
 from pipeline.sentences import named

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from pipeline.enrichment.verdict import Consequence, TextVerdict
+from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
 from pipeline.phrase_checks.catalog.comparison_cache import CatalogComparison, ComparisonCache, tool_keys
 from pipeline.phrase_checks.catalog.phrases import PhraseFindings, judge_phrases

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipeline.enrichment.verdict import Consequence, TextVerdict
+from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.phrase_checks.record.checks import first_finding
 from pipeline.phrase_checks.record.context import RecordContext
 from pipeline.phrase_checks.record.names import Names

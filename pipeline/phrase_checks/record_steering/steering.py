@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.enrichment.verdict import Consequence, TextVerdict
+from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.phrase_checks.record_steering.measures import EmbeddedRemarks, Readability, SubjectFit
 from pipeline.phrase_checks.record_steering.subject import Remark, WrittenTool, remarks, subject, subject_claim
 from pipeline.settings import AssessmentSettings

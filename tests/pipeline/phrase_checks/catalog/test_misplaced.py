@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.enrichment.verdict import Consequence, TextVerdict
+from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.settings import AssessmentSettings
 from tests.pipeline.phrase_checks.catalog.makers import ANY_SHARE, Catalog
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.enrichment import Expansion
+from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.enrichment.prompt import INSTRUCTIONS
-from pipeline.enrichment.verdict import Consequence, TextVerdict
 from pipeline.phrase_checks.record import Screen
 from router.record import Parameter, ToolRecord
 from router.tools.text_overlap import find_near_duplicates

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.enrichment.verdict import Consequence
+from pipeline.enrichment.context import Consequence
 from pipeline.phrase_checks.record_steering import SteeringFindings, WrittenTool, find_steering
 from pipeline.settings import AssessmentSettings
 from router.expansion import Expansion
