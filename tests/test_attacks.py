@@ -17,7 +17,7 @@ from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.ledger import Ledger
-from pipeline.phrase_checks.record import Screen
+from pipeline.phrase_checks.screen import Screen
 from pipeline.settings import LimitsSettings, load
 from router import Router
 from router.tools.field_text import project_record

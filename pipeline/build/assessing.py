@@ -13,9 +13,12 @@ from pipeline import enrichment
 from pipeline.build.stages import assess_phrases
 from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.execution import Execution
-from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, AssessedTool, ComparisonCache
-from pipeline.phrase_checks.record import LISTS
-from pipeline.phrase_checks.record_steering import Remark, WrittenTool, find_steering, schema_texts
+from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION
+from pipeline.phrase_checks.comparison import ComparisonCache
+from pipeline.phrase_checks.screen import LISTS
+from pipeline.phrase_checks.steering import find_steering
+from pipeline.phrase_checks.subject import Remark, WrittenTool, schema_texts
+from pipeline.phrase_checks.vectors import AssessedTool
 from pipeline.settings import AssessmentSettings
 from pipeline.vectors import Embedding
 from router.expansion import Expansion

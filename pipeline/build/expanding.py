@@ -12,7 +12,7 @@ from pipeline.build.state import CatalogRead, ExpandedCatalog
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.execution import parts
-from pipeline.phrase_checks.record_steering import reduced
+from pipeline.phrase_checks.subject import reduced
 from router.record import ToolRecord
 from router.tools.field_text import FieldDocuments
 

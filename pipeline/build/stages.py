@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.phrase_checks.catalog import AssessedTool, Assessment, ComparisonCache, assess
-from pipeline.phrase_checks.catalog.comparison_cache import ComparedTexts
-from pipeline.phrase_checks.record import Screen
+from pipeline.phrase_checks.assessment import Assessment, assess
+from pipeline.phrase_checks.comparison import ComparedTexts, ComparisonCache
+from pipeline.phrase_checks.screen import Screen
+from pipeline.phrase_checks.vectors import AssessedTool
 from pipeline.settings import AssessmentSettings
 from router.expansion import Expansion
 from router.record import ToolRecord

@@ -16,8 +16,8 @@ from pipeline.indexing.lexical import write_lexical
 from pipeline.inspection import write as write_inspection
 from pipeline.learning import TUNING_VERSION, LearnedAdapter, PastRequests
 from pipeline.ledger import Ledger
-from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION
-from pipeline.phrase_checks.record import SCREEN_VERSION
+from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION
+from pipeline.phrase_checks.checks import SCREEN_VERSION
 from pipeline.progress import Progress
 from pipeline.publish.quarantine import QuarantinedTool
 from pipeline.publish.regression_gate import RegressionCheck

@@ -8,6 +8,7 @@ import json
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from threading import Event
 
@@ -52,11 +53,8 @@ class BatchGenerator(ModelGenerator):
         """
         if not questions:
             return
-        calls = BatchCalls(self.settings, stop)
-        try:
+        with closing(BatchCalls(self.settings, stop)) as calls:
             yield from filter(None, _Session(self, calls, questions, stop).groups())
-        finally:
-            calls.close()
 
 
 class _Session:
@@ -96,15 +94,11 @@ class _Session:
             if self._to_submit:
                 continue
             pause_s = min(self._limits.poll_s, self._limits.wait_s - self._generator.waited_s)
-            if pause_s <= 0 or not any(map(self._is_awaited, self._batches)):
+            if pause_s <= 0 or not any(self._queued_out or self._open_questions(batch) for batch in self._batches):
                 break
             self._calls.sleep(pause_s)
             self._generator.waited_s += pause_s
         yield self._postpone()
-
-    def _is_awaited(self, batch: Batch) -> bool:
-        """Return whether the end of a batch is worth waiting for."""
-        return bool(self._queued_out or self._open_questions(batch))
 
     def _open_questions(self, batch: Batch) -> list[Question]:
         """Return the questions in a batch that have no outcome yet."""
@@ -127,16 +121,19 @@ class _Session:
 
         Each batch is taken into the account as soon as the server has it: none is lost where a later one fails.
         """
+        budget, reserved_usd = self._generator.budget, self._generator.reserved_usd
         tried, reason = self._worth_asking(questions)
         outcomes = [self._fail(question, UNASKED, reason) for question in questions[len(tried) :]]
         lines: list[bytes] = []
         requests: list[BatchRequest] = []
         size = 0
         for number, question in enumerate(tried):
-            if not self._reserve(question):
-                reason = self._generator.budget.reason()
-                outcomes += [self._fail(question, "budget", reason) for question in tried[number:]]
-                break
+            if question.key not in reserved_usd:  # reserved once, however often it is submitted
+                cost_usd = self._generator.highest_cost(question, batch=True)
+                if not budget.reserve(cost_usd):
+                    outcomes += [self._fail(question, "budget", budget.reason()) for question in tried[number:]]
+                    break
+                reserved_usd[question.key] = cost_usd
             body = self._generator.body(question, output_mode)
             row = {"custom_id": question.key, "method": "POST", "url": "/v1/chat/completions", "body": body}
             line = json.dumps(row, separators=(",", ":")).encode() + b"\n"
@@ -167,16 +164,6 @@ class _Session:
             f"{MAX_UNUSABLE} questions are submitted to see whether it answers now, and a later build asks the rest. "
             "Check enrichment.model and enrichment.parameters, or build with --generator lexicon"
         )
-
-    def _reserve(self, question: Question) -> bool:
-        """Reserve a question's highest cost once, however often it is submitted. Return whether the budget has room."""
-        reserved = self._generator.reserved_usd
-        if question.key not in reserved:
-            cost_usd = self._generator.highest_cost(question, batch=True)
-            if not self._generator.budget.reserve(cost_usd):
-                return False
-            reserved[question.key] = cost_usd
-        return True
 
     def _send(self, lines: Sequence[bytes], requests: Sequence[BatchRequest], output_mode: OutputMode) -> None:
         """Create a batch of some requests. The ledger knows of it first."""
@@ -259,19 +246,14 @@ class _Session:
             return {key: of_lines.get(request.line, fault) for key, request in requests.items()}
         kind = "server" if server_batch.status == "completed" else "expired"
         missing = Fault(kind, f"batch {batch.batch_id} ({server_batch.status}) holds no answer")
-        results: dict[str, Completion | Fault] = {}
-        strays = 0
-        for line in self._calls.results(server_batch):
-            if line is None or line[0] not in requests or line[0] in results:
-                strays += 1
-            else:
-                results[line[0]] = line[1]
-        if strays:
-            self._generator.note(f"{batch.batch_id}: {strays:,} lines of its results answer no question of it")
-        return {key: results.get(key, missing) for key in requests}
+        results: dict[str, Completion | Fault] = dict.fromkeys(requests, missing)
+        for key, result in self._calls.results(server_batch):
+            if results.get(key) is missing:  # of two lines of a request the first counts
+                results[key] = result
+        return results
 
-    def _resubmit_or_fail(self, batch: Batch, question: Question, fault: Fault) -> list[Outcome]:
-        """Note that a question is to be submitted again, or return its failure.
+    def _resubmit_or_fail(self, batch: Batch, question: Question, fault: Fault) -> Iterator[Outcome]:
+        """Note that a question is to be submitted again, or yield its failure.
 
         A refused response format is met by the next output mode, a transient fault by one more batch, a full queue by
         waiting for another batch to end.
@@ -287,8 +269,7 @@ class _Session:
             self._submitted_again.add(question.key)
             self._to_submit[output_mode].append(question)
         else:
-            return [self._fail(question, fault.failure_kind, fault.message)]
-        return []
+            yield self._fail(question, fault.failure_kind, fault.message)
 
     def _fail(self, question: Question, kind: str, message: str) -> Outcome:
         return self._close(question, GenerationFailure(question.record.tool_id, kind, message))

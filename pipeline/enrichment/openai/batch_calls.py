@@ -113,15 +113,15 @@ class BatchCalls:
             batch_id = self.find(batch)
             return None if batch_id is None else _batch(self._client.batches.retrieve(batch_id))
 
-    def results(self, batch: ServerBatch) -> Iterator[tuple[str, Completion | Fault] | None]:
-        """Yield the lines of a batch's results, then of its errors, each in any order; None for an unreadable line."""
+    def results(self, batch: ServerBatch) -> Iterator[tuple[str, Completion | Fault]]:
+        """Yield the readable lines of a batch's results, then of its errors, each in any order."""
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             with self._explained():
                 try:
                     lines = self._client.files.content(file_id).content.splitlines()
                 except openai.NotFoundError:
                     continue  # its lines are lost
-            yield from (read_line(line) for line in lines if line.strip())
+            yield from filter(None, map(read_line, lines))
 
     def unusable(self, message: str) -> RunAborted:
         """Return the error for a fault that every batch would meet, with the way out."""

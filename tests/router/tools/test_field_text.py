@@ -105,3 +105,16 @@ def test_orders_promotion_and_ill_report_stand_in_no_document() -> None:
     assert documents.name == "count_words\nhandy"
     assert documents.description == "Counts words.\ntext\nWhat to count.\nmode"
     assert documents.dense == "handy: count_words. Counts words."
+
+
+_TRANSLATED = make_expansion("do it", translations={"de": ("mach es", "tu es"), "ja": ("やって",)})
+
+
+def test_a_field_document_has_the_translations_that_the_catalog_asks_for_and_the_same_english_texts() -> None:
+    documents = project_record(make_record(), _TRANSLATED, ("en", "de", "es"))
+    assert documents.translations == {"de": ("mach es", "tu es")}
+    assert (documents.translation("de"), documents.translation("es")) == ("mach es\ntu es", "")
+    english = project_record(make_record(), make_expansion("do it"), ("en", "de", "es"))
+    for field in ("name", "description", "expansion", "dense", "phrases"):
+        assert getattr(documents, field) == getattr(english, field)
+    assert project_record(make_record(), _TRANSLATED) == project_record(make_record(), make_expansion("do it"))

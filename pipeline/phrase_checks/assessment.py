@@ -8,47 +8,16 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from pipeline.enrichment.context import Consequence, TextVerdict
-from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
-from pipeline.phrase_checks.catalog.comparison_cache import CatalogComparison, ComparisonCache, tool_keys
-from pipeline.phrase_checks.catalog.phrases import PhraseFindings, judge_phrases
-from pipeline.phrase_checks.catalog.vectors import BLOCK, CatalogVectors, ScoreDistribution
+from pipeline.phrase_checks.comparison import CatalogComparison, ComparisonCache, tool_keys
+from pipeline.phrase_checks.phrases import PhraseFindings, judge_phrases
+from pipeline.phrase_checks.vectors import BLOCK, AssessedTool, CatalogVectors, ScoreDistribution
 from pipeline.settings import AssessmentSettings
-
-# The mean of fewer phrases depends too much on each of them.
-_FEWEST_PHRASES = 3
-
-
-def misplaced_tools(
-    catalog: CatalogVectors, tools: Sequence[AssessedTool], settings: AssessmentSettings, cache: ComparisonCache
-) -> dict[int, int]:
-    """Return {tool: other tool}, ordinals, for tools whose mean phrase fits another record far better than its own.
-
-    Finds answers that came back under another tool's id, and phrases made up from a name. A tool that has a phrase of
-    its own words is never misplaced: where a record's text is about something else (permissions, rate limits, a long
-    label), it is the record's vector that is off.
-    """
-    keys = tool_keys(tools, catalog.judged)
-    comparison = CatalogComparison(catalog, catalog.records, tool_keys(tools), cache.previous.get("whole"))
-    counts = np.diff(catalog.offsets)
-    means, distribution = catalog.means(catalog.sums()), ScoreDistribution.of(catalog.records)
-    misplaced: dict[int, int] = {}
-    for run in catalog.runs(np.ones(len(counts), np.int64)):
-        own = np.einsum("ij,ij->i", means[run], catalog.records[run])
-        rows, highest, best = comparison.competitors(means[run], keys[run], run, own).best()
-        mean, deviation = distribution.standard(means[run[rows]], catalog.records[run[rows]], own[rows])
-        fit = (np.round(own[rows], 6) - mean) / deviation
-        lead = (np.round(highest, 6) - np.round(own[rows], 6)) / deviation
-        wrong = (fit < settings.misplaced_fit) & (lead > settings.misplaced_lead)
-        wrong &= counts[run[rows]] >= _FEWEST_PHRASES
-        wrong &= ~np.array([any(tools[tool].own_phrases) for tool in run[rows].tolist()], bool)
-        misplaced.update(zip(run[rows[wrong]].tolist(), best[wrong].tolist(), strict=True))
-    cache.current["whole"] = comparison.to_cache()
-    return misplaced
-
 
 # Part of the key of every assessment in the ledger: raise it with any change to what is found.
 ASSESSMENT_VERSION = 5
 
+# The mean of fewer phrases depends too much on each of them.
+_FEWEST_PHRASES = 3
 # With fewer tools nothing is dropped: a standard deviation of so few scores says little.
 _FEWEST_TOOLS = 20
 
@@ -93,15 +62,41 @@ def assess(
         return Assessment()
     cache = cache or ComparisonCache()
     # With a filled cache the products are many and small, and threads cost more than they bring.
-    # See docs/decisions/phrase-checks.md.
     with threadpool_limits(1 if cache.previous else None, "blas"):
-        misplaced = misplaced_tools(catalog, tools, settings, cache)
+        misplaced = _misplaced_tools(catalog, tools, settings, cache)
         findings = judge_phrases(catalog.without(misplaced), tools, settings, cache)
     siblings = findings.siblings | {tool: (other,) for tool, other in misplaced.items()}
     return Assessment(
         _verdicts(catalog, tools, misplaced, findings, settings),
         {tools[tool].tool_id: tuple(tools[other].tool_id for other in siblings[tool]) for tool in sorted(siblings)},
     )
+
+
+def _misplaced_tools(
+    catalog: CatalogVectors, tools: Sequence[AssessedTool], settings: AssessmentSettings, cache: ComparisonCache
+) -> dict[int, int]:
+    """Return {tool: other tool}, ordinals, for tools whose mean phrase fits another record far better than its own.
+
+    Finds answers that came back under another tool's id, and phrases made up from a name. A tool that has a phrase of
+    its own words is never misplaced: where a record's text is about something else (permissions, rate limits, a long
+    label), it is the record's vector that is off.
+    """
+    keys, columns = tool_keys(tools, catalog.judged), tool_keys(tools)
+    comparison = CatalogComparison(catalog, catalog.records, keys, columns, cache.previous.get("whole"))
+    counts = np.diff(catalog.offsets)
+    means, distribution = catalog.means(catalog.sums()), ScoreDistribution.of(catalog.records)
+    misplaced: dict[int, int] = {}
+    for run in catalog.runs(np.ones(len(counts), np.int64)):
+        own = np.einsum("ij,ij->i", means[run], catalog.records[run])
+        rows, highest, best = comparison.competitors(run, means[run], run, own).best()
+        own_centres = catalog.records[run[rows]]
+        fit, lead = distribution.fit_and_lead(means[run[rows]], own_centres, own[rows], highest)
+        wrong = (fit < settings.misplaced_fit) & (lead > settings.misplaced_lead)
+        wrong &= counts[run[rows]] >= _FEWEST_PHRASES
+        wrong &= ~np.array([any(tools[tool].own_phrases) for tool in run[rows].tolist()], bool)
+        misplaced.update(zip(run[rows[wrong]].tolist(), best[wrong].tolist(), strict=True))
+    cache.current["whole"] = comparison.to_cache()
+    return misplaced
 
 
 def _verdicts(

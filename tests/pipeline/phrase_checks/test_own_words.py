@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.phrase_checks.record import Screen
+from pipeline.phrase_checks.screen import Screen
 from router.tools.lexicon import expand
 from tests.support.factories import make_expansion, make_record
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.phrase_checks.catalog.vectors import ScoreDistribution
+from pipeline.phrase_checks.vectors import ScoreDistribution
 from router.tools.text_overlap import term_set
 
 # The least share of a phrase's terms that the remarks together must have, where vectors see no echo: a phrase may be
@@ -41,9 +41,7 @@ class SubjectFit:
         """
         subjects = self._subjects[owners]
         own = np.einsum("ij,ij->i", vectors, subjects)
-        mean, deviation = self._distribution.standard(vectors, subjects, own)
-        fits: NDArray[np.float64] = (np.round(own, 6) - mean) / deviation
-        return fits
+        return self._distribution.fit_and_lead(vectors, subjects, own, own)[0]
 
     def of_one(self, vectors: NDArray[np.float32], owner: int) -> NDArray[np.float64]:
         """Return how well texts (rows, dim) fit one tool's subject."""

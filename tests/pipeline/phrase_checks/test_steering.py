@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence
-from pipeline.phrase_checks.record_steering import SteeringFindings, WrittenTool, find_steering
+from pipeline.phrase_checks.steering import SteeringFindings, find_steering
+from pipeline.phrase_checks.subject import WrittenTool
 from pipeline.settings import AssessmentSettings
 from router.expansion import Expansion
 from router.record import ToolRecord

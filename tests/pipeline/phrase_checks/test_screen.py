@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pipeline.enrichment import Expansion
 from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.enrichment.prompt import INSTRUCTIONS
-from pipeline.phrase_checks.record import Screen
+from pipeline.phrase_checks.screen import Screen
 from router.record import Parameter, ToolRecord
 from router.tools.text_overlap import find_near_duplicates
 from tests.support.factories import make_expansion, make_record

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.phrase_checks.catalog import AssessedTool
+from pipeline.phrase_checks.vectors import AssessedTool
 from router.record import ToolRecord
-from tests.pipeline.phrase_checks.catalog.makers import Catalog
+from tests.pipeline.phrase_checks.makers import Catalog
 from tests.support.factories import make_expansion, make_record
 
 AXES = st.text("abcdef", min_size=1, max_size=3)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pipeline.phrase_checks.catalog import ComparisonCache, assess
-from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
-from pipeline.phrase_checks.catalog.vectors import CatalogVectors
-from tests.pipeline.phrase_checks.catalog.test_assessment import LOOSE, SEEDS, random_catalog
+from pipeline.phrase_checks.assessment import assess
+from pipeline.phrase_checks.comparison import ComparisonCache
+from pipeline.phrase_checks.vectors import AssessedTool, CatalogVectors
+from tests.pipeline.phrase_checks.test_assessment import LOOSE, SEEDS, random_catalog
 
 # As `assess` takes it: tools, the vectors of their records and those of their phrases.
 Catalog = tuple[Sequence[AssessedTool], NDArray[np.float32], NDArray[np.float32]]
@@ -73,11 +73,12 @@ def test_nothing_is_compared_that_was_compared_before(monkeypatch: pytest.Monkey
 
 def test_a_text_that_fits_too_many_tools_is_compared_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = changed(11, 40)
-    monkeypatch.setattr("pipeline.phrase_checks.catalog.comparison_cache._MOST_KEPT", 3)
+    monkeypatch.setattr("pipeline.phrase_checks.comparison._MOST_KEPT", 3)
     cache = ComparisonCache()
     assess(*before, LOOSE, cache=cache)
     kept = cache.current["phrases"]
-    assert 0 < len(kept.texts) < len(before[2]) and np.diff(kept.starts).max() <= 3
+    assert 0 < len(kept.texts) < len(before[2])
+    assert np.unique(kept.entry_texts, return_counts=True)[1].max() <= 3
     assert assess(*after, LOOSE, cache=ComparisonCache(cache.current)) == assess(*after, LOOSE)
 
 
@@ -90,7 +91,7 @@ def test_what_was_compared_comes_back_from_its_file(tmp_path: Path) -> None:
     assert set(opened) == {"whole", "phrases"}
     assert ComparisonCache.open(tmp_path / "kept" / "c.npz", "another encoder").previous == {}
     for name, kept in cache.current.items():
-        for part in ("texts", "starts", "tools", "scores", "columns"):
+        for part in ("texts", "columns", "entry_texts", "entry_tools", "scores"):
             assert np.array_equal(getattr(opened[name], part), getattr(kept, part))
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["c.npz"]
 

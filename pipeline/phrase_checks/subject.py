@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeGuard
 
-from pipeline.phrase_checks.record import LISTS
+from pipeline.phrase_checks.screen import LISTS
 from router.expansion import Expansion
 from router.record import Parameter, ToolRecord
 from router.text import identifier_words

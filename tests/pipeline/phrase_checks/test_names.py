@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.phrase_checks.record.names import Names
+from pipeline.phrase_checks.names import Names
 from router.record import Parameter, ToolRecord
 from tests.support.factories import make_record
 

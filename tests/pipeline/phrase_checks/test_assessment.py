@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.phrase_checks.catalog import AssessedTool, Assessment, assess
+from pipeline.phrase_checks.assessment import Assessment, assess
+from pipeline.phrase_checks.vectors import AssessedTool
 from pipeline.settings import AssessmentSettings
 from router.tools.field_text import project_record
-from tests.pipeline.phrase_checks.catalog.makers import Catalog, vectors
+from tests.pipeline.phrase_checks.makers import Catalog, vectors
 from tests.support.factories import make_expansion, make_record
 
 # Finds fault in catalogs of random vectors.

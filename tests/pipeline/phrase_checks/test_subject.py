@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.phrase_checks.record_steering.subject import WrittenTool, reduced, remarks, subject
+from pipeline.phrase_checks.subject import WrittenTool, reduced, remarks, subject
 from router.record import Parameter
 from tests.support.factories import make_expansion, make_record
 

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.settings import AssessmentSettings
-from tests.pipeline.phrase_checks.catalog.makers import ANY_SHARE, Catalog
+from tests.pipeline.phrase_checks.makers import ANY_SHARE, Catalog
 
 
 def swapped(tools: int, *phrases: str) -> Catalog:

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.enrichment.context import Consequence, TextVerdict
-from pipeline.phrase_checks.record.checks import first_finding
-from pipeline.phrase_checks.record.context import RecordContext
-from pipeline.phrase_checks.record.names import Names
+from pipeline.phrase_checks.checks import RecordContext
+from pipeline.phrase_checks.names import Names
 from router.expansion import Expansion
 from router.record import ToolRecord
 from router.tools.text_overlap import find_near_duplicates
@@ -45,7 +44,7 @@ class Screen:
         def keep(field: str, texts: Sequence[str], allowed_scripts: frozenset[str]) -> tuple[str, ...]:
             kept: list[str] = []
             for text in texts:
-                if finding := first_finding(context, context.text(field, text, allowed_scripts)):
+                if finding := context.first_finding(field, text, allowed_scripts):
                     verdicts.append(_dropped(record, field, text, finding))
                 else:
                     kept.append(text)

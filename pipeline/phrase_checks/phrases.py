@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
-from pipeline.phrase_checks.catalog.comparison_cache import CatalogComparison, ComparisonCache, phrase_keys, tool_keys
-from pipeline.phrase_checks.catalog.vectors import CatalogVectors, Competitors, ScoreDistribution
+from pipeline.phrase_checks.comparison import CatalogComparison, ComparisonCache, phrase_keys, tool_keys
+from pipeline.phrase_checks.vectors import AssessedTool, CatalogVectors, Competitors, ScoreDistribution
 from pipeline.settings import AssessmentSettings
 
 _MOST_SIBLINGS = 3
@@ -38,15 +37,15 @@ def judge_phrases(
     centres = ((catalog.records + catalog.means(sums)) / 2).astype(np.float32, copy=False)
     distribution = ScoreDistribution.of(centres)
     columns = tool_keys(tools, catalog.judged)
-    keys = phrase_keys(tools, columns)
     is_own = np.array([own for tool in tools for own in tool.own_phrases], bool)
-    comparison = CatalogComparison(catalog, centres, columns, cache.previous.get("phrases"))
+    previous = cache.previous.get("phrases")
+    comparison = CatalogComparison(catalog, centres, phrase_keys(tools, columns), columns, previous)
     findings = PhraseFindings()
     for run in catalog.runs(counts):
         rows = np.concatenate([np.arange(catalog.offsets[tool], catalog.offsets[tool + 1]) for tool in run.tolist()])
         texts, owners = catalog.phrases[rows], catalog.owners[rows]
         own = _own_scores(catalog, sums, texts, owners)
-        competitors = comparison.competitors(texts, keys[rows], owners, own)
+        competitors = comparison.competitors(rows, texts, owners, own)
         judgeable = competitors.take(~is_own[rows][competitors.rows])
         wrong = _inconsistent(judgeable, distribution, centres, texts, owners, own, settings)
         findings.inconsistent.update((int(rows[row]), other) for row, other in wrong.items())
@@ -88,9 +87,7 @@ def _inconsistent(
     Of each tool these are at most half of its phrases, the worst.
     """
     rows, highest, best = competitors.best()
-    mean, deviation = distribution.standard(texts[rows], centres[owners[rows]], own[rows])
-    fit = (np.round(own[rows], 6) - mean) / deviation
-    lead = (np.round(highest, 6) - np.round(own[rows], 6)) / deviation
+    fit, lead = distribution.fit_and_lead(texts[rows], centres[owners[rows]], own[rows], highest)
     wrong = np.flatnonzero((fit < settings.inconsistent_fit) & (lead > settings.inconsistent_lead))
     inconsistent: dict[int, int] = {}
     for tool in np.unique(owners[rows[wrong]]).tolist():

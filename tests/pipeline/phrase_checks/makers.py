@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipeline.phrase_checks.catalog import AssessedTool, Assessment, assess
+from pipeline.phrase_checks.assessment import Assessment, assess
+from pipeline.phrase_checks.vectors import AssessedTool
 from pipeline.settings import AssessmentSettings
 from router.tools.text_overlap import term_set
 

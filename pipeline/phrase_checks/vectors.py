@@ -1,4 +1,4 @@
-"""Hold the vectors of a catalog, and find the tools that its texts fit as well as their own."""
+"""Hold the texts and vectors of a catalog, and find the tools that a text fits as well as its own."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.phrase_checks.catalog.assessed_tool import AssessedTool
+from router.expansion import Expansion
+from router.record import ToolRecord
+from router.tools.field_text import project_record
+from router.tools.foreign_text import foreign_script
+from router.tools.text_overlap import identifying_terms, uses_only_terms
+from router.tools.trust import sanitize
 
 # Scores held at once: 32 MB.
 BLOCK = 8_000_000
@@ -14,6 +19,53 @@ BLOCK = 8_000_000
 _CENTRES = 65_536
 # Scores nearer than this are equal: the last bits depend on the place in a matrix product.
 TIE = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class AssessedTool:
+    """A tool: its record as the one text that is embedded for it, and the phrases written for it.
+
+    Tools of equal `content` are the same tool, offered by several servers: their phrases may fit each other. `own` are
+    the terms of its name and first sentence: a phrase that has no other terms belongs to the tool in any case.
+    `non_english` is true where the description is not English: the record's vector then says little of English phrases.
+    """
+
+    tool_id: str
+    text: str
+    content: str
+    user_phrases: tuple[str, ...] = ()
+    when_to_use: str = ""
+    own: frozenset[str] = frozenset()
+    non_english: bool = False
+
+    @classmethod
+    def of(cls, record: ToolRecord, expansion: Expansion | None) -> "AssessedTool":
+        """Return the tool of a record. Without expansion it has no phrases; others' are still compared with it."""
+        text = project_record(record, None).dense
+        content = f"{record.name}\n{record.description}"
+        if expansion is None:
+            return cls(record.tool_id, text, content)
+        own = identifying_terms(sanitize(record)[0])
+        non_english = bool(foreign_script(record.description))
+        return cls(record.tool_id, text, content, expansion.user_phrases, expansion.when_to_use, own, non_english)
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """The phrases that are judged, each once. The index has a vector for each of them."""
+        return tuple(dict.fromkeys(phrase for phrase in (*self.user_phrases, self.when_to_use) if phrase))
+
+    @property
+    def own_phrases(self) -> tuple[bool, ...]:
+        """For each phrase, whether it cannot be held against the record.
+
+        It has only terms of the record's own name and first sentence, or the record is in another language.
+        """
+        return tuple(self.non_english or uses_only_terms(phrase, self.own) for phrase in self.phrases)
+
+    def fields(self, phrase: str) -> list[str]:
+        """Return the fields of the expansion that have a phrase: one, or both."""
+        by_field = {"user_phrases": phrase in self.user_phrases, "when_to_use": phrase == self.when_to_use}
+        return [name for name, present in by_field.items() if present]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +79,19 @@ class Competitors:
     tools: NDArray[np.int64]
     scores: NDArray[np.float32]
 
-    def take(self, mask: NDArray[np.bool_]) -> "Competitors":
-        """Return the entries where a mask is true."""
+    @classmethod
+    def joined(cls, parts: Sequence["Competitors"]) -> "Competitors":
+        """Return the entries of several, in order."""
+        rows, tools, scores = (np.concatenate([getattr(p, n) for p in parts]) for n in ("rows", "tools", "scores"))
+        return cls(rows, tools, scores).in_order()
+
+    def in_order(self) -> "Competitors":
+        """Return the entries in the order of rows, then of tools."""
+        order = np.lexsort((self.tools, self.rows))
+        return Competitors(self.rows[order], self.tools[order], self.scores[order])
+
+    def take(self, mask: NDArray[np.bool_] | slice) -> "Competitors":
+        """Return the entries where a mask is true, or of a slice."""
         return Competitors(self.rows[mask], self.tools[mask], self.scores[mask])
 
     def best(self) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
@@ -64,11 +127,7 @@ class CatalogVectors:
 
     @classmethod
     def of(
-        cls,
-        tools: Sequence[AssessedTool],
-        records: NDArray[np.float32],
-        phrases: NDArray[np.float32],
-        block: int,
+        cls, tools: Sequence[AssessedTool], records: NDArray[np.float32], phrases: NDArray[np.float32], block: int
     ) -> "CatalogVectors":
         """Return the vectors of a catalog. Raises ValueError where the shapes are not those of the tools."""
         counts = np.array([len(tool.phrases) for tool in tools], np.int64)
@@ -169,17 +228,23 @@ class ScoreDistribution:
             squares += wide.T @ wide
         return cls(total / count, squares / count, count)
 
-    def standard(
-        self, texts: NDArray[np.float32], own_centres: NDArray[np.float32], own: NDArray[np.float32]
+    def fit_and_lead(
+        self,
+        texts: NDArray[np.float32],
+        own_centres: NDArray[np.float32],
+        own: NDArray[np.float32],
+        best: NDArray[np.float32],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return mean and deviation (rows,) of the scores of texts (rows, dim).
+        """Return by how many deviations texts (rows, dim) fit their own tools above the mean, and others better.
 
-        Each text counts with `own` (rows,) at its own tool, instead of its score at the tool's centre (rows, dim). A
-        deviation close to 0 is returned as infinite.
+        Each text counts with `own` (rows,) at its own tool, instead of its score at the tool's centre (rows, dim);
+        `best` (rows,) are the scores at the best other tools. A deviation close to 0 counts as infinite.
         """
         wide = texts.astype(np.float64)
         at_centre, instead = np.einsum("ij,ij->i", wide, own_centres), own.astype(np.float64)
         mean = wide @ self.mean + (instead - at_centre) / self.count
         square = np.einsum("ij,ij->i", wide @ self.squares, wide) + (instead**2 - at_centre**2) / self.count
         deviation = np.sqrt(np.maximum(square - mean**2, 0))
-        return mean, np.where(deviation > TIE, deviation, np.inf)
+        deviation = np.where(deviation > TIE, deviation, np.inf)
+        rounded = np.round(own, 6)
+        return (rounded - mean) / deviation, (np.round(best, 6) - rounded) / deviation

@@ -1,0 +1,177 @@
+"""Hold what was written for a tool against what its record says of itself, to find text that steered the model.
+
+A phrase in other words than the record's is worth most, and looks like a poisoned one. What tells them apart is where
+the poison came from: a remark in the record that is about something else than the tool. See
+docs/decisions/phrase-checks.md.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.enrichment.context import Consequence, TextVerdict
+from pipeline.phrase_checks.measures import EmbeddedRemarks, Readability, SubjectFit
+from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks, subject, subject_claim
+from pipeline.settings import AssessmentSettings
+from router.tools.text_overlap import term_set
+
+T = TypeVar("T")
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+
+# One phrase may repeat a remark by chance; in honest catalogs hardly a tool has two.
+_FEWEST_ECHOES = 2
+_LEAST_SHARE = 0.25  # of a tool's texts, where what asked for them cannot be read
+# With fewer tools a standard deviation of scores says little, and nothing is judged.
+_FEWEST_TOOLS = 20
+# Unreadable remarks that can carry a phrase have this many characters, each and together. Shorter ones are formats.
+_SHORTEST_CODE = 25
+_LEAST_CODE = 80
+
+
+@dataclass(frozen=True)
+class SteeringFindings:
+    """Verdicts on the texts of expansions, and by tool id the remarks of a record that steered the model.
+
+    A verdict's check is "echo", on a phrase that repeats a foreign remark, or "steered", on a text of a tool whose
+    record steered. `detail` is the first foreign remark, shortened.
+    """
+
+    verdicts: tuple[TextVerdict, ...] = ()
+    steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """What is wrong with one tool: its `echoes`; with `steered`, all that its subject does not support.
+
+    `foreign` are the remarks that are about something else, `remarks` all of its record.
+    """
+
+    foreign: tuple[Remark, ...]
+    remarks: EmbeddedRemarks
+    echoes: frozenset[str]
+    steered: bool
+
+
+def find_steering(
+    tools: Sequence[WrittenTool], vectors: NDArray[np.float32], embed: Embed, settings: AssessmentSettings
+) -> SteeringFindings:
+    """Return what was written for tools without support by their own records, and which records made the model do so.
+
+    `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
+    tool after the other, L2-normalised as what `embed` returns. Remarks and short texts are embedded only for tools
+    that have unsupported texts. Where more than `max_share` of the tools would be found to be steered, the encoder or
+    the catalog is at fault, and texts are only noted.
+    """
+    judged = vectors[len(tools) :]
+    if len(tools) < _FEWEST_TOOLS or not len(judged):
+        return SteeringFindings()
+    readability = Readability(text for tool in tools for text in (tool.subject, *tool.judged))
+    fit = SubjectFit(_subject_vectors(tools, vectors[: len(tools)], readability, embed, settings))
+    starts = np.cumsum([0, *(len(tool.judged) for tool in tools)])
+    owners = np.repeat(np.arange(len(tools)), np.diff(starts))
+    unsupported = fit.of(judged, owners) < settings.unsupported_fit
+    parts = {ordinal: remarks(tools[ordinal].record) for ordinal in np.unique(owners[unsupported]).tolist()}
+    by_text = _vectors_by_text((part.text for of_tool in parts.values() for part in of_tool), embed)
+    found: dict[int, _Finding] = {}
+    for ordinal, of_tool in parts.items():
+        if not of_tool:
+            continue
+        texts = [part.text for part in of_tool]
+        every = EmbeddedRemarks(texts, np.array([by_text[text] for text in texts]), term_set(tools[ordinal].subject))
+        is_foreign = fit.of_one(every.vectors, ordinal) < settings.foreign_fit
+        is_code = np.array([_is_code(text, readability, settings) for text in texts], bool)
+        rows = slice(*starts[ordinal : ordinal + 2].tolist())
+        finding = _finding(
+            tools[ordinal], of_tool, every, is_foreign, is_code, judged[rows], unsupported[rows], settings
+        )
+        if finding is not None:
+            found[ordinal] = finding
+    steered = [ordinal for ordinal, finding in found.items() if finding.steered]
+    of_texts = _vectors_by_text((text for ordinal in steered for text in tools[ordinal].all_texts), embed)
+    sound = len(steered) <= settings.max_share * len(tools)
+    consequence = Consequence.DROPPED if sound else Consequence.NOTED
+    verdicts: list[TextVerdict] = []
+    for ordinal, finding in found.items():
+        tool, wrong = tools[ordinal], finding.echoes
+        if finding.steered:  # it keeps what its subject clearly supports, and that repeats no remark
+            written = np.array([of_texts[text] for text in tool.all_texts])
+            bad = fit.of_one(written, ordinal) < settings.steered_fit
+            bad |= finding.remarks.echoed_by(tool.all_texts, written, settings.echo_similarity)
+            wrong |= frozenset(_chosen(tool.all_texts, bad))
+        check, detail = "steered" if finding.steered else "echo", finding.foreign[0].text[:80]
+        verdicts += [
+            TextVerdict(tool.tool_id, name, text, check, consequence, detail)
+            for name, text in tool.texts
+            if text in wrong
+        ]
+    steering = {tools[ordinal].tool_id: found[ordinal].foreign for ordinal in steered}
+    return SteeringFindings(tuple(verdicts), steering if sound else {})
+
+
+def _subject_vectors(
+    tools: Sequence[WrittenTool],
+    subjects: NDArray[np.float32],
+    readability: Readability,
+    embed: Embed,
+    settings: AssessmentSettings,
+) -> NDArray[np.float32]:
+    """Return the vectors of subjects (tools, dim), by the name alone where a subject is in none of the languages."""
+    unreadable = [
+        place
+        for place, tool in enumerate(tools)
+        if (claim := subject_claim(tool.record)) and readability.share(claim) < settings.readable_share
+    ]
+    if not unreadable:
+        return subjects
+    subjects = subjects.copy()
+    subjects[unreadable] = embed([subject(tools[place].record, named_only=True) for place in unreadable])
+    return subjects
+
+
+def _finding(
+    tool: WrittenTool,
+    parts: Sequence[Remark],
+    every: EmbeddedRemarks,
+    is_foreign: NDArray[np.bool_],
+    is_code: NDArray[np.bool_],
+    judged: NDArray[np.float32],
+    unsupported: NDArray[np.bool_],
+    settings: AssessmentSettings,
+) -> _Finding | None:
+    """Check the judged texts of one tool against the foreign remarks of its record; None where all is well.
+
+    `parts` and `every` are all of its remarks, of which some are about something else or cannot be read.
+    """
+    # A demand that is repeated word by word may name something by chance that the subject is near to.
+    is_foreign = is_foreign | every.repeated_by(judged[unsupported]) | is_code
+    if not is_foreign.any():
+        return None
+    foreign = every.where(is_foreign)
+    if sum(map(len, _chosen(every.texts, is_code))) >= _LEAST_CODE:
+        echoes = unsupported  # what the remarks say cannot be read, so any unsupported text may be their echo
+        steered = int(echoes.sum()) >= _FEWEST_ECHOES and bool(echoes.mean() >= _LEAST_SHARE)
+    else:
+        echoes = unsupported & foreign.echoed_by(tool.judged, judged, settings.echo_similarity)
+        steered = int(echoes.sum()) >= _FEWEST_ECHOES and foreign.carry_requests(judged[echoes])
+    if not steered:
+        echoes = echoes & foreign.echoed_by(tool.judged, judged, settings.repeat_similarity)
+        if not echoes.any():
+            return None
+    return _Finding(_chosen(parts, is_foreign), every, frozenset(_chosen(tool.judged, echoes)), steered)
+
+
+def _is_code(text: str, readability: Readability, settings: AssessmentSettings) -> bool:
+    return len(text) >= _SHORTEST_CODE and readability.share(text) < settings.readable_share
+
+
+def _chosen(values: Sequence[T], mask: NDArray[np.bool_]) -> tuple[T, ...]:
+    return tuple(value for value, chosen in zip(values, mask.tolist(), strict=True) if chosen)
+
+
+def _vectors_by_text(texts: Iterable[str], embed: Embed) -> dict[str, NDArray[np.float32]]:
+    unique = list(dict.fromkeys(texts))
+    return dict(zip(unique, embed(unique), strict=True)) if unique else {}
