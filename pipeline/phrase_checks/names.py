@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from router.record import ToolRecord
 from router.tools.text_overlap import label_words
@@ -37,7 +37,15 @@ class Names:
             if len("".join(name)) > 3 and len(name) <= _LONGEST:
                 self._vendors.setdefault(name, set()).add(_vendor(provider))
         self._starts = frozenset(name[0] for name in self._vendors)
-        self._lower, self._upper = self._usage(records)
+        # How often descriptions write each name in lower case, and with a capital within a sentence.
+        self._lower: Counter[Name] = Counter()
+        self._upper: Counter[Name] = Counter()
+        for text in {record.description for record in records}:
+            for name, written, before in self._runs(text):
+                if written[0].islower():
+                    self._lower[name] += 1
+                elif not _SENTENCE_START.search(before[-40:]):
+                    self._upper[name] += 1
 
     def other_tool(self, text: str, record: ToolRecord) -> str:
         """Return the first identifier of another tool in a text; else an empty text.
@@ -62,22 +70,21 @@ class Names:
     def supported(self, record: ToolRecord) -> frozenset[Name]:
         """Return the providers that texts for a tool may name: its own vendor's, and those that its record names.
 
-        A description may name partners honestly (a GitHub tool in somebody's collection). The record must be one that
-        `trusted` has cleaned, so that no promotion is left in it.
+        A description may name partners honestly (a GitHub tool in somebody's collection). The record must be
+        sanitized, so that no promotion is left in it.
         """
         vendor = _vendor(record.provider) if record.provider else None
+        identifiers = [record.provider or "", record.name, *record.categories, *(p.path for p in record.parameters)]
+        values = [value for parameter in record.parameters for value in parameter.enum]
         own = {name for name, vendors in self._vendors.items() if vendor in vendors}
-        for text in (record.provider or "", record.name, *record.categories, *(p.path for p in record.parameters)):
-            own |= self._named(text) | self._named(_HUMPS.sub(" ", text))
-        for parameter in record.parameters:
-            for value in parameter.enum:
-                own |= self._named(value)
+        own |= {
+            name
+            for text in (*identifiers, *(_HUMPS.sub(" ", identifier) for identifier in identifiers), *values)
+            for name, _, _ in self._runs(text)
+        }
         prose = [record.description, *record.examples, *(parameter.description for parameter in record.parameters)]
         partners = {name for text in prose for name, *where in self._runs(text) if self._is_name(name, *where)} - own
         return frozenset(own | partners if len(partners) <= _MOST_NAMED else own)
-
-    def _named(self, text: str) -> set[Name]:
-        return {name for name, _, _ in self._runs(text)}
 
     def _is_name(self, name: Name, written: str, before: str) -> bool:
         """Return whether words are used as a name, given how they are written and the text before them.
@@ -85,28 +92,11 @@ class Names:
         They are where the catalog's prose always writes them with a capital. Words that it writes both ways need a
         capital here too, and not only because a sentence begins: a provider may be called `bank` or `search`.
         """
-        if self._is_always(name):
+        lower, upper = self._lower[name], self._upper[name]
+        if upper > 0 and upper >= 5 * lower:
             return True
         inner_capital = written[1:] != written[1:].lower()
-        return self._is_often(name) and (inner_capital or (written[0].isupper() and bool(before.strip())))
-
-    def _is_always(self, name: Name) -> bool:
-        return self._upper[name] > 0 and self._upper[name] >= 5 * self._lower[name]
-
-    def _is_often(self, name: Name) -> bool:
-        return self._upper[name] >= self._lower[name]
-
-    def _usage(self, records: Sequence[ToolRecord]) -> tuple[Mapping[Name, int], Mapping[Name, int]]:
-        """Count how often descriptions write each name in lower case, and with a capital within a sentence."""
-        lower: Counter[Name] = Counter()
-        upper: Counter[Name] = Counter()
-        for text in {record.description for record in records}:
-            for name, written, before in self._runs(text):
-                if written[0].islower():
-                    lower[name] += 1
-                elif not _SENTENCE_START.search(before[-40:]):
-                    upper[name] += 1
-        return lower, upper
+        return upper >= lower and (inner_capital or (written[0].isupper() and bool(before.strip())))
 
     def _runs(self, text: str) -> Iterator[tuple[Name, str, str]]:
         """Yield runs of words that may be names: the name, the words as written, and the text before them."""

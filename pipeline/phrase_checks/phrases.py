@@ -17,7 +17,7 @@ _FEWEST_SHARED = 2
 
 @dataclass(frozen=True, slots=True)
 class PhraseFindings:
-    """Findings by row of the phrases (value: the other tool's ordinal), and the siblings of each tool, by ordinals."""
+    """Findings by row of the phrases (value: the other tool's ordinal), and each tool's siblings, by ordinals."""
 
     inconsistent: dict[int, int] = field(default_factory=dict)
     collisions: dict[int, int] = field(default_factory=dict)
@@ -42,7 +42,7 @@ def judge_phrases(
     comparison = CatalogComparison(catalog, centres, phrase_keys(tools, columns), columns, previous)
     findings = PhraseFindings()
     for run in catalog.runs(counts):
-        rows = np.concatenate([np.arange(catalog.offsets[tool], catalog.offsets[tool + 1]) for tool in run.tolist()])
+        rows = np.flatnonzero(np.isin(catalog.owners, run))
         texts, owners = catalog.phrases[rows], catalog.owners[rows]
         own = _own_scores(catalog, sums, texts, owners)
         competitors = comparison.competitors(rows, texts, owners, own)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TypeGuard
 
 from pipeline.phrase_checks.screen import LISTS
 from router.expansion import Expansion
@@ -110,14 +109,11 @@ def schema_texts(schema: object) -> Iterator[str]:
         if isinstance(node, Mapping):
             for key in ("title", "default", "examples", "example"):
                 values = node.get(key)
-                yield from (value for value in (values if isinstance(values, list) else [values]) if _is_text(value))
+                values = values if isinstance(values, list) else [values]
+                yield from (value for value in values if isinstance(value, str))
             remaining.extend(node.values())
         elif isinstance(node, list):
             remaining.extend(node)
-
-
-def _is_text(value: object) -> TypeGuard[str]:
-    return isinstance(value, str)
 
 
 def reduced(record: ToolRecord, foreign: Collection[str]) -> ToolRecord:
@@ -154,26 +150,20 @@ def _parameter_name(parameter: Parameter) -> str:
 
 
 def subject_claim(record: ToolRecord) -> str:
-    """Return the first sentence that shares a word with the name, or the first of all where none does, shortened."""
-    sentences = [_unquoted(sentence) for sentence in _sentences(record.description)]
+    """Return the first sentence that shares a word with the name, or the first of all where none does.
+
+    Of its clauses as many are kept as have the words of a subject, and one at least.
+    """
+    # Without quotations of three words or more.
+    sentences = [" ".join(_QUOTATION.sub(" ", sentence).split()) for sentence in _sentences(record.description)]
     named = term_set(" ".join((record.name, *identifier_words(record.name))))
     claim = next((one for one in sentences if term_set(one) & named), sentences[0] if sentences else "")
-    return _first_clauses(claim)[:_LONGEST]
-
-
-def _first_clauses(sentence: str) -> str:
-    """Return as many of a sentence's clauses as have the words of a subject, and one at least."""
     kept = ""
-    for clause in _CLAUSE_END.split(sentence):
+    for clause in _CLAUSE_END.split(claim):
         if kept and len(f"{kept} {clause}".split()) > _SUBJECT_WORDS:
             break
         kept = f"{kept} {clause}".strip()
-    return kept
-
-
-def _unquoted(sentence: str) -> str:
-    """Return a sentence without its quotations of three words or more."""
-    return " ".join(_QUOTATION.sub(" ", sentence).split())
+    return kept[:_LONGEST]
 
 
 def _parts(text: str) -> list[str]:
@@ -198,9 +188,9 @@ def _sentences(text: str) -> list[str]:
     return sentences
 
 
-def _texts(expansion: Expansion) -> list[tuple[str, str]]:
-    texts = [("when_to_use", expansion.when_to_use)] if expansion.when_to_use else []
-    texts += [(field, text) for field in LISTS for text in getattr(expansion, field)]
-    return texts + [
-        (f"translations.{code}", text) for code, phrases in expansion.translations.items() for text in phrases
-    ]
+def _texts(expansion: Expansion) -> Iterator[tuple[str, str]]:
+    if expansion.when_to_use:
+        yield "when_to_use", expansion.when_to_use
+    yield from ((field, text) for field in LISTS for text in getattr(expansion, field))
+    for code, phrases in expansion.translations.items():
+        yield from ((f"translations.{code}", text) for text in phrases)

@@ -20,7 +20,7 @@ from pipeline.enrichment.generator import NEVER, UNASKED, GenerationFailure, Out
 from pipeline.enrichment.openai.answers import OutputMode, read_answer
 from pipeline.enrichment.openai.batch_calls import END_STATUSES, BatchCalls, read_failure
 from pipeline.enrichment.openai.chat import ABORTING, TRANSIENT, Completion, Fault
-from pipeline.enrichment.openai.model import MAX_UNUSABLE, UNUSABLE, ModelGenerator
+from pipeline.enrichment.openai.model import CHECK_MODEL, MAX_UNUSABLE, UNUSABLE, ModelGenerator
 from pipeline.enrichment.prompt import echo
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Batch, BatchRequest, Ledger, LedgerEntry
@@ -54,16 +54,14 @@ class BatchGenerator(ModelGenerator):
         if not questions:
             return
         with closing(BatchCalls(self.settings, stop)) as calls:
-            yield from filter(None, _Session(self, calls, questions, stop).groups())
+            yield from filter(None, _Session(self, calls, questions).groups())
 
 
 class _Session:
     """One run over some questions: submits those that no batch holds, and collects the answers to all of them."""
 
-    def __init__(
-        self, generator: BatchGenerator, calls: BatchCalls, questions: Sequence[Question], stop: Event
-    ) -> None:
-        self._generator, self._calls, self._stop = generator, calls, stop
+    def __init__(self, generator: BatchGenerator, calls: BatchCalls, questions: Sequence[Question]) -> None:
+        self._generator, self._calls = generator, calls
         self._table, self._limits = generator.ledger.batches, generator.settings.batch
         self._open = {question.key: question for question in questions}
         self._batches: dict[Batch, dict[str, BatchRequest]] = {}  # that the server has, their requests by key
@@ -89,7 +87,7 @@ class _Session:
                     self._note_progress(server_batch)
                     continue
                 yield from self._end(batch, server_batch)
-                if self._stop.is_set():
+                if self._calls.stop.is_set():
                     return
             if self._to_submit:
                 continue
@@ -101,7 +99,6 @@ class _Session:
         yield self._postpone()
 
     def _open_questions(self, batch: Batch) -> list[Question]:
-        """Return the questions in a batch that have no outcome yet."""
         return [self._open[key] for key in self._batches[batch] if key in self._open]
 
     def _take_over(self) -> None:
@@ -117,10 +114,7 @@ class _Session:
             self._batches[replace(batch, batch_id=batch_id)] = {request.key: request for request in requests}
 
     def _submit(self, questions: Sequence[Question], output_mode: OutputMode) -> list[Outcome]:
-        """Submit questions as far as the budget goes; return the failures of those that are left out.
-
-        Each batch is taken into the account as soon as the server has it: none is lost where a later one fails.
-        """
+        """Submit questions as far as the budget goes; return the failures of those that are left out."""
         budget, reserved_usd = self._generator.budget, self._generator.reserved_usd
         tried, reason = self._worth_asking(questions)
         outcomes = [self._fail(question, UNASKED, reason) for question in questions[len(tried) :]]
@@ -149,10 +143,7 @@ class _Session:
         return outcomes
 
     def _worth_asking(self, questions: Sequence[Question]) -> tuple[Sequence[Question], str]:
-        """Return the questions to submit, and why the others are not asked.
-
-        A model whose latest answers could all not be used, in this build or before, is not asked about everything.
-        """
+        """Return the questions to submit, few where the model's latest answers were of no use, and why not the rest."""
         generator = self._generator
         if generator.given_up:
             return (), generator.given_up
@@ -162,7 +153,7 @@ class _Session:
         return questions[:MAX_UNUSABLE], (
             f"not asked: the latest {MAX_UNUSABLE} answers of {generator.model!r} could not be used. "
             f"{MAX_UNUSABLE} questions are submitted to see whether it answers now, and a later build asks the rest. "
-            "Check enrichment.model and enrichment.parameters, or build with --generator lexicon"
+            f"{CHECK_MODEL}"
         )
 
     def _send(self, lines: Sequence[bytes], requests: Sequence[BatchRequest], output_mode: OutputMode) -> None:
@@ -183,9 +174,9 @@ class _Session:
 
     def _note_progress(self, batch: ServerBatch) -> None:
         counts = batch.request_counts
-        done = (counts.completed or 0) + (counts.failed or 0) if counts else 0
-        share = f", {done:,} of {counts.total:,} done" if counts and counts.total else ""
-        message = f"{batch.id}: {batch.status}{share}"
+        message = f"{batch.id}: {batch.status}"
+        if counts and counts.total:
+            message += f", {(counts.completed or 0) + (counts.failed or 0):,} of {counts.total:,} done"
         if self._noted.get(batch.id) != message:
             self._generator.note(message)
         self._noted[batch.id] = message
@@ -204,7 +195,7 @@ class _Session:
         results = self._results(batch, server_batch)
         is_answered = any(isinstance(result, Completion) for result in results.values())
         # Those that a build stored, and was killed before it settled the batch.
-        recorded = self._table.recorded_keys(batch.token) if is_answered else ()
+        recorded = self._table.recorded_keys(batch.token)
         outcomes: list[Outcome] = []
         unclaimed: list[LedgerEntry] = []
         abort_message = ""
@@ -218,18 +209,16 @@ class _Session:
                     outcomes.append(self._close(question, outcome))
                 elif key not in recorded:
                     unclaimed.append(self._unclaimed_entry(batch, self._batches[batch][key], result))
-            elif question is None:
-                continue
-            elif result.kind not in ABORTING:
+            elif question is not None and result.kind not in ABORTING:
                 outcomes += self._resubmit_or_fail(batch, question, result)
-            elif is_answered:  # then the fault is this request's own
+            elif question is not None and is_answered:  # then the fault is this request's own
                 outcomes.append(self._fail(question, "refused", result.message))
-            else:
+            elif question is not None:
                 abort_message = result.message
         if unclaimed:
             self._generator.ledger.answers.put_entries(self._generator.ledger.latest_run(), unclaimed)
         yield outcomes
-        if self._stop.is_set():
+        if self._calls.stop.is_set():
             return  # perhaps because the outcomes could not be stored
         self._table.mark_settled(batch.token, status)
         del self._batches[batch]
@@ -253,13 +242,9 @@ class _Session:
         return results
 
     def _resubmit_or_fail(self, batch: Batch, question: Question, fault: Fault) -> Iterator[Outcome]:
-        """Note that a question is to be submitted again, or yield its failure.
-
-        A refused response format is met by the next output mode, a transient fault by one more batch, a full queue by
-        waiting for another batch to end.
-        """
+        """Note that a question is to be submitted again, or yield its failure."""
         output_mode = OutputMode(batch.output_mode)
-        if fault.kind == "queue":
+        if fault.kind == "queue":  # it waits for another batch to end
             self._queued_out[output_mode].append(question)
             self._queue_message = fault.message
         elif fault.kind == "format" and output_mode != output_mode.fallback:
@@ -287,8 +272,9 @@ class _Session:
         """Return a failure for each open question. Money for those in a batch stays reserved: it may be spent."""
         outcomes: list[Outcome] = []
         for batch in self._batches:
-            since = f"{batch.created_at:%Y-%m-%d %H:%M} UTC"
-            message = f"in batch {batch.batch_id} since {since}: a later build collects it"
+            message = (
+                f"in batch {batch.batch_id} since {batch.created_at:%Y-%m-%d %H:%M} UTC: a later build collects it"
+            )
             for question in self._open_questions(batch):
                 outcomes.append(GenerationFailure(question.record.tool_id, "waiting", message))
                 del self._open[question.key]

@@ -48,7 +48,7 @@ class BatchCalls:
 
     def __init__(self, settings: EnrichmentSettings, stop: Event) -> None:
         self._settings = settings
-        self._stop = stop
+        self.stop = stop
         self._client = openai.OpenAI(**connection(settings), max_retries=settings.max_retries)
         self.server = address(self._client)  # its name in the ledger
 
@@ -129,7 +129,7 @@ class BatchCalls:
 
     def sleep(self, seconds: float) -> None:
         """Wait. Raises Unavailable where the build is stopped meanwhile."""
-        if self._stop.wait(seconds):
+        if self.stop.wait(seconds):
             raise Unavailable("the build was stopped: batches that were submitted stay at the server")
 
     def _create(self, batch: Batch) -> str:

@@ -24,6 +24,7 @@ ABORTING = frozenset({"unusable", "quota"})
 _FORMAT_REFUSED = re.compile(r"response_format|json_schema|json_object|structured|guided", re.IGNORECASE)
 
 
+@dataclass(eq=False)
 class Fault(Exception):
     """A request that brought no completion.
 
@@ -32,12 +33,10 @@ class Fault(Exception):
     `billed` says whether the server may have computed an answer.
     """
 
-    def __init__(self, kind: str, message: str, retry_after_s: float | None = None, *, billed: bool = False) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
-        self.retry_after_s = retry_after_s
-        self.billed = billed
+    kind: str
+    message: str
+    retry_after_s: float | None = None
+    billed: bool = False
 
     @property
     def failure_kind(self) -> str:

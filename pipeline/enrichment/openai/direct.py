@@ -169,17 +169,14 @@ class _Session:
         Where the answer is unreadable, it is asked once more, in the next output mode. Both are paid for: one more
         question may help; three wrong answers would be the tool's or the model's nature.
         """
+        generator = self._generator
         try:
-            outcome = await self._ask(asking, self._generator.output_mode)
-            unreadable = isinstance(outcome, GenerationFailure) and outcome.kind in UNREADABLE
-            if (
-                unreadable
-                and not self._is_over()
-                and self._extend(asking, self._generator.highest_cost(asking.question))
-            ):
-                outcome = await self._ask(asking, self._generator.output_mode.fallback)
+            outcome = await self._ask(asking, generator.output_mode)
+            again = isinstance(outcome, GenerationFailure) and outcome.kind in UNREADABLE and not self._is_over()
+            if again and self._extend(asking, generator.highest_cost(asking.question)):
+                outcome = await self._ask(asking, generator.output_mode.fallback)
         except Fault as fault:  # that every other request would meet
-            if fault.kind != "quota" or not self._generator.answered:
+            if fault.kind != "quota" or not generator.answered:
                 self.aborted = self.aborted or unusable(self._settings.model, self._client, fault.message)
                 return None
             self._ended = (UNASKED, f"not asked: {fault.message}")
@@ -189,7 +186,7 @@ class _Session:
             spent_usd = None if usage.cost_usd is None else usage.cost_usd + usage.unconfirmed_usd
             self._budget.settle(asking.reserved_usd, spent_usd)
         self._note(outcome)
-        return outcome if self.aborted is None or self._generator.answered else None
+        return outcome if self.aborted is None or generator.answered else None
 
     async def _ask(self, asking: _Asking, mode: OutputMode) -> Outcome:
         """Return the outcome of one completion. Raises Fault where every other request would meet the same fault."""
@@ -273,23 +270,22 @@ class _Session:
         generator.count(outcome)
         if generator.given_up:
             self._ended = (UNASKED, generator.given_up)
-        kind, message = (outcome.kind, outcome.message) if isinstance(outcome, GenerationFailure) else ("", "")
-        if kind == "rate":
-            self._ended = (UNASKED, f"not asked: the server's limit is used up: {message}")
-        if kind not in ("connection", "timeout", "server"):
+        if isinstance(outcome, GenerationFailure) and outcome.kind == "rate":
+            self._ended = (UNASKED, f"not asked: the server's limit is used up: {outcome.message}")
+        if not isinstance(outcome, GenerationFailure) or outcome.kind not in ("connection", "timeout", "server"):
             generator.answered = True
             self._unanswered_in_a_row = 0
             return
         self._pace.unanswered()
         self._unanswered_in_a_row += 1
-        if kind == "connection" and not generator.answered:
+        if outcome.kind == "connection" and not generator.answered:
             self.aborted = self.aborted or Unavailable(
-                f"no answer from {address(self._client)}: {message}. "
+                f"no answer from {address(self._client)}: {outcome.message}. "
                 "Check enrichment.base_url, or build with --generator lexicon"
             )
         elif self._unanswered_in_a_row >= _MAX_UNANSWERED:
-            message = f"not asked: {self._unanswered_in_a_row} requests in a row were not answered: {message}"
-            self._ended = (UNASKED, message)
+            message = f"{self._unanswered_in_a_row} requests in a row were not answered: {outcome.message}"
+            self._ended = (UNASKED, f"not asked: {message}")
 
 
 def _now() -> float:
