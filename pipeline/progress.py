@@ -18,12 +18,15 @@ class Progress(Protocol):
 
     def start(self, stage: str, total: int | None = None) -> None:
         """Begin a stage, and end the one before. `total` is None where it is not known beforehand."""
+        return
 
     def advance(self, count: int = 1) -> None:
         """Add `count` to what is done of the stage."""
+        return
 
     def note(self, message: str) -> None:
         """Show a message that a person should read, such as which encoder was chosen and why."""
+        return
 
 
 class SilentProgress(Progress):

@@ -1,4 +1,4 @@
-"""Expansions from the lexicon."""
+"""The phrases of the lexicon."""
 
 from typing import Any
 
@@ -6,23 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.enrichment import Expansion
-from pipeline.enrichment.chain import LexiconGenerator
-from pipeline.enrichment.generator import GeneratedExpansion
-from router.record import Parameter, ToolRecord
+from router.expansion import Expansion
+from router.record import Parameter
+from router.tools.lexicon import expand
 from router.tools.lexicon.grammar import load_lexicon
-from tests.pipeline.enrichment.model_server import replies
 from tests.support.factories import make_record
 
 
-def _expand(record: ToolRecord) -> Expansion:
-    (answer,) = replies(LexiconGenerator(), [record])
-    assert isinstance(answer, GeneratedExpansion) and answer.tool_id == record.tool_id
-    return answer.expansion
-
-
 def _phrases(name: str, provider: str | None = None, **fields: Any) -> tuple[str, ...]:
-    return _expand(make_record(name, provider, **{"description": "", **fields})).user_phrases
+    return expand(make_record(name, provider, **{"description": "", **fields})).user_phrases
 
 
 def test_the_whole_expansion_of_one_small_tool() -> None:
@@ -33,7 +25,7 @@ def test_the_whole_expansion_of_one_small_tool() -> None:
         parameters=(Parameter("due_date", "string"), Parameter("customer", "object"), Parameter("customer.id", "str")),
         categories=("billing",),
     )
-    assert _expand(record) == Expansion(
+    assert expand(record) == Expansion(
         when_to_use="Bills a customer",
         user_phrases=(
             "Bills a customer",
@@ -51,14 +43,6 @@ def test_the_whole_expansion_of_one_small_tool() -> None:
         related_concepts=("due date", "customer"),
         task_categories=("billing", "create invoice"),
     )
-
-
-def test_two_generators_write_the_same_under_the_same_model_name() -> None:
-    records = [make_record("list_charges"), make_record("sendMessage", None, description="")]
-    first, second = LexiconGenerator(), LexiconGenerator()
-    assert list(replies(first, records)) == list(replies(second, records))
-    assert first.model == second.model
-    assert first.model.startswith("lexicon-")
 
 
 @pytest.mark.parametrize("name", ["list_charges", "charges_list", "listCharges", "Charges-List", "CHARGES.LIST"])
@@ -81,7 +65,7 @@ def test_a_name_of_any_script_or_without_letters_still_has_a_phrase(name: str, p
 
 
 def test_without_description_the_operation_says_when_to_use_it() -> None:
-    expansion = _expand(make_record("create_refund", "stripe", description=""))
+    expansion = expand(make_record("create_refund", "stripe", description=""))
     assert expansion.when_to_use == "create a refund in stripe"
     assert expansion.user_phrases[0] == "create a refund"
 
@@ -98,19 +82,19 @@ def test_without_description_the_operation_says_when_to_use_it() -> None:
     ],
 )
 def test_the_first_sentence_says_when_to_use_it(description: str, sentence: str) -> None:
-    assert _expand(make_record("find_flight", None, description=description)).when_to_use == sentence
+    assert expand(make_record("find_flight", None, description=description)).when_to_use == sentence
 
 
 @pytest.mark.parametrize("provider", ["slack", "io.github.someone/slack-mcp", "slack-api"])
 def test_a_provider_in_the_name_is_said_as_the_place(provider: str) -> None:
-    expansion = _expand(make_record("slack_post_message", provider, description=""))
+    expansion = expand(make_record("slack_post_message", provider, description=""))
     assert "publish a message in slack" in expansion.user_phrases
     assert expansion.task_categories == ("post message",)
 
 
 def test_ten_thousand_parameters_give_eight_concepts() -> None:
     parameters = tuple(Parameter(f"field_{number}", "string") for number in range(10_000))
-    concepts = _expand(make_record(parameters=parameters)).related_concepts
+    concepts = expand(make_record(parameters=parameters)).related_concepts
     assert concepts == tuple(f"field {number}" for number in range(8))
 
 
@@ -192,7 +176,7 @@ def test_a_verb_alone_has_phrases(description: str) -> None:
 
 @given(st.text(max_size=40), st.sampled_from([None, "acme"]))
 def test_whatever_the_name_each_phrase_is_complete(name: str, provider: str | None) -> None:
-    expansion = _expand(make_record(name.strip() or "-", provider, description=""))
+    expansion = expand(make_record(name.strip() or "-", provider, description=""))
     for phrase in (*expansion.user_phrases, expansion.when_to_use, *expansion.synonyms):
         assert not set(phrase) & set("{}~") - set(name)
         assert phrase == " ".join(phrase.split()) or not name.isascii()
