@@ -91,7 +91,7 @@ _ADVANCE: ContextVar[Callable[[int], None] | None] = ContextVar("advance", defau
 
 
 def advance_stage(count: int) -> None:
-    """Report `count` from inside a stage function; nobody hears it in a process of its own."""
+    """Report `count` from inside a stage function; in another process, nothing happens."""
     if (advance := _ADVANCE.get()) is not None:
         advance(count)
 

@@ -113,7 +113,7 @@ def _with_zero(tool: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
 def _tiktoken(encoding: str) -> Callable[[str], list[int]] | None:
     """Return tiktoken's encoder, or None where its file cannot be had within the deadline.
 
-    tiktoken fetches the file at first use, without a time-out of its own.
+    tiktoken fetches the file at first use, without a time-out.
     """
     import requests
     import tiktoken

@@ -98,9 +98,9 @@ class Enrichment:
     """The expansions of a build's tools, and how they were obtained.
 
     `written` holds one expansion for each tool id. `asked` counts questions by generator, `reused` counts answers from
-    the ledger, `usage` is what this run alone consumed. `siblings` are tools whose phrases fit each other,
-    `sibling_failures` say why a tool has no second answer. `suspicious` are verdicts on the records' own texts,
-    `steering` has, by tool id, the parts of a record that made the model write what is not the tool's.
+    the ledger, `usage` is what this run consumed. `siblings` are tools whose phrases fit each other,
+    `suspicious` are verdicts on the records' own texts, `steering` has, by tool id, the parts of a record that made the
+    model write what is not the tool's.
     `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases. `unavailable` says why the
     model could not be asked any more; empty where it could.
     """
@@ -114,7 +114,6 @@ class Enrichment:
     suspicious: tuple[TextVerdict, ...] = ()
     steering: Mapping[str, frozenset[str]] = field(default_factory=dict)
     refused: dict[str, tuple[TextVerdict, ...]] = field(default_factory=dict)
-    sibling_failures: list[GenerationFailure] = field(default_factory=list)
     unavailable: str = ""
 
     def improves(self, tool_id: str, expansion: Expansion) -> bool:

@@ -43,9 +43,9 @@ def contrast(
     """Ask a second time about tools whose phrases also fit their siblings, and show the generator the siblings.
 
     `siblings` maps a tool's id to the ids of its siblings. Each tool goes to the generator of its first answer, if that
-    accepts siblings. The new answer replaces the first one in `into`, unless it has less than half as many phrases;
-    failures go to `into.sibling_failures`. The same text about the same siblings is paid for once. Raises RunAborted as
-    `enrich` does.
+    accepts siblings. The new answer replaces the first one in `into`, unless it has less than half as many phrases; a
+    failure leaves the first one. The same text about the same siblings is paid for once. Raises RunAborted as `enrich`
+    does.
     """
     records = {record.tool_id: record for record in context.catalog.records}
     first_failure = len(into.failures)
@@ -62,10 +62,9 @@ def contrast(
         try:
             ask_and_check(context, generator, [question for question in questions if question is not None], into)
         finally:
-            into.sibling_failures += into.failures[first_failure:]
+            unanswered = {failure.tool_id for failure in into.failures[first_failure:]}
             del into.failures[first_failure:]
         if isinstance(generator, LedgerOnly):
-            unanswered = {failure.tool_id for failure in into.sibling_failures}
             _serve_earlier(context, generator, [records[tool_id] for tool_id in unanswered], into, contrasting=True)
 
 
@@ -79,7 +78,7 @@ def _serve_earlier(
 ) -> None:
     """Add each tool's newest earlier answer by a model that passes today's screen, as stale: see decisions/ledger.md.
 
-    When `contrasting`, answers beside other siblings alone, where record, prompt and model are today's.
+    When `contrasting`, only answers beside other siblings serve, where record, prompt and model are today's.
     """
     missing = {record.tool_id: record for record in records}
     if not missing or not context.catalog_name:

@@ -23,7 +23,7 @@ class Estimate:
 
     `questions` counts tools to ask about, `contrasted` those expected to be asked about again beside their siblings,
     `known` answers in the ledger, `awaited` questions in batches that were submitted before. `counted_by` is tiktoken's
-    encoding, or "estimate" where its file is not at hand.
+    encoding, or "estimate" where its file is missing.
     """
 
     known: int = 0
@@ -51,7 +51,7 @@ def estimate(
 ) -> Estimate:
     """Return what enriching a catalog will take, given the answers in the ledger.
 
-    `assessed` tells whether phrases will be compared across the catalog; else no tool is asked about twice. Second
+    `assessed` says whether phrases will be compared across the catalog; else no tool is asked about twice. Second
     questions about tools whose first answer is known are not foreseen. Output tokens and the cached share of the
     prompts are those of the model's earlier answers.
     """

@@ -20,8 +20,8 @@ _MAX_SIBLING = 300  # of a sibling's description
 # 1,024 tokens on: with the two examples they exceed that, and cost a tenth from the second question on.
 INSTRUCTIONS = resources.files(__package__).joinpath("instructions.txt").read_text("utf-8").removesuffix("\n")
 
-# Beside the objects, in messages about skills and prompts alone: the instructions and the questions about tools stay
-# word for word as they are, and so do their paid answers.
+# Only in messages about skills and prompts: instructions and questions about tools must not change by a word, since
+# their answers are paid for.
 NOTES = {
     Kind.SKILL: (
         "An object of kind skill is no tool but a written guide, which an agent reads and follows to do a task. "

@@ -21,7 +21,7 @@ _VERBATIM = 0.9  # cosine
 _REQUEST_WORDS = 4
 _REQUEST_CHARACTERS = 20
 _LONG_REMARK = 8  # words
-# A trigram that stands fewer times in the catalog is no evidence of its languages.
+# Rarer trigrams say nothing of a catalog's languages.
 _FEWEST = 3
 # Texts that are counted: more of a large catalog add time and no trigrams.
 _MOST_TEXTS = 20_000

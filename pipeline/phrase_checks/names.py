@@ -1,4 +1,4 @@
-"""Find names of other tools and other providers, and tell them from ordinary words."""
+"""Find names of other tools and providers, and distinguish them from ordinary words."""
 
 import re
 from collections import Counter

@@ -29,8 +29,8 @@ def judge_phrases(
 ) -> PhraseFindings:
     """Score each phrase against each tool: the mean of its cosines with the record and with the tool's phrases.
 
-    At its own tool a phrase is compared with the other phrases, not with itself. A tool without phrases, or without
-    others, has its record alone.
+    At its own tool a phrase is compared with the other phrases, not with itself. A tool without other phrases is
+    represented by its record.
     """
     counts = np.diff(catalog.offsets)
     sums = catalog.sums()

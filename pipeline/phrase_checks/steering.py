@@ -1,8 +1,7 @@
 """Hold what was written for a tool against what its record says of itself, to find text that steered the model.
 
-A phrase in other words than the record's is worth most, and looks like a poisoned one. What tells them apart is where
-the poison came from: a remark in the record that is about something else than the tool. See
-docs/decisions/phrase-checks.md.
+The best phrases use words that the record lacks, and so do poisoned ones. The difference is where the poison came from:
+a remark in the record that is not about the tool. See docs/decisions/phrase-checks.md.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -119,7 +118,7 @@ def _subject_vectors(
     embed: Embed,
     settings: AssessmentSettings,
 ) -> NDArray[np.float32]:
-    """Return the vectors of subjects (tools, dim), by the name alone where a subject is in none of the languages."""
+    """Return the vectors of subjects (tools, dim), by the name only where a subject is in none of the languages."""
     unreadable = [
         place
         for place, tool in enumerate(tools)

@@ -114,7 +114,7 @@ class CatalogVectors:
     phrases[offsets[i]:offsets[i+1]].
 
     `owners` (phrases,) are ordinals; `kinds` (tools,) are equal for copies of the same tool; `judged` (tools,) is false
-    for tools whose phrases are left out. At most `block` scores are held at once.
+    for tools whose phrases are left out. About `block` scores are held at once.
     """
 
     records: NDArray[np.float32]
@@ -171,19 +171,12 @@ class CatalogVectors:
         return means
 
     def runs(self, rows_per_tool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Yield the judged tools in order, in runs whose rows have no more scores against all tools than a block."""
+        """Yield the judged tools in order, in runs whose rows have about a block of scores against all tools."""
         rows = max(self.block // max(len(self.records), 1), 1)
-        run: list[int] = []
-        filled = 0
-        for tool in np.flatnonzero(self.judged).tolist():
-            count = int(rows_per_tool[tool])
-            if run and filled + count > rows:
-                yield np.array(run, np.int64)
-                run, filled = [], 0
-            run.append(tool)
-            filled += count
-        if run:
-            yield np.array(run, np.int64)
+        tools = np.flatnonzero(self.judged)
+        if len(tools):
+            number = np.cumsum(rows_per_tool[tools]) // rows
+            yield from np.split(tools, np.flatnonzero(np.diff(number)) + 1)
 
     def competitors(
         self,

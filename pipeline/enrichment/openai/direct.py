@@ -30,7 +30,7 @@ from pipeline.settings import EnrichmentSettings
 
 _logger = logging.getLogger(__name__)
 
-_MAX_UNPROVEN_IN_FLIGHT = 64  # before the first answer that can be used: all of them may be paid for in vain
+_MAX_UNPROVEN_IN_FLIGHT = 64  # before the first answer that can be used: all of them may be wasted money
 _MAX_REFUSALS = 12  # pauses in a row, or 429s of one request
 _MAX_UNANSWERED = 25  # requests in a row without an answer, retries spent: the server is down
 _LONGEST_BACKOFF_S = 30.0

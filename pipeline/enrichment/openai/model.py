@@ -107,7 +107,7 @@ class ModelGenerator:
     def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question:
         """Return the question about a record, under the key of all that the model is shown; rendered once a build.
 
-        In place of parameters that are no sampling parameters stands their hash: some servers take a key in the body.
+        Parameters other than those of sampling are hashed: some servers take a key in the body.
         """
         asked = (record.tool_id, record_hash, *(sibling.tool_id for sibling in siblings))
         if (known := self._questions.get(asked)) is not None:
@@ -138,7 +138,7 @@ class ModelGenerator:
 
     @cached_property
     def counter(self) -> TokenCounter:
-        """The model's token counter: exact where tiktoken's file is at hand, else an estimate."""
+        """The model's token counter: exact where tiktoken's file can be had, else an estimate."""
         return TokenCounter.of_model(self.model)
 
     @cached_property
@@ -179,7 +179,7 @@ class ModelGenerator:
         return TokenUsage(*counts, self.cost(*counts, batch=batch))
 
     def count(self, outcome: Outcome) -> None:
-        """Count answers that cannot be used, in a row; after 25 give up. Time-outs and the like are no answers."""
+        """Count answers in a row that cannot be used, and give up after 25. A time-out is not an answer."""
         if isinstance(outcome, GeneratedExpansion):
             self.proven, self._unusable_in_a_row = True, 0
         elif outcome.kind in UNUSABLE:

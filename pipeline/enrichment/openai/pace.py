@@ -95,7 +95,7 @@ class Pace:
         """Take over the limits in the headers, and the tokens `used` in place of those that were estimated."""
         for kind, need in (("requests", 1), ("tokens", estimated)):
             limit = amount(headers.get(f"x-ratelimit-limit-{kind}"))
-            if limit is not None and limit >= need:  # else it is no limit: nothing could be asked at all
+            if limit is not None and limit >= need:  # a lower one would allow no request at all
                 self._announced[kind] = limit
         if rate := self._limit("tokens"):
             self._next["tokens"] += (used - estimated) / rate
