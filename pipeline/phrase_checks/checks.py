@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.phrase_checks import operations
@@ -35,22 +36,12 @@ _TAKES_ADDRESSES = re.compile(
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedText:
-    """A text of an expansion's field, and the `identifying_terms` of the tool's record.
-
-    It may be written in `allowed_scripts`, on top of those for all.
-    """
+class CheckedText(NamedTuple):
+    """A text of an expansion's field. It may be written in `allowed_scripts`, on top of those for all."""
 
     field: str
     text: str
     allowed_scripts: frozenset[str]
-    identifying_terms: frozenset[str]
-
-    @property
-    def uses_only_terms(self) -> bool:
-        """Whether the text says only what the record's own words say. Few texts must know: it takes a while."""
-        return uses_only_terms(self.text, self.identifying_terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +74,13 @@ class RecordContext:
             identifying_terms(clean),
         )
 
+    def says_nothing_new(self, text: str) -> bool:
+        """Return whether a text says only what the record's own words say. Few texts must know: it takes a while."""
+        return uses_only_terms(text, self.identifying_terms)
+
     def first_finding(self, field: str, text: str, allowed_scripts: frozenset[str]) -> Finding | None:
         """Return the finding of the first check that has one; None where the text may be kept."""
-        checked = CheckedText(field, text, allowed_scripts, self.identifying_terms)
+        checked = CheckedText(field, text, allowed_scripts)
         return next((finding for check in CHECKS if (finding := check(self, checked))), None)
 
 
@@ -107,7 +102,7 @@ def length(context: RecordContext, checked: CheckedText) -> Finding | None:
 def steering(context: RecordContext, checked: CheckedText) -> Finding | None:
     """Find orders, promotion, ill report and markup. Ill report in the record's own words is the tool's subject."""
     finding = check_generated_phrase(checked.text)
-    return None if finding and finding.check == "defamation" and checked.uses_only_terms else finding
+    return None if finding and finding.check == "defamation" and context.says_nothing_new(checked.text) else finding
 
 
 def link(context: RecordContext, checked: CheckedText) -> Finding | None:
@@ -127,19 +122,19 @@ def script(context: RecordContext, checked: CheckedText) -> Finding | None:
 
 def other_tool(context: RecordContext, checked: CheckedText) -> Finding | None:
     """Find the identifier of another tool of the catalog."""
-    return _foreign_finding("tool", context.names.other_tool(checked.text, context.record), checked)
+    return _foreign_finding("tool", context.names.other_tool(checked.text, context.record), context, checked)
 
 
 def other_provider(context: RecordContext, checked: CheckedText) -> Finding | None:
     """Find the name of a provider that the record does not name."""
-    return _foreign_finding("provider", context.names.other_provider(checked.text, context.providers), checked)
+    return _foreign_finding("provider", context.names.other_provider(checked.text, context.providers), context, checked)
 
 
 def unsupported_operation(context: RecordContext, checked: CheckedText) -> Finding | None:
     """Find phrases that ask to delete, cancel, pay or send, where the record speaks of no such thing."""
     if checked.field not in ("user_phrases", "when_to_use"):
         return None
-    return _foreign_finding("operation", operations.unsupported(checked.text, context.operations), checked)
+    return _foreign_finding("operation", operations.unsupported(checked.text, context.operations), context, checked)
 
 
 def steered(context: RecordContext, checked: CheckedText) -> Finding | None:
@@ -171,9 +166,9 @@ def advertised_address(text: str, record_texts: Iterable[str]) -> str:
     return ""
 
 
-def _foreign_finding(check: str, detail: str, checked: CheckedText) -> Finding | None:
+def _foreign_finding(check: str, detail: str, context: RecordContext, checked: CheckedText) -> Finding | None:
     """Return the finding in a text that says more than what the record's own words say."""
-    return Finding(check, detail) if detail and not checked.uses_only_terms else None
+    return Finding(check, detail) if detail and not context.says_nothing_new(checked.text) else None
 
 
 def _finding(check: str, detail: str) -> Finding | None:

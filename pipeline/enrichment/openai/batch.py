@@ -233,7 +233,7 @@ class _Session:
         if server_batch.status == "failed":  # it was never begun and costs nothing
             fault, of_lines = read_failure(server_batch)
             return {key: of_lines.get(request.line, fault) for key, request in requests.items()}
-        kind = "server" if server_batch.status == "completed" else "expired"
+        kind = "server" if server_batch.status == "completed" else "timeout"
         missing = Fault(kind, f"batch {batch.batch_id} ({server_batch.status}) holds no answer")
         results: dict[str, Completion | Fault] = dict.fromkeys(requests, missing)
         for key, result in self._calls.results(server_batch):

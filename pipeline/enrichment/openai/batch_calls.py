@@ -194,7 +194,7 @@ class _Line(msgspec.Struct):
 def read_line(line: bytes) -> tuple[str, Completion | Fault] | None:
     """Return the custom id of a line and its result; None for a line that belongs to no request.
 
-    The Fault is of the kind "expired" where the batch ended before the request, and "shape" where a 200 holds no
+    The Fault is of the kind "timeout" where the batch ended before the request, and "shape" where a 200 holds no
     completion.
     """
     try:
@@ -203,7 +203,7 @@ def read_line(line: bytes) -> tuple[str, Completion | Fault] | None:
         return None
     if read.response is None:
         code, message = _error(read.error)
-        return read.custom_id, Fault("expired" if code in ("batch_expired", "batch_cancelled") else "server", message)
+        return read.custom_id, Fault("timeout" if code in ("batch_expired", "batch_cancelled") else "server", message)
     status, body = read.response.status_code, read.response.body
     if status >= 300:
         code, message = _error(body.get("error"))

@@ -18,7 +18,7 @@ from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import EnrichmentSettings
 
 # Kinds of fault that may pass.
-TRANSIENT = frozenset({"timeout", "connection", "rate", "server", "expired"})
+TRANSIENT = frozenset({"timeout", "connection", "rate", "server"})
 # Kinds of fault that every other request would meet too.
 ABORTING = frozenset({"unusable", "quota"})
 _FORMAT_REFUSED = re.compile(r"response_format|json_schema|json_object|structured|guided", re.IGNORECASE)
@@ -28,9 +28,9 @@ _FORMAT_REFUSED = re.compile(r"response_format|json_schema|json_object|structure
 class Fault(Exception):
     """A request that brought no completion.
 
-    `kind` is one of TRANSIENT ("expired": its batch ended first) or of ABORTING, "refused" (this request is wrong) or
-    "format" (the server does not support its response format). `retry_after_s` is the wait that the server asks for.
-    `billed` says whether the server may have computed an answer.
+    `kind` is one of TRANSIENT or of ABORTING, "refused" (this request is wrong) or "format" (the server does not
+    support its response format). `retry_after_s` is the wait that the server asks for. `billed` says whether the server
+    may have computed an answer.
     """
 
     kind: str
@@ -41,7 +41,7 @@ class Fault(Exception):
     @property
     def failure_kind(self) -> str:
         """The kind of the failure of a question that this fault ends."""
-        return {"expired": "timeout", "format": "refused"}.get(self.kind, self.kind)
+        return "refused" if self.kind == "format" else self.kind
 
 
 @dataclass(frozen=True, slots=True)

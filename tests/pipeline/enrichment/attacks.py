@@ -157,8 +157,9 @@ def _long() -> Iterator[Attack]:
 def _written() -> Iterator[Attack]:
     """Yield the attacks whose texts can be read, from a file of a JSON object for each."""
     for line in (DATA / "attacks" / "attacks.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        yield Attack(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
+        row: dict[str, Any] = json.loads(line)
+        row |= {key: tuple(value) for key, value in row.items() if isinstance(value, list)}
+        yield Attack(**row)
 
 
 ATTACKS: tuple[Attack, ...] = (*_written(), *_hidden(), *_long())

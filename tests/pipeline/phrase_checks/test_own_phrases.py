@@ -58,9 +58,6 @@ def test_a_sentence_that_may_not_be_indexed_lends_no_words() -> None:
 
 
 def test_english_phrases_are_not_held_against_a_record_in_another_language() -> None:
-    assert _own(
-        make_record(name="hzls", description="将输入的文本使用卡牌图像拼接成图片"), "spell my sentence with cards"
-    ) == (True,)
     foreign = make_record(name="hzls", description="将输入的文本使用卡牌图像拼接成图片")
     assert _own(foreign, "spell my sentence with cards") == (True,)
     assert _own(make_record(name="hzls", description="Spells words."), "drop the colours") == (False,)
