@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmarks.support.measuring import RESULTS, about, report
 from pipeline import records, sources
 from pipeline.encoders.export import ExportCache
-from pipeline.enrichment.file import FileGenerator
+from pipeline.enrichment.chain import FileGenerator
 from pipeline.enrichment.generator import GeneratedExpansion
 from pipeline.progress import SilentProgress
 from pipeline.settings import load

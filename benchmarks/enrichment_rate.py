@@ -49,7 +49,7 @@ def _ask(count: int, url: str, alone: bool = False, **settings: Any) -> dict[str
         make_raw(t["name"], provider=t["provider"], description=t["description"]) for t in tools(count)
     )
     generator = DirectGenerator(EnrichmentSettings(base_url=url, api_key=SecretStr("local"), **settings))
-    generator.requests.counter.length("")  # tiktoken's file is looked for, once
+    generator.counter.length("")  # tiktoken's file is looked for, once
     result = Enrichment()
     with tempfile.TemporaryDirectory() as folder, Ledger.open(Path(folder)) as ledger:
         context = EnrichmentContext(

@@ -1,4 +1,4 @@
-"""How a build tells what it is doing: to whoever listens, and to the log. The command line draws it."""
+"""How a build reports what it is doing: to whoever listens, and to the log. The command line draws it."""
 
 import logging
 import resource
@@ -18,28 +18,19 @@ class Progress(Protocol):
 
     def start(self, stage: str, total: int | None = None) -> None:
         """Begin a stage, and end the one before. `total` is None where it is not known beforehand."""
-        ...
+        return
 
     def advance(self, count: int = 1) -> None:
         """Add `count` to what is done of the stage."""
-        ...
+        return
 
     def note(self, message: str) -> None:
         """Show a message that a person should read, such as which encoder was chosen and why."""
-        ...
+        return
 
 
-class SilentProgress:
+class SilentProgress(Progress):
     """Ignores everything."""
-
-    def start(self, stage: str, total: int | None = None) -> None:
-        """Ignore that a stage begins."""
-
-    def advance(self, count: int = 1) -> None:
-        """Ignore what is done."""
-
-    def note(self, message: str) -> None:
-        """Ignore a message."""
 
 
 class StageClock:
@@ -100,7 +91,7 @@ _ADVANCE: ContextVar[Callable[[int], None] | None] = ContextVar("advance", defau
 
 
 def advance_stage(count: int) -> None:
-    """Report `count` from inside a stage function; nobody hears it in a process of its own."""
+    """Report `count` from inside a stage function; in another process, nothing happens."""
     if (advance := _ADVANCE.get()) is not None:
         advance(count)
 

@@ -20,10 +20,8 @@ _ENCODING = "cl100k_base"
 _LATEST = "o200k_base"
 _DEADLINE_S = 10.0
 # Every encoding of OpenAI's cuts between two ASCII marks and a letter: its pattern takes a run of marks whole, and only
-# a single mark together with the letters behind it. So the pieces of a text can be counted apart and added up.
+# a single mark together with the letters behind it. So the parts of a text can be counted apart and added up.
 _SEAM = re.compile(r"(?<=[!-/:-@\[-`{-~]{2})(?=[A-Za-z])")
-# Schemas consist of few pieces, and the formats of a tool share them. The cache is cleared when it is full.
-_MAX_REMEMBERED = 200_000
 
 
 class TokenCounter:
@@ -39,7 +37,6 @@ class TokenCounter:
         self.length: Callable[[str], int] = (
             (lambda text: len(encode(text))) if encode else (lambda text: math.ceil(len(text) / 4))
         )
-        self._remembered: dict[str, int] = {}
 
     @classmethod
     def of_model(cls, model: str) -> "TokenCounter":
@@ -71,35 +68,22 @@ class TokenCounter:
             yield self._between(before, schemas[id(schema)], after)
 
     def _text(self, text: str) -> "_Text":
-        """Return a text with the pieces between its ends counted."""
-        if self.name == "estimate":
+        """Return a text with all between its first and its last seam counted."""
+        seams = [] if self.name == "estimate" else [match.start() for match in _SEAM.finditer(text)]
+        if not seams:
             return _Text(text, 0, "")
-        first, *pieces = _SEAM.split(text)
-        last = pieces.pop() if pieces else ""
-        return _Text(first, sum(map(self._piece, pieces)), last)
+        return _Text(text[: seams[0]], self.length(text[seams[0] : seams[-1]]), text[seams[-1] :])
 
     def _between(self, before: str, text: "_Text", after: str) -> int:
         """Return the tokens of a text between two others."""
-        if self.name == "estimate":
-            return self.length(f"{before}{text.first}{after}")
         if not text.last:
-            return sum(map(self._piece, _SEAM.split(f"{before}{text.first}{after}")))
-        around = (*_SEAM.split(before + text.first), *_SEAM.split(text.last + after))
-        return text.tokens + sum(map(self._piece, around))
-
-    def _piece(self, piece: str) -> int:
-        """Return the tokens of a piece, from the cache where it is known."""
-        known = self._remembered.get(piece)
-        if known is None:
-            if len(self._remembered) > _MAX_REMEMBERED:
-                self._remembered.clear()
-            known = self._remembered[piece] = self.length(piece)
-        return known
+            return self.length(f"{before}{text.first}{after}")
+        return self.length(before + text.first) + text.tokens + self.length(text.last + after)
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text between others: the tokens between its first and its last piece, which may merge with their neighbours."""
+    """A text between others: the tokens between its first and its last part, which may merge with their neighbours."""
 
     first: str
     tokens: int
@@ -129,7 +113,7 @@ def _with_zero(tool: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
 def _tiktoken(encoding: str) -> Callable[[str], list[int]] | None:
     """Return tiktoken's encoder, or None where its file cannot be had within the deadline.
 
-    tiktoken fetches the file at first use, without a time-out of its own.
+    tiktoken fetches the file at first use, without a time-out.
     """
     import requests
     import tiktoken

@@ -17,13 +17,12 @@ from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.ledger import Ledger
-from pipeline.phrase_checks.record import Screen
+from pipeline.phrase_checks.screen import Screen
 from pipeline.settings import LimitsSettings, load
 from router import Router
 from router.tools.field_text import project_record
 from tests.pipeline.enrichment import honest_tools
-from tests.pipeline.enrichment.attack import honest_answer
-from tests.pipeline.enrichment.attacks import ATTACKS
+from tests.pipeline.enrichment.attacks import ATTACKS, honest_answer
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, tool_of
 from tests.support.quick import QUICK
 

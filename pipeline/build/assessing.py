@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import Enrichment
-from pipeline.enrichment.verdict import Consequence, TextVerdict
-from pipeline.phrase_checks import catalog as catalog_checks
-from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION, AssessedTool, Assessment, ComparisonCache
-from pipeline.phrase_checks.record import LISTS
-from pipeline.phrase_checks.record_steering import Remark, WrittenTool, find_steering, schema_texts
+from pipeline.enrichment.context import Consequence, TextVerdict
+from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION, Assessment
+from pipeline.phrase_checks.assessment import assess as assess_catalog
+from pipeline.phrase_checks.comparison import ComparisonCache
+from pipeline.phrase_checks.screen import LISTS
+from pipeline.phrase_checks.steering import find_steering
+from pipeline.phrase_checks.subject import Remark, WrittenTool, schema_texts
+from pipeline.phrase_checks.vectors import AssessedTool
 from pipeline.vectors import Embedding
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
@@ -73,7 +76,7 @@ def _against_catalog(context: BuildContext, tools: Sequence[AssessedTool], embed
     cache = ComparisonCache.open(file, kept_for)
     matrices = embedding.matrix(texts), embedding.matrix(phrases)
     settings = context.settings.assessment
-    assessment = context.execution.run("assess", lambda: catalog_checks.assess(tools, *matrices, settings, cache=cache))
+    assessment = context.execution.run("assess", lambda: assess_catalog(tools, *matrices, settings, cache=cache))
     cache.save(file, kept_for)
     return assessment
 

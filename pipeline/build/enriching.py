@@ -11,7 +11,7 @@ from pipeline.enrichment.chain import LexiconGenerator, ledger_only
 from pipeline.enrichment.generator import UNASKED
 from pipeline.errors import RunAborted
 from pipeline.execution import parts
-from pipeline.phrase_checks.record import Screen
+from pipeline.phrase_checks.screen import Screen
 
 
 def enrich(context: BuildContext, state: BuildState) -> None:

@@ -9,7 +9,7 @@ from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.execution import parts
-from pipeline.phrase_checks.record_steering import reduced
+from pipeline.phrase_checks.subject import reduced
 from router.expansion import Expansion
 from router.record import ToolRecord
 from router.tools.field_text import FieldDocuments, project_record

@@ -169,7 +169,6 @@ def _take_out(
         steering={tool_id: parts for tool_id, parts in enrichment.steering.items() if tool_id not in held},
         refused={tool_id: verdicts for tool_id, verdicts in enrichment.refused.items() if tool_id not in held},
         failures=[failure for failure in enrichment.failures if failure.tool_id not in held],
-        sibling_failures=[failure for failure in enrichment.sibling_failures if failure.tool_id not in held],
     )
 
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 from pipeline import learning, records, sources, vectors
 from pipeline.build_state import BuildContext, BuildEncoder, BuildState
-from pipeline.enrichment.chain import generators
+from pipeline.enrichment.chain import FileGenerator, generators
 from pipeline.enrichment.estimate import estimate
-from pipeline.enrichment.file import FileGenerator
 from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.served_tools import ServedTools
 from pipeline.vectors import Embedding, EncoderExports, EncoderModel

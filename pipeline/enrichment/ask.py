@@ -1,10 +1,9 @@
 """Questions to one generator: known answers from the ledger, new ones stored as they come, and all of them checked."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import replace
-from functools import partial
 from threading import Event, Thread
 
 import duckdb
@@ -35,7 +34,6 @@ def ask_and_check(
     stored. Raises RunAborted as the generator does.
     """
     known = context.ledger.answers.expansions([question.key for question in questions])
-    # Tools that a model cannot tell apart are one question: the first of them is asked about.
     unknown: dict[str, list[Question]] = {}
     for question in questions:
         if answer := known.get(question.key):
@@ -44,8 +42,10 @@ def ask_and_check(
         else:
             unknown.setdefault(question.key, []).append(question)
     if unknown:
+        # Tools that a model cannot tell apart are one question: the first of them is asked about.
+        alike = {same[0].record.tool_id: same for same in unknown.values()}
         stop = Event()
-        _out_of_reach(partial(_ask, context, generator, list(unknown.values()), into, stop), stop)
+        _out_of_reach(lambda: _ask(context, generator, alike, into, stop), stop)
 
 
 def _out_of_reach(work: Callable[[], None], stop: Event) -> None:
@@ -81,30 +81,40 @@ def _out_of_reach(work: Callable[[], None], stop: Event) -> None:
 def _ask(
     context: EnrichmentContext,
     generator: Generator,
-    unknown: Sequence[Sequence[Question]],
+    alike: dict[str, list[Question]],
     into: Enrichment,
     stop: Event,
 ) -> None:
-    """Ask each first question, store the outcomes, and add them to `into` for all questions that are the same."""
-    by_tool = {alike[0].record.tool_id: alike for alike in unknown}
-    asked = [alike[0] for alike in unknown]
+    """Ask the first of each list of equal questions, store the outcomes, and add them to `into` for all of the list."""
+    asked = [same[0] for same in alike.values()]
+    shown = [
+        LedgerQuestion(q.key, prompt.PROMPT_VERSION, q.prompt.instructions, q.prompt.message, q.prompt.parameters)
+        for q in asked
+        if q.prompt.message
+    ]
     # Before they are asked: another build may collect the answers of a batch.
-    context.ledger.answers.put_questions(
-        context.run,
-        [
-            LedgerQuestion(q.key, prompt.PROMPT_VERSION, q.prompt.instructions, q.prompt.message, q.prompt.parameters)
-            for q in asked
-            if q.prompt.message
-        ],
-    )
+    context.ledger.answers.put_questions(context.run, shown)
     groups = generator.generate(asked, stop)
     unstored: Sequence[Outcome] = ()
     try:
         for unstored in groups:
-            _store(context, generator, by_tool, unstored)
+            entries = [
+                ledger_entry(
+                    outcome,
+                    key=alike[outcome.tool_id][0].key,
+                    record_hash=context.catalog.hashes[outcome.tool_id],
+                    generator=generator.name,
+                    model=generator.model,
+                    prompt_version=prompt.PROMPT_VERSION,
+                )
+                for outcome in unstored
+                if outcome.asked
+            ]
+            if entries:
+                context.ledger.answers.put_entries(context.run, entries)
             stored, unstored = unstored, ()
             for outcome in stored:
-                _add(context, into, by_tool[outcome.tool_id], generator, outcome)
+                _add(context, into, alike[outcome.tool_id], generator, outcome)
     except duckdb.Error as unwritable:  # nothing more is asked: it could not be stored either
         stop.set()
         lost = list(unstored)
@@ -114,32 +124,11 @@ def _ask(
         raise _lost(lost, explained(unwritable, context.ledger.path)) from unwritable
 
 
-def _store(
-    context: EnrichmentContext,
-    generator: Generator,
-    by_tool: Mapping[str, Sequence[Question]],
-    outcomes: Sequence[Outcome],
-) -> None:
-    entries = [
-        ledger_entry(
-            outcome,
-            key=by_tool[outcome.tool_id][0].key,
-            record_hash=context.catalog.hashes[outcome.tool_id],
-            generator=generator.name,
-            model=generator.model,
-            prompt_version=prompt.PROMPT_VERSION,
-        )
-        for outcome in outcomes
-        if outcome.asked
-    ]
-    if entries:
-        context.ledger.answers.put_entries(context.run, entries)
-
-
 def ledger_entry(
     outcome: Outcome, *, key: str, record_hash: str, generator: str, model: str, prompt_version: int
 ) -> LedgerEntry:
     """Return an outcome as the ledger stores it."""
+    answer = outcome if isinstance(outcome, GeneratedExpansion) else None
     failure = outcome if isinstance(outcome, GenerationFailure) else None
     return LedgerEntry(
         expansion_key=key,
@@ -153,7 +142,7 @@ def ledger_entry(
         completion_tokens=outcome.usage.completion_tokens,
         cost_usd=outcome.usage.cost_usd,
         completion=outcome.completion,
-        expansion=None if isinstance(outcome, GenerationFailure) else outcome.expansion.to_json(),
+        expansion=answer.expansion.to_json() if answer else None,
         kind=failure.kind if failure else "",
         message=failure.message if failure else "",
     )
@@ -187,7 +176,7 @@ def _lost(outcomes: Sequence[Outcome], reason: QuartermasterError) -> RunAborted
 def _check(
     context: EnrichmentContext, into: Enrichment, question: Question, generator: Generator, answer: Expansion
 ) -> None:
-    """Screen an answer and add it to `into`, unless it has less than half as many phrases as the tool's first one."""
+    """Screen an answer and add it to `into`, unless the tool's first one is better."""
     record = question.record
     screened, verdicts = context.screen(record, answer)
     if not screened.user_phrases:
@@ -198,9 +187,7 @@ def _check(
         )
         return
     context.progress.advance()
-    previous = into.written.get(record.tool_id)
-    if previous is not None and 2 * len(screened.user_phrases) < len(previous.expansion.user_phrases):
-        return
-    into.written[record.tool_id] = ScreenedExpansion(
-        screened, generator.name, generator.model, question.key, answer, verdicts
-    )
+    if into.improves(record.tool_id, screened):
+        into.written[record.tool_id] = ScreenedExpansion(
+            screened, generator.name, generator.model, question.key, answer, verdicts
+        )

@@ -1,9 +1,10 @@
-"""The generators that a build asks, in order."""
+"""The generators that a build asks, in order, and those that need no model: a file, the lexicon, the ledger."""
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from threading import Event
+from typing import Any
 
-from pipeline.enrichment.file import FileGenerator
 from pipeline.enrichment.generator import (
     NEVER,
     NO_KEY,
@@ -12,21 +13,77 @@ from pipeline.enrichment.generator import (
     Generator,
     Outcome,
     Question,
-    TokenUsage,
     record_key,
 )
+from pipeline.errors import RecordRejected
 from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings, EnrichmentSettings
-from router.record import ToolRecord
+from pipeline.sources.formats.document import read_lines
+from router.expansion import Expansion
+from router.fingerprint import fingerprint
+from router.record import Origin, ToolRecord
 from router.tools import lexicon
 from router.tools.trust import sanitize
 
+NO_KEY_SET = "no key or base URL is set (OPENAI_API_KEY, OPENAI_BASE_URL)"
 
-class LedgerOnly:
+
+class FileGenerator(Generator):
+    """Reads a file of one JSON object for each tool.
+
+    Its keys are "id", "when_to_use", "user_phrases", "synonyms", "related_concepts" and "task_categories", and
+    where there are any "translations" (`{"de": […]}`), "requires" and "provides".
+    """
+
+    name = "file"
+
+    def __init__(self, path: Path) -> None:
+        """Read the file; bad lines go to `rejected`. Raises RunAborted where it cannot be read."""
+        self.model = path.name
+        self.rejected: list[RecordRejected] = []
+        self._rows: dict[str, dict[str, Any]] = {}
+        for line in read_lines(path):
+            if isinstance(line, RecordRejected):
+                self.rejected.append(line)
+                continue
+            origin, row = line
+            if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+                self.rejected.append(RecordRejected(origin, "an expansion is an object with the id of its tool"))
+            elif row["id"] in self._rows:
+                self.rejected.append(RecordRejected(origin, f"{row['id']} has an expansion already: the first is kept"))
+            else:
+                self._rows[row["id"]] = row
+
+    def unknown(self, tool_ids: frozenset[str]) -> list[RecordRejected]:
+        """Return a rejection for each expansion of a tool that is not among these."""
+        return [
+            RecordRejected(Origin(self.model, tool_id), "the catalog does not have this tool")
+            for tool_id in self._rows
+            if tool_id not in tool_ids
+        ]
+
+    def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question | None:
+        """Return a question whose key holds the hash of the tool's line, so that an edited line is a new answer."""
+        row = self._rows.get(record.tool_id)
+        if row is None:
+            return None
+        return Question(record_key(self.name, self.model, record_hash, {"line": fingerprint(row)}), record)
+
+    def generate(self, questions: Sequence[Question], stop: Event = NEVER) -> Iterator[Sequence[Outcome]]:
+        """Yield the expansions of these records."""
+        yield [self._outcome(question.record.tool_id) for question in questions]
+
+    def _outcome(self, tool_id: str) -> Outcome:
+        try:
+            return GeneratedExpansion(tool_id, Expansion.from_json(self._rows[tool_id]))
+        except ValueError as error:
+            return GenerationFailure(tool_id, "shape", str(error))
+
+
+class LedgerOnly(Generator):
     """Stands in for a generator that cannot be asked. Its questions, and so their keys, are the generator's."""
 
     accepts_siblings = True
-    unclaimed = TokenUsage()
 
     def __init__(self, generator: Generator, kind: str, reason: str) -> None:
         """`kind` and `reason` are those of each failure."""
@@ -50,54 +107,45 @@ def ledger_only(chain: Sequence[Generator], kind: str, reason: str) -> list[Gene
     return [LedgerOnly(generator, kind, reason) if generator.accepts_siblings else generator for generator in chain]
 
 
-class LexiconGenerator:
+class LexiconGenerator(Generator):
     """Writes phrases from a tool's operation (verb) and resource (nouns), in several everyday wordings."""
 
     name = "lexicon"
-    accepts_siblings = False
-    unclaimed = TokenUsage()
 
     def __init__(self) -> None:
+        """The model's name holds the lexicon's hash."""
         self.model = f"lexicon-{lexicon.lexicon_version()}"
 
     def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question:
-        """Return a question about a record; the model's name in its key holds the lexicon's hash."""
+        """Return a question about a record."""
         return Question(record_key(self.name, self.model, record_hash, {}), record)
 
     def generate(self, questions: Sequence[Question], stop: Event = NEVER) -> Iterator[Sequence[Outcome]]:
         """Yield an answer for every record."""
-        yield [
-            GeneratedExpansion(question.record.tool_id, lexicon.expand(sanitize(question.record)[0]))
-            for question in questions
-        ]
-
-
-NO_KEY_SET = "no key or base URL is set (OPENAI_API_KEY, OPENAI_BASE_URL)"
+        records = [question.record for question in questions]
+        yield [GeneratedExpansion(record.tool_id, lexicon.expand(sanitize(record)[0])) for record in records]
 
 
 def generators(settings: CatalogSettings, ledger: Ledger, note: Callable[[str], None]) -> list[Generator]:
     """Return the file of expansions, if there is one, the chosen generator, and the fallback for its failures.
 
     The generator `auto` is an OpenAI-compatible model where a key or a base URL is set, else the lexicon, after the
-    answers that a model gave about the catalog before. The ledger stores the batches that are submitted; `note` is
-    called with their progress. Raises RunAborted where the file cannot be read, SettingsInvalid where the key cannot be
-    sent.
+    answers that a model gave about the catalog before. `note` is called with the progress of batches. Raises RunAborted
+    where the file cannot be read, SettingsInvalid where the key cannot be sent.
     """
     enrichment = settings.enrichment
     chain: list[Generator] = []
     if enrichment.expansions is not None:
         chain.append(FileGenerator(settings.resolve(enrichment.expansions)))
     chosen = enrichment.generator
-    if chosen == "auto" and not enrichment.reaches_model and ledger.answers.has_model_answers(settings.name):
+    if chosen == "openai" or (chosen == "auto" and enrichment.reaches_model):
+        chain.append(_model(enrichment, ledger, note))
+        chosen = enrichment.fallback
+    elif chosen == "auto" and ledger.answers.has_model_answers(settings.name):
         # What a model wrote serves on: a key that is missing from one night's environment takes nothing back.
         chain.append(LedgerOnly(_model(enrichment, ledger, note), NO_KEY, f"not asked: {NO_KEY_SET}"))
         chosen = enrichment.fallback
-    elif chosen == "auto":
-        chosen = "openai" if enrichment.reaches_model else "lexicon"
-    if chosen == "openai":
-        chain.append(_model(enrichment, ledger, note))
-        chosen = enrichment.fallback
-    if chosen == "lexicon":
+    if chosen in ("auto", "lexicon"):
         chain.append(LexiconGenerator())
     return chain
 

@@ -1,21 +1,49 @@
-"""The values that enrichment reads and fills: its context, and what it gathered about each tool."""
+"""The values that enrichment reads and fills: its context, what it gathered about each tool, and verdicts on texts."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from pipeline.enrichment.generator import GenerationFailure, TokenUsage
-from pipeline.enrichment.verdict import TextVerdict
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress
 from pipeline.records import Catalog
 from router.expansion import Expansion
 from router.record import ToolRecord
 
+
+class Consequence(StrEnum):
+    """The consequence for a text: DROPPED is not indexed; NOTED is indexed, and the note can be looked up."""
+
+    DROPPED = "dropped"
+    NOTED = "noted"
+
+
+@dataclass(frozen=True, slots=True)
+class TextVerdict:
+    """One check's verdict on one text of a tool's expansion. A text without a verdict is kept.
+
+    `field` is the expansion's field ("user_phrases", "when_to_use", …), `check` the check's name, `detail` its finding:
+    the other tool, the URL, the rank.
+    """
+
+    tool_id: str
+    field: str
+    text: str
+    check: str
+    consequence: Consequence
+    detail: str = ""
+
+    @property
+    def dropped(self) -> bool:
+        """Whether the text is not indexed."""
+        return self.consequence is Consequence.DROPPED
+
+
 # Checks an expansion against its record: returns the texts that passed, and a verdict on each text that did not.
 Screening = Callable[[ToolRecord, Expansion], tuple[Expansion, tuple[TextVerdict, ...]]]
-
 
 # Why an expansion is stale, in words.
 STALE_BY = {
@@ -70,9 +98,9 @@ class Enrichment:
     """The expansions of a build's tools, and how they were obtained.
 
     `written` holds one expansion for each tool id. `asked` counts questions by generator, `reused` counts answers from
-    the ledger, `usage` is what this run alone consumed. `siblings` are tools whose phrases fit each other,
-    `sibling_failures` say why a tool has no second answer. `suspicious` are verdicts on the records' own texts,
-    `steering` has, by tool id, the parts of a record that made the model write what is not the tool's.
+    the ledger, `usage` is what this run consumed. `siblings` are tools whose phrases fit each other,
+    `suspicious` are verdicts on the records' own texts, `steering` has, by tool id, the parts of a record that made the
+    model write what is not the tool's.
     `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases. `unavailable` says why the
     model could not be asked any more; empty where it could.
     """
@@ -86,8 +114,12 @@ class Enrichment:
     suspicious: tuple[TextVerdict, ...] = ()
     steering: Mapping[str, frozenset[str]] = field(default_factory=dict)
     refused: dict[str, tuple[TextVerdict, ...]] = field(default_factory=dict)
-    sibling_failures: list[GenerationFailure] = field(default_factory=list)
     unavailable: str = ""
+
+    def improves(self, tool_id: str, expansion: Expansion) -> bool:
+        """Return whether an expansion has at least half as many phrases as the one that a tool has, if any."""
+        previous = self.written.get(tool_id)
+        return previous is None or 2 * len(expansion.user_phrases) >= len(previous.expansion.user_phrases)
 
     @property
     def verdicts(self) -> tuple[TextVerdict, ...]:

@@ -1,13 +1,15 @@
-"""Expansions for a catalog's tools: each generator in turn, then a second question beside similar tools."""
+"""Expansions for a catalog's tools: each generator in turn, earlier answers, then a second question beside siblings."""
 
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from pipeline.enrichment import prompt
 from pipeline.enrichment.ask import ask_and_check
 from pipeline.enrichment.chain import LedgerOnly
-from pipeline.enrichment.context import Enrichment, EnrichmentContext
-from pipeline.enrichment.earlier import serve_earlier, serve_earlier_contrast
+from pipeline.enrichment.context import Enrichment, EnrichmentContext, ScreenedExpansion, StaleExpansion
 from pipeline.enrichment.generator import Generator, questions_about
+from router.expansion import Expansion
 from router.record import ToolRecord
 
 
@@ -27,7 +29,8 @@ def enrich(
         without = (record for record in batch if record.tool_id not in into.written)
         ask_and_check(context, generator, questions_about(context.catalog, generator, without), into)
         if generator.accepts_siblings:
-            serve_earlier(context, generator, batch, into)
+            left = [record for record in batch if record.tool_id not in into.written]
+            _serve_earlier(context, generator, left, into, contrasting=False)
 
 
 def contrast(
@@ -40,9 +43,9 @@ def contrast(
     """Ask a second time about tools whose phrases also fit their siblings, and show the generator the siblings.
 
     `siblings` maps a tool's id to the ids of its siblings. Each tool goes to the generator of its first answer, if that
-    accepts siblings. The new answer replaces the first one in `into`, unless it has less than half as many phrases;
-    failures go to `into.sibling_failures`. The same text about the same siblings is paid for once. Raises RunAborted as
-    `enrich` does.
+    accepts siblings. The new answer replaces the first one in `into`, unless it has less than half as many phrases; a
+    failure leaves the first one. The same text about the same siblings is paid for once. Raises RunAborted as `enrich`
+    does.
     """
     records = {record.tool_id: record for record in context.catalog.records}
     first_failure = len(into.failures)
@@ -59,18 +62,57 @@ def contrast(
         try:
             ask_and_check(context, generator, [question for question in questions if question is not None], into)
         finally:
-            into.sibling_failures += into.failures[first_failure:]
+            unanswered = {failure.tool_id for failure in into.failures[first_failure:]}
             del into.failures[first_failure:]
         if isinstance(generator, LedgerOnly):
-            unanswered = {failure.tool_id for failure in into.sibling_failures}
-            serve_earlier_contrast(context, generator, [records[tool_id] for tool_id in unanswered], into)
+            _serve_earlier(context, generator, [records[tool_id] for tool_id in unanswered], into, contrasting=True)
+
+
+def _serve_earlier(
+    context: EnrichmentContext,
+    generator: Generator,
+    records: Collection[ToolRecord],
+    into: Enrichment,
+    *,
+    contrasting: bool,
+) -> None:
+    """Add each tool's newest earlier answer by a model that passes today's screen, as stale: see decisions/ledger.md.
+
+    When `contrasting`, only answers beside other siblings serve, where record, prompt and model are today's.
+    """
+    missing = {record.tool_id: record for record in records}
+    if not missing or not context.catalog_name:
+        return
+    for answer in context.ledger.answers.earlier_answers(context.catalog_name, list(missing)):
+        if (record := missing.get(answer.tool_id)) is None:
+            continue
+        differs = {
+            "record": answer.record_hash != context.catalog.hashes[answer.tool_id],
+            "prompt": answer.prompt_version != prompt.PROMPT_VERSION,
+            "model": answer.model != generator.model,
+        }
+        reasons = tuple(name for name, is_other in differs.items() if is_other)
+        if contrasting and (reasons or not answer.beside_siblings):
+            continue
+        expansion = Expansion.from_json(json.loads(answer.expansion))
+        screened, verdicts = context.screen(record, expansion)
+        if not screened.user_phrases or not into.improves(answer.tool_id, screened):
+            continue
+        # With record, prompt and model of today, the question differed in its parameters or its siblings.
+        other = "siblings" if answer.beside_siblings else "parameters"
+        stale = StaleExpansion(reasons or (other,), answer.model, answer.prompt_version, answer.run)
+        into.written[answer.tool_id] = ScreenedExpansion(
+            screened, answer.generator, answer.model, answer.expansion_key, expansion, verdicts, stale
+        )
+        del missing[answer.tool_id]
+        context.progress.advance()
 
 
 def interleaved_by_provider(records: Sequence[ToolRecord]) -> list[ToolRecord]:
     """Return the records with one of each provider in turn, so that a budget that ends early serves every provider."""
-    count_by_provider: Counter[str | None] = Counter()
-    rounds = []
+    seen: Counter[str | None] = Counter()
+    rounds: dict[str, int] = {}
     for record in records:
-        rounds.append(count_by_provider[record.provider])
-        count_by_provider[record.provider] += 1
-    return [record for _, record in sorted(zip(rounds, records, strict=True), key=lambda pair: pair[0])]
+        rounds[record.tool_id] = seen[record.provider]
+        seen[record.provider] += 1
+    return sorted(records, key=lambda record: rounds[record.tool_id])

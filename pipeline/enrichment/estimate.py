@@ -1,7 +1,7 @@
 """The estimate of a build's questions to a model: tokens, cost and time, before any is asked."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pipeline.enrichment.chain import LedgerOnly
@@ -23,7 +23,7 @@ class Estimate:
 
     `questions` counts tools to ask about, `contrasted` those expected to be asked about again beside their siblings,
     `known` answers in the ledger, `awaited` questions in batches that were submitted before. `counted_by` is tiktoken's
-    encoding, or "estimate" where its file is not at hand.
+    encoding, or "estimate" where its file is missing.
     """
 
     known: int = 0
@@ -51,24 +51,22 @@ def estimate(
 ) -> Estimate:
     """Return what enriching a catalog will take, given the answers in the ledger.
 
-    `assessed` tells whether phrases will be compared across the catalog; else no tool is asked about twice. Second
+    `assessed` says whether phrases will be compared across the catalog; else no tool is asked about twice. Second
     questions about tools whose first answer is known are not foreseen. Output tokens and the cached share of the
     prompts are those of the model's earlier answers.
     """
     known, unknown = _unknown(catalog, generators, ledger)
-    awaited_keys = ledger.batches.awaited_keys(settings.model)
-    questions = [question for question in unknown if question.key not in awaited_keys]
-    awaited = len(unknown) - len(questions)
-    if settings.max_tools is not None:
-        questions = questions[: settings.max_tools]
+    awaited = ledger.batches.awaited_keys(settings.model)
+    questions = [question for question in unknown if question.key not in awaited][: settings.max_tools]
+    found = Estimate(known=known, awaited=sum(question.key in awaited for question in unknown))
     if not questions:
-        return Estimate(known=known, awaited=awaited)
+        return found
     # The import takes a second: only where a model is asked.
-    from pipeline.enrichment.openai.requests import OUTPUT_TOKENS, RequestBuilder
+    from pipeline.enrichment.openai.model import OUTPUT_TOKENS, ModelGenerator
 
-    requests = RequestBuilder(settings)
+    model = ModelGenerator(settings)
     history = ledger.answers.average_usage(settings.model)
-    prompt = sum(requests.prompt_tokens(question) for question in questions)
+    prompt = sum(map(model.prompt_tokens, questions))
     contrasted = round(_CONTRASTED_SHARE * len(questions)) if settings.contrast and assessed else 0
     if settings.max_tools is not None:
         contrasted = min(contrasted, settings.max_tools - len(questions))
@@ -76,16 +74,15 @@ def estimate(
     count = len(questions) + contrasted
     completion = round(count * (history.completion_tokens if history else OUTPUT_TOKENS))
     cached = round(prompt * history.cached_share) if history else 0
-    return Estimate(
-        known=known,
-        awaited=awaited,
+    return replace(
+        found,
         questions=len(questions),
         contrasted=contrasted,
         prompt_tokens=prompt,
         completion_tokens=completion,
-        cost_usd=requests.cost(prompt, cached, completion, batch=settings.mode == "batch"),
+        cost_usd=model.cost(prompt, cached, completion, batch=settings.mode == "batch"),
         seconds=_seconds(settings, count, prompt + completion),
-        counted_by=requests.counter.name,
+        counted_by=model.counter.name,
     )
 
 
@@ -104,9 +101,9 @@ def _unknown(catalog: Catalog, generators: Sequence[Generator], ledger: Ledger) 
         questions = questions_about(catalog, generator, remaining)
         answers = ledger.answers.expansions([question.key for question in questions])
         known += sum(question.key in answers for question in questions)
+        if isinstance(generator, LedgerOnly):
+            break  # it is not asked
         if generator.accepts_siblings:
-            if isinstance(generator, LedgerOnly):
-                return known, []  # it is not asked
             # Tools that a model cannot tell apart are one question.
             return known, list({q.key: q for q in questions if q.key not in answers}.values())
         said = {question.record.tool_id for question in questions}

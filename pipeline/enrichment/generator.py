@@ -66,7 +66,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedExpansion:
-    """A generator's answer for one tool. `completion` is the text that a model wrote, for the ledger alone."""
+    """A generator's answer for one tool. `completion` is the text that a model wrote, kept in the ledger only."""
 
     asked: ClassVar[bool] = True
     tool_id: str
@@ -75,9 +75,8 @@ class GeneratedExpansion:
     completion: str = field(default="", compare=False)
 
 
-# Not asked because no key is set.
 NO_KEY = "no key"
-# Not asked because of a limit or a missing key of the operator's, or asked and not answered yet: no fault of the model.
+# Kinds of failure that are not the model's: a limit or a missing key of the operator's, or no answer yet.
 POSTPONED = frozenset({"budget", "waiting", NO_KEY})
 # Not asked because the server has nothing left to give: its quota or limit is spent, or it stopped answering.
 UNASKED = "unasked"
@@ -87,7 +86,7 @@ UNASKED = "unasked"
 class GenerationFailure:
     """Why a generator has no answer for one tool. Other tools go on, and the next build tries this tool again.
 
-    `completion` is the text that a model wrote all the same, for the ledger alone.
+    `completion` is the text that a model wrote all the same, kept in the ledger only.
     """
 
     tool_id: str
@@ -113,14 +112,14 @@ Outcome = GeneratedExpansion | GenerationFailure
 class Generator(Protocol):
     """Writes expansions.
 
-    `name` and `model` say who writes. `accepts_siblings` tells whether a question may show siblings. `unclaimed` is the
+    `name` and `model` say who writes. `accepts_siblings` says whether a question may show siblings. `unclaimed` is the
     usage of answers that were paid for and that no question asks for any more.
     """
 
     name: str
     model: str
-    accepts_siblings: bool
-    unclaimed: TokenUsage
+    accepts_siblings: bool = False
+    unclaimed: TokenUsage = TokenUsage()
 
     def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question | None:
         """Return the question about a record, beside its siblings.
@@ -142,8 +141,7 @@ class Generator(Protocol):
 def answer_key(name: str, model: str, asked: Prompt) -> str:
     """Return the key of a model's answer: the hash of all that the model is shown, and of its name.
 
-    The prompt's version stands for the texts around the question, which say how to form the answer. See
-    docs/decisions/ledger.md.
+    The prompt's version stands for the words on how to form the answer. See docs/decisions/ledger.md.
     """
     shown = [fingerprint(asked.instructions), asked.message, dict(asked.parameters)]
     return fingerprint([prompt.PROMPT_VERSION, name, model, *shown])

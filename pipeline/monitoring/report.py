@@ -10,10 +10,9 @@ import msgspec
 
 from pipeline.build_state import MissingTools, Outcome, ToolDifference
 from pipeline.enrichment import GenerationFailure
-from pipeline.enrichment.context import StaleExpansion
+from pipeline.enrichment.context import StaleExpansion, TextVerdict
 from pipeline.enrichment.estimate import Estimate
 from pipeline.enrichment.generator import TokenUsage
-from pipeline.enrichment.verdict import TextVerdict
 from pipeline.errors import RecordRejected
 from pipeline.ledger import QuarantinedTool
 from pipeline.records import Notice

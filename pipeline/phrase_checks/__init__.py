@@ -1,6 +1,13 @@
 """Decide which texts that models wrote for a tool may be kept.
 
-`record/` checks each text against the tool's own record, without an index; a check is one function and one line in
-`record/checks.py: CHECKS`. `catalog/` checks phrases against the whole catalog, by vectors. Detectors that read a text
-alone, and that the router needs too (steering text, hidden characters), are in `router/tools/trust`.
+`screen` applies `checks` of each text against the tool's own record and the `names` of the catalog, without an index or
+a model; to add a check, write a function `(RecordContext, CheckedText) -> Finding | None` in `checks`, put it into
+`CHECKS` and raise `SCREEN_VERSION`. The checks know orders, promotion and ill report by their usual words only.
+
+`assessment` holds phrases against the whole catalog, by `vectors`: does each bring its own tool back, and which tools
+collide? `comparison` keeps what was compared for the next build. `steering` holds what was written against what a
+record says of its tool, to find remarks that steered the model; `subject` divides a record into subject and remarks.
+
+Thresholds are in `AssessmentSettings`; docs/decisions/phrase-checks.md has how they were measured. Detectors that the
+router needs too (prompt injection, hidden characters) are in `router/tools/trust`.
 """

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from pipeline.build_state import MissingTools
 from pipeline.enrichment import Enrichment
-from pipeline.enrichment.chain import NO_KEY_SET, LexiconGenerator
-from pipeline.enrichment.file import FileGenerator
+from pipeline.enrichment.chain import NO_KEY_SET, FileGenerator, LexiconGenerator
 from pipeline.ledger import KnownSource
 from pipeline.records import Catalog
 from pipeline.sentences import named

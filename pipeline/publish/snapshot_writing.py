@@ -10,8 +10,8 @@ from pipeline.enrichment.prompt import PROMPT_VERSION
 from pipeline.indexing.lexical import write_lexical
 from pipeline.inspection import write as write_inspection
 from pipeline.learning import TUNING_VERSION
-from pipeline.phrase_checks.catalog import ASSESSMENT_VERSION
-from pipeline.phrase_checks.record import SCREEN_VERSION
+from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION
+from pipeline.phrase_checks.checks import SCREEN_VERSION
 from pipeline.publish.regression_gate import RegressionCheck
 from pipeline.publish.served_files import slow_search_note, write_served_files
 from pipeline.publish.snapshot_learning import calibrate_snapshot, find_implicit_needs, learn_from_past_requests

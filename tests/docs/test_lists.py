@@ -26,7 +26,7 @@ TABLE_KEYS = {name for cell in FIRST_CELLS for name in re.findall(r"`([^`]+)`", 
 
 def findings() -> set[str]:
     """Return the names of what the checks of a record find."""
-    checks = (ROOT / "pipeline" / "phrase_checks" / "record").glob("*.py")
+    checks = (ROOT / "pipeline" / "phrase_checks").glob("*.py")
     return {name for path in checks for name in re.findall(r'inding\(\s*"(\w+)"', path.read_text(encoding="utf-8"))}
 
 

@@ -1,8 +1,7 @@
 """An OpenAI-compatible model: OpenAI itself, vLLM, Ollama, llama.cpp, any base URL.
 
-`direct` sends questions one by one at the `pace` of the server, `batch` submits files of them by `batch_calls`. They
-share `requests` (bodies and estimates), `chat` (one request and its completion), `answers` (reading), `faults` and
-`breaker`.
+`direct` sends questions one by one at the server's `pace`, `batch` submits files of them by `batch_calls`. `model` is
+what both share, `chat` one request with its completion or fault, `answers` reads what came.
 """
 
 from pipeline.enrichment.openai.batch import BatchGenerator

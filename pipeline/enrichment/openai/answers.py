@@ -29,22 +29,9 @@ class OutputMode(IntEnum):
     TEXT = 2
 
     @property
-    def has_fallback(self) -> bool:
-        """Whether another mode follows."""
-        return self is not OutputMode.TEXT
-
-    @property
     def fallback(self) -> "OutputMode":
         """The next mode in the order; the last one is its own fallback."""
         return OutputMode(min(self + 1, OutputMode.TEXT))
-
-
-class Unreadable(ValueError):
-    """An answer that cannot be used. `kind` is one of UNREADABLE."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
 
 
 def schema(languages: Sequence[str]) -> dict[str, Any]:
@@ -61,12 +48,8 @@ def schema(languages: Sequence[str]) -> dict[str, Any]:
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def read_answer(completion: Completion, question: Question, usage: TokenUsage) -> Outcome:
@@ -86,26 +69,33 @@ def read_answer(completion: Completion, question: Question, usage: TokenUsage) -
     else:
         try:
             return GeneratedExpansion(tool_id, _expansion(_parse(completion.content), question), usage, text)
-        except Unreadable as error:
+        except _Unreadable as error:
             kind, message = error.kind, str(error)
+        except ValueError as error:
+            kind, message = "shape", str(error)
     return GenerationFailure(tool_id, kind, message, usage, text)
+
+
+class _Unreadable(ValueError):
+    """An answer that cannot be used. `kind` is one of UNREADABLE."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 def _expansion(said: Mapping[str, Any], question: Question) -> Expansion:
     answers = said.get("answers")  # some models wrap their answer in a list
     row = said if not isinstance(answers, list) else answers[0] if answers else None
     if not isinstance(row, dict):
-        raise Unreadable("shape", "the answer holds no object for this tool")
+        raise ValueError("the answer holds no object for this tool")
     name = row.get("tool")
     # Servers without structured output may leave the name out; another name means another tool.
     if name is not None and (not isinstance(name, str) or _letters(name) != _letters(echo(question.record))):
-        raise Unreadable("mismatch", f"the answer is about {str(name)[:80]!r}, not {echo(question.record)!r}")
+        raise _Unreadable("mismatch", f"the answer is about {str(name)[:80]!r}, not {echo(question.record)!r}")
     if not row.get("user_phrases"):
-        raise Unreadable("empty", "user_phrases holds no phrase")
-    try:
-        return Expansion.from_json(row)
-    except ValueError as error:
-        raise Unreadable("shape", str(error)) from error
+        raise _Unreadable("empty", "user_phrases holds no phrase")
+    return Expansion.from_json(row)
 
 
 def _letters(name: str) -> str:
@@ -115,31 +105,27 @@ def _letters(name: str) -> str:
 def _parse(text: object) -> dict[str, Any]:
     """Return the JSON object of an answer, which may stand in a code fence, after thoughts or inside prose."""
     if text is None or text == "":
-        raise Unreadable("empty", "the answer is empty")
+        raise _Unreadable("empty", "the answer is empty")
     if not isinstance(text, str):
-        raise Unreadable("shape", "the answer is not a text")
+        raise ValueError("the answer is not a text")
     text = _THOUGHT.sub("", text)
     decoder = json.JSONDecoder(parse_constant=_no_constant)
-    first_error: ValueError | None = None
-    start = text.find("{")
+    why, start = "", -1
     for _ in range(_MAX_STARTS):
-        if start < 0:
+        if (start := text.find("{", start + 1)) < 0:
             break
         try:
             row, _end = decoder.raw_decode(text, start)
         except RecursionError:
-            raise Unreadable("shape", "the answer is nested too deeply") from None
+            raise ValueError("the answer is nested too deeply") from None
         except ValueError as error:
-            first_error = first_error or error
-        else:
-            if {"user_phrases", "answers", "tool", "when_to_use"} & set(row):
-                return dict(row)
-            first_error = first_error or ValueError(
-                f"it has none of the keys that were asked for: {', '.join(row)[:80]}"
-            )
-        start = text.find("{", start + 1)
-    why = f" that can be read: {first_error}" if first_error else ""
-    raise Unreadable("empty" if not text.strip() else "shape", f"the answer holds no JSON object{why}")
+            why = why or f" that can be read: {error}"
+            continue
+        if {"user_phrases", "answers", "tool", "when_to_use"} & set(row):
+            return dict(row)
+        keys = ", ".join(row)[:80]
+        why = why or f" that can be read: it has none of the keys that were asked for: {keys}"
+    raise _Unreadable("shape" if text.strip() else "empty", f"the answer holds no JSON object{why}")
 
 
 def _no_constant(name: str) -> NoReturn:

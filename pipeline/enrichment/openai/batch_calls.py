@@ -1,7 +1,7 @@
 """Calls of a server's Batch API: upload a file, create a batch, look at it, read its results.
 
-The client repeats a call that failed for a passing reason, but for two: a batch that was created and not confirmed
-would be paid for twice, and between two looks at a batch a build waits anyway.
+The client repeats a call that failed for a passing reason, but not the creation of a batch: one that was created and
+not confirmed would be paid for twice.
 """
 
 import json
@@ -11,25 +11,32 @@ from itertools import islice
 from threading import Event
 from typing import Any
 
+import msgspec
 import openai
 from openai.types import Batch as ServerBatch
-from openai.types.chat import ChatCompletion
+from openai.types import BatchError
 
-from pipeline.enrichment.openai.answers import Unreadable
-from pipeline.enrichment.openai.chat import Completion, address, connection, read_completion, unusable
-from pipeline.enrichment.openai.faults import TRANSIENT, Fault, fault_kind, fault_of
+from pipeline.enrichment.openai.chat import (
+    TRANSIENT,
+    Completion,
+    Fault,
+    address,
+    connection,
+    fault_kind,
+    fault_of,
+    read_completion,
+    unusable,
+)
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Batch
+from pipeline.ledger.database import utc_now
 from pipeline.settings import EnrichmentSettings
 
 END_STATUSES = ("completed", "failed", "expired", "cancelled")
 _TOKEN_FIELD = "quartermaster"  # noqa: S105 - the field of our mark in a batch's metadata
+# Codes of a failed batch that every batch would meet.
+_UNUSABLE_CODES = ("model_not_found", "invalid_api_key", "mismatched_model")
 _MAX_LISTED = 10_000  # batches to look through for ours: more than an account creates in a day
-# Codes of a line's own error, where its request was never carried out.
-_ENDED = {"batch_expired", "batch_cancelled"}
-_LONGEST_MESSAGE = 500
-
-BatchResult = Completion | Unreadable | Fault
 
 
 class BatchCalls:
@@ -41,14 +48,9 @@ class BatchCalls:
 
     def __init__(self, settings: EnrichmentSettings, stop: Event) -> None:
         self._settings = settings
-        self._stop = stop
+        self.stop = stop
         self._client = openai.OpenAI(**connection(settings), max_retries=settings.max_retries)
-        self._once = self._client.with_options(max_retries=0)
-
-    @property
-    def server(self) -> str:
-        """The server's name in the ledger."""
-        return address(self._client)
+        self.server = address(self._client)  # its name in the ledger
 
     def close(self) -> None:
         """Close the connections."""
@@ -87,30 +89,39 @@ class BatchCalls:
                     return listed.id
         return None
 
+    def find_unconfirmed(self, batch: Batch) -> str | None:
+        """Return the id of a batch that was created by a build that crashed before it recorded the id."""
+        if batch.file_id is None or batch.asked_at is None:
+            return None
+        timeout_s = self._settings.timeout_s
+        while True:
+            batch_id = self.find(batch)
+            # The server may still be creating it, for as long as the build would have waited for its answer.
+            remaining_s = timeout_s - (utc_now() - batch.asked_at).total_seconds()
+            if batch_id is not None or not 0 < remaining_s <= timeout_s:
+                return batch_id
+            self.sleep(min(remaining_s, self._settings.batch.poll_s))
+
     def look(self, batch: Batch) -> ServerBatch | None:
         """Return a batch as it stands now; None where the server has lost it."""
+        batch_id = batch.batch_id
         with self._explained():
             try:
-                return _batch(self._once.batches.retrieve(str(batch.batch_id)))
+                return _batch(self._client.batches.retrieve(str(batch_id)))
             except openai.NotFoundError:
                 pass  # a key of another project, or a wrong address, gives the same answer: the list of batches tells
-        listed_id = self.find(batch)
-        if listed_id is None:
-            return None
-        with self._explained():
-            return _batch(self._client.batches.retrieve(listed_id))
+            batch_id = self.find(batch)
+            return None if batch_id is None else _batch(self._client.batches.retrieve(batch_id))
 
-    def results(self, batch: ServerBatch) -> Iterator[tuple[str, BatchResult] | None]:
-        """Yield the lines of a batch's results, then of its errors, each in any order; None for an unreadable line."""
-        for file_id in (batch.output_file_id, batch.error_file_id):
-            if not file_id:
-                continue
+    def results(self, batch: ServerBatch) -> Iterator[tuple[str, Completion | Fault]]:
+        """Yield the readable lines of a batch's results, then of its errors, each in any order."""
+        for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             with self._explained():
                 try:
                     lines = self._client.files.content(file_id).content.splitlines()
                 except openai.NotFoundError:
                     continue  # its lines are lost
-            yield from (read_line(line) for line in lines if line.strip())
+            yield from filter(None, map(read_line, lines))
 
     def unusable(self, message: str) -> RunAborted:
         """Return the error for a fault that every batch would meet, with the way out."""
@@ -118,13 +129,13 @@ class BatchCalls:
 
     def sleep(self, seconds: float) -> None:
         """Wait. Raises Unavailable where the build is stopped meanwhile."""
-        if self._stop.wait(seconds):
+        if self.stop.wait(seconds):
             raise Unavailable("the build was stopped: batches that were submitted stay at the server")
 
     def _create(self, batch: Batch) -> str:
         try:
             return _id(
-                self._once.batches.create(
+                self._client.with_options(max_retries=0).batches.create(
                     input_file_id=str(batch.file_id),
                     endpoint="/v1/chat/completions",
                     completion_window="24h",
@@ -151,46 +162,63 @@ class BatchCalls:
             raise self.unusable(fault.message) from error
 
 
-def read_line(line: bytes) -> tuple[str, BatchResult] | None:
+def read_failure(batch: ServerBatch) -> tuple[Fault, dict[int, Fault]]:
+    """Return the fault of a failed batch, and the faults of its lines by number where these are why it failed.
+
+    The Fault of a batch that found the server's queue full is of the kind "queue".
+    """
+    data = getattr(batch.errors, "data", None)
+    errors = [error for error in data if isinstance(error, BatchError)] if isinstance(data, list) else []
+    messages = [str(error.message)[:300] for error in errors] or [str(batch.errors or "no reason is given")[:300]]
+    summary = "; ".join(dict.fromkeys(messages[:3]))
+    codes = {error.code for error in errors}
+    if "token_limit_exceeded" in codes:
+        return Fault("queue", summary), {}
+    of_lines = {e.line: Fault("refused", text) for e, text in zip(errors, messages, strict=False) if e.line}
+    if not errors or len(of_lines) < len(errors) or not codes.isdisjoint(_UNUSABLE_CODES):
+        return Fault("unusable", f"batch {batch.id} failed: {summary}"), {}
+    return Fault("server", f"its batch failed: {summary}"), of_lines
+
+
+class _Response(msgspec.Struct):
+    status_code: int
+    body: dict[str, Any]
+
+
+class _Line(msgspec.Struct):
+    custom_id: str
+    response: _Response | None = None
+    error: Any = None
+
+
+def read_line(line: bytes) -> tuple[str, Completion | Fault] | None:
     """Return the custom id of a line and its result; None for a line that belongs to no request.
 
-    The Fault of a request that the batch ended before is of the kind "expired".
+    The Fault is of the kind "timeout" where the batch ended before the request, and "shape" where a 200 holds no
+    completion.
     """
     try:
-        row = json.loads(line)
+        read = msgspec.convert(json.loads(line), _Line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(row, dict) or not isinstance(row.get("custom_id"), str):
-        return None
-    return row["custom_id"], _result(row)
-
-
-def _result(row: dict[str, Any]) -> BatchResult:
-    response = row.get("response")
-    if not isinstance(response, dict):
-        code, message = _error(row)
-        return Fault("expired" if code in _ENDED else "server", message)
-    status, body = response.get("status_code"), response.get("body")
-    if not isinstance(status, int) or not isinstance(body, dict):
-        return Fault("server", f"the line holds no response: {str(response)[:_LONGEST_MESSAGE]}")
+    if read.response is None:
+        code, message = _error(read.error)
+        return read.custom_id, Fault("timeout" if code in ("batch_expired", "batch_cancelled") else "server", message)
+    status, body = read.response.status_code, read.response.body
     if status >= 300:
-        code, message = _error(body)
-        return Fault(fault_kind(status, code, message), f"Error code: {status} - {message}")
-    choices = body.get("choices")
-    fields: dict[str, Any] = {"choices": choices, "usage": body.get("usage")}
-    completion = ChatCompletion.model_construct(**fields)
+        code, message = _error(body.get("error"))
+        return read.custom_id, Fault(fault_kind(status, code, message), f"Error code: {status} - {message}")
     try:
-        return read_completion(completion if isinstance(choices, list) else body, {})
+        return read.custom_id, read_completion(body)
     except ValueError as error:
-        return Unreadable("shape", str(error))
+        return read.custom_id, Fault("shape", str(error))
 
 
-def _error(row: dict[str, Any]) -> tuple[object, str]:
+def _error(error: object) -> tuple[object, str]:
     """Return the code and message of an error in OpenAI's format."""
-    error = row.get("error")
     fields = error if isinstance(error, dict) else {}
-    code, message = fields.get("code"), str(fields.get("message") or f"no reason is given: {row}")
-    return (code if isinstance(code, str) else None), message[:_LONGEST_MESSAGE]
+    message = str(fields.get("message") or f"no reason is given: {error}")[:500]
+    return (fields["code"] if isinstance(fields.get("code"), str) else None), message
 
 
 def _id(response: object) -> str:

@@ -1,10 +1,9 @@
 """Pacing under a server's limits: from the settings, from its headers, and from what it refuses (429)."""
 
-import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from pipeline.enrichment.openai.faults import amount
+from pipeline.enrichment.openai.chat import amount
 
 # See docs/decisions/model-requests.md.
 _LIMIT_SHARE = 0.98  # of a known limit that is used: a server's clock is not ours
@@ -22,14 +21,14 @@ _LONGEST_BACKOFF_S = 10.0
 _LONGEST_PAUSE_S = 120.0  # whatever the server asks for
 _SHORTEST_PROBE_S = 0.2
 _LONGEST_PROBE_S = 5.0
-_TICK_S = 0.2  # how often a wait looks whether the request is still wanted
 _FIRST_IN_FLIGHT = 8
 _MOST_IN_FLIGHT = 128
+_MOST_AT_A_KNOWN_RATE = 512  # which bounds them by itself
 _GAIN = 1.25  # in answers per second that a doubling of the requests in flight must bring
 
 
 class Pace:
-    """Says when a request may be sent, and learns from what becomes of it. All moments are the event loop's.
+    """Says when a request may be sent, and learns from what becomes of it. All moments are of one monotonic clock.
 
     Requests are spaced evenly, which satisfies sliding windows, fixed windows and token buckets alike: each limit is a
     schedule (GCRA) that a request advances by its share of a minute. A limit of the settings is an upper bound; one in
@@ -42,7 +41,7 @@ class Pace:
     def __init__(self, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> None:
         self.refusals = 0
         self._limits = {"requests": requests_per_minute, "tokens": tokens_per_minute}
-        self._told: dict[str, float] = {}  # by the server's headers
+        self._announced: dict[str, float] = {}  # by the server's headers
         self._next = {"requests": 0.0, "tokens": 0.0}
         self._paused_until = 0.0
         self._refused_at = float("-inf")  # the refusal that began the latest pause
@@ -51,6 +50,7 @@ class Pace:
         self._rate: float | None = None  # requests per second, learned
         self._grows_from = 0.0
         self._sent: deque[float] = deque()  # the requests of the latest seconds since a pause, less those refused
+        self._in_flight = InFlight()
 
     def requests_per_second(self, now: float) -> float | None:
         """Return the rate that may be used now; None where none is known."""
@@ -61,15 +61,28 @@ class Pace:
         learned = self._rate * (_KEPT_SHARE + min(max(age, 0.0), 1.0) ** 3)
         return learned if limit is None else min(limit, learned)
 
-    async def admit(self, tokens: int, cancelled: Callable[[], bool] = lambda: False) -> float:
-        """Wait until a request of so many tokens may be sent, or is cancelled; return that moment."""
-        clock = asyncio.get_running_loop().time
-        while not cancelled() and (wait_s := max(self._paused_until, *self._next.values()) - clock()) > 0:
-            await asyncio.sleep(min(wait_s, _TICK_S))
-        now = clock()
-        if cancelled():
-            return now
-        self._note_sent(now)
+    def max_in_flight(self) -> int:
+        """Return how many requests may be in flight."""
+        known = self._rate is not None or self._limit("requests") is not None
+        return _MOST_AT_A_KNOWN_RATE if known else self._in_flight.limit
+
+    def wait_s(self, now: float) -> float:
+        """Return the seconds until the next request may be sent."""
+        return max(self._paused_until, *self._next.values()) - now
+
+    def sent(self, now: float, tokens: int) -> None:
+        """Count a request of so many tokens. The first after a pause goes ahead: the others wait for its fate."""
+        if self.refusals and not self._probing:
+            self._probing, self._paused_until = True, now + self._probe_s
+        elif self.refusals:
+            self.refusals, self._probing = 0, False
+            self._grows_from = now
+            self._sent.clear()
+        self._sent.append(now)
+        while self._sent[0] < now - _RECENT_S:
+            self._sent.popleft()
+        if self._rate is not None and now - self._grows_from > _KEPT_S + _DOUBLING_S:
+            self._rate, self._grows_from = 2 * self._rate, now
         catch_up_s = _CATCH_UP_S if self._rate is None else _CATCH_UP_AFTER_REFUSAL_S
         for kind, cost, rate in (
             ("requests", 1, self.requests_per_second(now)),
@@ -77,20 +90,23 @@ class Pace:
         ):
             if rate:
                 self._next[kind] = max(self._next[kind], now - catch_up_s) + cost / rate
-        return now
 
-    def answered(self, headers: Mapping[str, str], estimated: int, used: int) -> None:
-        """Take over the limits in the headers, and the tokens `used` in place of those that were admitted."""
+    def answered(self, sent_at: float, now: float, headers: Mapping[str, str], estimated: int, used: int) -> None:
+        """Take over the limits in the headers, and the tokens `used` in place of those that were estimated."""
         for kind, need in (("requests", 1), ("tokens", estimated)):
             limit = amount(headers.get(f"x-ratelimit-limit-{kind}"))
-            if limit is not None and limit >= need:  # else it is no limit: nothing could be asked at all
-                self._told[kind] = limit
+            if limit is not None and limit >= need:  # a lower one would allow no request at all
+                self._announced[kind] = limit
         if rate := self._limit("tokens"):
             self._next["tokens"] += (used - estimated) / rate
+        self._in_flight.answered(sent_at, now)
 
-    def refused(self, sent_at: float, retry_after_s: float | None) -> None:
+    def unanswered(self) -> None:
+        """Let no more requests be in flight than now: the server is late or down."""
+        self._in_flight.stop()
+
+    def refused(self, sent_at: float, now: float, retry_after_s: float | None) -> None:
         """Pause after a 429 to a request that was sent at `sent_at`; all in flight with it cause one pause."""
-        now = asyncio.get_running_loop().time()
         if sent_at in self._sent:
             self._sent.remove(sent_at)
         pause_s = retry_after_s or 0.0
@@ -104,22 +120,6 @@ class Pace:
             self._probe_s = min(max(4 * (now - sent_at), _SHORTEST_PROBE_S), _LONGEST_PROBE_S)
         self._paused_until = max(self._paused_until, now + min(pause_s, _LONGEST_PAUSE_S))
 
-    def _note_sent(self, now: float) -> None:
-        """Count a request. The first one after a pause goes ahead of the others, which wait for its fate."""
-        if self.refusals and not self._probing:
-            self._probing, self._paused_until = True, now + self._probe_s
-        elif self.refusals:
-            self.refusals, self._probing = 0, False
-            self._grows_from = now
-            self._sent.clear()
-        self._sent.append(now)
-        while self._sent[0] < now - _RECENT_S:
-            self._sent.popleft()
-        if self._rate is not None and now - self._grows_from > _KEPT_S + _DOUBLING_S:
-            # A rate that nobody uses does not grow.
-            self._rate = max(self._rate, 2 * min(self._rate, self._recent(now)))
-            self._grows_from = now
-
     def _recent(self, now: float) -> float:
         """Return the rate at which requests passed lately."""
         return len(self._sent) / max(now - self._sent[0], 1.0) if self._sent else 0.0
@@ -127,12 +127,13 @@ class Pace:
     def _cut(self, now: float) -> None:
         """Take the rate at which requests passed lately for the server's, if that is lower."""
         recent, rate = self._recent(now), self.requests_per_second(now)
+        self._grows_from = now
         if recent:
             self._rate = recent if rate is None else max(min(_STILL_GROWING * recent, rate), _DEEPEST_CUT * rate)
 
     def _limit(self, kind: str) -> float | None:
         """Return the requests or tokens per second that settings and headers allow; None without a limit."""
-        limits = [limit for limit in (self._limits[kind], self._told.get(kind)) if limit is not None]
+        limits = [limit for limit in (self._limits[kind], self._announced.get(kind)) if limit is not None]
         return min(limits) * _LIMIT_SHARE / 60 if limits else None
 
 

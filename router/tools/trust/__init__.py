@@ -7,7 +7,7 @@ over.
 
 To add a pattern, append a row to its table. To add a kind of check, call it in `steering_text` for single sentences or
 in `sanitization` for whole texts. With either, raise PROJECTION_VERSION (`router.tools.field_text`) and SCREEN_VERSION
-(`pipeline.phrase_checks.record`), so that catalogs are built anew.
+(`pipeline.phrase_checks.checks`), so that catalogs are built anew.
 """
 
 from typing import TYPE_CHECKING

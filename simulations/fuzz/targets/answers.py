@@ -1,15 +1,11 @@
 """What models answer: the text of a completion, the body of a response, and the lines of a batch's files."""
 
 import json
-from typing import Any
-
-from openai.types.chat import ChatCompletion
 
 from pipeline.enrichment.generator import GeneratedExpansion, Question, TokenUsage
-from pipeline.enrichment.openai.answers import Unreadable, read_answer
+from pipeline.enrichment.openai.answers import read_answer
 from pipeline.enrichment.openai.batch_calls import read_line
-from pipeline.enrichment.openai.chat import Completion, read_completion
-from pipeline.enrichment.openai.faults import Fault
+from pipeline.enrichment.openai.chat import Completion, Fault, read_completion
 from router.expansion import Expansion
 from simulations.fuzz.mutation import Form
 from simulations.fuzz.target import Resources, Run, Target, read_object
@@ -29,7 +25,7 @@ def _read(completion: Completion) -> None:
 
 
 def _text(resources: Resources) -> Run:
-    return lambda data: _read(Completion(data.decode("utf-8", "surrogateescape"), None, "stop", 1, 0, 1, {}))
+    return lambda data: _read(Completion(data.decode("utf-8", "surrogateescape")))
 
 
 def _batch(resources: Resources) -> Run:
@@ -42,18 +38,13 @@ def _batch(resources: Resources) -> Run:
             if isinstance(result, Completion):
                 _read(result)
             else:
-                assert isinstance(result, Unreadable | Fault) and str(result), "no reason is given"
+                assert isinstance(result, Fault) and result.message, "no reason is given"
 
     return run
 
 
 def _body(resources: Resources) -> Run:
-    def run(data: bytes) -> None:
-        body = read_object(data)
-        fields: dict[str, Any] = {key: body.get(key) for key in ("choices", "usage")}
-        _read(read_completion(ChatCompletion.model_construct(**fields), {}))
-
-    return run
+    return lambda data: _read(read_completion(read_object(data)))
 
 
 _ROW = {"tool": "list_charges", **{key: value for key, value in seeds.EXPANSIONS[0].items() if key != "id"}}

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from pipeline.phrase_checks.record.screen import Screen
+from pipeline.phrase_checks.screen import Screen
 from router.errors import SettingsInvalid
 from router.expansion import Expansion
 from router.provider_formats import Detail, Form, render

@@ -1,6 +1,6 @@
 """Files that people and programs write beside a catalog: expansions, judged requests, logs of past requests."""
 
-from pipeline.enrichment.file import FileGenerator
+from pipeline.enrichment.chain import FileGenerator
 from pipeline.enrichment.generator import GeneratedExpansion
 from pipeline.learning.usage.log import read_usage
 from quartermaster.evaluation.judgements import read_judgements

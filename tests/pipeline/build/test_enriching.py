@@ -11,9 +11,8 @@ from pipeline.build import build
 from pipeline.build.assessing import Assessed, leave_out
 from pipeline.build.report import BuildReport
 from pipeline.enrichment import Enrichment
-from pipeline.enrichment.context import ScreenedExpansion
-from pipeline.enrichment.verdict import Consequence, TextVerdict
-from pipeline.phrase_checks.record_steering import Remark
+from pipeline.enrichment.context import Consequence, ScreenedExpansion, TextVerdict
+from pipeline.phrase_checks.subject import Remark
 from pipeline.settings import load
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, row, tool_of
 from tests.support.factories import make_expansion

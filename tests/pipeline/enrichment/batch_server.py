@@ -196,24 +196,21 @@ class BatchServer(Loopback):
         if waiting + len(lines) > self.queue:
             message = f"Enqueued token limit reached for gpt-5-mini. Limit: {self.queue:,} enqueued tokens."
             return [{"code": "token_limit_exceeded", "line": None, "message": message, "param": None}]
-        errors: list[tuple[str, int, str, str | None]] = []
-        seen = set()
+        errors: Lines = []
         for number, line in enumerate(lines, 1):
-            custom_id, model = line["custom_id"], line["body"]["model"]
-            if set(line) != {"custom_id", "method", "url", "body"} or line["method"] != "POST":
-                errors.append(("invalid_request", number, "A line has custom_id, method, url and body", None))
-            elif line["url"] != endpoint:
-                errors.append(("invalid_url", number, "The URL is not that of the batch.", "url"))
-            elif not isinstance(custom_id, str) or len(custom_id) > 64 or custom_id in seen:
-                errors.append(("duplicate_custom_id", number, f"custom_id {custom_id} is not unique", "custom_id"))
+            keys, model = {"custom_id", "method", "url", "body"}, line["body"]["model"]
+            if set(line) != keys or (line["method"], line["url"]) != ("POST", endpoint) or len(line["custom_id"]) > 64:
+                code, message = "invalid_request", "A line has custom_id, method, the batch's url, and body"
             elif model not in self.models:
-                errors.append(
-                    ("model_not_found", number, f"The provided model '{model}' is not supported", "body.model")
-                )
-            elif len(str(line["body"]["messages"])) > 1_000_000 or "unusual" in line["body"]["messages"][1]["content"]:
-                errors.append(("invalid_json_line", number, "This line is not parseable as valid JSON.", None))
-            seen.add(custom_id)
-        return [dict(zip(("code", "line", "message", "param"), found, strict=True)) for found in errors]
+                code, message = "model_not_found", f"The provided model '{model}' is not supported"
+            elif "unusual" in line["body"]["messages"][1]["content"]:
+                code, message = "invalid_json_line", "This line is not parseable as valid JSON."
+            else:
+                continue
+            errors.append({"code": code, "line": number, "message": message, "param": None})
+        if len({line["custom_id"] for line in lines}) < len(lines):
+            errors.append({"code": "duplicate_custom_id", "line": None, "message": "a custom_id is not unique"})
+        return errors
 
     def _compute(self, batch: dict[str, Any], lines: Lines) -> None:
         course: Course = batch["_course"]

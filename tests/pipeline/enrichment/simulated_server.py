@@ -13,10 +13,9 @@ from unittest import mock
 
 from pydantic import SecretStr
 
-from pipeline.enrichment.generator import GenerationFailure, Outcome
+from pipeline.enrichment.generator import GenerationFailure, Outcome, TokenUsage
 from pipeline.enrichment.openai import DirectGenerator, direct
-from pipeline.enrichment.openai.chat import Completion
-from pipeline.enrichment.openai.faults import Fault, retry_after
+from pipeline.enrichment.openai.chat import Completion, Fault, retry_after
 from pipeline.settings import EnrichmentSettings
 from tests.pipeline.enrichment.limits import Limit
 from tests.support.factories import make_record
@@ -97,7 +96,7 @@ class SimulatedServer:
         await asyncio.sleep(self.random.uniform(*self.latency))
         self._in_flight -= 1
         row = {"tool": json.loads(body["messages"][1]["content"])["tool"]["name"], "user_phrases": ["do it"]}
-        return Completion(json.dumps(row), None, "stop", prompt, 0, completed, headers)
+        return Completion(json.dumps(row), usage=TokenUsage(prompt, 0, completed), headers=headers)
 
     async def disturb(self) -> None:
         """Let the neighbour ask, and the events happen."""

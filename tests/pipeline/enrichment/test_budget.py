@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from pipeline.enrichment.budget import Budget
 from pipeline.enrichment.generator import GenerationFailure, Outcome
 from pipeline.enrichment.openai import DirectGenerator
+from pipeline.enrichment.openai.model import Budget
 from pipeline.settings import EnrichmentSettings, Price
 from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import (
@@ -36,20 +36,17 @@ def _asked(script: Script = answer, **settings: Any) -> tuple[ModelServer, list[
 
 def test_money_is_set_aside_until_it_is_settled() -> None:
     budget = Budget(max_cost_usd=1.0)
-    reservation = budget.reserve(0.6)
-    assert reservation and not budget.reserve(0.6)
-    reservation.settle(0.25)
-    second = budget.reserve(0.25)
-    assert second and second.extend(0.25) and not second.extend(0.75)
-    second.settle(None)  # of unknown cost: all that was set aside
+    assert budget.reserve(0.6) and not budget.reserve(0.6)
+    budget.settle(0.6, 0.25)
+    assert budget.reserve(0.25) and budget.reserve(0.25, new_tool=False) and not budget.reserve(0.75)
+    budget.settle(0.5, None)  # of unknown cost: all that was set aside
     assert budget.reserve(0.25) and not budget.reserve(0.01)
     assert all(Budget().reserve(1e9) for _ in range(10))
 
 
 def test_tools_are_counted_when_they_are_asked_about_and_a_second_question_is_no_other_tool() -> None:
     budget = Budget(max_tools=2)
-    reservation = budget.reserve(0.0)
-    assert reservation and reservation.extend(0.0)
+    assert budget.reserve(0.0) and budget.reserve(0.0, new_tool=False)
     assert budget.reserve(0.0) and not budget.reserve(0.0)
     assert "2 other tools were, and enrichment.max_tools (--max-tools) is 2" in budget.reason()
 

@@ -59,7 +59,6 @@ def test_a_second_question_that_fails_keeps_the_first_answer(tmp_path: Path) -> 
     with ModelServer(lambda body, n: answer(body) if n <= 2 else error(400, "no")) as server:
         result = run(tmp_path, catalog("a", "b"), DirectGenerator(server.settings()), siblings={"a": ["b"]})
     assert result.written["a"].expansion.user_phrases == ("please do a",)
-    assert [(failure.tool_id, failure.kind) for failure in result.sibling_failures] == [("a", "refused")]
     assert result.failures == []
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.enrichment import Generator, prompt
 from pipeline.enrichment.chain import LexiconGenerator, ledger_only
+from pipeline.enrichment.context import TextVerdict
 from pipeline.enrichment.openai import DirectGenerator
-from pipeline.enrichment.verdict import TextVerdict
 from pipeline.records import Catalog, catalog_records
 from router.expansion import Expansion
 from router.record import ToolRecord

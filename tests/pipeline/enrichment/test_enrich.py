@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment import Enrichment, Expansion
-from pipeline.enrichment.chain import LexiconGenerator
-from pipeline.enrichment.file import FileGenerator
+from pipeline.enrichment.chain import FileGenerator, LexiconGenerator
 from pipeline.enrichment.generator import TokenUsage
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.enrichment.prompt import PROMPT_VERSION

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment import Expansion, GenerationFailure
-from pipeline.enrichment.file import FileGenerator
+from pipeline.enrichment.chain import FileGenerator
 from pipeline.enrichment.generator import GeneratedExpansion, TokenUsage
 from pipeline.errors import RunAborted
 from router.record import ToolRecord

@@ -30,7 +30,7 @@ _GOOD = json.dumps(row("create_refund"), indent=2)
 
 def _read(content: object) -> Any:
     question = Question("key", make_record("create_refund"))
-    return read_answer(Completion(content, None, "stop", 1_000, 400, 200, {}), question, TokenUsage())
+    return read_answer(Completion(content), question, TokenUsage())
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_second_question_is_in_the_next_output_mode_and_the_next_tool_is_not
         (Reply(completion(_GOOD, choices=None)), "holds no message"),
         (Reply(completion(_GOOD, choices=[{"index": 0, "finish_reason": "stop"}])), "holds no message"),
         (Reply([1, 2]), "holds no message"),
-        (Reply("{cut"), "line 1 column"),
+        (Reply("{cut"), "{cut"),
         (Reply("<html>Welcome</html>" + " " * 1_000, content_type="text/html"), "<html>Welcome</html>"),
     ],
     ids="error choiceless null messageless array broken html".split(),

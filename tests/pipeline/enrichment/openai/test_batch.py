@@ -89,7 +89,7 @@ def test_a_line_asks_what_a_question_by_itself_would_ask_and_without_questions_n
         list(replies(BatchGenerator(settings, ledger), _RECORDS[:1]))
     direct = DirectGenerator(settings)
     question = direct.question(_RECORDS[0], "")
-    assert server.lines()[0]["body"] == direct.requests.body(question, OutputMode.JSON_SCHEMA)
+    assert server.lines()[0]["body"] == direct.body(question, OutputMode.JSON_SCHEMA)
     assert BatchGenerator(settings, ledger).question(_RECORDS[0], "") == question
 
 
@@ -130,7 +130,7 @@ def test_what_the_budget_has_no_room_for_is_not_put_into_a_file(
 def test_money_is_set_aside_once_for_a_question_and_answers_give_it_back(ledger: Ledger) -> None:
     with BatchServer(_first(1, "tool_2", _BUSY)) as server:
         direct = DirectGenerator(server.settings())
-        bound = direct.requests.highest_cost(direct.question(_RECORDS[0], ""), batch=True)
+        bound = direct.highest_cost(direct.question(_RECORDS[0], ""), batch=True)
         assert bound > COST  # about $0.001 set aside, $0.00028 spent
         # Tool 2 is handed in twice: that is neither a fifth tool nor a fifth sum.
         generator = BatchGenerator(server.settings(max_tools=6, max_cost_usd=4.5 * bound), ledger)
@@ -162,20 +162,18 @@ def test_the_waits_of_a_build_add_up(ledger: Ledger) -> None:
     assert [call.partition(" ")[0] for call in server.calls[looks:]] == ["POST", "POST", "GET", "GET"]
 
 
-def test_of_two_lines_of_a_question_the_first_counts_and_strange_lines_are_noted(ledger: Ledger) -> None:
+def test_of_two_lines_of_a_question_the_first_counts_and_strange_lines_are_passed_over(ledger: Ledger) -> None:
     def spoil(lines: Lines) -> Lines:
         again = json.loads(json.dumps(lines[0]))
         said = json.dumps({**row(_NAMES[0]), "user_phrases": ["the second answer"]})
         again["response"]["body"]["choices"][0]["message"]["content"] = said
         return [{**again, "custom_id": "of somebody else"}, *lines, again, {"no": "line"}, ["list"]]
 
-    notes: list[str] = []
     with BatchServer(courses=[Course(spoil=spoil)]) as server:
-        outcomes = list(replies(BatchGenerator(server.settings(), ledger, note=notes.append), _RECORDS))
+        outcomes = list(replies(BatchGenerator(server.settings(), ledger), _RECORDS))
     assert [outcome.expansion.user_phrases for outcome in outcomes if isinstance(outcome, GeneratedExpansion)] == [
         (f"please do {name}",) for name in _NAMES
     ]
-    assert notes[-1] == "batch_0000: 4 lines of its results answer no question of it"
 
 
 @pytest.mark.parametrize(

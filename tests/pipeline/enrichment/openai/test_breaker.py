@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.enrichment.generator import UNASKED, GeneratedExpansion, GenerationFailure
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
-from pipeline.enrichment.openai.breaker import MAX_UNUSABLE
+from pipeline.enrichment.openai.model import MAX_UNUSABLE
 from pipeline.ledger import LedgerEntry
 from tests.pipeline.enrichment.batch_server import BatchServer
 from tests.pipeline.enrichment.catalog_run import opened

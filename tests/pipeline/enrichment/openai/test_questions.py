@@ -84,8 +84,9 @@ def test_the_parameters_are_in_the_key_and_a_secret_among_them_is_stored_as_a_ha
             DirectGenerator(server.settings(**fields)).question(_RECORDS[0], "").key
             for fields in ({"concurrency": 1}, {"concurrency": 9}, {"parameters": {"temperature": 1}})
         )
-        settings = server.settings(parameters={"temperature": 0.5, "api_key": "sk-of-a-proxy"})
-        prompt = DirectGenerator(settings).question(_RECORDS[0], "").prompt
+        generator = DirectGenerator(server.settings(parameters={"temperature": 0.5, "api_key": "sk-of-a-proxy"}))
+        prompt = generator.question(_RECORDS[0], "").prompt
+        assert generator.question(_RECORDS[0], "").prompt is prompt  # rendered once
     assert one == two != other
     assert prompt.parameters["temperature"] == 0.5
     assert prompt.parameters["api_key"].startswith("sha256:") and "proxy" not in str(prompt.parameters)
@@ -112,6 +113,7 @@ def test_an_answer_costs_its_tokens_by_the_models_price(settings: dict[str, Any]
     [
         ({"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}, TokenUsage(10, 0, 2, 6.5e-06)),
         ({"total_tokens": 12}, TokenUsage(0, 0, 0, None)),
+        ({"prompt_tokens": "many", "completion_tokens": 2}, TokenUsage(0, 0, 0, None)),
         (None, TokenUsage(0, 0, 0, None)),
     ],
 )

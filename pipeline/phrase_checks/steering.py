@@ -1,0 +1,268 @@
+"""Hold what was written for a tool against what its record says of itself, to find text that steered the model.
+
+The best phrases use words that the record lacks, and so do poisoned ones. The difference is where the poison came from:
+a remark in the record that is not about the tool. See docs/decisions/phrase-checks.md.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.enrichment.context import Consequence, TextVerdict
+from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks, subject, subject_claim
+from pipeline.phrase_checks.vectors import ScoreDistribution
+from pipeline.settings import AssessmentSettings
+from router.tools.text_overlap import term_set
+
+T = TypeVar("T")
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+
+# One phrase may repeat a remark by chance; in honest catalogs hardly a tool has two.
+_FEWEST_ECHOES = 2
+_LEAST_SHARE = 0.25  # of a tool's texts, where what asked for them cannot be read
+# With fewer tools a standard deviation of scores says little, and nothing is judged.
+_FEWEST_TOOLS = 20
+# Unreadable remarks that can carry a phrase have this many characters, each and together. Shorter ones are formats.
+_SHORTEST_CODE = 25
+_LEAST_CODE = 80
+# The least share of a phrase's terms that the remarks together must have, where vectors see no echo: a phrase may be
+# spread over parameters.
+_SHARED = 0.75
+_FEWEST_TERMS = 3
+_VERBATIM = 0.9  # cosine
+_REQUEST_WORDS = 4
+_REQUEST_CHARACTERS = 20
+_LONG_REMARK = 8  # words
+# Rarer trigrams say nothing of a catalog's languages.
+_FEWEST_TRIGRAMS = 3
+# Texts that are counted: more of a large catalog add time and no trigrams.
+_MOST_TEXTS = 20_000
+
+
+@dataclass(frozen=True)
+class SteeringFindings:
+    """Verdicts on the texts of expansions, and by tool id the remarks of a record that steered the model.
+
+    A verdict's check is "echo", on a phrase that repeats a foreign remark, or "steered", on a text of a tool whose
+    record steered. `detail` is the first foreign remark, shortened.
+    """
+
+    verdicts: tuple[TextVerdict, ...] = ()
+    steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EmbeddedRemarks:
+    """Remarks of one record: texts, and `vectors` (remarks, dim), L2-normalised."""
+
+    texts: Sequence[str]
+    vectors: NDArray[np.float32]
+    subject_terms: frozenset[str]
+
+    def where(self, mask: NDArray[np.bool_]) -> "EmbeddedRemarks":
+        """Return the remarks where a mask is true."""
+        return EmbeddedRemarks(_chosen(self.texts, mask), self.vectors[mask], self.subject_terms)
+
+    def repeated_by(self, vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return for each remark whether a text of vectors (texts, dim) repeats it word by word, or nearly."""
+        return np.asarray((self.vectors @ vectors.T > _VERBATIM).any(axis=1), bool)
+
+    def echoed_by(self, texts: Sequence[str], vectors: NDArray[np.float32], similarity: float) -> NDArray[np.bool_]:
+        """Return for each text, of `vectors` (texts, dim), whether it repeats a remark or is made of their terms."""
+        nearest: NDArray[np.float32] = (vectors @ self.vectors.T).max(axis=1)
+        terms = term_set(" ".join(self.texts)) - self.subject_terms
+        made: NDArray[np.bool_] = np.array([_made_of(text, terms) for text in texts], bool)
+        return made | (nearest > similarity)
+
+    def carry_requests(self, echoes: NDArray[np.float32]) -> bool:
+        """Return whether texts of vectors (echoes, dim) repeat two requests, or a remark that has room for several.
+
+        Several phrases that repeat one short remark are about it: "Only agents see it."
+        """
+        nearest = [self.texts[remark] for remark in np.unique((echoes @ self.vectors.T).argmax(axis=1)).tolist()]
+        return sum(map(_may_be_request, nearest)) > 1 or any(len(text.split()) >= _LONG_REMARK for text in nearest)
+
+
+def _may_be_request(text: str) -> bool:
+    if " " not in text:
+        return len(text) >= _REQUEST_CHARACTERS // 2  # a language without spaces
+    return len(text.split()) >= _REQUEST_WORDS and len(text) >= _REQUEST_CHARACTERS
+
+
+def _made_of(text: str, terms: frozenset[str]) -> bool:
+    own = term_set(text)
+    return len(own) >= _FEWEST_TERMS and len(own & terms) >= _SHARED * len(own)
+
+
+class Readability:
+    """Says how much of a text is made of the trigrams that a catalog's subjects and phrases are made of."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        counts: Counter[str] = Counter()
+        for _, text in zip(range(_MOST_TEXTS), texts, strict=False):
+            counts.update(_trigrams(text))
+        self._known = frozenset(trigram for trigram, count in counts.items() if count >= _FEWEST_TRIGRAMS)
+
+    def share(self, text: str) -> float:
+        """Return the share of a text's trigrams that the catalog knows, 0 to 1. Ciphers and codes have below .6."""
+        trigrams = _trigrams(text)
+        return sum(trigram in self._known for trigram in trigrams) / len(trigrams)
+
+
+def _trigrams(text: str) -> list[str]:
+    padded = f"  {text.casefold()} "
+    return [padded[start : start + 3] for start in range(len(padded) - 2)]
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """What is wrong with one tool: its `echoes`; with `steered`, all that its subject does not support.
+
+    `foreign` are the remarks that are about something else, `remarks` all of its record.
+    """
+
+    foreign: tuple[Remark, ...]
+    remarks: EmbeddedRemarks
+    echoes: frozenset[str]
+    steered: bool
+
+
+def find_steering(
+    tools: Sequence[WrittenTool], vectors: NDArray[np.float32], embed: Embed, settings: AssessmentSettings
+) -> SteeringFindings:
+    """Return what was written for tools without support by their own records, and which records made the model do so.
+
+    `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
+    tool after the other, L2-normalised as what `embed` returns. Remarks and short texts are embedded only for tools
+    that have unsupported texts. Where more than `max_share` of the tools would be found to be steered, the encoder or
+    the catalog is at fault, and texts are only noted.
+    """
+    judged = vectors[len(tools) :]
+    if len(tools) < _FEWEST_TOOLS or not len(judged):
+        return SteeringFindings()
+    readability = Readability(text for tool in tools for text in (tool.subject, *tool.judged))
+    subjects = _subject_vectors(tools, vectors[: len(tools)], readability, embed, settings)
+    distribution = ScoreDistribution.of(subjects)
+    starts = np.cumsum([0, *(len(tool.judged) for tool in tools)])
+    owners = np.repeat(np.arange(len(tools)), np.diff(starts))
+    unsupported = _fits(subjects, distribution, judged, owners) < settings.unsupported_fit
+    parts = {ordinal: remarks(tools[ordinal].record) for ordinal in np.unique(owners[unsupported]).tolist()}
+    by_text = _vectors_by_text((part.text for of_tool in parts.values() for part in of_tool), embed)
+    found: dict[int, _Finding] = {}
+    for ordinal, of_tool in parts.items():
+        if not of_tool:
+            continue
+        texts = [part.text for part in of_tool]
+        every = EmbeddedRemarks(texts, np.array([by_text[text] for text in texts]), term_set(tools[ordinal].subject))
+        is_foreign = _fits(subjects, distribution, every.vectors, ordinal) < settings.foreign_fit
+        is_code = np.array([_is_code(text, readability, settings) for text in texts], bool)
+        rows = slice(*starts[ordinal : ordinal + 2].tolist())
+        finding = _finding(
+            tools[ordinal], of_tool, every, is_foreign, is_code, judged[rows], unsupported[rows], settings
+        )
+        if finding is not None:
+            found[ordinal] = finding
+    steered = [ordinal for ordinal, finding in found.items() if finding.steered]
+    of_texts = _vectors_by_text((text for ordinal in steered for text in tools[ordinal].all_texts), embed)
+    sound = len(steered) <= settings.max_share * len(tools)
+    consequence = Consequence.DROPPED if sound else Consequence.NOTED
+    verdicts: list[TextVerdict] = []
+    for ordinal, finding in found.items():
+        tool, wrong = tools[ordinal], finding.echoes
+        if finding.steered:  # it keeps what its subject clearly supports, and that repeats no remark
+            written = np.array([of_texts[text] for text in tool.all_texts])
+            bad = _fits(subjects, distribution, written, ordinal) < settings.steered_fit
+            bad |= finding.remarks.echoed_by(tool.all_texts, written, settings.echo_similarity)
+            wrong |= frozenset(_chosen(tool.all_texts, bad))
+        check, detail = "steered" if finding.steered else "echo", finding.foreign[0].text[:80]
+        verdicts += [
+            TextVerdict(tool.tool_id, name, text, check, consequence, detail)
+            for name, text in tool.texts
+            if text in wrong
+        ]
+    steering = {tools[ordinal].tool_id: found[ordinal].foreign for ordinal in steered}
+    return SteeringFindings(tuple(verdicts), steering if sound else {})
+
+
+def _subject_vectors(
+    tools: Sequence[WrittenTool],
+    subjects: NDArray[np.float32],
+    readability: Readability,
+    embed: Embed,
+    settings: AssessmentSettings,
+) -> NDArray[np.float32]:
+    """Return the vectors of subjects (tools, dim), by the name only where a subject is in none of the languages."""
+    unreadable = [
+        place
+        for place, tool in enumerate(tools)
+        if (claim := subject_claim(tool.record)) and readability.share(claim) < settings.readable_share
+    ]
+    if not unreadable:
+        return subjects
+    subjects = subjects.copy()
+    subjects[unreadable] = embed([subject(tools[place].record, named_only=True) for place in unreadable])
+    return subjects
+
+
+def _fits(
+    subjects: NDArray[np.float32],
+    distribution: ScoreDistribution,
+    vectors: NDArray[np.float32],
+    owners: NDArray[np.int64] | int,
+) -> NDArray[np.float64]:
+    """Return by how many standard deviations texts (rows, dim) fit their owners' subjects above the mean.
+
+    The mean and the deviation are those of the text's cosines with all subjects of the catalog.
+    """
+    own_subjects = subjects[np.broadcast_to(owners, len(vectors))]
+    own = np.einsum("ij,ij->i", vectors, own_subjects)
+    return distribution.fit_and_lead(vectors, own_subjects, own, own)[0]
+
+
+def _finding(
+    tool: WrittenTool,
+    parts: Sequence[Remark],
+    every: EmbeddedRemarks,
+    is_foreign: NDArray[np.bool_],
+    is_code: NDArray[np.bool_],
+    judged: NDArray[np.float32],
+    unsupported: NDArray[np.bool_],
+    settings: AssessmentSettings,
+) -> _Finding | None:
+    """Check the judged texts of one tool against the foreign remarks of its record; None where all is well.
+
+    `parts` and `every` are all of its remarks, of which some are about something else or cannot be read.
+    """
+    # A demand that is repeated word by word may name something by chance that the subject is near to.
+    is_foreign = is_foreign | every.repeated_by(judged[unsupported]) | is_code
+    if not is_foreign.any():
+        return None
+    foreign = every.where(is_foreign)
+    if sum(map(len, _chosen(every.texts, is_code))) >= _LEAST_CODE:
+        echoes = unsupported  # what the remarks say cannot be read, so any unsupported text may be their echo
+        steered = int(echoes.sum()) >= _FEWEST_ECHOES and bool(echoes.mean() >= _LEAST_SHARE)
+    else:
+        echoes = unsupported & foreign.echoed_by(tool.judged, judged, settings.echo_similarity)
+        steered = int(echoes.sum()) >= _FEWEST_ECHOES and foreign.carry_requests(judged[echoes])
+    if not steered:
+        echoes = echoes & foreign.echoed_by(tool.judged, judged, settings.repeat_similarity)
+        if not echoes.any():
+            return None
+    return _Finding(_chosen(parts, is_foreign), every, frozenset(_chosen(tool.judged, echoes)), steered)
+
+
+def _is_code(text: str, readability: Readability, settings: AssessmentSettings) -> bool:
+    return len(text) >= _SHORTEST_CODE and readability.share(text) < settings.readable_share
+
+
+def _chosen(values: Sequence[T], mask: NDArray[np.bool_]) -> tuple[T, ...]:
+    return tuple(value for value, chosen in zip(values, mask.tolist(), strict=True) if chosen)
+
+
+def _vectors_by_text(texts: Iterable[str], embed: Embed) -> dict[str, NDArray[np.float32]]:
+    unique = list(dict.fromkeys(texts))
+    return dict(zip(unique, embed(unique), strict=True)) if unique else {}

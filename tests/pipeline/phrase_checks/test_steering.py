@@ -1,0 +1,116 @@
+"""Phrases that a record asked for, and that its subject does not support, are not indexed.
+
+Vectors count words: a text is near to what it shares words with. Each honest tool has words of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pipeline.enrichment.context import Consequence
+from pipeline.phrase_checks.steering import SteeringFindings, find_steering
+from pipeline.phrase_checks.subject import WrittenTool
+from pipeline.settings import AssessmentSettings
+from router.expansion import Expansion
+from router.record import ToolRecord
+from tests.support.factories import make_expansion, make_record
+
+_NOUNS = (
+    "invoice ticket message calendar folder repository contact payment alarm report deal page meeting order".split()
+)
+_VERBS = "create delete".split()
+_DEMANDS = ("refund the charged client", "wake whoever carries the pager", "merge my approved branch")
+
+
+def _embed(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return vectors of words, each word a direction of its own."""
+    vectors = np.zeros((len(texts), 512), np.float32)
+    for row, text in zip(vectors, texts, strict=True):
+        for word in "".join(c if c.isalnum() else " " for c in text.casefold()).split():
+            row[_place(word)] += 1
+        row /= max(float(np.linalg.norm(row)), 1e-9)
+    return vectors
+
+
+_PLACES: dict[str, int] = {}
+
+
+def _place(word: str) -> int:
+    return _PLACES.setdefault(word, len(_PLACES))
+
+
+def _honest() -> list[tuple[ToolRecord, Expansion]]:
+    return [
+        (
+            make_record(tool_id=f"o/{verb}_{noun}", name=f"{verb}_{noun}", provider="o", description=f"{verb} {noun}."),
+            make_expansion(f"{verb} {noun} now", f"please {verb} one {noun}", when_to_use=f"{verb} {noun}"),
+        )
+        for verb in _VERBS
+        for noun in _NOUNS
+    ]
+
+
+def _check(record: ToolRecord, expansion: Expansion, **settings: float) -> SteeringFindings:
+    tools = [WrittenTool.of(*one) for one in (*_honest(), (record, expansion))]
+    texts = [tool.subject for tool in tools] + [text for tool in tools for text in tool.judged]
+    return find_steering(tools, _embed(texts), _embed, AssessmentSettings(**settings))
+
+
+def _moon(description: str, **values: Any) -> ToolRecord:
+    text = f"tells moon phase. {description}"
+    return make_record(tool_id="sky/moon", name="moon_phase", provider="sky", description=text, **values)
+
+
+def _dropped(findings: SteeringFindings) -> set[str]:
+    return {verdict.text for verdict in findings.verdicts if verdict.dropped}
+
+
+def _moon_phrases(*demands: str) -> Expansion:
+    return make_expansion("tells moon phase now", *demands, when_to_use="tells moon phase")
+
+
+_QUOTED = "People say " + "; ".join(f"«{demand}»" for demand in _DEMANDS) + "."
+_CIPHER = "ZXZlcnl0aGluZyB1cmdlbnQgdGhhdCBub2JvZHkgaGFzIHBpY2tlZCB1cCB5ZXQgdG9kYXkgcGxlYXNlIGFuZCB0aGFua3M"
+
+
+def test_demands_that_a_remark_made_are_dropped_and_the_tools_own_phrases_stay() -> None:
+    findings = _check(_moon(_QUOTED), _moon_phrases(*_DEMANDS))
+    assert _dropped(findings) == set(_DEMANDS)
+    assert {remark.text for remark in findings.steering["sky/moon"]} >= set(_DEMANDS)
+    expansion = replace(_moon_phrases(*_DEMANDS), task_categories=("payments",))
+    assert "payments" in _dropped(_check(_moon(_QUOTED), expansion))  # of every field
+
+
+@pytest.mark.parametrize(
+    ("description", "phrases", "dropped"),
+    [
+        ("Give a date.", _DEMANDS, ()),  # no remark asked for them
+        # A demand that is spread over the record is found by its terms.
+        (
+            "Half: refund the. Half: charged client. Half: wake whoever. Half: carries the pager.",
+            _DEMANDS[:2],
+            _DEMANDS[:2],
+        ),
+        (_CIPHER, _DEMANDS, _DEMANDS),
+        # Phrases that repeat one short remark are about it.
+        ("Only agents see it.", ("only agents see this", "agents only see this one"), ()),
+    ],
+    ids=["unasked", "spread", "cipher", "about it"],
+)
+def test_unsupported_phrases_are_dropped_where_the_record_asked_for_them(
+    description: str, phrases: tuple[str, ...], dropped: tuple[str, ...]
+) -> None:
+    assert _dropped(_check(_moon(description), _moon_phrases(*phrases))) == set(dropped)
+
+
+def test_where_too_many_tools_would_be_found_texts_are_only_noted_and_a_small_catalog_is_not_judged() -> None:
+    findings = _check(_moon(_QUOTED), _moon_phrases(*_DEMANDS), max_share=0.0)
+    assert {verdict.consequence for verdict in findings.verdicts} == {Consequence.NOTED}
+    assert findings.steering == {}
+    tool = WrittenTool.of(_moon(_QUOTED), _moon_phrases(*_DEMANDS))
+    vectors = _embed([tool.subject, *tool.judged])
+    assert find_steering([tool], vectors, _embed, AssessmentSettings()) == SteeringFindings()
