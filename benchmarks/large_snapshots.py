@@ -33,7 +33,7 @@ from pipeline.tokens import TokenCounter
 from router import contract
 from router.expansion import Expansion
 from router.fingerprint import file_sha256, fingerprint
-from router.provider_formats import Detail, Form
+from router.provider_formats import Detail, ProviderFormat
 from router.record import Origin, ToolRecord
 from router.retrieval.arrays import load_array
 from router.retrieval.deduplication import duplicate_groups
@@ -159,7 +159,7 @@ class Writer:
             signals=(*lengths, contract.Signal.DENSE),
             field_lengths={str(signal): round(length, 3) for signal, length in lengths.items()},
             counts={**dict.fromkeys(self._base.manifest.counts, 0), "tools": len(counts), "phrases": sum(counts)},
-            token_formats=tuple(map(str, Form)),
+            token_formats=tuple(map(str, ProviderFormat)),
             token_details=tuple(map(str, Detail)),
             files=files,
             evaluation=None,

@@ -29,7 +29,7 @@ from pipeline.tokens import TokenCounter
 from quartermaster.evaluation import read_judgements
 from router import Router
 from router.dialogue.stable_selection import StableSelection
-from router.provider_formats import Form, render
+from router.provider_formats import ProviderFormat, render
 from router.record import ToolRecord
 
 DIALOGUE = DATA / "dialogue" / "support_day.jsonl"
@@ -77,7 +77,9 @@ def figures(turns: Turns, dialogue: Dialogue, count: Callable[[str], int]) -> di
     """What the turns cost, of which the first has nothing before it, and what they lack."""
     before, tokens, prefix, tools, same, missed = "", 0, 0, 0, 0, 0
     for records, judgement in zip(turns, dialogue, strict=True):
-        text = json.dumps(render(records, Form.OPENAI, cap=None).tools, separators=(",", ":"), ensure_ascii=False)
+        text = json.dumps(
+            render(records, ProviderFormat.OPENAI, cap=None).tools, separators=(",", ":"), ensure_ascii=False
+        )
         tokens += count(text)
         prefix += count(common(before, text))
         tools += len(records)

@@ -31,7 +31,7 @@ from quartermaster.adapters.openai_items import hosted_tools
 from quartermaster.adapters.openai_responses import ResponsesToolSearch
 from quartermaster.evaluation import Judgement
 from router import Router, StableSelection, ToolRecord
-from router.provider_formats import Detail, Form, render
+from router.provider_formats import Detail, ProviderFormat, render
 
 DIALOGUES, K, CAPACITY, MESSAGES = 12, 8, 24, 3
 CACHE_LEAST, CACHE_STEP = 1_024, 128
@@ -70,7 +70,7 @@ class InPrompt:
 
     @property
     def tools(self) -> Sequence[Any]:
-        return render(self._records, Form.RESPONSES, cap=None).tools
+        return render(self._records, ProviderFormat.RESPONSES, cap=None).tools
 
     def begin(self, messages: Sequence[str]) -> set[str]:
         self._records = self._choose(messages)
@@ -95,7 +95,7 @@ class Hosted:
     def search(self, words: str, items: list[Any]) -> set[str] | None:
         new = [record for record in self._find(words) if record.tool_id not in self._loaded]
         self._loaded |= {record.tool_id for record in new}
-        items.append({"type": "tool_search_output", "tools": render(new, Form.RESPONSES).tools})
+        items.append({"type": "tool_search_output", "tools": render(new, ProviderFormat.RESPONSES).tools})
         return self._loaded
 
     def called(self, tool_id: str) -> None:
@@ -139,7 +139,7 @@ def ways(router: Router) -> dict[str, Callable[[], Way]]:
         return [tool.record for tool in router.route(messages[-MESSAGES:], k=K)]
 
     def stable() -> Way:
-        selection = StableSelection(router, k=K, capacity=CAPACITY, form=Form.RESPONSES)
+        selection = StableSelection(router, k=K, capacity=CAPACITY, form=ProviderFormat.RESPONSES)
         return InPrompt(lambda messages: selection.select(messages[-MESSAGES:]).tools, selection.called)
 
     return {

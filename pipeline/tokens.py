@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from router.provider_formats import Detail, Form, variants
+from router.provider_formats import Detail, ProviderFormat, variants
 from router.record import ToolRecord
 
 _ENCODING = "cl100k_base"
@@ -51,17 +51,19 @@ class TokenCounter:
     def counts(self, records: Sequence[ToolRecord]) -> NDArray[np.int32]:
         """Return the tokens of each tool in every form and detail, as compact JSON: int32 (tools, forms, details)."""
         rows = [list(self._of_variants(record)) for record in records]
-        return np.array(rows, np.int32).reshape(len(records), len(Form), len(Detail))
+        return np.array(rows, np.int32).reshape(len(records), len(ProviderFormat), len(Detail))
 
-    def count(self, record: ToolRecord, form: Form = Form.OPENAI, detail: Detail = Detail.FULL) -> int:
+    def count(
+        self, record: ToolRecord, form: ProviderFormat = ProviderFormat.OPENAI, detail: Detail = Detail.FULL
+    ) -> int:
         """Return the tokens of a tool in one form and detail."""
-        return int(self.counts([record])[0, list(Form).index(form), list(Detail).index(detail)])
+        return int(self.counts([record])[0, list(ProviderFormat).index(form), list(Detail).index(detail)])
 
     def _of_variants(self, record: ToolRecord) -> Iterator[int]:
         """Yield the tokens of a tool in each form, and in each form in each detail."""
         # The schema is most of a tool's text, and most forms have the same one: it is counted once.
         schemas: dict[int, _Text] = {}
-        for (form, _), (tool, schema) in zip(product(Form, Detail), variants(record), strict=True):
+        for (form, _), (tool, schema) in zip(product(ProviderFormat, Detail), variants(record), strict=True):
             if id(schema) not in schemas:
                 schemas[id(schema)] = self._text(_json(schema))
             before, after = _around_schema(tool, form.spec.schema_path)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from router.dialogue.stable_selection import StableSelection
     from router.dialogue.turn import Turn
     from router.feedback import FeedbackLog, FeedbackStatistics, Outcome
-    from router.provider_formats import Detail, Form, Rendered, VendorText, render
+    from router.provider_formats import Detail, ProviderFormat, Rendered, VendorText, render
     from router.record import Link, Origin, Parameter, ToolRecord
     from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
     from router.retrieval.retrievers import DenseView
@@ -63,7 +63,7 @@ else:
             "router.dialogue.stable_selection": "StableSelection",
             "router.dialogue.turn": "Turn",
             "router.feedback": "FeedbackLog FeedbackStatistics Outcome",
-            "router.provider_formats": "Detail Form Rendered VendorText render",
+            "router.provider_formats": "Detail ProviderFormat Rendered VendorText render",
             "router.record": "Link Origin Parameter ToolRecord",
             "router.retrieval.recipe": "RECIPES Fusion Normalization Recipe",
             "router.retrieval.retrievers": "DenseView",
@@ -91,7 +91,6 @@ __all__ = [
     "Dropped",
     "FeedbackLog",
     "FeedbackStatistics",
-    "Form",
     "Fusion",
     "Link",
     "Manifest",
@@ -103,6 +102,7 @@ __all__ = [
     "Outcome",
     "Parameter",
     "Profile",
+    "ProviderFormat",
     "QuartermasterError",
     "Recipe",
     "Rendered",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from router.answer.explanation import ToolNeed, needed_by, needs_of
 from router.answer.results import NeededBy
 from router.contract import Manifest
-from router.provider_formats import Detail, Form, VendorText
+from router.provider_formats import Detail, ProviderFormat, VendorText
 from router.record import Kind, ToolRecord
 from router.snapshot.current import LiveSnapshot
 from router.snapshot.record_store import RecordSequence
@@ -116,7 +116,7 @@ class ServedTools:
         if ordinal is None:
             return None
         details = [str(detail) for detail in Detail]
-        counts = {form: snapshot.tokens.of(form, [ordinal], self._vendor_text)[0].tolist() for form in Form}
+        counts = {form: snapshot.tokens.of(form, [ordinal], self._vendor_text)[0].tolist() for form in ProviderFormat}
         return {str(form): dict(zip(details, row, strict=True)) for form, row in counts.items()}
 
     def tool_id_of(self, name: str) -> str | None:

@@ -20,7 +20,7 @@ from quartermaster.evaluation import judgements_of
 from router import Router
 from router.contract import CATALOG_DB, FORMAT_VERSION, Manifest, Signal
 from router.fingerprint import file_sha256
-from router.provider_formats import Detail, Form
+from router.provider_formats import Detail, ProviderFormat
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION
 from router.tools.implicit_needs import IMPLICIT_NEEDS_VERSION
@@ -113,7 +113,7 @@ def _manifest(
         generators=state.enrichment.generators,
         recipe=settings.retrieval.resolve().to_json(),
         counts={**counts, "unread": catalog.count("unread")},
-        token_formats=tuple(map(str, Form)),
+        token_formats=tuple(map(str, ProviderFormat)),
         token_details=tuple(map(str, Detail)),
         token_counter=token_counter,
         files=_checksums(folder),

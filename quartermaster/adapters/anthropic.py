@@ -17,7 +17,7 @@ from quartermaster.adapters.tool_search import DESCRIPTION, NAME, CalledTool, To
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, SettingsInvalid, quoted
-from router.provider_formats import Detail, Form, parse_choice, render
+from router.provider_formats import Detail, ProviderFormat, parse_choice, render
 from router.record import ToolRecord
 from router.router import Router
 from router.selection.admission import admitted
@@ -66,7 +66,7 @@ class AnthropicToolSearch:
         self._router = router
         self._taken = (name, *own)  # a model's name may be any JSON, also what no set takes
         self._detail = parse_choice(Detail, options.get("detail", Detail.FULL))
-        self._search = ToolSearch(router, Form.ANTHROPIC, {**options, "shorten": False}, strict=strict)
+        self._search = ToolSearch(router, ProviderFormat.ANTHROPIC, {**options, "shorten": False}, strict=strict)
 
     @property
     def tool(self) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class AnthropicToolSearch:
         selection = self._search.selection
         rendered = render(
             [*filter(None, map(self._router.record, selection.always)), *admitted(selection, records)],
-            Form.ANTHROPIC,
+            ProviderFormat.ANTHROPIC,
             detail=self._detail,
             strict=self._search.strict,
             cap=None,

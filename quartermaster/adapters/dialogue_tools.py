@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 from router.answer.results import RoutedTools
 from router.dialogue.stable_selection import StableSelection
 from router.errors import RequestInvalid
-from router.provider_formats import Form
+from router.provider_formats import ProviderFormat
 from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
@@ -51,7 +51,7 @@ class StableOptions(TypedDict, total=False):
     k: int
     capacity: int
     token_budget: int | None
-    form: Form | str
+    form: ProviderFormat | str
     selection: Selection | None
 
 
@@ -60,7 +60,7 @@ class DialogueTools:
 
     def __init__(self, router: Router, **options: Unpack[StableOptions]) -> None:
         self._router = router
-        self._options: StableOptions = {"k": 8, "form": Form.RESPONSES, **options}
+        self._options: StableOptions = {"k": 8, "form": ProviderFormat.RESPONSES, **options}
         StableSelection(router, **self._options)  # checks the options
         self._served: tuple[object, ...] = ()
         self._answers: dict[tuple[str, ...], RoutedTools] = {}

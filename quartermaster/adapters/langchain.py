@@ -24,7 +24,7 @@ from quartermaster.adapters.tool_search import ToolSearch, known_id
 from router.answer.options import RouteOptions
 from router.dialogue.stable_selection import StableSelection
 from router.errors import quoted
-from router.provider_formats import Form, legal_name
+from router.provider_formats import ProviderFormat, legal_name
 from router.router import Router
 from router.selection import Selection
 from router.selection.admission import admitted
@@ -103,14 +103,14 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
         super().__init__()
         self._router, self._call, self._k = router, call, k
         self._selection = router.selection if selection is None else selection
-        self._search = ToolSearch(router, Form.LANGCHAIN, {"selection": self._selection})
+        self._search = ToolSearch(router, ProviderFormat.LANGCHAIN, {"selection": self._selection})
         self._dialogue = partial(
             StableSelection,
             router,
             k=k,
             capacity=capacity,
             token_budget=token_budget,
-            form=Form.LANGCHAIN,
+            form=ProviderFormat.LANGCHAIN,
             keep_called=_KEEP_CALLED,
             selection=self._selection,
         )
@@ -159,7 +159,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
         messages = _texts(request.messages)
         if not messages or selection is None:
             return others, []
-        options: RouteOptions = {"k": self._k, "form": Form.LANGCHAIN, "selection": selection}
+        options: RouteOptions = {"k": self._k, "form": ProviderFormat.LANGCHAIN, "selection": selection}
         route = self._router.route
         routed = route(messages, **options) if at_once else await self._router.route_async(messages, **options)
         dialogue = self._dialogue(held=held)
@@ -233,7 +233,7 @@ def provider_names(tools: Mapping[str, Sequence[BaseTool]]) -> list[BaseTool]:
     `Router.from_tools(tools)`, knows the tools by these names.
     """
     return [
-        tool.model_copy(update={"name": legal_name(f"{provider}/{tool.name}", Form.LANGCHAIN)})
+        tool.model_copy(update={"name": legal_name(f"{provider}/{tool.name}", ProviderFormat.LANGCHAIN)})
         for provider, provided in tools.items()
         for tool in provided
     ]

@@ -23,7 +23,7 @@ from quartermaster.adapters import Answer, Call, answer_call, finish_now
 from quartermaster.adapters.tool_search import ToolSearch
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
-from router.provider_formats import Form, legal_name
+from router.provider_formats import ProviderFormat, legal_name
 from router.router import Router
 
 
@@ -50,11 +50,11 @@ def create_agent(
     raises, the node "tools" what `call` raises, except RequestInvalid: the model reads that as an error of the tool,
     and so it does where it calls a tool that is not bound.
     """
-    options = {"form": Form.LANGCHAIN, **options}
-    search = ToolSearch(router, Form.LANGCHAIN, options)
+    options = {"form": ProviderFormat.LANGCHAIN, **options}
+    search = ToolSearch(router, ProviderFormat.LANGCHAIN, options)
 
     def bind(routed: RoutedTools) -> Runnable[Any, AIMessage]:
-        tools = routed.render(Form.LANGCHAIN).tools
+        tools = routed.render(ProviderFormat.LANGCHAIN).tools
         return model.bind_tools(tools) if tools else model
 
     def answer(state: State) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def create_agent(
         if router.tool_id_of(name) in selected:
             answer = await answer_call(search, call, name, tool_call["args"], remedy)
         else:  # a model may invent names
-            names = ", ".join(legal_name(tool_id, Form.LANGCHAIN) for tool_id in selected) or "none"
+            names = ", ".join(legal_name(tool_id, ProviderFormat.LANGCHAIN) for tool_id in selected) or "none"
             answer = Answer(f"the tool {name!r} is not among those selected: {names}", True)
         status = "error" if answer.is_error else "success"
         return ToolMessage(answer.text, tool_call_id=tool_call["id"], name=name, status=status)

@@ -18,7 +18,7 @@ from quartermaster.adapters import Call, as_text, call_tool, finish_now
 from quartermaster.adapters.tool_search import ToolSearch, known_id
 from router.answer.options import RouteOptions
 from router.errors import SettingsInvalid
-from router.provider_formats import Form, render
+from router.provider_formats import ProviderFormat, render
 from router.router import Router
 from router.selection.admission import refusal_reason
 
@@ -46,7 +46,7 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
     ) -> None:
         # ObjectRetriever's own parts are an index of nodes and a mapping from them to objects: the router is both.
         self._router, self._call = router, call
-        self._search = ToolSearch(router, Form.OPENAI, options)
+        self._search = ToolSearch(router, ProviderFormat.OPENAI, options)
         self._own: dict[str, BaseTool] = {}
         for tool in tools:
             name = tool.metadata.get_name()
@@ -80,7 +80,7 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
         named = self._router.record(known_id(self._router, query) or "")
         if named is not None and refusal_reason(self._search.selection, named):
             named = None
-        of_name = render([named] if named else [], Form.OPENAI, vendor_text=self._router.vendor_text)
+        of_name = render([named] if named else [], ProviderFormat.OPENAI, vendor_text=self._router.vendor_text)
         for rendered in (of_name, routed.render()):
             for function in (definition["function"] for definition in rendered.tools):
                 tool_id = rendered.tool_id(function["name"])

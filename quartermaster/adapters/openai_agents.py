@@ -36,7 +36,7 @@ from quartermaster.adapters.openai_items import hosted_tools
 from quartermaster.adapters.tool_search import DESCRIPTION, NAME, ToolSearch, object_of, request_of
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
-from router.provider_formats import Form, Rendered, render
+from router.provider_formats import ProviderFormat, Rendered, render
 from router.router import Router
 from router.selection import Selection
 
@@ -47,7 +47,7 @@ def function_tools(routed: RoutedTools, call: Call, *, strict: bool = False) -> 
     `strict` enables strict mode for tools whose schema has a strict form. The model gets the error where its arguments
     are no JSON object, and where `call` raises RequestInvalid; any other exception of `call` ends the run.
     """
-    rendered = routed.render(Form.RESPONSES, strict=strict)
+    rendered = routed.render(ProviderFormat.RESPONSES, strict=strict)
     return [_function_tool(tool, rendered, call) for tool in rendered.tools]
 
 
@@ -117,7 +117,7 @@ class RouterServer(MCPServer):
     def __init__(self, router: Router, call: Call, *, name: str = "router", **options: Unpack[StableOptions]) -> None:
         super().__init__(failure_error_function=_tell_model)
         self._router, self._call, self._name = router, call, name
-        self._search = ToolSearch(router, Form.RESPONSES, {"selection": options.get("selection")})
+        self._search = ToolSearch(router, ProviderFormat.RESPONSES, {"selection": options.get("selection")})
         self._dialogue = DialogueTools(router, **options)
 
     @property
@@ -138,7 +138,7 @@ class RouterServer(MCPServer):
     ) -> list[MCPTool]:
         """Return the tools for the messages of a run. Raises what `Router.route` raises."""
         records = [] if run_context is None else await self._dialogue.tools(list(self._events(run_context)))
-        rendered = render(records, Form.RESPONSES, vendor_text=self._router.vendor_text)
+        rendered = render(records, ProviderFormat.RESPONSES, vendor_text=self._router.vendor_text)
         return [
             MCPTool(name=tool["name"], description=tool.get("description"), inputSchema=tool["parameters"])
             for tool in rendered.tools

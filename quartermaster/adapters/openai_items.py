@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from router.errors import SettingsInvalid, quoted
-from router.provider_formats import Form, Rendered, render
+from router.provider_formats import ProviderFormat, Rendered, render
 from router.provider_formats.rendering import in_namespaces
 from router.record import ToolRecord
 from router.router import Router
@@ -51,7 +51,7 @@ def hosted_tools(router: Router, selection: Selection | None = None, *, strict: 
     searched = {record.tool_id for record in records} - {*selection.always}
     rendered = render(
         sorted(records, key=_place),
-        Form.RESPONSES,
+        ProviderFormat.RESPONSES,
         strict=strict,
         defer_loading=searched,
         cap=None,

@@ -19,7 +19,7 @@ from quartermaster.adapters.tool_search import DESCRIPTION, CalledTool, ToolSear
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
-from router.provider_formats import Form, render
+from router.provider_formats import ProviderFormat, render
 from router.provider_formats.rendering import in_namespaces
 from router.router import Router
 
@@ -58,7 +58,7 @@ class ResponsesToolSearch:
         self._router = router
         self._own = (*own,)
         self._namespaces = namespaces
-        self._search = ToolSearch(router, Form.RESPONSES, options, strict=strict)
+        self._search = ToolSearch(router, ProviderFormat.RESPONSES, options, strict=strict)
 
     @property
     def tool(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class ResponsesToolSearch:
         """
         always = filter(None, map(self._router.record, self._search.selection.always))
         strict, vendor_text = self._search.strict, self._router.vendor_text
-        rendered = render([*always], Form.RESPONSES, strict=strict, vendor_text=vendor_text)
+        rendered = render([*always], ProviderFormat.RESPONSES, strict=strict, vendor_text=vendor_text)
         return [self.tool, *(tool for tool in rendered.tools if tool["name"] not in self._own)]
 
     def answers(self, output: Iterable[Any], call: Call, *, history: Iterable[Any] = ()) -> list[Any]:

@@ -16,7 +16,7 @@ import msgspec
 from router.answer.options import CheckedOptions, RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, quoted
-from router.provider_formats import Form, Rendered, parse_choice, render
+from router.provider_formats import ProviderFormat, Rendered, parse_choice, render
 from router.router import Router
 from router.selection import Selection
 from router.selection.admission import refusal_reason
@@ -48,9 +48,11 @@ class ToolSearch:
         TypeError: An option is unknown.
     """
 
-    def __init__(self, router: Router, form: Form | str, options: RouteOptions, *, strict: bool = False) -> None:
+    def __init__(
+        self, router: Router, form: ProviderFormat | str, options: RouteOptions, *, strict: bool = False
+    ) -> None:
         self.router = router
-        self.form = parse_choice(Form, form)
+        self.form = parse_choice(ProviderFormat, form)
         self.strict = strict
         self._options: RouteOptions = {"k": 5, **options, "form": self.form}
         CheckedOptions.of(self._options, CheckedOptions())

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from router.answer.reranking import Reranking
 from router.errors import RequestInvalid, SettingsInvalid, quoted
-from router.provider_formats import Detail, Form, VendorText, parse_choice
+from router.provider_formats import Detail, ProviderFormat, VendorText, parse_choice
 from router.retrieval.recipe import RECIPES, Recipe
 from router.selection.settings import Selection, Share
 from router.snapshot.snapshot import Snapshot
@@ -68,7 +68,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         ),
     ] = None
     form: Annotated[
-        Form | None,
+        ProviderFormat | None,
         Meta(
             description='The provider\'s format: "openai", "responses", "anthropic", "mcp" or "langchain". The answer '
             "then holds no more tools than the provider accepts; by default any number."
@@ -115,7 +115,7 @@ class CheckedOptions(Options, frozen=True, kw_only=True):
         if values.get("selection") is None:
             values["selection"] = defaults.selection
         checked = converted(values, cls, error=RequestInvalid)
-        form = None if form is None else parse_choice(Form, form)
+        form = None if form is None else parse_choice(ProviderFormat, form)
         return replace(checked, form=form, rerank=defaults.rerank, vendor_text=defaults.vendor_text)
 
     @property
@@ -138,7 +138,7 @@ class RouteOptions(TypedDict, total=False):
     category: str | None
     category_confidence: float | None
     token_budget: int | None
-    form: Form | str | None
+    form: ProviderFormat | str | None
     detail: Detail | str
     shorten: bool
     feedback: bool

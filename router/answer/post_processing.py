@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from router.answer.options import CheckedOptions
 from router.answer.packing import first_rows, own_order, pack
 from router.answer.reranking import Reranking, RerankingFailed, rerank, text_of
-from router.provider_formats import Detail, Form
+from router.provider_formats import Detail, ProviderFormat
 from router.retrieval.no_answer_calibration import FitEstimate
 from router.retrieval.recipe import Recipe
 from router.search.search import SearchResult
@@ -165,7 +165,7 @@ def _packed(
 
     Brought tools have the places that they would have without a budget, but only tokens that the others leave.
     """
-    form, limit, ordinals = options.form or Form.OPENAI, _limit(draft, options), result.ranking.ordinals
+    form, limit, ordinals = options.form or ProviderFormat.OPENAI, _limit(draft, options), result.ranking.ordinals
     always = [options.detail] * len(draft.always)
     spent = int(snapshot.tokens.of(form, draft.always, options.vendor_text)[:, _DETAILS.index(options.detail)].sum())
     left = budget - spent
@@ -199,7 +199,7 @@ def _limit(draft: PostProcessingResult, options: CheckedOptions) -> int:
     return options.k if cap is None else min(options.k, max(cap - len(draft.always), 0))
 
 
-def _beyond_cap(rows: Sequence[int], result: SearchResult, form: Form | None) -> list[Exclusion]:
+def _beyond_cap(rows: Sequence[int], result: SearchResult, form: ProviderFormat | None) -> list[Exclusion]:
     """Return the candidates that the provider's cap leaves out."""
     if form is None:
         return []

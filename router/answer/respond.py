@@ -10,7 +10,7 @@ from router.answer.post_processing import Exclusion, PostProcessingResult, post_
 from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.answer.tracing import route_span
 from router.errors import NothingSelected, RequestInvalid
-from router.provider_formats import Form
+from router.provider_formats import ProviderFormat
 from router.query.steps import Steps, find_steps
 from router.retrieval.no_answer_calibration import FitEstimate
 from router.retrieval.recipe import Recipe
@@ -121,7 +121,7 @@ def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions)
         notes=(*admission.notes, *final.notes),
         failed=final.failed,
         overlay=snapshot.overlay.revision,
-        form=options.form or Form.OPENAI,
+        form=options.form or ProviderFormat.OPENAI,
         vendor_text=options.vendor_text,
         tokens=final.tokens,
         ms={"find": 1_000 * (searched - start), **dict(final.ms), "all": 1_000 * (ended - start)},

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from router.provider_formats.formats import Detail, Form, VendorText
+from router.provider_formats.formats import Detail, ProviderFormat, VendorText
 from router.record import ToolRecord
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class RoutedTools:
     notes: tuple[str, ...] = ()
     failed: str = ""
     overlay: str = ""
-    form: Form = Form.OPENAI
+    form: ProviderFormat = ProviderFormat.OPENAI
     tokens: int | None = None
     ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     vendor_text: VendorText = VendorText.TRUSTED
@@ -181,7 +181,7 @@ class RoutedTools:
         return f"Most likely no tool fits this request{probability}."
 
     def render(
-        self, form: Form | str | None = None, *, strict: bool = False, defer_loading: bool = False
+        self, form: ProviderFormat | str | None = None, *, strict: bool = False, defer_loading: bool = False
     ) -> "Rendered":
         """Return the tools in a provider's format, those of `always` first, with the id behind each name.
 

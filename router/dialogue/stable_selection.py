@@ -13,7 +13,7 @@ from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.dialogue.turn import RenderedTool, ToolCapacity, Turn, place_tools, prefix_tokens
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Detail, Form, VendorText, parse_choice, render
+from router.provider_formats import Detail, ProviderFormat, VendorText, parse_choice, render
 from router.record import ToolRecord
 from router.search.conversation import Message
 from router.selection import Selection
@@ -80,7 +80,7 @@ class StableSelection:
         k: int = 8,
         capacity: int = 24,
         token_budget: int | None = None,
-        form: Form | str = Form.OPENAI,
+        form: ProviderFormat | str = ProviderFormat.OPENAI,
         detail: Detail | str = Detail.FULL,
         keep_within: int | None = None,
         keep_called: int = 2,
@@ -98,7 +98,7 @@ class StableSelection:
         self._router, self._k, self._within, self._keep_called = router, k, within, keep_called
         self._capacity, self._budget = capacity, token_budget
         self._selection = router.selection if selection is None else selection
-        self._form, self._detail = parse_choice(Form, form), parse_choice(Detail, detail)
+        self._form, self._detail = parse_choice(ProviderFormat, form), parse_choice(Detail, detail)
         self._count = count
         records = (router.record(tool_id) for tool_id in dict.fromkeys(held))
         self._tools: Mapping[str, RenderedTool] = {

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from router.answer.results import RoutedTools
-from router.provider_formats import Detail, Form, Rendered, render
+from router.provider_formats import Detail, ProviderFormat, Rendered, render
 from router.record import ToolRecord
 
 
@@ -33,7 +33,7 @@ class Turn:
     tokens: int
     prefix_tokens: int
     routed: RoutedTools
-    form: Form = Form.OPENAI
+    form: ProviderFormat = ProviderFormat.OPENAI
     detail: Detail = Detail.FULL
 
     @property

@@ -1,6 +1,6 @@
-"""The table of provider formats: `Form` has an entry for each. `Detail` says how much of a tool is shown.
+"""The table of provider formats: `ProviderFormat` has an entry for each. `Detail` says how much of a tool is shown.
 
-To add a format, write its entry in `Form` and nothing else.
+To add a format, write its entry in `ProviderFormat` and nothing else.
 """
 
 from collections.abc import Callable, Mapping
@@ -149,13 +149,13 @@ def _mcp(parts: ToolParts) -> dict[str, Any]:
 #     contain underscores, colons, dots, and dashes, with a maximum length of 64".
 #   Amazon Bedrock, ToolSpecification of Converse: a name of 1 to 64 of `[a-zA-Z0-9_-]`.
 #   LangChain hands a dict on to any model; OpenAI's limits are the narrowest.
-class Form(StrEnum):
+class ProviderFormat(StrEnum):
     """The format of a provider's tools. `spec` says how its tools are made."""
 
     spec: FormatSpec
 
-    def __new__(cls, name: str, *specs: FormatSpec) -> "Form":
-        """Return the member of one entry: its name and its rules. A look-up by name, `Form("mcp")`, has none."""
+    def __new__(cls, name: str, *specs: FormatSpec) -> "ProviderFormat":
+        """Return the member of one entry: its name and its rules. A look-up, `ProviderFormat("mcp")`, has no rules."""
         member = str.__new__(cls, name)
         member._value_ = name
         (member.spec,) = specs
@@ -222,5 +222,5 @@ def parse_choice(kind: type[Choice], value: str) -> Choice:
     try:
         return kind(value)
     except ValueError:
-        argument = {Form: "form", VendorText: "vendor_text"}.get(kind, kind.__name__.lower())
+        argument = {ProviderFormat: "form", VendorText: "vendor_text"}.get(kind, kind.__name__.lower())
         raise SettingsInvalid(f"there is no {argument} {quoted(value)}: choose from {', '.join(kind)}") from None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from hashlib import sha256
 
-from router.provider_formats.formats import Form, FormatSpec
+from router.provider_formats.formats import FormatSpec, ProviderFormat
 
 _PAIRS = {"/": "__", "@": "_-", ".": "-_", "~": "--"}
 _LETTERS = {pair: letter for letter, pair in _PAIRS.items()}
@@ -26,7 +26,7 @@ _NO_LETTER = "[0-9-]"
 _HASHED = re.compile(rf"--[a-z2-7]{{{_HASH_LENGTH}}}\Z")
 
 
-def legal_name(tool_id: str, form: Form) -> str:
+def legal_name(tool_id: str, form: ProviderFormat) -> str:
     """Return the tool's name in a form: legal, always the same, and equal in all forms with equal rules."""
     return _decodable_name(tool_id, form.spec) or _hashed_name(tool_id, form.spec)
 
@@ -59,7 +59,9 @@ def hashed_names(tool_ids: Iterable[str]) -> dict[str, str]:
 
 def _naming_specs() -> tuple[FormatSpec, ...]:
     """Return the forms, one of those with equal rules for names: they give equal names."""
-    return tuple({(form.spec.length, form.spec.marks, form.spec.first_letter): form.spec for form in Form}.values())
+    return tuple(
+        {(form.spec.length, form.spec.marks, form.spec.first_letter): form.spec for form in ProviderFormat}.values()
+    )
 
 
 @cache

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, Literal
 
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats.formats import Detail, Form, Schema, VendorText, parse_choice
+from router.provider_formats.formats import Detail, ProviderFormat, Schema, VendorText, parse_choice
 from router.provider_formats.names import legal_name
 from router.provider_formats.restoring import without_added_nulls
 from router.provider_formats.shaping import ToolShaper, signature
@@ -42,7 +42,7 @@ class Rendered:
         withheld: By tool id, the vendor's text that was left out, and why: steering text and hidden characters.
     """
 
-    form: Form
+    form: ProviderFormat
     tools: tuple[dict[str, Any], ...] = ()
     names: dict[str, str] = field(default_factory=dict)
     parameters: dict[str, Mapping[str, str]] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Rendered:
 
 def render(
     records: Sequence[ToolRecord],
-    form: Form | str,
+    form: ProviderFormat | str,
     *,
     detail: Detail | str | Sequence[Detail | str] = Detail.FULL,
     strict: bool = False,
@@ -102,10 +102,10 @@ def render(
     Raises SettingsInvalid for an unknown form or detail, or a form without deferred tools; ValueError where the number
     of details is another than that of the records.
     """
-    form, vendor_text = parse_choice(Form, form), parse_choice(VendorText, vendor_text)
+    form, vendor_text = parse_choice(ProviderFormat, form), parse_choice(VendorText, vendor_text)
     limits = form.spec.strict_limits
     if defer_loading and not form.spec.deferrable:
-        able = ", ".join(other for other in Form if other.spec.deferrable)
+        able = ", ".join(other for other in ProviderFormat if other.spec.deferrable)
         raise SettingsInvalid(f"form {form} has no deferred tools: leave defer_loading out, or choose from {able}")
     details = [parse_choice(Detail, d) for d in ([detail] * len(records) if isinstance(detail, str) else detail)]
     if len(details) != len(records):
@@ -165,8 +165,8 @@ def in_namespaces(rendered: Rendered, providers: Mapping[str, str | None], *, ta
     Raises:
         SettingsInvalid: The tools are in another form.
     """
-    if rendered.form is not Form.RESPONSES:
-        raise SettingsInvalid(f"form {rendered.form} has no namespaces: render the tools as {Form.RESPONSES}")
+    if rendered.form is not ProviderFormat.RESPONSES:
+        raise SettingsInvalid(f"form {rendered.form} has no namespaces: render the tools as {ProviderFormat.RESPONSES}")
     groups: dict[str | None, list[dict[str, Any]]] = {}
     for tool in rendered.tools:
         groups.setdefault(providers.get(rendered.names[tool["name"]]), []).append(tool)
@@ -178,7 +178,7 @@ def in_namespaces(rendered: Rendered, providers: Mapping[str, str | None], *, ta
         parts = -(-len(tools) // _MAX_FUNCTIONS)  # as few as possible, whose sizes differ by one at most
         for part in range(parts):
             functions = tools[part * len(tools) // parts : (part + 1) * len(tools) // parts]
-            name = _free_name(legal_name(provider or "tools", Form.RESPONSES), names)
+            name = _free_name(legal_name(provider or "tools", ProviderFormat.RESPONSES), names)
             names.add(name)
             # All are legal names: none of them can hold a sentence.
             listed = ", ".join(tool["name"].partition("__")[2] or tool["name"] for tool in functions)
@@ -190,7 +190,7 @@ def in_namespaces(rendered: Rendered, providers: Mapping[str, str | None], *, ta
 def _free_name(name: str, taken: Collection[str]) -> str:
     """Return the name, or the first of name_2, name_3 and so on that is free."""
     endings: Iterable[str] = [""] if name not in taken else (f"_{number}" for number in count(2))
-    candidates = (f"{name[: Form.RESPONSES.spec.length - len(ending)]}{ending}" for ending in endings)
+    candidates = (f"{name[: ProviderFormat.RESPONSES.spec.length - len(ending)]}{ending}" for ending in endings)
     return next(candidate for candidate in candidates if candidate not in taken)
 
 
@@ -198,7 +198,7 @@ def listed_row(record: ToolRecord, detail: Detail, schema_key: str) -> dict[str,
     """Return a screened record's signature, or its description and, under `schema_key`, its JSON Schema."""
     if detail is Detail.SIGNATURE:
         return {"signature": signature(record, VendorText.VERBATIM)}
-    (tool,) = render([record], Form.MCP, detail=detail, vendor_text=VendorText.VERBATIM).tools
+    (tool,) = render([record], ProviderFormat.MCP, detail=detail, vendor_text=VendorText.VERBATIM).tools
     return {"description": tool.get("description", ""), schema_key: tool["inputSchema"]}
 
 

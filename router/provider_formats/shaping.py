@@ -11,7 +11,7 @@ from typing import Any
 
 from router.fingerprint import canonical_json
 from router.provider_formats.dialects import gemini_schema, without_unportable_patterns
-from router.provider_formats.formats import Detail, Form, Schema, ToolParts, VendorText
+from router.provider_formats.formats import Detail, ProviderFormat, Schema, ToolParts, VendorText
 from router.provider_formats.names import legal_name
 from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
 from router.provider_formats.schemas import resolve_reference, valid_schema, with_targets
@@ -56,7 +56,7 @@ class ToolShaper:
         self._open: tuple[Schema, dict[str, str]] = ({"type": "object", "properties": {}}, {})
         self._schemas: dict[tuple[Any, ...], tuple[Schema, dict[str, str]]] = {}
 
-    def tool(self, form: Form, detail: Detail, name: str, closed: Schema | None) -> dict[str, Any]:
+    def tool(self, form: ProviderFormat, detail: Detail, name: str, closed: Schema | None) -> dict[str, Any]:
         """Return the record in a form; `closed` is its strict schema, None for a tool that is not strict."""
         annotations, description = self._record.annotations, self._record.description
         if detail is not Detail.FULL:
@@ -74,7 +74,7 @@ class ToolShaper:
             )
         )
 
-    def strict_schema(self, form: Form, detail: Detail, quota: Quota | None = None) -> Schema:
+    def strict_schema(self, form: ProviderFormat, detail: Detail, quota: Quota | None = None) -> Schema:
         """Return the strict schema, which `quota` counts. Raises NotStrict, with the reason, where there is none."""
         limits = form.spec.strict_limits
         if limits is None:
@@ -88,7 +88,7 @@ class ToolShaper:
             quota.take(closed)
         return closed
 
-    def schema(self, form: Form, detail: Detail) -> tuple[Schema, dict[str, str]]:
+    def schema(self, form: ProviderFormat, detail: Detail) -> tuple[Schema, dict[str, str]]:
         """Return the schema of the parameters, and the old names, by new name, of those that the form renames."""
         if detail is Detail.SIGNATURE:
             return self._open
@@ -116,14 +116,14 @@ def handed_record(record: ToolRecord, vendor_text: VendorText) -> TrustedRecord:
 
 
 def variants(
-    record: ToolRecord, forms: Iterable[Form] | None = None, vendor_text: VendorText = VendorText.TRUSTED
+    record: ToolRecord, forms: Iterable[ProviderFormat] | None = None, vendor_text: VendorText = VendorText.TRUSTED
 ) -> Iterator[tuple[dict[str, Any], Schema]]:
     """Yield a record in each of the forms (all of them for None), and in each form in every detail, with its schema.
 
     The tools are those of `render` without `strict`. Equal schemas of a record are one object.
     """
     shaper = ToolShaper(record, vendor_text)
-    for form in Form if forms is None else forms:
+    for form in ProviderFormat if forms is None else forms:
         name = legal_name(record.tool_id, form)
         for detail in Detail:
             yield shaper.tool(form, detail, name, None), shaper.schema(form, detail)[0]

@@ -19,7 +19,7 @@ from router import contract
 from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder, import_runtime
 from router.errors import SnapshotInvalid
-from router.provider_formats import Detail, Form, VendorText
+from router.provider_formats import Detail, ProviderFormat, VendorText
 from router.record import ToolRecord
 from router.retrieval.arrays import load_array, load_bytes, load_offsets
 from router.retrieval.implicit_needs import ImplicitNeedTools
@@ -148,8 +148,8 @@ class TokenCounts:
     """
 
     records: ToolEntries
-    counted: Mapping[Form, NDArray[np.int32]] = field(default_factory=dict)
-    _estimates: dict[tuple[Form, int], list[int]] = field(default_factory=dict, repr=False, compare=False)
+    counted: Mapping[ProviderFormat, NDArray[np.int32]] = field(default_factory=dict)
+    _estimates: dict[tuple[ProviderFormat, int], list[int]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def open(cls, folder: Path, manifest: Manifest, records: ToolEntries) -> "TokenCounts":
@@ -168,8 +168,8 @@ class TokenCounts:
         counted = {}
         if {*Detail} <= {*details}:
             columns = slice(None) if details == tuple(Detail) else [details.index(detail) for detail in Detail]
-            counted = {form: stored[:, forms.index(form)][:, columns] for form in Form if form in forms}
-        if missing := [form for form in Form if form not in counted]:
+            counted = {form: stored[:, forms.index(form)][:, columns] for form in ProviderFormat if form in forms}
+        if missing := [form for form in ProviderFormat if form not in counted]:
             _logger.warning(
                 "%s has no token counts of %s: they are estimated; build the catalog again",
                 manifest.snapshot,
@@ -183,7 +183,7 @@ class TokenCounts:
 
     def of(
         self,
-        form: Form,
+        form: ProviderFormat,
         ordinals: Sequence[int] | NDArray[np.integer],
         vendor_text: VendorText = VendorText.TRUSTED,
     ) -> NDArray[np.int32]:
@@ -206,9 +206,9 @@ class TokenCounts:
 
     def table(self) -> NDArray[np.int32]:
         """Return the tokens of every tool in every form, int32 (tools, forms, details). It takes a copy."""
-        return np.stack([self.of(form, range(len(self.records))) for form in Form], axis=1)
+        return np.stack([self.of(form, range(len(self.records))) for form in ProviderFormat], axis=1)
 
-    def _verbatim(self, form: Form, ordinal: int) -> list[int]:
+    def _verbatim(self, form: ProviderFormat, ordinal: int) -> list[int]:
         """Return the tokens of a tool as its vendor wrote it; never fewer than those of its trusted text."""
         from router.provider_formats import handed_record
 
@@ -218,14 +218,16 @@ class TokenCounts:
             return tokens
         return list(map(max, tokens, estimated_tokens(record, form, VendorText.VERBATIM)))
 
-    def _estimated(self, form: Form, ordinal: int) -> list[int]:
+    def _estimated(self, form: ProviderFormat, ordinal: int) -> list[int]:
         key = form, ordinal
         if key not in self._estimates:
             self._estimates[key] = estimated_tokens(self.records.entry(ordinal).record, form)
         return self._estimates[key]
 
 
-def estimated_tokens(record: ToolRecord, form: Form, vendor_text: VendorText = VendorText.TRUSTED) -> list[int]:
+def estimated_tokens(
+    record: ToolRecord, form: ProviderFormat, vendor_text: VendorText = VendorText.TRUSTED
+) -> list[int]:
     """Return an estimate of a tool's tokens in one form, by detail: a quarter of the characters of its compact JSON.
 
     It is rounded up, and errs on the high side for JSON. A router has no tokeniser file at hand.

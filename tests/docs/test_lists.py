@@ -13,7 +13,7 @@ import pytest
 from pipeline.settings.sources import SourceFormat
 from quartermaster.adapters.anthropic import NOTHING, AnthropicToolSearch
 from quartermaster.evaluation import METRICS, Cause
-from router import Detail, Form, Router, Selection, Signal, contract
+from router import Detail, ProviderFormat, Router, Selection, Signal, contract
 from router.contract import EncoderManifest, Manifest
 from router.retrieval.recipe import RECIPES
 from tests.support.places import ROOT
@@ -38,7 +38,7 @@ def named(page: str) -> set[str]:
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        ("provider_formats.md", {*map(str, Form), *map(str, Detail)}),
+        ("provider_formats.md", {*map(str, ProviderFormat), *map(str, Detail)}),
         ("catalogs.md", set(get_args(SourceFormat))),
         ("evaluation.md", {*(metric.key for metric in METRICS), *map(str, Cause)}),
         ("how_an_answer_is_made.md", set(RECIPES)),

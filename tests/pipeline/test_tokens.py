@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.tokens import _SEAM, TokenCounter, _tiktoken
-from router.provider_formats import Detail, Form, render
+from router.provider_formats import Detail, ProviderFormat, render
 from tests.support.factories import make_record
 
 # tiktoken's own; where its tables are not at hand, its patterns are.
@@ -69,10 +69,10 @@ def test_the_tokens_of_each_form_and_detail_are_those_of_its_compact_json(encodi
         make_record("get", input_schema={}),
     ]
     counts = TokenCounter().counts(records)
-    assert counts.shape == (3, len(Form), len(Detail)) and counts.dtype == np.int32
+    assert counts.shape == (3, len(ProviderFormat), len(Detail)) and counts.dtype == np.int32
     for record, row in zip(records, counts, strict=True):
         for (form, detail), tokens in np.ndenumerate(row):
-            (tool,) = render([record], list(Form)[form], detail=list(Detail)[detail]).tools
+            (tool,) = render([record], list(ProviderFormat)[form], detail=list(Detail)[detail]).tools
             text = json.dumps(tool, separators=(",", ":"), ensure_ascii=False)
             assert tokens == len(encoding.encode_ordinary(text))
 

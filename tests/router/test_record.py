@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.records import record_hash
 from router.answer.results import RoutedTool
-from router.provider_formats import Detail, Form, VendorText, handed_record, render
+from router.provider_formats import Detail, ProviderFormat, VendorText, handed_record, render
 from router.record import Link, Origin, Parameter, ToolRecord
 from router.snapshot.record_store import RecordStore, ToolEntry
 from router.tools.field_text import project_record
@@ -64,7 +64,7 @@ def test_what_stands_beside_a_record_is_in_no_answer_in_no_searched_text_and_han
     assert RoutedTool("pay/list", FULL, 1.0).to_json()["record"] == PLAIN.to_json()
     assert project_record(FULL, None) == project_record(PLAIN, None)
     assert handed_record(FULL, vendor_text).record == PLAIN
-    for form in Form:
+    for form in ProviderFormat:
         for detail in Detail:
             rendered = [render([one], form, detail=detail, vendor_text=vendor_text) for one in (PLAIN, FULL)]
             assert rendered[0].tools == rendered[1].tools

@@ -23,7 +23,7 @@ from quartermaster.adapters.fastmcp.catalog import Catalog, definition, provider
 from quartermaster.adapters.tool_search import DESCRIPTION, REQUEST, ToolSearch
 from router.answer.results import RoutedTools
 from router.errors import QuartermasterError
-from router.provider_formats import Detail, Form, handed_record, listed_line, listed_row, parse_choice
+from router.provider_formats import Detail, ProviderFormat, handed_record, listed_line, listed_row, parse_choice
 from router.router import Router
 from router.snapshot.memory import EncoderChoice
 from router.tools.definitions.reading import record_of
@@ -124,7 +124,7 @@ class RouterSearch(BaseSearchTransform):
         router, by_id = self._catalog.among(tools)
         if router is None:
             return ToolResult(_NO_TOOLS, {"tools": [], "none_fits": True, "notes": [_NO_TOOLS]})
-        search = ToolSearch(router, Form.MCP, {"k": self._max_results, "detail": self._detail})
+        search = ToolSearch(router, ProviderFormat.MCP, {"k": self._max_results, "detail": self._detail})
         return _result(search.find({"request": request}), by_id)
 
     async def _search(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:

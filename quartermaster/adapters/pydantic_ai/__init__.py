@@ -26,7 +26,7 @@ from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, 
 from quartermaster.adapters.pydantic_ai.strategy import RouterStrategy, tool_search
 from quartermaster.adapters.tool_search import DESCRIPTION, ToolSearch, request_of
 from router.errors import RequestInvalid
-from router.provider_formats import Form, render
+from router.provider_formats import ProviderFormat, render
 from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
@@ -42,7 +42,7 @@ class _CatalogToolset(AbstractToolset[object]):
     """What the toolsets share: definitions of records, and the way from a model's call to `call`."""
 
     def __init__(
-        self, router: Router, call: Call, form: Form | str, selection: Selection | None, id: str | None
+        self, router: Router, call: Call, form: ProviderFormat | str, selection: Selection | None, id: str | None
     ) -> None:
         self.router, self._call, self._id = router, call, id
         self.search = ToolSearch(router, form, {"selection": selection})
@@ -110,7 +110,7 @@ class DeferredToolset(_CatalogToolset):
         router: Router,
         call: Call,
         *,
-        form: Form | str = Form.RESPONSES,
+        form: ProviderFormat | str = ProviderFormat.RESPONSES,
         selection: Selection | None = None,
         id: str | None = None,
     ) -> None:
@@ -154,7 +154,7 @@ class RouterToolset(_CatalogToolset):
         id: str | None = None,
         **options: Unpack[StableOptions],
     ) -> None:
-        super().__init__(router, call, options.get("form", Form.RESPONSES), options.get("selection"), id)
+        super().__init__(router, call, options.get("form", ProviderFormat.RESPONSES), options.get("selection"), id)
         self._dialogue = DialogueTools(router, **options)
         self._searches = search
 

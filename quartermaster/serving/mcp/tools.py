@@ -17,7 +17,7 @@ from quartermaster.serving.profiles import Caller
 from quartermaster.serving.recent_answers import RecentAnswers
 from router.errors import QuartermasterError, RequestInvalid
 from router.feedback import Outcome
-from router.provider_formats import Form
+from router.provider_formats import ProviderFormat
 from router.record import Kind, ToolRecord
 from router.selection import Selection
 from router.selection.admission import refusal_reason
@@ -79,7 +79,7 @@ class Tools:
             category=call.category,
             category_confidence=1.0 if call.category else None,
             token_budget=call.token_budget,
-            form=Form.MCP,
+            form=ProviderFormat.MCP,
             detail=call.detail,
             caller=self.caller.token,
         )

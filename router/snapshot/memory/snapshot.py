@@ -16,7 +16,7 @@ from router.contract import FORMAT_VERSION, Expanded, Manifest, Signal
 from router.encoding.encoder import Encoder
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
-from router.provider_formats import Detail, Form
+from router.provider_formats import Detail, ProviderFormat
 from router.record import ToolRecord
 from router.retrieval.deduplication import duplicate_groups
 from router.retrieval.implicit_needs import ImplicitNeedTools
@@ -155,7 +155,7 @@ def _manifest(
             "rejected": 0,
         },
         token_counter="estimate",  # noqa: S106 - no secret
-        token_formats=tuple(map(str, Form)),
+        token_formats=tuple(map(str, ProviderFormat)),
         token_details=tuple(map(str, Detail)),
         files={},
         field_lengths={str(signal): round(field.mean_length, 3) for signal, field in indexes.items()},

@@ -6,7 +6,7 @@ from typing import Any
 from pipeline.phrase_checks.screen import Screen
 from router.errors import SettingsInvalid
 from router.expansion import Expansion
-from router.provider_formats import Detail, Form, render
+from router.provider_formats import Detail, ProviderFormat, render
 from router.tools.field_text import project_record
 from router.tools.functions.reading import read_tools
 from router.tools.lexicon import expand
@@ -32,7 +32,7 @@ def _prepared(resources: Resources) -> Run:
                     assert set(kept) <= set(getattr(expansion, name)), f"the checks added texts to {name}"
                 assert all(verdict.detail is not None for verdict in verdicts), "a text was dropped without a reason"
                 project_record(record, screened, ("en", "de"))
-        for form in Form:
+        for form in ProviderFormat:
             rendered = render(records[:20], form, detail=Detail.FULL, strict=True)
             assert len(rendered.names) == len(rendered.tools), f"two tools have one name for {form}"
             json.dumps(list(rendered.tools), allow_nan=False).encode()

@@ -8,7 +8,7 @@ from typing import Any
 from router import Router
 from router.answer.results import RoutedTools
 from router.errors import QuartermasterError, SettingsInvalid
-from router.provider_formats import Form
+from router.provider_formats import ProviderFormat
 from router.record import ToolRecord
 from router.selection import Selection
 from simulations.fuzz.mutation import Form as InputForm
@@ -118,7 +118,7 @@ _DIALOGUE = [
 ]
 _REQUESTS = [
     {"request": "undo a payment", "options": _OPTIONS},
-    {"request": _DIALOGUE, "options": {"form": str(Form.MCP), "token_budget": 90, "detail": "short"}},
+    {"request": _DIALOGUE, "options": {"form": str(ProviderFormat.MCP), "token_budget": 90, "detail": "short"}},
     {"request": {"$python": "bytes"}, "options": {"k": {"$python": "complex"}, "selection": {"$python": "object"}}},
     {"request": "will it rain tomorrow", "options": {"k": 1, "recipe": "adaptive"}},
 ]

@@ -10,7 +10,7 @@ from pipeline.errors import RunAborted
 from pipeline.records import catalog_records
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading, read
-from router.provider_formats import Form, render
+from router.provider_formats import ProviderFormat, render
 from router.record import ToolRecord
 from router.tools.definitions.nesting import find_definitions
 from router.tools.definitions.reading import records_of
@@ -111,7 +111,7 @@ def test_each_shape_is_read_with_its_providers_and_parameters_as_a_schema_that_e
     assert catalog.count("renamed") == catalog.count("merged") == 0
     for record in catalog.records:
         jsonschema.Draft202012Validator.check_schema(dict(record.input_schema))
-        assert all(len(render([record], form).tools) == 1 for form in Form)
+        assert all(len(render([record], form).tools) == 1 for form in ProviderFormat)
 
 
 @pytest.mark.parametrize("file", MAPPED)

@@ -6,7 +6,7 @@ import pytest
 
 from quartermaster.adapters.tool_search import CalledTool, ToolSearch
 from router import RequestInvalid, Router, Selection, SettingsInvalid, ToolRecord
-from router.provider_formats import Form, legal_name
+from router.provider_formats import ProviderFormat, legal_name
 
 
 @pytest.fixture
@@ -74,4 +74,4 @@ def test_a_tool_whose_vendor_gives_orders_in_its_name_is_not_called() -> None:
     router = Router.from_tools([hostile], encoder=None)
     search = ToolSearch(router, "responses", {})
     with pytest.raises(RequestInvalid, match="may not be used here"):
-        search.called(legal_name(router.tools[0].tool_id, Form.RESPONSES), {})
+        search.called(legal_name(router.tools[0].tool_id, ProviderFormat.RESPONSES), {})

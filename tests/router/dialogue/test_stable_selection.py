@@ -13,7 +13,7 @@ from router.answer.results import RoutedTool, RoutedTools
 from router.dialogue.stable_selection import StableSelection
 from router.dialogue.turn import Turn
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Form, VendorText, render
+from router.provider_formats import ProviderFormat, VendorText, render
 from router.record import ToolRecord
 from router.selection import Selection
 from tests.support.factories import make_record
@@ -79,7 +79,7 @@ def test_tokens_are_those_of_the_tools_as_they_are_handed_over() -> None:
     scripted = Scripted()
     stable = StableSelection(scripted, k=2, count=len)
     sizes = [
-        len(json.dumps(render([scripted.catalog[tool_id]], Form.OPENAI).tools[0], separators=(",", ":")))
+        len(json.dumps(render([scripted.catalog[tool_id]], ProviderFormat.OPENAI).tools[0], separators=(",", ":")))
         for tool_id in IDS[:3]
     ]
     first, second = stable.select("ab"), stable.select("bc")

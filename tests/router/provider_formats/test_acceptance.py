@@ -8,7 +8,7 @@ from openai.types.chat import ChatCompletionFunctionToolParam
 from openai.types.responses import FunctionToolParam
 from pydantic import BaseModel, Field, TypeAdapter
 
-from router.provider_formats import Detail, Form, render
+from router.provider_formats import Detail, ProviderFormat, render
 from tests.support.factories import TOOLS, make_record
 
 
@@ -65,7 +65,7 @@ def test_a_strict_schema_of_a_model_is_that_of_openais_own_package() -> None:
 def test_mcps_types_take_the_tools(detail: Detail) -> None:
     from mcp_types import Tool
 
-    for tool in render(RECORDS, Form.MCP, detail=detail).tools:
+    for tool in render(RECORDS, ProviderFormat.MCP, detail=detail).tools:
         taken = Tool.model_validate(tool)
         assert taken.model_dump(by_alias=True, exclude_none=True, mode="json") == tool
 
@@ -74,12 +74,12 @@ def test_langchain_takes_the_tools_as_openais_and_makes_one_of_the_three_parts()
     from langchain_core.tools import StructuredTool
     from langchain_core.utils.function_calling import convert_to_openai_tool
 
-    chat = render(RECORDS, Form.OPENAI, strict=True).tools
-    for tool, same in zip(render(RECORDS, Form.LANGCHAIN, strict=True).tools, chat, strict=True):
+    chat = render(RECORDS, ProviderFormat.OPENAI, strict=True).tools
+    for tool, same in zip(render(RECORDS, ProviderFormat.LANGCHAIN, strict=True).tools, chat, strict=True):
         assert convert_to_openai_tool(tool) == same
 
     called: list[dict[str, Any]] = []
-    rendered = render(RECORDS, Form.LANGCHAIN)
+    rendered = render(RECORDS, ProviderFormat.LANGCHAIN)
     tool = next(tool for tool in rendered.tools if tool["name"] == "stripe__create_refund")
     parts = {"name": tool["name"], "description": tool["description"], "args_schema": tool["parameters"]}
     made = StructuredTool(**parts, func=lambda **arguments: called.append(arguments))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from router.provider_formats import Detail, Form, render
+from router.provider_formats import Detail, ProviderFormat, render
 from router.provider_formats.dialects import gemini_schema, without_unportable_patterns
 from router.provider_formats.shaping import ToolShaper
 from tests.router.provider_formats.test_schemas import HOSTILE, rooted
@@ -35,7 +35,7 @@ EMAIL = r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za
 def test_a_pattern_that_only_some_engines_compile_is_said_and_not_sent(pattern: str, stays: bool) -> None:
     schema = {"type": "object", "properties": {"x": {"type": "string", "pattern": pattern, "description": "A text."}}}
     shaper = ToolShaper(make_record(input_schema=schema))
-    for form in Form:
+    for form in ProviderFormat:
         sent = shaper.schema(form, Detail.FULL)[0]["properties"]["x"]
         assert ("pattern" in sent) is (not form.spec.openapi_subset and (stays or not form.spec.portable_patterns))
         if not stays and form.spec.portable_patterns:
@@ -100,16 +100,16 @@ def check(part: dict[str, Any]) -> None:
 @given(HOSTILE.filter(lambda schema: isinstance(schema, dict)))
 def test_gemini_gets_nothing_that_its_parser_does_not_know(schema: dict[str, Any]) -> None:
     for detail in (Detail.FULL, Detail.SHORT):
-        check({**ToolShaper(make_record(input_schema=schema)).schema(Form.GEMINI, detail)[0]})
+        check({**ToolShaper(make_record(input_schema=schema)).schema(ProviderFormat.GEMINI, detail)[0]})
 
 
 def test_names_for_gemini_begin_with_a_letter_and_bedrock_wraps_the_schema() -> None:
     records = [
         make_record(name, provider) for name, provider in (("7zip", "7tools"), ("send.now", "@acme"), ("x", "y"))
     ]
-    names = [tool["name"] for tool in render(records, Form.GEMINI).tools]
+    names = [tool["name"] for tool in render(records, ProviderFormat.GEMINI).tools]
     assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}", name) for name in names) and len(set(names)) == 3
-    rendered = render([make_record(input_schema=ADDRESS)], Form.BEDROCK)
+    rendered = render([make_record(input_schema=ADDRESS)], ProviderFormat.BEDROCK)
     assert rendered.tools[0]["toolSpec"]["inputSchema"] == {"json": ADDRESS}
-    (bare,) = render([make_record(input_schema={})], Form.GEMINI).tools
+    (bare,) = render([make_record(input_schema={})], ProviderFormat.GEMINI).tools
     assert "parameters" not in bare

@@ -10,7 +10,7 @@ import regex
 
 from pipeline.tokens import TokenCounter
 from router import Router
-from router.provider_formats import Detail, Form, id_of, legal_name, render
+from router.provider_formats import Detail, ProviderFormat, id_of, legal_name, render
 from router.provider_formats.formats import FormatSpec, ToolParts
 from router.provider_formats.shaping import ToolShaper
 from router.snapshot.loading import estimated_tokens
@@ -26,19 +26,19 @@ def cohere_tool(parts: ToolParts) -> dict[str, Any]:
 
 
 @pytest.fixture
-def cohere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Form]:
+def cohere(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderFormat]:
     """An entry more in the table."""
-    form = str.__new__(Form, "cohere")
+    form = str.__new__(ProviderFormat, "cohere")
     form._name_, form._value_ = "COHERE", "cohere"
     form.spec = FormatSpec(cohere_tool, ("toolSpec", "inputSchema", "json"), 64, cap=2, marks="-_:")
-    monkeypatch.setattr(Form, "_member_names_", [*Form._member_names_, "COHERE"])
-    monkeypatch.setitem(Form._member_map_, "COHERE", form)
-    monkeypatch.setitem(Form._value2member_map_, "cohere", form)
+    monkeypatch.setattr(ProviderFormat, "_member_names_", [*ProviderFormat._member_names_, "COHERE"])
+    monkeypatch.setitem(ProviderFormat._member_map_, "COHERE", form)
+    monkeypatch.setitem(ProviderFormat._value2member_map_, "cohere", form)
     yield form
 
 
-@pytest.mark.parametrize("form", Form)
-def test_the_schema_stands_where_the_format_says(form: Form) -> None:
+@pytest.mark.parametrize("form", ProviderFormat)
+def test_the_schema_stands_where_the_format_says(form: ProviderFormat) -> None:
     shaper = ToolShaper(RECORD)
     part: Any = shaper.tool(form, Detail.FULL, "send", None)
     for key in form.spec.schema_path:
@@ -46,7 +46,7 @@ def test_the_schema_stands_where_the_format_says(form: Form) -> None:
     assert part is shaper.schema(form, Detail.FULL)[0]
 
 
-def test_a_new_format_renders_names_and_reads_them_back(cohere: Form) -> None:
+def test_a_new_format_renders_names_and_reads_them_back(cohere: ProviderFormat) -> None:
     rendered = render([RECORD], "cohere", strict=True)
     (tool,) = rendered.tools
     assert tool["toolSpec"]["inputSchema"]["json"]["properties"] == {"to": {"type": "string"}}
@@ -57,15 +57,15 @@ def test_a_new_format_renders_names_and_reads_them_back(cohere: Form) -> None:
     assert len(render([make_record(f"tool_{n}") for n in range(5)], cohere).tools) == 2
 
 
-def test_a_new_format_is_counted_with_the_others(cohere: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_format_is_counted_with_the_others(cohere: ProviderFormat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.tokens._tiktoken", lambda name: regex.compile(CL100K).findall)
     counter = TokenCounter()
-    assert counter.counts([RECORD]).shape == (1, len(Form), len(Detail))
+    assert counter.counts([RECORD]).shape == (1, len(ProviderFormat), len(Detail))
     text = json.dumps(render([RECORD], cohere).tools[0], separators=(",", ":"), ensure_ascii=False)
     assert counter.count(RECORD, cohere) == counter.length(text)
 
 
-def test_a_new_format_routes_over_a_snapshot_that_was_built_without_it(snapshot: Path, cohere: Form) -> None:
+def test_a_new_format_routes_over_a_snapshot_that_was_built_without_it(snapshot: Path, cohere: ProviderFormat) -> None:
     with Router.open(snapshot) as router:
         whole = router.route("refund a charge", k=3, form="cohere")
         assert len(whole) == 2 and [out.by for out in whole.dropped] == ["cap"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from router.provider_formats import Form, render
+from router.provider_formats import ProviderFormat, render
 from router.provider_formats.restoring import without_added_nulls
 from tests.support.factories import make_record
 
@@ -101,7 +101,7 @@ def test_arguments_of_a_strict_schema_fit_the_tools_own_once_restored(
     data: st.DataObject, properties: dict[str, Any], required: set[str]
 ) -> None:
     record = make_record(input_schema=object_of(properties, required))
-    rendered = render([record], Form.OPENAI, strict=True)
+    rendered = render([record], ProviderFormat.OPENAI, strict=True)
     assume(rendered.strict)  # nothing was dropped, and it is strict
     (function,) = (tool["function"] for tool in rendered.tools)
     arguments = data.draw(values(function["parameters"]))

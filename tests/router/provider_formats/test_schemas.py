@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from router.provider_formats import Detail, Form
+from router.provider_formats import Detail, ProviderFormat
 from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
 from router.provider_formats.schemas import valid_schema
 from router.provider_formats.shaping import ToolShaper
@@ -85,7 +85,7 @@ SPACED = {"$ref": "#/properties/home%20address"}
 @example({"properties": {"a": {"$ref": "#/$defs/b/not/items"}}, "$defs": {"b": {"not": {"items": ADDRESS}}}})
 def test_every_reference_of_every_rendered_schema_leads_to_a_schema(schema: dict[str, Any]) -> None:
     shaper = ToolShaper(make_record(input_schema=schema))
-    for form in Form:
+    for form in ProviderFormat:
         for detail in Detail:
             made = shaper.schema(form, detail)[0]
             for reference in references(made):

@@ -12,7 +12,7 @@ from msgspec.structs import replace as changed
 from router import NothingSelected, RequestInvalid, Router, Selection, SettingsInvalid, Weights
 from router.answer import post_processing
 from router.contract import Signal
-from router.provider_formats import Form
+from router.provider_formats import ProviderFormat
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.selection.filtering import filter_candidates
@@ -43,8 +43,8 @@ def calibrated(opened: Snapshot, intercept: float, threshold: float, source: str
 @pytest.fixture
 def capped(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Router:
     """A router for which OpenAI takes three tools at most."""
-    spec = Form.OPENAI.spec
-    monkeypatch.setattr(Form.OPENAI, "spec", replace(spec, cap=3))
+    spec = ProviderFormat.OPENAI.spec
+    monkeypatch.setattr(ProviderFormat.OPENAI, "spec", replace(spec, cap=3))
     return Router(opened)
 
 

@@ -25,7 +25,7 @@ from router.contract import (
     Manifest,
 )
 from router.fingerprint import file_sha256, fingerprint
-from router.provider_formats import Detail, Form
+from router.provider_formats import Detail, ProviderFormat
 from router.snapshot.snapshot import Snapshot
 from tests.support.factories import TOOLS
 from tests.support.publishing import sign
@@ -195,7 +195,7 @@ def test_an_adapter_moves_requests_of_the_recipes_that_use_it(copied: Path) -> N
         assert (after == before) is same
 
 
-FORMATS, DETAILS = tuple(map(str, Form)), tuple(map(str, Detail))
+FORMATS, DETAILS = tuple(map(str, ProviderFormat)), tuple(map(str, Detail))
 
 
 def recount(folder: Path, counts: np.ndarray, formats: tuple[str, ...], details: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ from pipeline.build import build
 from pipeline.settings import load
 from pipeline.sources.formats import openapi, tool_lists
 from router import Router
-from router.provider_formats import Form
+from router.provider_formats import ProviderFormat
 from tests.pipeline.sources.reading import apart, api
 from tests.support.quick import QUICK
 
@@ -61,5 +61,5 @@ def test_a_build_keeps_what_a_double_can_hold_and_goes_on_without_the_record_of_
     for at, number in enumerate(numbers):
         record = router.record(f"tools/t{at}")
         assert record is not None and record.input_schema == bad(number)["inputSchema"]
-    for form in Form:
+    for form in ProviderFormat:
         assert len(router.route("t0 t1 t2 t3 t4", form=form).render().tools) == 5

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from pipeline.feedback import Answers, join_answers, read_events
-from router import FeedbackLog, Form, Outcome, Router, Selection
+from router import FeedbackLog, Outcome, ProviderFormat, Router, Selection
 from tests.quartermaster.serving.conftest import Ask
 from tests.support.profiles import ALICE, BOB, written
 
@@ -43,8 +43,8 @@ def test_a_dialogue_is_routed_by_what_the_user_said(client: TestClient, router: 
     assert asked(client, request=[REQUEST], k=3)["tools"] == asked(client, request=REQUEST, k=3)["tools"]
 
 
-@pytest.mark.parametrize("form", Form)
-def test_tools_come_in_the_form_that_is_asked_for_with_the_way_back(client: TestClient, form: Form) -> None:
+@pytest.mark.parametrize("form", ProviderFormat)
+def test_tools_come_in_the_form_that_is_asked_for_with_the_way_back(client: TestClient, form: ProviderFormat) -> None:
     answer = asked(client, request=REQUEST, k=3, form=form)
     rendered = answer["rendered"]
     assert len(rendered["tools"]) == 3

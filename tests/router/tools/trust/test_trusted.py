@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from router.provider_formats import Detail, Form, render, signature
+from router.provider_formats import Detail, ProviderFormat, render, signature
 from router.tools.trust import trusted_record, visible_value
 from tests.support.factories import make_record
 
@@ -28,8 +28,8 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("form", Form)
-def test_no_format_hands_over_an_order_at_any_depth(form: Form) -> None:
+@pytest.mark.parametrize("form", ProviderFormat)
+def test_no_format_hands_over_an_order_at_any_depth(form: ProviderFormat) -> None:
     annotations = {"title": POISON, "readOnlyHint": True}
     record = make_record(description=f"Adds.\n{POISON}", input_schema=SCHEMA, annotations=annotations)
     for detail in Detail:
