@@ -94,17 +94,19 @@ class ToolRegistration(ServedTools):
         """Return the Python functions behind the tools that serve, by tool id."""
         return self._functions
 
-    def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
+    def call(self, tool_id: str, arguments: Any) -> Any:
         """Call the function behind a tool with the arguments of a model. Return its result, or its coroutine.
 
-        Arguments are converted to the types of the annotations: an Enum, a dataclass, a date. A skill is answered with
-        its instructions.
+        Arguments, an object or its JSON text, are converted to the types of the annotations: an Enum, a dataclass, a
+        date. Those that do not fit are mended by the tool's schema where that loses nothing; the logger "router" says
+        so. A skill is answered with its instructions.
 
         Raises:
             RequestInvalid: The tool has no function, or the arguments do not fit it; a prompt has none either.
             Exception: Whatever the function raises.
         """
-        if tool_id not in self._functions and (record := self.record(tool_id)) is not None:
+        record = self.record(tool_id)
+        if tool_id not in self._functions and record is not None:
             if record.kind is Kind.SKILL:
                 return self.instructions(tool_id)
             if record.kind is Kind.PROMPT:
@@ -112,7 +114,7 @@ class ToolRegistration(ServedTools):
                     f"{tool_id!r} is a prompt of an MCP server: ask the server for it (prompts/get), or call it "
                     "through `quartermaster serve mcp`"
                 )
-        return self._functions.call(tool_id, arguments)
+        return self._functions.call(tool_id, arguments, record.input_schema if record else None)
 
     def _with_functions(self, tool_set: "ToolSet") -> tuple[ToolRecord, ...]:
         """Keep the functions behind some tools. Return the tools' records."""

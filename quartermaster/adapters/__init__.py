@@ -71,7 +71,8 @@ async def answer_call(search: ToolSearch, call: Call, name: Any, arguments: Any,
     """
     try:
         called = search.called(name, arguments)
-        return Answer(as_text(await call_tool(call, called.tool_id, called.arguments, remedy)), False)
+        result = await call_tool(call, called.tool_id, called.arguments, remedy)
+        return Answer(called.text(as_text(result)), False)
     except RequestInvalid as error:
         return Answer(str(error), True)
 

@@ -24,7 +24,6 @@ from router.selection.admission import admitted
 
 MOST_TOOLS = 10_000  # of one request, https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
 GONE = "This tool is gone and cannot be called. Search for another one."
-NOTHING = "No tool was found. Search in other words, or say that it cannot be done."
 _NAME = re.compile("[a-zA-Z0-9_-]{1,128}")
 
 
@@ -148,7 +147,7 @@ class AnthropicToolSearch:
             for name, tool_id in self._search.render(routed).names.items()
             if tool_id not in always and name not in self._taken
         ]
-        return references or f"{routed.doubt} {NOTHING}".lstrip()
+        return references or routed.nothing
 
     def _definitions(self, records: list[ToolRecord], references: list[str]) -> list[dict[str, Any]]:
         """Return the tools always loaded, then the deferred ones: of the records that may be used, and those gone.

@@ -127,7 +127,7 @@ class CatalogTool(AsyncBaseTool):
         name = self.metadata.get_name()
         called = self._search.called(name, arguments)
         result = await call_tool(self._call, called.tool_id, called.arguments, remedy)
-        return ToolOutput(tool_name=name, content=as_text(result), raw_input=arguments, raw_output=result)
+        return ToolOutput(tool_name=name, content=called.text(as_text(result)), raw_input=arguments, raw_output=result)
 
 
 class _Metadata(ToolMetadata):

@@ -33,10 +33,11 @@ from mcp.types import Tool as MCPTool
 from quartermaster.adapters import Call, answer_call, as_text, call_tool
 from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Searched, StableOptions
 from quartermaster.adapters.openai_items import hosted_tools
-from quartermaster.adapters.tool_search import DESCRIPTION, NAME, ToolSearch, object_of, request_of
+from quartermaster.adapters.tool_search import DESCRIPTION, NAME, ToolSearch, called_tool, request_of
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
 from router.provider_formats import ProviderFormat, Rendered, render
+from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
 
@@ -48,7 +49,8 @@ def function_tools(routed: RoutedTools, call: Call, *, strict: bool = False) -> 
     are no JSON object, and where `call` raises RequestInvalid; any other exception of `call` ends the run.
     """
     rendered = routed.render(ProviderFormat.RESPONSES, strict=strict)
-    return [_function_tool(tool, rendered, call) for tool in rendered.tools]
+    records = {tool.tool_id: tool.record for tool in (*routed.always, *routed.tools)}
+    return [_function_tool(tool, rendered, records, call) for tool in rendered.tools]
 
 
 def hosted_function_tools(
@@ -61,24 +63,28 @@ def hosted_function_tools(
     SettingsInvalid where no tool is left to search.
     """
     rendered = hosted_tools(router, selection, strict=strict)
+    records = {record.tool_id: record for record in router.tools}
     tools: list[Tool] = []
     for tool in rendered.tools:
         if tool["type"] == "tool_search":
             tools.append(ToolSearchTool())
         elif tool["type"] == "namespace":
-            functions = [_function_tool(function, rendered, call) for function in tool["tools"]]
+            functions = [_function_tool(function, rendered, records, call) for function in tool["tools"]]
             tools += tool_namespace(name=tool["name"], description=tool["description"], tools=functions)
         else:
-            tools.append(_function_tool(tool, rendered, call))
+            tools.append(_function_tool(tool, rendered, records, call))
     return tools
 
 
-def _function_tool(tool: dict[str, Any], rendered: Rendered, call: Call) -> FunctionTool:
-    tool_id = rendered.tool_id(tool["name"])
+def _function_tool(
+    tool: dict[str, Any], rendered: Rendered, records: Mapping[str, ToolRecord], call: Call
+) -> FunctionTool:
+    record = records[rendered.tool_id(tool["name"])]
 
     async def invoke(_: ToolContext[Any], arguments: str) -> str:
         try:
-            return as_text(await call_tool(call, tool_id, rendered.arguments(tool["name"], object_of(arguments))))
+            called = called_tool(rendered, record, tool["name"], arguments)
+            return called.text(as_text(await call_tool(call, called.tool_id, called.arguments)))
         except RequestInvalid as error:
             return str(error)
 

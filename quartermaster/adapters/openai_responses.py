@@ -26,7 +26,6 @@ from router.router import Router
 # A search's answer has no place for a sentence, so these follow it in a developer's message. Models give such messages
 # authority: none of the sentences quotes the model, a user or a vendor.
 _NO_REQUEST = "The tool search failed: its argument `request` must say in words what should be done. Search again."
-_NOTHING = "No tool was found. Search once more in other words, or say that it cannot be done."
 _ALL_LOADED = "The tools that fit best are loaded already. Call one of them, or search in other words."
 
 
@@ -117,7 +116,7 @@ class ResponsesToolSearch:
                     tools = self._new_tools(routed, loaded)
                     status, notes = "completed", [routed.doubt, "" if tools else _ALL_LOADED]
                     if not routed.tools:
-                        notes = [_NOTHING]
+                        notes = [routed.nothing]
                     loaded |= names_in(tools)
                 found = {"execution": "client", "status": status, "tools": [*tools]}
                 outputs.append({"type": "tool_search_output", **answered, **found})

@@ -3,23 +3,22 @@
 >>> search = ToolSearch(router, "responses", {"k": 5})
 >>> search.render(search.find({"request": "give the customer half of the money back"})).tools
 >>> search.called("stripe__createRefund", {"charge": "ch_1"})
-CalledTool(tool_id='stripe/createRefund', arguments={'charge': 'ch_1'})
+CalledTool(tool_id='stripe/createRefund', arguments={'charge': 'ch_1'}, mended='')
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-
-import msgspec
 
 from router.answer.options import CheckedOptions, RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, quoted
 from router.provider_formats import ProviderFormat, Rendered, parse_choice, render
+from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
 from router.selection.admission import refusal_reason
+from router.tools.arguments import mend_arguments, object_of
 
 NAME = "search_tools"
 DESCRIPTION = (
@@ -31,10 +30,18 @@ REQUEST = "What should be done, in everyday words; several steps are welcome."
 
 @dataclass(frozen=True, slots=True)
 class CalledTool:
-    """A model's call in the catalog's own terms: the tool's id, and arguments with the tool's own names."""
+    """A model's call in the catalog's own terms: the tool's id, and arguments with the tool's own names.
+
+    `mended` says what was done to arguments that did not fit the tool's schema, for the model; empty where they did.
+    """
 
     tool_id: str
     arguments: dict[str, Any]
+    mended: str = ""
+
+    def text(self, result: str) -> str:
+        """Return what a model reads of the call: its result, and what was mended, if anything."""
+        return f"{result}\n{self.mended}" if self.mended else result
 
 
 class ToolSearch:
@@ -87,8 +94,8 @@ class ToolSearch:
 
     def found_names(self, routed: RoutedTools) -> dict[str, Any]:
         """Return what a model reads where the tools that it found are listed from its next turn on."""
-        found = {"found": list(self.render(routed).names)}
-        return {**found, "note": routed.doubt} if routed.doubt else found
+        found, note = {"found": list(self.render(routed).names)}, routed.doubt if routed.tools else routed.nothing
+        return {**found, "note": note} if note else found
 
     def called(self, name: str, arguments: Any) -> CalledTool:
         """Return the tool that a model calls by its name in the provider's format, with the tool's own arguments.
@@ -107,7 +114,7 @@ class ToolSearch:
         rendered = render([record], self.form, strict=self.strict, cap=None, vendor_text=self.router.vendor_text)
         if rendered.dropped:
             raise RequestInvalid(f"{record.tool_id} may not be used here: {rendered.dropped[0].reason}")
-        return CalledTool(record.tool_id, rendered.arguments(name, object_of(arguments)))
+        return called_tool(rendered, record, name, arguments)
 
     @property
     def selection(self) -> Selection:
@@ -120,21 +127,13 @@ def known_id(router: Router, name: str) -> str | None:
     return router.tool_id_of(name) or (name if router.record(name) else None)
 
 
-def object_of(arguments: Any) -> Mapping[str, Any]:
-    """Return a model's arguments as a mapping: they may be an object, the JSON text of one, or nothing at all.
+def called_tool(rendered: Rendered, record: ToolRecord, name: str, arguments: Any) -> CalledTool:
+    """Return a model's call of a rendered tool, its arguments mended by the tool's own schema, which they must fit.
 
-    Raises RequestInvalid for anything else.
+    Raises RequestInvalid where they are no object.
     """
-    if isinstance(arguments, str):
-        try:
-            arguments = msgspec.json.decode(arguments or "{}")
-        except (ValueError, RecursionError) as error:
-            raise RequestInvalid(f"the arguments are not JSON: {error}") from None
-    if arguments is None:
-        return {}
-    if not isinstance(arguments, Mapping):
-        raise RequestInvalid(f"the arguments are {quoted(arguments)}, they must be a JSON object")
-    return arguments
+    mended = mend_arguments(record.input_schema, rendered.arguments(name, arguments))
+    return CalledTool(record.tool_id, dict(mended.arguments), mended.told)
 
 
 def request_of(arguments: Any) -> str:

@@ -12,8 +12,10 @@ import jsonschema
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from quartermaster.calling.errors import CallRefused
 from router.provider_formats import signature
 from router.record import ToolRecord
+from router.tools.arguments import take_arguments
 from router.tools.trust import trusted_text
 
 _Check = Callable[..., Iterator[Any] | None]
@@ -34,16 +36,23 @@ class _TooManySteps(Exception):
     """A schema takes more steps than any real one."""
 
 
-def refused_arguments(record: ToolRecord, arguments: Mapping[str, Any]) -> str:
-    """Return why a record's tool is not called with some arguments, for the model; empty where they fit its schema."""
-    problems = argument_problems(record.input_schema, arguments)
-    if not problems:
-        return ""
-    wrong = "; ".join(map(trusted_text, problems))  # they quote the vendor's schema
-    return (
-        f"the arguments of {record.tool_id} are wrong, so nothing was sent: {wrong}. "
-        f"Its signature is {signature(replace(record, name=record.tool_id))}"
-    )
+def fitting_arguments(record: ToolRecord, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """Return arguments that fit the schema of a record's tool, mended if need be, and what was mended for the model.
+
+    Raises CallRefused where they cannot be mended, which tells the model what is wrong with those that it gave.
+    """
+
+    def take(given: Mapping[str, Any]) -> Mapping[str, Any]:
+        problems = argument_problems(record.input_schema, given)
+        if not problems:
+            return given
+        wrong = "; ".join(map(trusted_text, problems))  # they quote the vendor's schema
+        raise CallRefused(
+            f"the arguments of {record.tool_id} are wrong, so nothing was sent: {wrong}. "
+            f"Its signature is {signature(replace(record, name=record.tool_id))}"
+        )
+
+    return take_arguments(take, record.input_schema, arguments)
 
 
 def argument_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from quartermaster.calling.argument_check import refused_arguments
+from quartermaster.calling.argument_check import fitting_arguments
 from quartermaster.calling.auth import ApiKey, Basic, Bearer, ClientCredentials, TokenCache, basic_credentials
 from quartermaster.calling.errors import CallRefused
 from quartermaster.calling.requests import HttpRequest, Parts, build_request
@@ -52,18 +52,19 @@ class ApiCalls:
             )
         if self._dry_run or settings.dry_run:
             return self.preview(record, arguments)
-        request = _request(record, operation, settings, arguments)
+        request, mended = _request(record, operation, settings, arguments)
         answer, token = await self._exchange(request, settings)
         # A token may be withdrawn before its end. A refused request took no effect, so that it may be sent again.
         if answer.status == 401 and self._tokens.forget(settings.auth, token):
             answer, token = await self._exchange(request, settings)
-        return result_of(answer, [*settings.secrets(), token], settings.max_result_characters)
+        result = result_of(answer, [*settings.secrets(), token], settings.max_result_characters)
+        return replace(result, mended=mended)
 
     def preview(self, record: ToolRecord, arguments: Mapping[str, Any]) -> CallResult:
         """Return the request that `call` would send, secrets masked. Raises CallRefused where it cannot be made."""
         settings, operation = self._served(record)
-        request = _request(record, operation, settings, arguments)
-        return preview_of(request.with_parts(_authentication(settings).masked()))
+        request, mended = _request(record, operation, settings, arguments)
+        return replace(preview_of(request.with_parts(_authentication(settings).masked())), mended=mended)
 
     def _served(self, record: ToolRecord) -> tuple[ProviderCalls, Operation]:
         settings = self._settings.of(record)
@@ -104,7 +105,8 @@ class HttpCaller:
     async def __call__(self, tool_id: str, arguments: Mapping[str, Any]) -> str:
         """Return what a model is to read: the answer, or why there is none. It raises nothing that a model can mend."""
         try:
-            return (await self.call(tool_id, arguments)).text
+            result = await self.call(tool_id, arguments)
+            return f"{result.text}\n{result.mended}" if result.mended else result.text
         except QuartermasterError as error:
             return f"the call failed: {error}"
 
@@ -139,19 +141,21 @@ class HttpCaller:
 
 def _request(
     record: ToolRecord, operation: Operation, settings: ProviderCalls, arguments: Mapping[str, Any]
-) -> HttpRequest:
-    """Return the request of a call without authentication. Raises CallRefused where it may not be made."""
+) -> tuple[HttpRequest, str]:
+    """Return the request of a call without authentication, and what was mended of its arguments, empty for nothing.
+
+    Raises CallRefused where it may not be made.
+    """
     base_url = _base_url(record, operation, settings)
-    if wrong := refused_arguments(_without_settled(record, operation, settings), arguments):
-        raise CallRefused(wrong)
+    fitting, mended = fitting_arguments(_without_settled(record, operation, settings), arguments)
     try:
-        request = build_request(operation, arguments, base_url, encoded_slashes=settings.encoded_slashes)
+        request = build_request(operation, fitting, base_url, encoded_slashes=settings.encoded_slashes)
     except CallRefused as error:
         raise _refused(record, trusted_text(str(error))) from None
     if (size := len(request.body)) > settings.max_request_bytes:
         most = f"the {settings.max_request_bytes:,} of max_request_bytes"
         raise _refused(record, f"its body has {size:,} bytes, more than {most}")
-    return request
+    return request, mended
 
 
 def _refused(record: ToolRecord, why: str) -> CallRefused:

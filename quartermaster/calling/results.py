@@ -35,6 +35,7 @@ class CallResult:
         status: The HTTP status; None for a dry run.
         media_type: The media type of the body.
         value: The body as JSON; None where it is none, or was cut.
+        mended: What was done to arguments that did not fit the tool's schema; empty where they did.
     """
 
     text: str
@@ -42,6 +43,7 @@ class CallResult:
     status: int | None = None
     media_type: str = ""
     value: Any = None
+    mended: str = ""
 
 
 def result_of(answer: HttpAnswer, secrets: list[str], max_characters: int) -> CallResult:

@@ -20,8 +20,8 @@ def show_answer(routed: RoutedTools) -> None:
     show_verdict(routed)
     if len(routed):
         out.print(results_table(routed))
-    elif not routed.dropped:
-        out.print("no tool has anything in common with the request")
+    elif not routed.none_fits:
+        out.print(routed.nothing)
     _show_notes(routed)
 
 

@@ -25,6 +25,7 @@ from router.search.search import (
     search,
 )
 from router.selection import admit
+from router.selection.admission import Admission
 from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.snapshot import Snapshot
 
@@ -101,8 +102,9 @@ def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions)
     if options.explain and admission.filters:
         unfiltered = _merge_messages(snapshot, _search_messages(snapshot, messages, recipe, None), recipe, None)
         excluded = tools_kept_out(admission, unfiltered, options.k, final.always) + excluded
-    if not final.rows and not selection.fallback_to_empty:
-        raise NothingSelected(_why_nothing(len(result.ranking), excluded))
+    why_empty = "" if final.rows else _why_empty(len(result.ranking), admission, excluded)
+    if why_empty and not selection.fallback_to_empty:
+        raise NothingSelected(why_empty)
     tools = _tools(snapshot, result, final, options.explain)
     ended = perf_counter()
     count = len(final.always)
@@ -119,6 +121,7 @@ def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions)
         always=tools[:count],
         dropped=tuple(Dropped(snapshot.records.tool_id(out.ordinal), out.by, out.reason) for out in excluded),
         notes=(*admission.notes, *final.notes),
+        why_empty=why_empty,
         failed=final.failed,
         overlay=snapshot.overlay.revision,
         form=options.form or ProviderFormat.OPENAI,
@@ -180,10 +183,14 @@ def _score(result: SearchResult, ordinal: int) -> float:
     return (float(ranking.scores[place - 1]) if place else 0.0) + result.score_boosts.get(ordinal, 0.0)
 
 
-def _why_nothing(candidates: int, excluded: Sequence[Exclusion]) -> str:
-    """Return the message of NothingSelected: how many tools each filter left out."""
+def _why_empty(candidates: int, admission: Admission, excluded: Sequence[Exclusion]) -> str:
+    """Return why no tool was found: the words of the request, or the filters and how many tools each left out."""
     if not candidates:
-        return "no tool that the selection allows has anything in common with the request"
+        named = ", ".join(name for name, _, _ in admission.filters)
+        if admission.admitted is not None and not admission.admitted.mask.any():
+            return f"no tool of the catalog passes the filters ({named})"
+        passing = f" that passes the filters ({named})" if named else ""
+        return f"no tool{passing} has anything in common with the request"
     filters = dict.fromkeys(out.by for out in excluded)
     counts = ", ".join(f"{sum(out.by == name for out in excluded)} by {name}" for name in filters)
     return f"every tool that was found is left out: {counts or 'all of them are in `always`'}"

@@ -123,6 +123,7 @@ class RoutedTools:
         dropped: The candidates that the selection, the budget or a provider's cap left out, best first; with `explain`
             also those that a filter kept out of the search.
         notes: Which options had no effect, and why.
+        why_empty: Why no tool was found, and where they were lost; empty where there are some.
         failed: Why reranking failed; the tools are then in the order before it. Empty where nothing failed.
         overlay: The revision of the tools registered over the snapshot.
         form: The provider format in which tokens were counted.
@@ -143,6 +144,7 @@ class RoutedTools:
     always: tuple[RoutedTool, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
+    why_empty: str = ""
     failed: str = ""
     overlay: str = ""
     form: ProviderFormat = ProviderFormat.OPENAI
@@ -179,6 +181,12 @@ class RoutedTools:
             return "Perhaps no tool fits this request; that is a guess, not calibrated for this catalog."
         probability = "" if self.fits is None else f" (probability that one does: {self.fits:.2f})"
         return f"Most likely no tool fits this request{probability}."
+
+    @property
+    def nothing(self) -> str:
+        """Return the sentences for people and models where no tool is handed over: why, and what to do."""
+        why = self.why_empty or "no tool was found"
+        return f"{self.doubt or f'{why[0].upper()}{why[1:]}.'} Search in other words, or say that it cannot be done."
 
     def render(
         self, form: ProviderFormat | str | None = None, *, strict: bool = False, defer_loading: bool = False
@@ -221,6 +229,7 @@ class RoutedTools:
             "always": [tool.to_json(record_json) for tool in self.always],
             "dropped": [{"tool_id": tool.tool_id, "by": tool.by, "reason": tool.reason} for tool in self.dropped],
             "notes": list(self.notes),
+            "why_empty": self.why_empty,
             "failed": self.failed,
             "overlay": self.overlay,
             "form": str(self.form),

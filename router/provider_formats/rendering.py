@@ -13,6 +13,7 @@ from router.provider_formats.restoring import without_added_nulls
 from router.provider_formats.shaping import ToolShaper, signature
 from router.provider_formats.strict import NotStrict, Quota
 from router.record import ToolRecord
+from router.tools.arguments import object_of
 from router.tools.trust import WithheldText
 
 # "As a best practice, aim to keep each namespace to fewer than 10 functions" (OpenAI's guide to tool search).
@@ -62,18 +63,17 @@ class Rendered:
             raise RequestInvalid(f"no tool of this answer is called {name!r}: there are {known}")
         return self.names[name]
 
-    def arguments(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    def arguments(self, name: str, given: Any) -> dict[str, Any]:
         """Return the arguments that a model gave for a tool, as the tool itself takes them.
 
-        They have the tool's own names, and no nulls that a strict schema requires for properties left out.
+        They may be an object, the JSON text of one, or nothing at all. What is returned has the tool's own names, and
+        no nulls that a strict schema requires for properties left out.
 
         Raises:
-            RequestInvalid: No tool of this answer has the name, or the value is not a dict.
+            RequestInvalid: No tool of this answer has the name, or the value is no object.
         """
         self.tool_id(name)
-        if not isinstance(given, Mapping):
-            kind = "None" if given is None else type(given).__name__
-            raise RequestInvalid(f"{name}: the arguments are {kind}, not a dict: `json.loads` makes one of a text")
+        given = object_of(given, name)
         if (schema := self.strict.get(name)) is not None:
             given = without_added_nulls(given, schema)
         old = self.parameters.get(name, {})

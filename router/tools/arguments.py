@@ -1,22 +1,24 @@
 """Mends a model's arguments by a tool's schema: JSON written as text, null for an optional, one value for a list.
 
-Only values of a type that the schema does not take are changed, and only where nothing is lost: "5" becomes 5 where a
-number is due, "five" stays and is refused. A schema is a stranger's: depth and references are bounded.
+Only values of a type that the schema does not take are changed, only where nothing is lost, and only where they can be
+read in one way: "5" becomes 5 where a number is due, "five" stays and is refused, as "5" is where a number or a list of
+numbers is due. Arguments that fit their schema stay as they are. A schema is a stranger's: its steps are counted.
 """
 
-import json
-import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from router.tools.definitions.json_values import value_at_pointer
+from router.errors import QuartermasterError, RequestInvalid, quoted
+from router.tools.definitions.json_values import parse_json, value_at_pointer
 
+_Taken = TypeVar("_Taken")
 _DEEPEST = 32  # schemas within each other, references included
-_NUMBER = re.compile(r"-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,3})?")
-_WORDS = {"true": True, "false": False, "null": None}
+_MOST_STEPS = 50_000  # parts of a schema that one call may visit
 _MOST_TEXT = 100_000  # characters of a text that is read as JSON
+_MOST_TOLD = 5  # notes
+_WORDS = {"true": "true", "false": "false", "none": "null"}  # Python writes them in capitals
 
 
 @dataclass(frozen=True)
@@ -26,23 +28,72 @@ class MendedArguments:
     arguments: Mapping[str, Any]
     notes: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> str:
+        """Return what was done as a sentence for a model; an empty text where nothing was."""
+        from router.tools.trust import trusted_text  # here: a first answer mends nothing
 
-def mend_arguments(schema: Mapping[str, Any], arguments: Any) -> MendedArguments | None:
-    """Return arguments mended by a JSON Schema; None where they are no object and hold none as JSON text."""
-    mending = _Mending(schema)
+        more = len(self.notes) - _MOST_TOLD
+        listed = "; ".join((*self.notes[:_MOST_TOLD], *([f"and {more} more"] if more > 0 else [])))
+        return trusted_text(listed and f"The arguments were mended by the tool's schema: {listed}.")
+
+
+def object_of(arguments: Any, tool: str = "") -> Mapping[str, Any]:
+    """Return a model's arguments as a mapping: they may be an object, the JSON text of one, or nothing at all.
+
+    Raises RequestInvalid, which names the tool, for anything else.
+    """
+    said = f"{tool}: the arguments are" if tool else "the arguments are"
     if isinstance(arguments, str):
-        arguments = mending.read_json(arguments, {"object"}, "arguments", arguments)
+        try:
+            arguments = parse_json(arguments or "{}")
+        except ValueError as error:
+            raise RequestInvalid(f"{said} not JSON: {error}") from None
+    if arguments is None:
+        return {}
     if not isinstance(arguments, Mapping):
-        return None
-    return MendedArguments(mending.mended(schema, arguments, "", 0), tuple(mending.notes))
+        raise RequestInvalid(f"{said} {quoted(arguments)}, they must be a JSON object")
+    return arguments
+
+
+def take_arguments(
+    take: Callable[[Mapping[str, Any]], _Taken], schema: Mapping[str, Any], arguments: Mapping[str, Any]
+) -> tuple[_Taken, str]:
+    """Return what `take` makes of a model's arguments, mended by a schema if it refuses them, and what was mended.
+
+    Raises what `take` raises of the arguments as they were given, where it refuses both.
+    """
+    try:
+        return take(arguments), ""
+    except QuartermasterError:
+        mended = mend_arguments(schema, arguments)
+        if mended.notes:
+            with suppress(QuartermasterError):
+                return take(mended.arguments), mended.told
+        raise
+
+
+def mend_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> MendedArguments:
+    """Return arguments mended by a JSON Schema; as they are where that takes more steps than any real one."""
+    mending = _Mending(schema)
+    try:
+        mended = mending.mended(schema, arguments, "", 0)
+    except _TooManySteps:
+        return MendedArguments(arguments)
+    return MendedArguments(mended, tuple(mending.notes)) if mending.notes else MendedArguments(arguments)
+
+
+class _TooManySteps(Exception):
+    """Raised where a schema branches without an end."""
 
 
 @dataclass
 class _Mending:
-    """One object's mending: the schema's root, which references lead from, and the notes so far."""
+    """One object's mending: the schema's root, from which references lead, and the notes and steps so far."""
 
     root: Mapping[str, Any]
     notes: list[str] = field(default_factory=list)
+    steps: int = 0
 
     def mended(self, schema: Any, value: Any, path: str, depth: int) -> Any:
         """Return a value mended by its schema; as it is where the schema says nothing of its type."""
@@ -51,119 +102,112 @@ class _Mending:
             return value
         types = self.types(schema, depth)
         if types and kind_of(value).isdisjoint(types):
-            value = self._converted(schema, types, value, path, depth)
+            readings = [*self._readings(schema, types, value, depth)]
+            if len(readings) == 1:
+                note, value = readings[0]
+                self.notes.append(f"{path:.80}: {note}")
         for part in _schemas(schema.get("allOf")):
             value = self.mended(part, value, path, depth + 1)
-        if branch := self._branch(schema, value, depth):
+        if (branch := self._branch(schema, value, depth)) is not None:
             value = self.mended(branch, value, path, depth + 1)
         if isinstance(value, Mapping):
             return self._object(schema, value, path, depth)
         if isinstance(value, list):
-            first = _schemas(schema.get("prefixItems"))
-            rest = schema.get("items")
+            first, rest = _schemas(schema.get("prefixItems")), schema.get("items")
             return [
                 self.mended(first[place] if place < len(first) else rest, item, f"{path}[{place}]", depth + 1)
                 for place, item in enumerate(value)
             ]
         return value
 
-    def types(self, schema: Any, depth: int = 0) -> frozenset[str]:
+    def types(self, schema: Any, depth: int) -> frozenset[str]:
         """Return the JSON types that a schema takes; none where it takes any, or nobody can tell."""
         schema = self._resolved(schema)
         if schema is None or depth > _DEEPEST:
             return frozenset()
         named = schema.get("type")
-        found = frozenset([named] if isinstance(named, str) else named if isinstance(named, list) else ())
-        if not found and isinstance(values := schema.get("enum"), list):
+        named = [named] if isinstance(named, str) else _schemas(named)
+        found = frozenset(one for one in named if isinstance(one, str))
+        if not found:
+            values = [schema["const"]] if "const" in schema else _schemas(schema.get("enum"))
+            self._spend(len(values))
             found = frozenset().union(*map(kind_of, values))
         if not found:
             branches = [self.types(branch, depth + 1) for branch in _branches(schema)]
             found = frozenset().union(*branches) if all(branches) else frozenset()
-        if not found:
-            found = frozenset({"object"} if "properties" in schema else {"array"} if "items" in schema else ())
         return found | {"null"} if found and schema.get("nullable") is True else found
 
-    def read_json(self, text: str, types: frozenset[str] | set[str], path: str, otherwise: Any) -> Any:
-        """Return what a text holds as JSON where that is of one of the types; else `otherwise`."""
-        if len(text) > _MOST_TEXT:
-            return otherwise
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return otherwise
-        if kind_of(value).isdisjoint(types):
-            return otherwise
-        self.notes.append(f"{path}: its text was read as JSON")
-        return value
-
-    def _converted(self, schema: Mapping[str, Any], types: frozenset[str], value: Any, path: str, depth: int) -> Any:
-        """Return a value of a type that the schema does not take as one that it takes, where nothing is lost."""
-        if isinstance(value, str):
-            text = value.strip()
-            if text[:1] in ("{", "["):
-                return self.read_json(text, types & {"object", "array"}, path, value)
-            for word, meant in _WORDS.items():
-                if text.lower() == word and not kind_of(meant).isdisjoint(types):
-                    return self._noted(path, f"the text {value!r:.40} was read as {word}", meant)
-            if _NUMBER.fullmatch(text) and types & {"integer", "number"}:
-                number = int(text) if text.lstrip("-").isdigit() else float(text)
-                if math.isfinite(number) and not kind_of(number).isdisjoint(types):
-                    return self._noted(path, f"the text {value!r:.40} was read as a number", number)
-        elif isinstance(value, int) and not isinstance(value, bool) and "string" in types:
-            return self._noted(path, f"{value!r:.40} was written as a text", str(value))
-        if "array" in types and value is not None:
-            items = self._of_type(schema, "array", depth).get("items")
-            within = self.types(items, depth)
-            if not within or not kind_of(value).isdisjoint(within):
-                return self._noted(path, "its value was put into a list", [value])
-        return value
+    def _readings(
+        self, schema: Mapping[str, Any], types: frozenset[str], value: Any, depth: int
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield what a value can stand for, of the types that are due, where nothing is lost; each with a note."""
+        text = value.strip() if isinstance(value, str) else None
+        if text is not None and len(text) <= _MOST_TEXT:
+            self._spend(len(text) // 100)
+            try:
+                read = parse_json(_WORDS.get(text.lower(), text))
+            except ValueError:
+                read = text
+            if not kind_of(read).isdisjoint(types):  # a text is none of them
+                yield "its text was read as JSON", read
+        elif isinstance(value, int) and not isinstance(value, bool) and "string" in types and value.bit_length() < 1024:
+            yield "its number was written as a text", str(value)
+        # A text in brackets may be a list, which was read above or cannot be; one without content is no item.
+        no_item = value is None or (text is not None and (text[:1] in ("", "[") or text.lower() in ("null", "none")))
+        if "array" not in types or no_item:
+            return
+        while (branch := self._branch(schema, [], depth)) is not None:
+            schema = branch
+        items = self._resolved(schema.get("items")) or {}
+        within = self.types(items, depth + 1)
+        fits = not within or not kind_of(value).isdisjoint(within)
+        if not _branches(schema) and (fits or any(self._readings(items, within - {"array"}, value, depth + 1))):
+            yield "its value was put into a list", [value]
 
     def _object(self, schema: Mapping[str, Any], value: Mapping[str, Any], path: str, depth: int) -> dict[str, Any]:
         properties = schema.get("properties")
         properties = properties if isinstance(properties, Mapping) else {}
-        required = schema.get("required")
-        required = required if isinstance(required, list) else []
+        # Which properties are additional depends on patterns, which do not run here.
+        others = None if "patternProperties" in schema else schema.get("additionalProperties")
+        required = {name for name in _schemas(schema.get("required")) if isinstance(name, str)}
+        self._spend(len(required))
         kept = {}
         for name, inner in value.items():
-            place = f"{path}.{name}" if path else name
-            known = properties.get(name, schema.get("additionalProperties"))
+            place = f"{path}.{name}" if path else f"{name}"
+            known = properties.get(name, others)
             if inner is None and name in properties and name not in required:
                 types = self.types(known, depth + 1)
                 if types and "null" not in types:
-                    self.notes.append(f"{place}: it is optional and was null, so it was left out")
+                    self.notes.append(f"{place:.80}: it is optional and was null, so it was left out")
                     continue
             kept[name] = self.mended(known, inner, place, depth + 1)
         return kept
 
     def _branch(self, schema: Mapping[str, Any], value: Any, depth: int) -> Mapping[str, Any] | None:
-        """Return the one branch of `anyOf` or `oneOf` that takes the value's type; None where several do, or none."""
-        fitting = [one for one in _branches(schema) if not kind_of(value).isdisjoint(self.types(one, depth + 1))]
-        return self._resolved(fitting[0]) if len(fitting) == 1 else None
-
-    def _of_type(self, schema: Mapping[str, Any], kind: str, depth: int) -> Mapping[str, Any]:
-        """Return the schema, or its branch, that takes a type."""
+        """Return the one branch of `anyOf` or `oneOf` that may take the value; None where several may, or none."""
+        fitting = []
         for branch in _branches(schema):
-            if kind in self.types(branch, depth + 1):
-                return self._of_type(self._resolved(branch) or {}, kind, depth + 1)
-        return schema
+            types = self.types(branch, depth + 1)
+            fitting += [] if types and kind_of(value).isdisjoint(types) else [branch]
+        return self._resolved(fitting[0]) if len(fitting) == 1 else None
 
     def _resolved(self, schema: Any) -> Mapping[str, Any] | None:
         """Follow references within the document; None for what is no schema, or leads in a circle."""
         for _ in range(_DEEPEST):
-            if not isinstance(schema, Mapping):
-                return None
-            reference = schema.get("$ref")
-            if not isinstance(reference, str):
-                return schema
+            self._spend(1)
+            if not isinstance(schema, Mapping) or not isinstance(reference := schema.get("$ref"), str):
+                return schema if isinstance(schema, Mapping) else None
+            self._spend(len(reference) // 10)
             try:
                 schema = value_at_pointer(self.root, reference)
             except LookupError:
                 return None
         return None
 
-    def _noted(self, path: str, note: str, value: Any) -> Any:
-        self.notes.append(f"{path}: {note}")
-        return value
+    def _spend(self, steps: int) -> None:
+        self.steps += steps
+        if self.steps > _MOST_STEPS:
+            raise _TooManySteps
 
 
 def kind_of(value: Any) -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from pipeline.settings.sources import SourceFormat
-from quartermaster.adapters.anthropic import NOTHING, AnthropicToolSearch
+from quartermaster.adapters.anthropic import AnthropicToolSearch
 from quartermaster.evaluation import METRICS, Cause
 from router import Detail, ProviderFormat, Router, Selection, Signal, contract
 from router.contract import EncoderManifest, Manifest
@@ -93,7 +93,8 @@ def test_a_request_that_no_tool_fits_is_told_so_if_the_selection_asks_for_it(rea
         (loaded,) = AnthropicToolSearch(router).answers([use], router.call)
         doubt = router.route(song, k=5, selection=selection).doubt
     assert "no tool fits this request" in doubt
-    assert told == {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"{doubt} {NOTHING}"}
+    nothing = "Search in other words, or say that it cannot be done."
+    assert told == {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"{doubt} {nothing}"}
     assert [reference["type"] for reference in loaded["content"]] == ["tool_reference"] * 5
 
 

@@ -52,7 +52,6 @@ _RESULT_SCHEMA: dict[str, Any] = {
     "required": ["tools", "none_fits", "notes"],
 }
 _NO_TOOLS = "There are no tools to search."
-_NO_MATCH = "No tool matches this request. Say it in other words, or say that there is no tool for it."
 
 
 class RouterSearch(BaseSearchTransform):
@@ -151,7 +150,7 @@ def _result(routed: RoutedTools, tools: Mapping[str, Tool]) -> ToolResult:
         rows[first.needing].setdefault("first", []).append(names[first.tool_id])
     notes = [f"{routed.doubt} Below is what comes closest."] if routed.none_fits and rows else []
     notes += withheld_notes({name: handed[tool_id] for tool_id, name in names.items()})
-    notes += [] if rows else [_NO_MATCH]
+    notes += [] if rows else [routed.nothing]
     answer = {"tools": list(rows.values()), "none_fits": routed.none_fits or not rows, "notes": notes}
     lines = [listed_line(row, row.get("first", ())) for row in rows.values()]
     return ToolResult("\n".join([*notes, *lines]), answer)

@@ -67,9 +67,11 @@ class _CatalogToolset(AbstractToolset[object]):
         try:
             called = self.search.called(name, tool_args)
             if inspect.iscoroutinefunction(self._call):
-                return await self._call(called.tool_id, called.arguments)
-            result = await anyio.to_thread.run_sync(self._call, called.tool_id, called.arguments)
-            return await result if inspect.isawaitable(result) else result
+                result = await self._call(called.tool_id, called.arguments)
+            else:
+                result = await anyio.to_thread.run_sync(self._call, called.tool_id, called.arguments)
+            result = await result if inspect.isawaitable(result) else result
+            return called.text(result) if isinstance(result, str) else result
         except RequestInvalid as error:
             raise ModelRetry(str(error)) from error
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from quartermaster.cli.commands.options import JsonOutput, RecipeName, SelectionFile, SignedSource
-from quartermaster.output.terminal import print_json
+from quartermaster.output.terminal import print_err, print_json
 from router import RoutedTools
 from router.errors import SettingsInvalid
 
@@ -104,8 +104,8 @@ def call(
     """
     import msgspec
 
-    from quartermaster.adapters.tool_search import object_of
     from quartermaster.calling import CallSettings, HttpCaller, ProviderCalls, read_call_settings
+    from router.tools.arguments import object_of
 
     if calls is None and not dry_run:
         message = "name the file that says how the API is called; --dry-run needs none"
@@ -116,5 +116,7 @@ def call(
         caller = HttpCaller(router, settings)
         result = caller.preview(tool_id, given) if dry_run else asyncio.run(caller.call(tool_id, given))
     print(msgspec.json.encode(result).decode() if as_json else result.text)
+    if result.mended:
+        print_err(result.mended)
     if result.is_error:
         raise typer.Exit(3)

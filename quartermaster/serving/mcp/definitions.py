@@ -43,7 +43,7 @@ class CallTool(msgspec.Struct, forbid_unknown_fields=True):
     arguments: Annotated[dict[str, Any], Meta(description="As the tool's own input schema asks.")] = {}
 
 
-def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """Return the JSON schema of a tool's arguments, without its title and description."""
     _, components = msgspec.json.schema_components([kind])
     (schema,) = components.values()
@@ -97,7 +97,7 @@ DEFINITIONS = (
             "Search the catalog for the tools that fit a request. Each line is a tool: its id, parameters (? optional) "
             "and what it does; below it, what must run first. Says so when most likely none fits."
         ),
-        input_schema=_schema_of(FindTools),
+        input_schema=schema_of(FindTools),
         output_schema=_FIND_TOOLS_RESULT,
         annotations=_READ_ONLY,
     ),
@@ -105,7 +105,7 @@ DEFINITIONS = (
         name="describe_tool",
         title="Describe a tool",
         description="The whole description and input schema of a tool that find_tools named.",
-        input_schema=_schema_of(DescribeTool),
+        input_schema=schema_of(DescribeTool),
         output_schema=_DESCRIBE_TOOL_RESULT,
         annotations=_READ_ONLY,
     ),
@@ -116,7 +116,7 @@ DEFINITIONS = (
             "Call a tool of the catalog by its id, at its own server, and return what that answers. Arguments are "
             "checked first. Read the tool's description before a call that changes anything."
         ),
-        input_schema=_schema_of(CallTool),
+        input_schema=schema_of(CallTool),
         annotations=types.ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
     ),
 )

@@ -37,7 +37,7 @@ def find_result(routed: RoutedTools, k: int) -> types.CallToolResult:
         if _is_shown(first.parameter, routed.vendor_text):
             needed = {"tool_id": first.tool_id, "parameter": first.parameter}
             rows[first.needing].setdefault("first", []).append(needed)
-    lines = [_line(row) for row in rows.values()] or ["(no tools)"]
+    lines = [_line(row) for row in rows.values()]
     found = [*rows.values()]
     answer = {"tools": found, "none_fits": routed.none_fits, "calibrated": routed.calibrated, "notes": notes}
     return types.CallToolResult(content=[_text("\n".join([*notes, *lines]))], structured_content=answer)
@@ -69,6 +69,11 @@ def text_result(text: str, *, is_error: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[_text(text)], is_error=is_error)
 
 
+def with_note(result: types.CallToolResult, note: str) -> types.CallToolResult:
+    """Return a result with a note behind its content, unless that is empty. Structured content stays as it is."""
+    return result.model_copy(update={"content": [*result.content, _text(note)]}) if note else result
+
+
 def prompt_result(prompt: types.GetPromptResult) -> types.CallToolResult:
     """Return the messages of a prompt as the result of a call: the texts of several with the role of who says each."""
     several = len(prompt.messages) > 1
@@ -90,15 +95,15 @@ def error_result(message: str) -> types.CallToolResult:
 def _notes(routed: RoutedTools, k: int) -> Iterator[str]:
     if routed.failed:
         yield f"The selection failed, these tools are unfiltered: {routed.failed}"
-    if routed.none_fits:
+    if routed.none_fits and routed.tools:
         yield f"{routed.doubt} Below is what comes closest."
     yield from routed.notes
     over_budget = [trusted_text(dropped.tool_id) for dropped in routed.dropped if dropped.by == "budget"][:k]
     if over_budget:
         named = ", ".join(over_budget[:_MAX_NAMED]) + (", …" if len(over_budget) > _MAX_NAMED else "")
         yield f"Left out because of token_budget: {named}."
-    if not routed.tools and not over_budget and not routed.none_fits:
-        yield "No tool of the catalog passes the filters of this request."
+    if not routed.tools:
+        yield routed.nothing
 
 
 def _row(handed: TrustedRecord, detail: Detail) -> dict[str, Any]:

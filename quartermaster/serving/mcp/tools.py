@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from quartermaster.calling import ApiCalls
 from quartermaster.serving.mcp import results
 from quartermaster.serving.mcp.client import CallingClient
-from quartermaster.serving.mcp.definitions import CallTool, DescribeTool, FindTools
+from quartermaster.serving.mcp.definitions import CallTool, DescribeTool, FindTools, schema_of
 from quartermaster.serving.mcp.upstreams import Upstreams
 from quartermaster.serving.profiles import Caller
 from quartermaster.serving.recent_answers import RecentAnswers
@@ -21,10 +21,11 @@ from router.provider_formats import ProviderFormat
 from router.record import Kind, ToolRecord
 from router.selection import Selection
 from router.selection.admission import refusal_reason
+from router.tools.arguments import take_arguments
 from router.typed import converted
 
 _Arguments = Mapping[str, Any]
-_Handler = Callable[[_Arguments], Awaitable[types.CallToolResult]]
+_Handler = Callable[[Any], Awaitable[types.CallToolResult]]
 # Models write numbers and booleans as texts, too.
 _read = partial(converted, error=RequestInvalid, strict=False, whole="the arguments")
 
@@ -48,22 +49,27 @@ class Tools:
 
     async def call(self, name: str, arguments: _Arguments) -> types.CallToolResult:
         """Return the result of a tool. Invalid calls and failures are error results that give the reason."""
-        handlers: dict[str, _Handler] = {"find_tools": self.find, "describe_tool": self.describe}
+        handlers: dict[str, tuple[Any, _Handler]] = {
+            "find_tools": (FindTools, self.find),
+            "describe_tool": (DescribeTool, self.describe),
+        }
         if self.caller.may_call:
-            handlers["call_tool"] = self.call_catalog_tool
+            handlers["call_tool"] = (CallTool, self.call_catalog_tool)
         if name not in handlers:
             how = ": call the catalog's tools with call_tool" if self.caller.may_call else ""
             return results.error_result(f"there is no tool {name!r} here, only {', '.join(handlers)}{how}")
         try:
-            result = await handlers[name](arguments)
+            kind, handler = handlers[name]
+            call, mended = take_arguments(lambda given: _read(given, kind), schema_of(kind), arguments)
+            result = results.with_note(await handler(call), mended)
         except QuartermasterError as error:
             result = results.error_result(f"{name} failed: {error}")
         self._report(Outcome.FAILED if result.is_error else Outcome.SUCCEEDED)
         return result
 
-    async def find(self, arguments: _Arguments) -> types.CallToolResult:
+    async def find(self, call: FindTools) -> types.CallToolResult:
         """Answer find_tools: route the request. Raises RequestInvalid for wrong arguments."""
-        call, selection = _read(arguments, FindTools), self.selection
+        selection = self.selection
         if call.read_only:
             selection = replace(selection, annotations={**selection.annotations, "readOnlyHint": True})
         if call.category:
@@ -88,18 +94,18 @@ class Tools:
         self.caller.actions.offer(routed.offered, [call.request])
         return results.find_result(routed, call.k)
 
-    async def describe(self, arguments: _Arguments) -> types.CallToolResult:
-        """Answer describe_tool. Raises RequestInvalid for wrong arguments and unknown ids."""
-        router, record = self.caller.router, await self._record(_read(arguments, DescribeTool).tool_id)
+    async def describe(self, call: DescribeTool) -> types.CallToolResult:
+        """Answer describe_tool. Raises RequestInvalid for unknown ids."""
+        router, record = self.caller.router, await self._record(call.tool_id)
         self.caller.actions.described.append(record.tool_id)
         return results.describe_result(record, router.vendor_text, router.instructions(record.tool_id))
 
-    async def call_catalog_tool(self, arguments: _Arguments) -> types.CallToolResult:
+    async def call_catalog_tool(self, call: CallTool) -> types.CallToolResult:
         """Answer call_tool: call a tool at its own server, ask it for a prompt, or read a skill.
 
         Raises QuartermasterError.
         """
-        router, call = self.caller.router, _read(arguments, CallTool)
+        router = self.caller.router
         record = await self._record(call.tool_id)
         self.caller.actions.called.append(record.tool_id)
         await self.caller.record("call_tool", "started")  # a call that cannot be recorded is not made
@@ -109,7 +115,7 @@ class Tools:
         if self.calls is not None and self.calls.serves(complete):
             answer = await self.calls.call(complete, call.arguments)
             # The text is the whole answer: as structured content the model's client would hand it over twice.
-            result = results.text_result(answer.text, is_error=answer.is_error)
+            result = results.with_note(results.text_result(answer.text, is_error=answer.is_error), answer.mended)
         else:
             result = await self.upstreams.call(complete, call.arguments, self.client)
         return results.upstream_result(result, router.vendor_text)

@@ -9,10 +9,10 @@ from typing import Any
 import anyio
 import mcp_types as types
 
-from quartermaster.calling.argument_check import refused_arguments
+from quartermaster.calling.argument_check import fitting_arguments
 from quartermaster.serving.mcp.client import CallingClient
 from quartermaster.serving.mcp.connection import Connection, OnTools
-from quartermaster.serving.mcp.results import prompt_result
+from quartermaster.serving.mcp.results import prompt_result, with_note
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
 from router.record import Kind, ToolRecord
 
@@ -32,17 +32,16 @@ class Upstreams:
         """Return the result of calling a record's tool at its own server, under the name that it has there.
 
         A prompt is answered with its messages. `client` gets the progress, and is asked what the server asks. Raises
-        UpstreamFailed if no server is connected for it, the arguments do not fit its schema (then nothing is sent), or
-        there is no answer.
+        UpstreamFailed if no server is connected for it or there is no answer, and CallRefused if the arguments do not
+        fit its schema, and cannot be mended.
         """
         connection = await self._connection(record)
-        if wrong := refused_arguments(record, arguments):
-            raise UpstreamFailed(wrong)
+        fitting, mended = fitting_arguments(record, arguments)
         if record.kind is not Kind.PROMPT:
-            return await connection.call(record.name, arguments, client)
+            return with_note(await connection.call(record.name, fitting, client), mended)
         # Arguments of prompts are texts.
-        texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in arguments.items()}
-        return prompt_result(await connection.get_prompt(record.name, texts, client))
+        texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in fitting.items()}
+        return with_note(prompt_result(await connection.get_prompt(record.name, texts, client)), mended)
 
     async def _connection(self, record: ToolRecord) -> Connection:
         """Return the connection to the server of a record's tool. Raises UpstreamFailed."""

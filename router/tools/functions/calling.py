@@ -1,9 +1,14 @@
 """The Python functions behind tools: looked up by tool id and called with a model's arguments."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from router.errors import RequestInvalid
+from router.tools.arguments import object_of, take_arguments
+
+_logger = logging.getLogger("router")
 
 Serves = Callable[[str], bool]  # whether the router serves a tool id now
 
@@ -44,12 +49,13 @@ class Functions(Mapping[str, Callable[..., Any]]):
     def __repr__(self) -> str:
         return f"Functions({', '.join(self)})"
 
-    def call(self, tool_id: str, arguments: Mapping[str, Any]) -> Any:
+    def call(self, tool_id: str, arguments: Any, schema: Mapping[str, Any] | None = None) -> Any:
         """Call a tool's function and return its result; for an async function, its coroutine.
 
-        Arguments are JSON values. Each is converted to the type of its parameter's annotation (an Enum, a dataclass, a
-        date, a pydantic model), where msgspec or pydantic can. Raises RequestInvalid where the tool has no function or
-        the arguments do not fit it. Errors of the function itself pass through.
+        Arguments are JSON values, or the JSON text of an object. Each is converted to the type of its parameter's
+        annotation (an Enum, a dataclass, a date, a pydantic model), where msgspec or pydantic can. Those that do not
+        fit are mended by the tool's `schema` where that loses nothing, which is logged. Raises RequestInvalid where the
+        tool has no function or the arguments do not fit it. Errors of the function itself pass through.
         """
         try:
             function = self[tool_id]
@@ -57,5 +63,8 @@ class Functions(Mapping[str, Callable[..., Any]]):
             raise RequestInvalid(f"no function is behind {tool_id!r}: there are {', '.join(self) or 'none'}") from None
         from router.tools.functions.signatures import bind  # here: most routers call no function
 
-        values, keywords = bind(function, tool_id, arguments)
+        given = object_of(arguments, tool_id)
+        (values, keywords), mended = take_arguments(partial(bind, function, tool_id), schema or {}, given)
+        if mended:
+            _logger.info("%s: %s", tool_id, mended)
         return function(*values, **keywords)

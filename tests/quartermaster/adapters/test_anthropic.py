@@ -11,7 +11,7 @@ pytest.importorskip("anthropic", reason="anthropic is not installed")
 
 import anthropic
 
-from quartermaster.adapters.anthropic import GONE, MOST_TOOLS, NOTHING, AnthropicToolSearch
+from quartermaster.adapters.anthropic import GONE, MOST_TOOLS, AnthropicToolSearch
 from quartermaster.adapters.tool_search import CalledTool
 from router import RequestInvalid, Router, Selection, SettingsInvalid, ToolRecord
 from tests.support.providers.anthropic_messages import MessagesServer, Script, Seen, call, say, search_call_answer
@@ -115,7 +115,8 @@ def test_what_a_model_gets_wrong_is_told_to_it_as_an_error(router: Router, block
 def test_a_search_that_finds_nothing_says_so_in_a_text(router: Router) -> None:
     search = AnthropicToolSearch(router, selection=Selection(allow=("none/*",)))
     (result,) = search.answers([call("search_tools", UMBRELLA)], echo)
-    assert NOTHING in result["content"] and "is_error" not in result
+    said = "No tool of the catalog passes the filters (allow). Search in other words, or say that it cannot be done."
+    assert result["content"] == said and "is_error" not in result
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_tools_of_ones_own_are_left_to_their_owner() -> None:
     search = AnthropicToolSearch(router, own=("read_file",))
     own, searched = call("read_file", {}), call("search_tools", {"request": "read a file"})
     (result,) = search.answers([own, searched], echo)
-    assert result["tool_use_id"] == searched["id"] and NOTHING in result["content"]
+    assert result["tool_use_id"] == searched["id"] and "No tool was found. Search" in result["content"]
     assert search.catalog() == []
 
 

@@ -100,7 +100,7 @@ def test_a_search_that_finds_nothing_answers_with_no_tools_and_says_so(server: R
     nothing = Selection(allow=("weather/*",), min_lexical_overlap=3, fallback_to_empty=True)
     said = talk(client(server), ResponsesToolSearch(router, selection=nothing), [], "compose a fugue")
     assert said == "I have no tool for that." and server.refused == []
-    assert "No tool was found" in server.bodies[-1]["input"][-1]["content"]
+    assert "No tool that passes the filters (allow) has anything" in server.bodies[-1]["input"][-1]["content"]
 
 
 def test_a_request_that_no_tool_fits_comes_with_the_routers_doubt(router: Router) -> None:

@@ -1,9 +1,12 @@
 """The search that a model asks for by itself: what it takes, what it finds, and the way back from a call."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from quartermaster.adapters import answer_call
+from quartermaster.adapters.openai_agents import function_tools
 from quartermaster.adapters.tool_search import CalledTool, ToolSearch
 from router import RequestInvalid, Router, Selection, SettingsInvalid, ToolRecord
 from router.provider_formats import ProviderFormat, legal_name
@@ -75,3 +78,27 @@ def test_a_tool_whose_vendor_gives_orders_in_its_name_is_not_called() -> None:
     search = ToolSearch(router, "responses", {})
     with pytest.raises(RequestInvalid, match="may not be used here"):
         search.called(legal_name(router.tools[0].tool_id, ProviderFormat.RESPONSES), {})
+
+
+def test_a_calls_arguments_are_mended_by_the_tools_schema_and_the_model_reads_what_was_done() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"tags": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}},
+    }
+    record = ToolRecord("crm/tag", "crm", "tag", "Tag a customer.", input_schema=schema)
+    search = ToolSearch(Router.from_tools([record], encoder=None), "responses", {})
+
+    async def call(tool_id: str, arguments: Any) -> Any:
+        return [tool_id, arguments]
+
+    def answered(arguments: Any) -> str:
+        return asyncio.run(answer_call(search, call, "crm__tag", arguments)).text
+
+    assert answered('{"tags": ["a"], "note": "5"}') == '["crm/tag",{"tags":["a"],"note":"5"}]'
+    told = "tags: its text was read as JSON; note: it is optional and was null, so it was left out."
+    assert answered({"tags": '["a"]', "note": None}) == (
+        f'["crm/tag",{{"tags":["a"]}}]\nThe arguments were mended by the tool\'s schema: {told}'
+    )
+    (tool,) = function_tools(search.router.route("tag a customer"), call)
+    invoked = asyncio.run(tool.on_invoke_tool(None, '{"tags": "a"}'))  # type: ignore[union-attr,arg-type]
+    assert invoked.startswith('["crm/tag",{"tags":["a"]}]\nThe arguments were mended')

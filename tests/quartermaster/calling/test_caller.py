@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from quartermaster.calling import CallSettings, HttpCaller, ProviderCalls
+from quartermaster.calling import CallRefused, CallSettings, HttpCaller, ProviderCalls
 from router import Router
 from router.errors import RequestInvalid
-from router.operation import Operation
+from router.operation import Operation, OperationParameter
 from router.record import ToolRecord
 from router.selection import Profile, Selection
 from tests.support.api_server import ApiServer, Reply
@@ -56,3 +56,24 @@ def test_a_definition_that_a_server_or_client_registers_brings_no_operation(api:
     router.register([{"name": "read", "description": "Read.", "operation": operation}], provider="shop")
     record = router.complete_record("shop/read")
     assert isinstance(record, ToolRecord) and record.operation is None
+
+
+def test_arguments_are_mended_by_the_schema_before_they_are_refused_and_the_model_is_told(api: ApiServer) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}, "required": ["n"]}
+    operation = Operation("GET", "/items", parameters=(OperationParameter("n", "query"),))
+    record = make_record("read", "shop", input_schema=schema, operation=operation)
+    call = HttpCaller(
+        Router.from_tools([record], encoder=None), CallSettings({"shop": ProviderCalls(base_url=api.url)})
+    )
+    told = "The arguments were mended by the tool's schema: n: its text was read as JSON."
+    api.answer = lambda _: Reply.of(["lamp"])
+    assert asyncio.run(call("shop/read", {"n": "5"})) == f'["lamp"]\n{told}'
+    result = asyncio.run(call.call("shop/read", {"n": "5"}))
+    assert (result.text, result.value, result.mended) == ('["lamp"]', ["lamp"], told)
+    assert asyncio.run(call.call("shop/read", {"n": 5})).mended == ""
+    assert call.preview("shop/read", {"n": "5"}).mended == told
+    with pytest.raises(
+        CallRefused, match=r"\$\.n: '10' is not of type 'integer'\. Its signature is shop/read\(n: integer"
+    ):
+        call.preview("shop/read", {"n": "10"})
+    assert [request.query for request in api.received] == [[("n", "5")]] * 3

@@ -22,7 +22,11 @@ DOCUMENT = {
     "openapi": "3.1.0",
     "info": {"title": "Shop"},
     "paths": {
-        "/items": {method: {"operationId": f"{method}_items", "summary": "Items."} for method in ("get", "post")}
+        "/items": {method: {"operationId": f"{method}_items", "summary": "Items."} for method in ("get", "post")},
+        "/item": {
+            "parameters": [{"name": "n", "in": "query", "schema": {"type": "integer"}}],
+            "get": {"operationId": "get_item", "summary": "An item."},
+        },
     },
 }
 
@@ -57,6 +61,13 @@ def test_an_answer_is_printed_and_with_json_all_about_it(call: Run, api: ApiServ
     assert (done.returncode, done.stdout) == (0, '["GET", "Bearer ***"]\n')
     assert api.last.headers["authorization"] == "Bearer shop-s3cret"
     assert json.loads(call("shop/get_items", "--json").stdout)["status"] == 200
+
+
+def test_what_was_mended_of_the_arguments_goes_to_the_error_stream(call: Run, api: ApiServer) -> None:
+    api.answer = lambda received: Reply.of(received.query)
+    done = call("shop/get_item", "--arguments", '{"n": "5"}')
+    assert (done.returncode, done.stdout) == (0, '[["n", "5"]]\n')
+    assert "n: its text was read as JSON" in " ".join(done.stderr.split())
 
 
 def test_a_dry_run_sends_nothing(call: Run, api: ApiServer) -> None:

@@ -51,8 +51,11 @@ def test_what_there_is_not_is_refused_with_what_there_is() -> None:
         rendered.tool_id("refund")
     with pytest.raises(RequestInvalid, match="no tool of this answer is called 'refund'"):
         rendered.arguments("refund", {})
-    with pytest.raises(RequestInvalid, match=r"stripe__refund: the arguments are str, not a dict: `json.loads`"):
-        rendered.arguments("stripe__refund", '{"charge": "ch_1"}')  # type: ignore[arg-type]
+    assert rendered.arguments("stripe__refund", '{"charge": "ch_1"}') == {"charge": "ch_1"}
+    with pytest.raises(
+        RequestInvalid, match=r"stripe__refund: the arguments are \['ch_1'\], they must be a JSON object"
+    ):
+        rendered.arguments("stripe__refund", '["ch_1"]')
     with pytest.raises(SettingsInvalid, match="no form 'carrier pigeon': choose from openai, responses"):
         render([REFUND], "carrier pigeon")
     with pytest.raises(SettingsInvalid, match="no detail 'tiny'"):

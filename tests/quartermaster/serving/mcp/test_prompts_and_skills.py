@@ -53,7 +53,7 @@ async def test_a_prompt_that_no_connected_server_has_says_what_to_do(router: Rou
     ("tool_id", "arguments", "reason"),
     [
         ("clerk/review", {}, "'file' is a required property"),
-        ("clerk/review", {"file": 7}, "7 is not of type 'string'"),
+        ("clerk/review", {"file": [7]}, "[7] is not of type 'string'"),
         ("clerk/review", {"file": "a", "tone": "dry"}, "'tone' was unexpected"),
         ("clerk/gone", {}, "the MCP server 'clerk' refused the call: Unknown prompt: gone"),
     ],

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from quartermaster.calling import CallRefused
 from quartermaster.serving.mcp import Upstream, UpstreamFailed, connected
 from quartermaster.serving.mcp.server import serve_listed
 from quartermaster.serving.mcp.upstreams import Upstreams
 from router import Router
 from router.record import Origin
-from tests.quartermaster.serving.mcp.conftest import TOOLS, plain, record, router_of, running, text_of, weather
+from tests.quartermaster.serving.mcp.conftest import TOOLS, asked, plain, record, router_of, running, text_of, weather
 from tests.quartermaster.serving.mcp.desk import run_out, until
 from tests.quartermaster.serving.mcp.plain_http import serving
 
@@ -50,7 +51,7 @@ async def calls(router: Router, *upstreams: Upstream, **how: Any) -> AsyncIterat
 
 async def refused(call: Call, tool_id: str, **arguments: Any) -> str:
     """Why a call has no answer."""
-    with pytest.raises(UpstreamFailed) as failed:
+    with pytest.raises((UpstreamFailed, CallRefused)) as failed:
         await call(tool_id, **arguments)
     return str(failed.value)
 
@@ -268,3 +269,51 @@ async def test_what_a_server_without_a_label_lists_takes_nobodys_place() -> None
     async with connected([plain(provider=None, place="npx"), plain(name="other")], heard, at_once=True):
         await until(lambda: told)
     assert told == ["other"]
+
+
+MAIL = {
+    "type": "object",
+    "properties": {
+        "body": {"type": "object", "properties": {"to": {"type": "string"}, "size": {"type": "integer", "maximum": 9}}},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "note": {"type": "string"},
+    },
+    "required": ["body"],
+}
+TO = {"to": "ada"}
+
+
+@pytest.mark.parametrize(
+    ("given", "sent", "told"),
+    [
+        ({"body": TO, "note": "5", "extra": None}, {"body": TO, "note": "5", "extra": None}, []),
+        ('{"body": {"to": "ada"}}', {"body": TO}, ["arguments: its text was read as JSON"]),
+        ({"body": '{"to": "ada"}'}, {"body": TO}, ["body: its text was read as JSON"]),
+        (
+            {"body": TO, "note": None, "tags": None},
+            {"body": TO},
+            ["note: it is optional and was null, so it was left out"],
+        ),
+        ({"body": TO, "tags": "a"}, {"body": TO, "tags": ["a"]}, ["tags: its value was put into a list"]),
+        ({"body": {"size": "5"}}, {"body": {"size": 5}}, ["body.size: its text was read as JSON"]),
+        ('{"body": "{}"}', {"body": {}}, ["body: its text was read as JSON", "arguments: its text was read as JSON"]),
+        (
+            {"body": {"size": "10"}},
+            None,
+            ["$.body.size: '10' is not of type 'integer'. Its signature is plain/talk(body:"],
+        ),
+        ({"body": "to ada"}, None, ["$.body: 'to ada' is not of type 'object'"]),
+        ("[1]", None, ["call_tool failed: arguments is '[1]', it must be a table of names and values"]),
+    ],
+)
+async def test_arguments_are_mended_and_a_note_follows_the_result_or_refused_as_they_were_given(
+    given: Any, sent: dict[str, Any] | None, told: list[str]
+) -> None:
+    mail = {"id": "plain/talk", "name": "talk", "provider": "plain", "description": "Send mail.", "parameters": MAIL}
+    result = await asked(router_of(mail), "call_tool", {"tool_id": "plain/talk", "arguments": given}, plain())
+    answer, *notes = [block.text for block in result.content]
+    if result.is_error:
+        assert sent is None and told[0] in answer and not notes
+    else:
+        assert json.loads(answer)["arguments"] == sent
+        assert len(notes) == len(told) and all(text in note for text, note in zip(told, notes, strict=True))

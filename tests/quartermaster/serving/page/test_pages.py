@@ -72,7 +72,9 @@ def test_blank_fields_say_nothing_and_a_request_that_no_tool_fits_is_said_so(pag
     assert "Try one of these" in text(pages, "/", request="  ")
     page = text(pages, "/", request=REQUEST, k="", recipe="", allow=" , ", token_budget="")
     assert "stripe/create_refund" in page
-    assert "No tool is left" in text(pages, "/", request=REQUEST, providers="nobody")
+    assert "No tool of the catalog passes the filters (providers)." in text(
+        pages, "/", request=REQUEST, providers="nobody"
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_the_page_is_as_sure_that_none_fits_as_the_calibration_is(
 def test_no_tool_left_is_not_found_where_the_server_wants_an_error(client_of: Ask, snapshot: Path) -> None:
     selection = Selection(providers=("nobody",), fallback_to_empty=False)
     client = client_of(Router.open(snapshot, selection=selection))
-    assert "no tool that the selection allows has anything in common" in text(client, "/", 404, request=REQUEST)
+    assert "no tool of the catalog passes the filters (providers)" in text(client, "/", 404, request=REQUEST)
     assert client.get("/readyz").status_code == 200  # as it is for its first request too
 
 

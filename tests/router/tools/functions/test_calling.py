@@ -10,6 +10,7 @@ from typing import Any
 import pydantic
 import pytest
 
+from router import Router
 from router.errors import RequestInvalid
 from router.tools.functions.calling import Functions
 from router.tools.functions.signatures import Function
@@ -90,8 +91,9 @@ def test_what_is_missing_or_unknown_is_refused_by_name_and_what_is_no_dict_with_
         call(pay, charge="c", sum=2)
     functions = Functions(lambda tool_id: True)
     functions.put(["tool"], {"tool": echo})
-    with pytest.raises(RequestInvalid, match=r"tool: the arguments are \w+, not a dict: `json.loads`"):
-        functions.call("tool", '{"value": 1}')  # type: ignore[arg-type]
+    assert functions.call("tool", '{"value": 1}') == 1
+    with pytest.raises(RequestInvalid, match="tool: the arguments are not JSON"):
+        functions.call("tool", "value = 1")
 
 
 def test_a_model_cannot_override_what_a_partial_or_a_framework_fills_in() -> None:
@@ -155,3 +157,43 @@ def test_functions_are_those_of_the_tools_that_serve() -> None:
     functions.put(["a"], {})
     with pytest.raises(RequestInvalid, match="no function is behind 'a': there are c"):
         functions.call("a", {})
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "told"),
+    [
+        ({"to": '{"street": "Main"}', "cc": ["a"]}, (Address("Main"), ["a"], ""), "to: its text was read as JSON"),
+        (
+            {"to": {"street": "Main", "code": None}, "cc": "a"},
+            (Address("Main"), ["a"], ""),
+            "cc: its value was put into",
+        ),
+        ('{"to": {"street": "Main"}, "cc": [], "note": null}', (Address("Main"), [], ""), "note: it is optional"),
+        ({"to": {"street": "Main"}, "cc": ["a"], "note": "5"}, (Address("Main"), ["a"], "5"), ""),
+    ],
+)
+def test_arguments_that_a_function_refuses_are_mended_by_the_tools_schema_and_the_log_says_so(
+    given: Any, taken: Any, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def post(to: Address, cc: list[str], note: str = "") -> tuple[Address, list[str], str]:
+        return to, cc, note
+
+    router = Router.from_tools([post], encoder=None)
+    caplog.set_level("INFO", "router")
+    assert router.call("post", given) == taken
+    logged = [record.getMessage() for record in caplog.records if "mended" in record.getMessage()]
+    assert len(logged) == bool(told) and told in "".join(logged)
+    with pytest.raises(RequestInvalid, match="post: to is 'Main street'"):
+        router.call("post", {"to": "Main street", "cc": "a"})
+
+
+def test_an_error_of_the_function_itself_calls_it_once() -> None:
+    calls = []
+
+    def post(tags: list[str]) -> None:
+        calls.append(tags)
+        raise RequestInvalid("the desk is closed")
+
+    with pytest.raises(RequestInvalid, match="the desk is closed"):
+        Router.from_tools([post], encoder=None).call("post", {"tags": "a"})
+    assert calls == [["a"]]
