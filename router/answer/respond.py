@@ -184,13 +184,14 @@ def _score(result: SearchResult, ordinal: int) -> float:
 
 
 def _why_empty(candidates: int, admission: Admission, excluded: Sequence[Exclusion]) -> str:
-    """Return why no tool was found: the words of the request, or the filters and how many tools each left out."""
+    """Return why no tool was found, its words or the filters and how many each left out, and how to search again."""
     if not candidates:
         named = ", ".join(name for name, _, _ in admission.filters)
         if admission.admitted is not None and not admission.admitted.mask.any():
-            return f"no tool of the catalog passes the filters ({named})"
-        passing = f" that passes the filters ({named})" if named else ""
-        return f"no tool{passing} has anything in common with the request"
+            return f"no tool of the catalog passes the filters ({named}): search with fewer filters"
+        passing, fewer = (f" that passes the filters ({named})", ", or with fewer filters") if named else ("", "")
+        return f"no tool{passing} has anything in common with the request: search in other words{fewer}"
     filters = dict.fromkeys(out.by for out in excluded)
     counts = ", ".join(f"{sum(out.by == name for out in excluded)} by {name}" for name in filters)
-    return f"every tool that was found is left out: {counts or 'all of them are in `always`'}"
+    counts = counts or "all of them are in `always`"
+    return f"every tool that was found is left out: {counts}; search with fewer limits, or in other words"

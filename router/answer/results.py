@@ -123,7 +123,7 @@ class RoutedTools:
         dropped: The candidates that the selection, the budget or a provider's cap left out, best first; with `explain`
             also those that a filter kept out of the search.
         notes: Which options had no effect, and why.
-        why_empty: Why no tool was found, and where they were lost; empty where there are some.
+        why_empty: Why no tool was found, and how to search again; empty where there are some.
         failed: Why reranking failed; the tools are then in the order before it. Empty where nothing failed.
         overlay: The revision of the tools registered over the snapshot.
         form: The provider format in which tokens were counted.
@@ -185,8 +185,9 @@ class RoutedTools:
     @property
     def nothing(self) -> str:
         """Return the sentences for people and models where no tool is handed over: why, and what to do."""
-        why = self.why_empty or "no tool was found"
-        return f"{self.doubt or f'{why[0].upper()}{why[1:]}.'} Search in other words, or say that it cannot be done."
+        why = self.why_empty or "no tool was found: search in other words"
+        why = f"{self.doubt} Search in other words" if self.none_fits else f"{why[0].upper()}{why[1:]}"
+        return f"{why}, or say that it cannot be done."
 
     def render(
         self, form: ProviderFormat | str | None = None, *, strict: bool = False, defer_loading: bool = False

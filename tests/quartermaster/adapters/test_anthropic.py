@@ -115,7 +115,9 @@ def test_what_a_model_gets_wrong_is_told_to_it_as_an_error(router: Router, block
 def test_a_search_that_finds_nothing_says_so_in_a_text(router: Router) -> None:
     search = AnthropicToolSearch(router, selection=Selection(allow=("none/*",)))
     (result,) = search.answers([call("search_tools", UMBRELLA)], echo)
-    said = "No tool of the catalog passes the filters (allow). Search in other words, or say that it cannot be done."
+    said = (
+        "No tool of the catalog passes the filters (allow): search with fewer filters, or say that it cannot be done."
+    )
     assert result["content"] == said and "is_error" not in result
 
 
@@ -139,7 +141,7 @@ def test_tools_of_ones_own_are_left_to_their_owner() -> None:
     search = AnthropicToolSearch(router, own=("read_file",))
     own, searched = call("read_file", {}), call("search_tools", {"request": "read a file"})
     (result,) = search.answers([own, searched], echo)
-    assert result["tool_use_id"] == searched["id"] and "No tool was found. Search" in result["content"]
+    assert result["tool_use_id"] == searched["id"] and "No tool was found: search" in result["content"]
     assert search.catalog() == []
 
 

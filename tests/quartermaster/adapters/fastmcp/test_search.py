@@ -104,7 +104,7 @@ def test_in_full_detail_a_tool_comes_with_the_schema_that_the_server_has() -> No
 def test_a_search_without_words_or_without_a_tool_is_answered_with_a_way_out(server: FastMCP) -> None:
     found = with_client(server, lambda client: client.call_tool("search_tools", {"request": "play chess"}))
     assert found.structured_content["none_fits"]
-    assert found.content[0].text.startswith("No tool has anything in common with the request. Search in")
+    assert found.content[0].text.startswith("No tool has anything in common with the request: search in")
 
     bare = FastMCP("bare", mask_error_details=True)
     bare.add_transform(RouterSearch(encoder=None))

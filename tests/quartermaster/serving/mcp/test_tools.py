@@ -111,7 +111,9 @@ async def test_a_category_narrows_the_search_and_no_shared_word_gives_no_tools(w
     assert [tool["tool_id"] for tool in found.structured_content["tools"]] == ["weather/sea-level"]
     found = await asked(weather_router, "find_tools", {"request": "xylophone"})
     assert not found.is_error
-    assert text_of(found).startswith("No tool has anything in common with the request. Search in other words")
+    assert text_of(found).startswith("No tool has anything in common with the request: search in other words")
+    found = await asked(weather_router, "find_tools", {"request": "storm", "read_only": "true"})
+    assert text_of(found).startswith("No tool of the catalog passes the filters (annotations): search with fewer")
 
 
 async def test_a_described_tool_has_its_whole_schema_by_its_name_in_any_form(weather_router: Router) -> None:

@@ -72,7 +72,7 @@ def test_blank_fields_say_nothing_and_a_request_that_no_tool_fits_is_said_so(pag
     assert "Try one of these" in text(pages, "/", request="  ")
     page = text(pages, "/", request=REQUEST, k="", recipe="", allow=" , ", token_budget="")
     assert "stripe/create_refund" in page
-    assert "No tool of the catalog passes the filters (providers)." in text(
+    assert "No tool of the catalog passes the filters (providers): search" in text(
         pages, "/", request=REQUEST, providers="nobody"
     )
 
