@@ -138,13 +138,15 @@ def _settings(row: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if not isinstance(arguments, list):
         raise ValueError("args must be a list")
     command = filled("command", row["command"]), *(filled(f"args.{n}", value) for n, value in enumerate(arguments, 1))
-    cwd = workspace / Path(filled("cwd", row.get("cwd") or "")).expanduser()
-    return {"command": command, "env": table("env"), "cwd": cwd, **bound}
+    cwd = filled("cwd", row.get("cwd") or "")
+    if variables.names(cwd):
+        raise ValueError("cwd takes no variable beside ${workspaceFolder} and ${userHome}")
+    return {"command": command, "env": table("env"), "cwd": workspace / os.path.expanduser(cwd), **bound}
 
 
 def _placeholder(name: str, key: str, workspace: Path) -> str:
     """Return a placeholder as the settings of sources have it, or the text that it stands for."""
-    texts = {"workspaceFolder": workspace, "userHome": Path.home(), "/": os.sep, "pathSeparator": os.sep}
+    texts = {"workspaceFolder": workspace, "userHome": os.path.expanduser("~"), "/": os.sep, "pathSeparator": os.sep}
     if name in texts:
         return str(texts[name]).replace("${", "$${")
     kind, _, rest = name.partition(":")
