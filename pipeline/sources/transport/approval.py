@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import CatalogSettings, variables
+from pipeline.sources.naming import location
 from pipeline.sources.transport.access import write_private
 from router.fingerprint import fingerprint
 
@@ -51,8 +52,8 @@ def commands_of(settings: CatalogSettings) -> tuple[CatalogCommand, ...]:
     for one in settings.source:
         if one.command and settings.sources.run_commands:
             commands.append(catalog_command(one.command, settings.folder_of(one), one.env))
-        elif one.client and one.url and taken({"": SecretStr(one.url), **one.headers}):
-            commands.append(catalog_command((one.url,), settings.folder, one.headers))
+        elif one.client and one.url and taken(sent := {"url": SecretStr(one.url), **one.headers}):
+            commands.append(catalog_command((location(one),), settings.folder, sent))
     if settings.notify.command:
         commands.append(catalog_command(settings.notify.command, settings.folder))
     return tuple(dict.fromkeys(commands))

@@ -216,6 +216,10 @@ def test_which_variable_goes_to_which_server_is_part_of_the_approval(write: Writ
     remote = [{"url": f"https://{host}/mcp", "headers": row} for host in ("a", "b") for row in mappings[:-1]]
     assert len({tuple(keys(server)) for server in remote}) == len(remote)
     assert keys({"url": "https://a/mcp", "headers": {"K": "plain"}}) == []
+    (shown,) = map(
+        str, commands_of(write({"mcpServers": {"mail": {"url": "https://u:sk-secret@a/mcp?k=sk-secret&t=${T}"}}}))
+    )
+    assert shown.startswith('["https://a/mcp"]') and shown.endswith("with url, from the environment T")
     (shown,) = map(str, commands_of(write({"mcpServers": {"mail": {**MAIL, "env": {"K": "x${A}", "L": "sk-secret"}}}})))
     assert shown.endswith("with K, L, from the environment A") and "sk-secret" not in shown
 
