@@ -166,6 +166,10 @@ class CatalogSettings(Section):
         usage = self.resolve(self.tuning.usage).resolve() if self.tuning.usage else None
         return file is not None and (self.tuning.judged or usage == file.resolve())
 
+    def folder_of(self, source: SourceSettings) -> Path:
+        """Return the folder in which a source's command runs."""
+        return self.resolve(source.cwd) if source.cwd else self.folder
+
     def resolve(self, path: Path) -> Path:
         """Return a path of the catalog; a relative one starts at the catalog's folder."""
         return path if path.is_absolute() else self.folder / path

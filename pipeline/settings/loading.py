@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 from pipeline.errors import SettingsInvalid
 from pipeline.settings.base import Section
 from pipeline.settings.catalog import CatalogSettings, MetricsSettings, NotifySettings
+from pipeline.settings.client_file import client_sources
 from pipeline.settings.problems import Place, problems, suggestion
 from router.tools.definitions.json_values import check_depth, parse_json
 
@@ -78,7 +80,10 @@ def load(
     if wrong := [*wrong, *refused]:
         listed = wrong[0] if len(wrong) == 1 else "\n  ".join([f"{len(wrong)} problems", *wrong])
         raise SettingsInvalid(f"settings of {place}: {listed}")
-    return loaded
+    sources = (
+        client_sources(source, loaded.resolve(source.path)) if source.path else (source,) for source in loaded.source
+    )
+    return loaded.model_copy(update={"source": tuple(chain.from_iterable(sources))})
 
 
 def overrides(

@@ -1,15 +1,15 @@
 """The sources of a catalog: where each is, in which format, what it is asked with, and what it may cost."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Literal
-from urllib.parse import urlsplit
 
 import jmespath
 from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from pipeline.settings.access import Address, Command, Environment, Headers, OAuthSettings
 from pipeline.settings.base import Duration, Section
@@ -80,8 +80,28 @@ def _named(node: Mapping[str, Any], kind: str) -> Iterator[str]:
         yield from _named(child, kind)
 
 
+@dataclass(frozen=True, slots=True)
+class ClientServer:
+    """What the file of an MCP client says of a server beside a source's settings.
+
+    `bounds` are what it may cost when its tools are called; `include` and `exclude` its tools by name. `refusal` says
+    why it cannot be used.
+    """
+
+    bounds: Mapping[str, Any] = field(default_factory=dict)
+    include: frozenset[str] | None = None
+    exclude: frozenset[str] = frozenset()
+    refusal: str = ""
+
+    def offers(self, name: str) -> bool:
+        """Return whether a tool is one that the client would use."""
+        return (self.include is None or name in self.include) and name not in self.exclude
+
+
 class SourceSettings(Section):
     """One source of a catalog: a file (`path`), or the output of a `command` or `url` at each build.
+
+    A file in which an MCP client lists its servers, such as `mcp.json`, stands for a source for each of them.
 
     Without a format, or as "mcp", a command (over stdio) or url is a live MCP server; as any other format, the
     command's standard output, or the body of the GET, is a document of that format. `fields` maps a document of another
@@ -102,6 +122,8 @@ class SourceSettings(Section):
     """A file. Exactly one of `path`, `command` and `url` is set."""
     command: Command | None = None
     """A program and its arguments: a live MCP server, or one that prints a document."""
+    cwd: Path | None = None
+    """The folder in which the `command` runs; by default the catalog's."""
     url: Address | None = None
     """An address: a live MCP server, or a document."""
     provider: str | None = None
@@ -125,6 +147,8 @@ class SourceSettings(Section):
     """Hosts that may have an address of this machine or of a private network. The `url`'s own host needs no mention
     where it can have no other: an IP address, `localhost`, a name without a dot or under `.local` or `.internal`."""
 
+    _client: ClientServer | None = PrivateAttr(None)
+
     @model_validator(mode="after")
     def _one_place(self) -> "SourceSettings":
         if sum(place is not None for place in (self.path, self.command, self.url)) != 1:
@@ -138,8 +162,8 @@ class SourceSettings(Section):
     def _asked_with(self) -> "SourceSettings":
         if (self.headers or self.oauth) and self.url is None:
             raise ValueError(f"{'headers' if self.headers else 'oauth'} are for a url")
-        if self.env and self.command is None:
-            raise ValueError("env is for a command")
+        if (self.env or self.cwd) and self.command is None:
+            raise ValueError(f"{'env' if self.env else 'cwd'} is for a command")
         if self.oauth and not self.is_live_server:
             raise ValueError("oauth is for an MCP server: send another document's token in headers")
         if self.oauth and any(name.lower() == "authorization" for name in self.headers):
@@ -154,13 +178,15 @@ class SourceSettings(Section):
         return self.path is None and self.format in (None, "mcp")
 
     @property
-    def label(self) -> str:
-        """Return a short name for progress and tasks, without anything that may be a secret."""
-        if self.provider is not None:
-            return self.provider
-        if self.path is not None:
-            return self.path.name
-        return urlsplit(self.url).hostname or "url" if self.url else Path((self.command or ("",))[0]).name
+    def client(self) -> ClientServer | None:
+        """Return what the file of an MCP client says beside; None for a source that a catalog itself names."""
+        return self._client
+
+    def of_client(self, server: ClientServer) -> "SourceSettings":
+        """Return the source as one that the file of an MCP client names."""
+        source = self.model_copy()
+        source._client = server
+        return source
 
 
 class SourcesSettings(Section):

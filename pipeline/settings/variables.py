@@ -1,4 +1,7 @@
-"""`${VARIABLE}` in a setting is replaced from the environment when a source is read: no file needs to hold a secret."""
+"""`${VARIABLE}` in a setting is replaced from the environment when a source is read: no file needs to hold a secret.
+
+`${VARIABLE:-default}` is the default where the variable is not set or empty.
+"""
 
 import os
 import re
@@ -8,8 +11,9 @@ from urllib.parse import quote
 from pipeline.errors import RunAborted
 
 # `$${` stands for a `${` that is meant as it is.
-_REFERENCE = re.compile(r"\$(?:\$(?=\{)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
-_BROKEN = re.compile(r"(?<!\$)\$\{(?![A-Za-z_][A-Za-z0-9_]*\})")
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*+"
+_REFERENCE = re.compile(rf"\$(?:\$(?=\{{)|\{{({_NAME})(?::-([^{{}}]*))?\}})")
+_BROKEN = re.compile(rf"(?<!\$)\$\{{(?!{_NAME}(?::-[^{{}}]*)?\}})")
 
 
 def check(text: str) -> str:
@@ -17,6 +21,11 @@ def check(text: str) -> str:
     if _BROKEN.search(text):
         raise ValueError("'${' must be followed by the name of a variable and '}'; for '${' itself write '$${'")
     return text
+
+
+def names(text: str) -> list[str]:
+    """Return the variables that a text takes."""
+    return [match[1] for match in _REFERENCE.finditer(text) if match[1]]
 
 
 def stand_in(text: str) -> str:
@@ -54,6 +63,8 @@ def _filled(
             return "$"
         # Without the newline that a file of secrets ends with; an empty value was most likely forgotten.
         value = (os.environ if environment is None else environment).get(match[1], "").strip()
+        if not value and match[2] is not None:
+            return match[2]
         if not value:
             raise RunAborted(f"{what} needs the environment variable {match[1]}, which is not set or empty")
         written = quote(value, safe="") if is_quoted(match.start()) else value

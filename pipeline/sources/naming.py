@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 
 from pydantic import ValidationError
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
+from pipeline.sources.command_label import label_of_command
 from quartermaster.validation import describe_requirement
 
 _MAX_SAID = 300
@@ -30,8 +32,22 @@ def without_user(url: str) -> SplitResult:
 
 
 def name_of(source: SourceSettings) -> str:
-    """Return a source's name in messages: its path as written, its program or its URL."""
-    return str(source.path) if source.path is not None else location(source)
+    """Return a source's name in messages: its path as written, its URL, or what tells its command from others.
+
+    That is its provider where it has one: many commands are one program's. So is that of a server of a client's file.
+    """
+    if source.client or (source.command and source.provider):
+        return source.provider or ""
+    if source.path is not None:
+        return str(source.path)
+    return location(source) if source.command is None else label_of_command(source.command)
+
+
+def label_of(source: SourceSettings) -> str:
+    """Return a short name for progress and tasks."""
+    if source.url is not None and source.provider is None:
+        return urlsplit(source.url).hostname or "url"
+    return source.provider or Path(name_of(source)).name
 
 
 def origin_of(source: SourceSettings) -> str:
@@ -41,7 +57,7 @@ def origin_of(source: SourceSettings) -> str:
 
 def subject(source: SourceSettings) -> str:
     """Return the source as the subject of a sentence."""
-    return f"the {'url' if source.command is None else 'command'} {location(source)!r}"
+    return f"the {'url' if source.command is None else 'command'} {name_of(source)!r}"
 
 
 def redacted(text: str, source: SourceSettings, secrets: Iterable[str] = ()) -> str:

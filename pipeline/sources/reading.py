@@ -16,7 +16,7 @@ from pipeline.sources.formats import READERS, detect
 from pipeline.sources.formats.document import Items, is_page
 from pipeline.sources.formats.tool_lists import read_mapped
 from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source
-from pipeline.sources.naming import location, name_of, origin_of, subject
+from pipeline.sources.naming import label_of, location, name_of, origin_of, subject
 from pipeline.sources.transport import fetch, mcp_client
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
@@ -101,7 +101,7 @@ def _read_or_recall(
 ) -> tuple[SourceReading, StaleSource | None]:
     """Return what a source gives; where it fails, what it gave before. Raises RunAborted where that is too old."""
     try:
-        return execution.run("read", _read, catalog, source, key, label=source.label), None
+        return execution.run("read", _read, catalog, source, key, label=label_of(source)), None
     except RunAborted as error:
         max_age = catalog.sources.max_age
         last = last_readings.find(key) if last_readings and max_age else None
@@ -117,12 +117,15 @@ def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceR
 
 
 def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
+    client = source.client
     if source.command is not None and not catalog.sources.run_commands:
         raise CommandNotRun(f"{subject(source)} was not run: --plan and --no-commands run none (sources.run_commands)")
+    folder = catalog.folder_of(source)
     if source.is_live_server:
-        yield from _labelled(mcp_client.read_live(source, catalog.folder, catalog.limits), source.provider, "mcp")
+        items = _labelled(mcp_client.read_live(source, folder, catalog.limits), source.provider, "mcp")
+        yield from (item for item in items if not (client and isinstance(item, RawTool)) or client.offers(item.name))
     elif source.path is None:
-        with fetch.document(source, catalog.folder, catalog.limits) as path:
+        with fetch.document(source, folder, catalog.limits) as path:
             yield from _read_file(path, source, catalog.limits, location(source))
     else:
         yield from _read_file(catalog.resolve(source.path), source, catalog.limits)
@@ -147,7 +150,7 @@ def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetch
     except RunAborted as error:
         if fetched_from is None:
             raise
-        raise type(error)(str(error).replace(str(path), repr(fetched_from))) from None
+        raise type(error)(str(error).replace(str(path), repr(name_of(source)))) from None
 
 
 def _labelled(items: Items, label: str | None, fallback: str | None, file: str | None = None) -> Items:

@@ -12,16 +12,17 @@ from pipeline.errors import RunAborted
 from pipeline.settings import SourceSettings
 from pipeline.settings.access import is_web
 from pipeline.settings.variables import expand, expand_url
-from pipeline.sources.naming import location, secrets_of
+from pipeline.sources.naming import name_of, secrets_of
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Access:
-    """A source's address, headers, environment and OAuth client; no message may contain any of `secrets`."""
+    """A source's address, headers, environment, command and OAuth client; no message may contain any of `secrets`."""
 
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
     client_id: str | None = None
     client_secret: str | None = None
     secrets: tuple[str, ...] = ()
@@ -32,9 +33,11 @@ def resolve_access(source: SourceSettings) -> Access:
 
     Raises RunAborted, naming each setting and variable, where some are not set, or where a value cannot be sent.
     """
+    if source.client and source.client.refusal:
+        raise RunAborted(f"the MCP server {source.provider!r} cannot be used: {source.client.refusal}")
     problems: list[str] = []
     secrets: list[str] = []
-    where = repr(location(source))
+    where = repr(name_of(source))
 
     def filled(what: str, text: str, fill: Callable[[str, str], tuple[str, list[str]]] = expand) -> str:
         try:
@@ -53,6 +56,9 @@ def resolve_access(source: SourceSettings) -> Access:
     url = filled("the url", source.url or "", expand_url)
     headers = {name: secret(f"the header {name}", value) for name, value in source.headers.items()}
     env = {name: secret(f"the variable {name}", value) for name, value in source.env.items()}
+    command = source.command or ()
+    if source.client:  # a catalog's own command is as it stands there
+        command = tuple(filled("the command", part) for part in command)
     oauth = source.oauth
     client_id = secret("oauth.client_id", oauth.client_id) if oauth and oauth.client_id else None
     client_secret = secret("oauth.client_secret", oauth.client_secret) if oauth and oauth.client_secret else None
@@ -63,7 +69,7 @@ def resolve_access(source: SourceSettings) -> Access:
         raise RunAborted("; ".join(problems))
     if url and not is_web(url):
         raise RunAborted(f"the url {where} is not an address of http or https once its variables are put in")
-    return Access(url, headers, env, client_id, client_secret, (*secrets, *secrets_of(url)))
+    return Access(url, headers, env, command, client_id, client_secret, (*secrets, *secrets_of(url)))
 
 
 def write_private(path: Path, text: str) -> None:

@@ -17,7 +17,8 @@ from types import MappingProxyType
 from pydantic import SecretStr
 
 from pipeline.errors import SettingsInvalid
-from pipeline.settings import CatalogSettings
+from pipeline.settings import CatalogSettings, variables
+from pipeline.sources.naming import location
 from pipeline.sources.transport.access import write_private
 from router.fingerprint import fingerprint
 
@@ -28,24 +29,31 @@ _logger = logging.getLogger(__name__)
 class CatalogCommand:
     """A command that a catalog names: its program and arguments, the folder that it runs in, its own variables.
 
-    `key` changes with each of them, and with the content of a file of the folder that an argument names.
+    So is the address of a server to which an MCP client's file sends variables: those that are `taken` from the
+    environment. `key` changes with each of them, and with the content of a file of the folder that an argument names.
     """
 
     command: tuple[str, ...]
     folder: Path
     variables: tuple[str, ...]
     key: str
+    taken: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         # As JSON, so that no argument can pass for another, or hide behind a terminal's sequences.
         beside = f", with {', '.join(self.variables)}" if self.variables else ""
+        beside += f", from the environment {', '.join(self.taken)}" if self.taken else ""
         return f"{json.dumps(self.command)} in {self.folder}{beside}"
 
 
 def commands_of(settings: CatalogSettings) -> tuple[CatalogCommand, ...]:
     """Return the commands that a build would run, each once: those of the sources, if they are run, and of the hook."""
-    sources = settings.source if settings.sources.run_commands else ()
-    commands = [catalog_command(one.command, settings.folder, one.env) for one in sources if one.command]
+    commands = []
+    for one in settings.source:
+        if one.command and settings.sources.run_commands:
+            commands.append(catalog_command(one.command, settings.folder_of(one), one.env))
+        elif one.client and one.url and taken(sent := {"url": SecretStr(one.url), **one.headers}):
+            commands.append(catalog_command((location(one),), settings.folder, sent))
     if settings.notify.command:
         commands.append(catalog_command(settings.notify.command, settings.folder))
     return tuple(dict.fromkeys(commands))
@@ -58,7 +66,13 @@ def catalog_command(
     folder = folder.resolve()
     written = {name: value.get_secret_value() for name, value in env.items()}
     files = [_digest(folder / part) for part in command]
-    return CatalogCommand(command, folder, tuple(env), fingerprint([command, str(folder), written, files]))
+    key = fingerprint([command, str(folder), written, files])
+    return CatalogCommand(command, folder, tuple(env), key, taken(env))
+
+
+def taken(texts: Mapping[str, SecretStr]) -> tuple[str, ...]:
+    """Return the variables of the environment that settings take, each once."""
+    return tuple(dict.fromkeys(name for text in texts.values() for name in variables.names(text.get_secret_value())))
 
 
 def not_approved(commands: Iterable[CatalogCommand]) -> tuple[CatalogCommand, ...]:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from pipeline.errors import RunAborted
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.formats.document import is_page
-from pipeline.sources.naming import location, redacted, subject, too_large, too_late
+from pipeline.sources.naming import redacted, subject, too_large, too_late
 from pipeline.sources.transport.access import Access, resolve_access
 
 _CHUNK = 65_536
@@ -67,9 +67,9 @@ def _suffix(source: SourceSettings, content_type: str, body: bytes) -> str:
     return ".json" if body.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) else ".yaml"
 
 
-def program(source: SourceSettings, folder: Path) -> str:
+def program(access: Access, folder: Path) -> str:
     """Return the program of a command as a full path. Raises RunAborted where it is not installed."""
-    name = location(source)
+    name = access.command[0]
     # A path is meant from the catalog's folder, where the command runs.
     found = shutil.which(str((folder / name).absolute()) if os.sep in name else name, path=search_path())
     if found is None:
@@ -91,7 +91,7 @@ def environment(access: Access) -> dict[str, str]:
 
 def _run(source: SourceSettings, folder: Path, access: Access, limits: LimitsSettings) -> bytes:
     """Return what a command prints on standard output. Raises Unavailable where it takes too long, else RunAborted."""
-    command = [program(source, folder), *(source.command or ())[1:]]
+    command = [program(access, folder), *access.command[1:]]
     pipe, silent, env = subprocess.PIPE, subprocess.DEVNULL, environment(access)
     try:
         process = subprocess.Popen(  # noqa: S603 - the catalog's own command, and no shell

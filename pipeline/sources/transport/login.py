@@ -12,7 +12,7 @@ from mcp.shared.auth import AuthorizationCodeResult
 from pipeline.errors import RunAborted
 from pipeline.settings import SourceSettings
 from pipeline.settings.access import OAuthSettings
-from pipeline.sources.naming import location
+from pipeline.sources.naming import name_of
 from pipeline.sources.transport.access import resolve_access
 from pipeline.sources.transport.mcp_client import list_server
 from pipeline.sources.transport.oauth import Authentication, client_of, metadata_of, stored_at
@@ -57,7 +57,7 @@ def log_in(
         auth.source, auth.access = source, access
         tools = list_server(source.model_copy(update={"timeout_s": wait_s}), folder, access, auth).tools
     if (token := storage.stored.token) is None:
-        raise RunAborted(f"the MCP server {location(source)!r} lists its tools without a token: oauth can be left out")
+        raise RunAborted(f"the MCP server {name_of(source)!r} lists its tools without a token: oauth can be left out")
     client, metadata = auth.context.client_info, auth.context.oauth_metadata
     if client is not None and metadata is not None:
         client.issuer = str(metadata.issuer)

@@ -14,7 +14,7 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS, Items
 from pipeline.sources.formats.tool_lists import listed_tool, read_prompts
-from pipeline.sources.naming import location, redacted, wrong_field
+from pipeline.sources.naming import location, name_of, redacted, wrong_field
 from pipeline.sources.provider_label import label_of_server
 from pipeline.sources.transport import fetch
 from pipeline.sources.transport.access import Access, resolve_access
@@ -67,8 +67,8 @@ def list_server(
     """Return what a source's server lists, with `auth` where it needs a token. Raises as `read_live`."""
     from pipeline.sources.transport.http import Allowance, finished
 
-    server = f"the MCP server {location(source)!r}"
-    program = fetch.program(source, folder) if source.command else None
+    server = f"the MCP server {name_of(source)!r}"
+    program = fetch.program(access, folder) if source.command else None
     allowance = Allowance(limits, server)
     try:
         with _quiet():
@@ -110,11 +110,11 @@ async def _introspect(
     with anyio.move_on_after(source.timeout_s) as allowance.scope:
         async with AsyncExitStack() as stack:
             if program is not None:
-                arguments, env = list((source.command or ())[1:]), fetch.environment(access)
+                arguments, env = list(access.command[1:]), fetch.environment(access)
                 target: Any = stdio_client(StdioServerParameters(command=program, args=arguments, env=env, cwd=folder))
             else:
                 # Authorization servers, which the server names, are held to the same addresses.
-                reach = Reach(f"the MCP server {location(source)!r}", httpx2.URL(access.url).host, source.private_hosts)
+                reach = Reach(f"the MCP server {name_of(source)!r}", httpx2.URL(access.url).host, source.private_hosts)
                 client = httpx2.AsyncClient(
                     transport=Transport(reach),
                     timeout=source.timeout_s,

@@ -17,7 +17,7 @@ from pydantic import AnyUrl
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import SourceSettings
 from pipeline.settings.access import OAuthSettings
-from pipeline.sources.naming import location, redacted, without_user
+from pipeline.sources.naming import name_of, redacted, without_user
 from pipeline.sources.transport.access import Access
 from pipeline.sources.transport.token_file import MemoryTokens, TokenFile, token_path
 
@@ -47,7 +47,7 @@ class Authentication(OAuthClientProvider):
         return self.source.oauth or OAuthSettings()
 
     def _fail(self, why: str, kind: type[RunAborted] = RunAborted) -> RunAborted:
-        self.failure = kind(f"the MCP server {location(self.source)!r} could not be read: {why}")
+        self.failure = kind(f"the MCP server {name_of(self.source)!r} could not be read: {why}")
         return self.failure
 
     def _check_issuer(self, expected: str | None) -> None:
@@ -142,7 +142,7 @@ def authentication(source: SourceSettings, access: Access, folder: Path) -> Auth
     else:
         storage = stored_at(source, access, folder)
         if not storage.path.is_file():
-            raise RunAborted(f"no token is stored for the MCP server {location(source)!r} ({storage.path}): {_LOG_IN}")
+            raise RunAborted(f"no token is stored for the MCP server {name_of(source)!r} ({storage.path}): {_LOG_IN}")
         storage.load()
         made = StoredToken(access.url, metadata_of(oauth, None), storage)
     made.source, made.access = source, access

@@ -1,6 +1,7 @@
 """serve http: JSON, and pages to look with. The options here are of `serve mcp` too."""
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -8,13 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quartermaster.cli.commands.options import SignedSource, TrustState, cache_for, load_selection
+from pipeline.errors import RunAborted
+from pipeline.store import last_built
+from quartermaster.cli.commands.options import SignedSource, TrustState, cache_for, load_selection, required_keys
+from quartermaster.output.terminal import print_err
 from router import Router, Selection
 from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from pipeline.inspection.results import ToolInspection
     from quartermaster.serving.http import HttpSettings, Served
+    from quartermaster.serving.mcp.session import Definition
     from router import FeedbackLog
 
 _TOKEN_VARIABLE = "QUARTERMASTER_TOKEN"  # noqa: S105 - the name of a variable
@@ -46,6 +51,20 @@ class ServedSource(SignedSource):
             **self.trust(self.trust_state),
             **options,
         )
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the options name no snapshot, nor whose signature it must have, and the workspace has none."""
+        named = self.snapshot or self.catalog or required_keys(self.trusted_keys)
+        return named is None and last_built(self.workspace) is None
+
+    def listed(self, tools: "Mapping[str, Sequence[Definition]]", selection: Selection | None) -> Router:
+        """Return a router in memory over the tools that MCP servers list. Raises RunAborted where there are none."""
+        if not tools:
+            raise RunAborted("none of the MCP servers lists a tool: the reasons stand above")
+        print_err(f"no snapshot: {', '.join(f'{label} {len(found):,}' for label, found in tools.items())} tools", "dim")
+        log = feedback_log(self.feedback, self.feedback_texts)
+        return Router.from_tools(tools, selection=selection, vendor_text=self.vendor_text, feedback=log)
 
 
 @dataclass(frozen=True, kw_only=True)

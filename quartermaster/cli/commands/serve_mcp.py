@@ -25,7 +25,10 @@ def mcp(
     catalog_folder: Annotated[
         Path | None, "A catalog's folder: the tools of its live MCP servers can be called."
     ] = None,
-    upstream: Annotated[Path | None, 'A file of MCP servers, {"mcpServers": …}: their tools can be called.'] = None,
+    upstream: Annotated[
+        Path | None,
+        "A client's file of MCP servers, such as mcp.json: their tools can be called, and found in an empty workspace.",
+    ] = None,
     calls: Annotated[
         Path | None, "A TOML or JSON file of HTTP APIs, [provider.NAME]: their operations can be called."
     ] = None,
@@ -47,26 +50,30 @@ def mcp(
 
     \b
     quartermaster serve mcp --catalog-folder catalogs/mcp --allow-commands
-    quartermaster serve mcp --upstream servers.json --http
+    quartermaster serve mcp --upstream mcp.json            the tools of these servers; nothing is built
+    quartermaster serve mcp --upstream mcp.json --http
     quartermaster serve mcp --calls calls.toml             the operations of OpenAPI documents
     """
+    import anyio
+
     from quartermaster.calling import ApiCalls, read_call_settings
-    from quartermaster.serving.mcp import read_upstreams, serve_stdio, server
+    from quartermaster.cli.commands.sources import catalog_upstreams
+    from quartermaster.serving.mcp import Upstream, list_tools, serve_stdio, server
     from quartermaster.serving.profiles import Callers
 
     profiles = listening.profiles
     _check_profile(profiles, profile, over_http)
-    upstreams = read_upstreams(upstream) if upstream else ()
-    if catalog_folder:
-        from quartermaster.cli.commands.sources import catalog_upstreams
-
-        upstreams += catalog_upstreams(catalog_folder, allow_commands=allow_commands)
+    upstreams: tuple[Upstream, ...] = ()
+    for servers in filter(None, (upstream, catalog_folder)):
+        upstreams += catalog_upstreams(servers, allow_commands=allow_commands)
     apis = ApiCalls(read_call_settings(calls)) if calls else None
     allowed = load_selection(selection)
-    with source.serving(source.place(), allowed) as router:
+    listed = anyio.run(list_tools, [one for one in upstreams if one.provider]) if upstream and source.is_empty else None
+    with source.serving(source.place(), allowed) if listed is None else source.listed(listed, allowed) as router:
         callers = Callers(profiles, router) if profiles else None
         if callers and profile:
             callers.of_profile(profile)  # a misspelled name is refused now, not at the first request
+        connect |= listed is not None
         mcp_server = server(
             router, upstreams, selection=allowed, connect=connect, callers=callers, profile=profile, calls=apis
         )

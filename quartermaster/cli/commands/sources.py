@@ -1,18 +1,23 @@
 """What commands ask and take of a catalog's sources: may its commands run, its servers' tools, a person's login."""
 
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
+from pipeline.errors import RunAborted, SettingsInvalid
 from quartermaster.output.terminal import print_err
+from router.typed import converted
 
 if TYPE_CHECKING:
     from pipeline.settings import CatalogSettings, SourceSettings
     from pipeline.sources.transport.approval import CatalogCommand
     from quartermaster.serving.mcp import Upstream
 
+_logger = logging.getLogger("quartermaster.serving")
 AllowCommands = Annotated[
     bool,
     typer.Option(
@@ -49,23 +54,35 @@ def show_commands(settings: "CatalogSettings") -> "tuple[CatalogCommand, ...]":
     return new
 
 
-def catalog_upstreams(folder: Path, *, allow_commands: bool) -> "tuple[Upstream, ...]":
-    """Return the live MCP servers of a catalog, with the headers, environment and token that its build uses.
+def catalog_upstreams(path: Path, *, allow_commands: bool) -> "tuple[Upstream, ...]":
+    """Return the live MCP servers of a catalog or a client's file, with all that its build asks them with.
 
     Raises SettingsInvalid where it names a command that was not allowed: a client holds standard input, so nobody can
-    be asked.
+    be asked. A server of a client's file that cannot be used is left out with a warning.
     """
     from pipeline.settings import load
 
-    catalog = load(folder)
+    catalog = load(path)
+    if path.is_file() and not any(source.client for source in catalog.source):
+        raise SettingsInvalid(f'{path} is not a file of MCP servers, as clients have it: {{"mcpServers": …}}')
     permit_commands(catalog, allow=allow_commands, may_ask=False)
-    return tuple(_upstream(source, catalog.folder) for source in catalog.source if source.is_live_server)
+    found = []
+    for source in catalog.source:
+        try:
+            if source.is_live_server:
+                found.append(_upstream(source, catalog.folder_of(source)))
+        except (RunAborted, SettingsInvalid) as error:
+            if source.client is None:
+                raise
+            _logger.warning("%s", error)
+    return tuple(found)
 
 
 def _upstream(source: "SourceSettings", folder: Path) -> "Upstream":
-    from pipeline.sources.naming import location
+    from pipeline.sources.naming import label_of, location
     from pipeline.sources.transport.access import resolve_access
     from quartermaster.serving.mcp import Upstream
+    from quartermaster.serving.mcp.upstream import Bounds
 
     credentials = resolve_access(source)
     auth = None
@@ -73,9 +90,11 @@ def _upstream(source: "SourceSettings", folder: Path) -> "Upstream":
         from pipeline.sources.transport.oauth import authentication
 
         auth = authentication(source, credentials, folder)
+    given = dict(source.client.bounds) if source.client else {}
+    bounds = converted(given, Bounds, place=f"the MCP server {source.provider!r}: ")
     return Upstream(
-        source.label,
-        command=source.command or (),
+        label_of(source),
+        command=credentials.command,
         url=credentials.url or None,
         provider=source.provider,
         place=location(source),
@@ -83,7 +102,8 @@ def _upstream(source: "SourceSettings", folder: Path) -> "Upstream":
         environment=credentials.env,
         headers=credentials.headers,
         auth=auth,
-        timeout_s=source.timeout_s,
+        offers=source.client.offers if source.client else None,
+        **{**msgspec.structs.asdict(bounds), "timeout_s": source.timeout_s},
     )
 
 
@@ -100,7 +120,6 @@ def login(
     """
     import webbrowser
 
-    from pipeline.errors import SettingsInvalid
     from pipeline.settings import load
     from pipeline.sources.naming import location
     from pipeline.sources.transport.login import log_in

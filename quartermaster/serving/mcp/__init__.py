@@ -15,15 +15,15 @@ that the SDK runs over stdio.
 
 from quartermaster.serving.mcp.server import server
 from quartermaster.serving.mcp.stdio import serve_stdio
-from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed, read_upstreams
-from quartermaster.serving.mcp.upstreams import Upstreams, connected
+from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
+from quartermaster.serving.mcp.upstreams import Upstreams, connected, list_tools
 
 __all__ = [
     "Upstream",
     "UpstreamFailed",
     "Upstreams",
     "connected",
-    "read_upstreams",
+    "list_tools",
     "serve_stdio",
     "server",
 ]

@@ -18,14 +18,13 @@ from quartermaster.serving.mcp.results import error_result
 from quartermaster.serving.mcp.session import Definition
 from quartermaster.serving.mcp.tools import Tools
 from quartermaster.serving.mcp.upstream import Upstream
-from quartermaster.serving.mcp.upstreams import Upstreams, connected
+from quartermaster.serving.mcp.upstreams import Upstreams, connected, usable
 from quartermaster.serving.profiles import CALLER, Caller, Callers
 from quartermaster.serving.recent_answers import RecentAnswers
 from router.distribution import version
 from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
 from router.selection import Selection
-from router.tools.definitions.reading import record_of
 
 _Context = ServerRequestContext[Any]
 
@@ -120,18 +119,8 @@ def _dialogue_of(context: _Context, caller: Caller) -> str | None:
 async def serve_listed(router: Router, source: str, definitions: Sequence[Definition]) -> None:
     """Serve the tools that a server lists in place of its earlier ones. Invalid ones are left out with a warning."""
 
-    def replace() -> None:
-        usable = []
-        for definition in definitions:
-            try:
-                record_of(definition, source)
-            except SettingsInvalid as error:
-                _logger.warning("a tool of %r is not served: %s", source, error)
-            else:
-                usable.append(definition)
-        router.replace(source, usable)
-
     try:
-        await run_sync(replace)  # a thousand tools take seconds, in which the other servers go on
+        # A thousand tools take seconds, in which the other servers go on.
+        await run_sync(lambda: router.replace(source, usable(definitions, source)))
     except QuartermasterError as error:
         _logger.warning("the tools of %r are not served as their MCP server lists them: %s", source, error)

@@ -48,6 +48,8 @@ class Session:
         limits, tools, size, complete = self.upstream, dict[str, Definition](), 0, True
         with anyio.move_on_after(limits.timeout_s) as timer:
             async for tool in self._listed():
+                if limits.offers and not limits.offers(tool.name):
+                    continue
                 if len(tools) >= limits.max_tools and tool.name not in tools:
                     most = "the MCP server %r lists more than %d tools (max_tools): the others are left out"
                     _logger.warning(most, limits.name, limits.max_tools)

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,10 +13,14 @@ from quartermaster.calling.argument_check import fitting_arguments
 from quartermaster.serving.mcp.client import CallingClient
 from quartermaster.serving.mcp.connection import Connection, OnTools
 from quartermaster.serving.mcp.results import prompt_result, with_note
+from quartermaster.serving.mcp.session import Definition
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
+from router.errors import SettingsInvalid
 from router.record import Kind, ToolRecord
+from router.tools.definitions.reading import record_of
 
 _logger = logging.getLogger("quartermaster.serving")
+_FIRST_LISTS_S = 10.0  # a client waits about 30 s for its server
 
 
 class Upstreams:
@@ -78,6 +82,47 @@ def _not_connected(record: ToolRecord, connections: Sequence[Connection]) -> Ups
         f"{record.tool_id} cannot be called here: {missing}. Call it yourself with the schema of describe_tool, or "
         f"{options}; --calls for the HTTP APIs of OpenAPI documents)"
     )
+
+
+async def list_tools(upstreams: Sequence[Upstream]) -> dict[str, list[Definition]]:
+    """Return the tools that servers list, by name, in the order of the servers, which are all asked at once.
+
+    Logs a warning for each that fails, or that has not answered in ten seconds while others have.
+    """
+    listed: dict[str, list[Definition]] = {}
+    waiting = [upstream.name for upstream in upstreams]
+
+    async def ask(connection: Connection) -> None:
+        name = connection.upstream.name
+        try:
+            listed[name] = usable((await connection.open()).tools.values(), name)
+        except UpstreamFailed as error:
+            _logger.warning("%s", error)
+        waiting.remove(name)
+
+    until = anyio.current_time() + _FIRST_LISTS_S
+    async with anyio.create_task_group() as tasks:
+        for upstream in upstreams:
+            tasks.start_soon(ask, Connection(upstream, tasks))
+        while waiting and (anyio.current_time() < until or not any(listed.values())):
+            await anyio.sleep(0.02)
+        if waiting:
+            _logger.warning("served once they list their tools, which takes them long: %s", ", ".join(waiting))
+        tasks.cancel_scope.cancel()
+    return {upstream.name: listed[upstream.name] for upstream in upstreams if listed.get(upstream.name)}
+
+
+def usable(definitions: Iterable[Definition], source: str) -> list[Definition]:
+    """Return the definitions that can be served; logs a warning for each of the others."""
+    found = []
+    for definition in definitions:
+        try:
+            record_of(definition, source)
+        except SettingsInvalid as error:
+            _logger.warning("a tool of %r is not served: %s", source, error)
+        else:
+            found.append(definition)
+    return found
 
 
 @asynccontextmanager

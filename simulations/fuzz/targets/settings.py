@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from pipeline.settings import load
-from quartermaster.serving.mcp.upstream import read_upstreams
 from router.errors import SettingsInvalid
 from simulations.fuzz.mutation import Form
 from simulations.fuzz.target import Resources, Run, Target, read_object
@@ -38,9 +37,10 @@ def _upstreams(resources: Resources) -> Run:
     write = resources.file("servers.json")
 
     def run(data: bytes) -> None:
-        for upstream in read_upstreams(write(data), {"TOKEN": "secret-value"}):
-            assert bool(upstream.command) != bool(upstream.url), "a server has a command and a url, or neither"
-            assert "secret-value" not in repr(upstream), "a secret is shown"
+        for source in load(write(data), environment={}).source:
+            refused = source.client is not None and bool(source.client.refusal)
+            assert refused or bool(source.command) + bool(source.url) + bool(source.path) == 1, "a source has no place"
+            assert "secret-value" not in repr(source), "a secret is shown"
 
     return run
 

@@ -55,7 +55,7 @@ def test_a_command_gets_no_secret_and_a_plan_and_a_build_without_commands_take_i
     assert "PATH" in seen and "SECRET_KEY" not in seen
     (catalog / "ran").unlink()
     planned = plan(settings, workspace=tmp_path / "ws")
-    assert (planned.unchanged, [stale.source for stale in planned.stale]) == (1, [sys.executable])
+    assert (planned.unchanged, [stale.source for stale in planned.stale]) == (1, ["print.py"])
     assert build(without_commands(settings), workspace=tmp_path / "ws").counts["tools"] == 1
     assert not (catalog / "ran").exists()
 

@@ -15,6 +15,7 @@ from mcp.server.mcpserver import MCPServer
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources import RawTool
+from pipeline.sources.command_label import label_of_command
 from pipeline.sources.transport import http, mcp_client
 from router.record import Kind, Origin, Parameter
 from tests.pipeline.sources.authority import listening, running
@@ -109,7 +110,7 @@ def test_a_server_that_does_not_list_its_tools_or_without_end_stops_the_run(
     timeout_s = 0.3 if "sleep" in arguments[-1] else 60
     stopped = stop_one(HERE, limits, command=(sys.executable, *arguments), timeout_s=timeout_s)
     message = str(stopped)
-    assert message.startswith(f"the MCP server '{sys.executable}' ") and said in message
+    assert message.startswith(f"the MCP server '{label_of_command([sys.executable, *arguments])}' ") and said in message
     assert isinstance(stopped, Unavailable) is passes and time.monotonic() - started < 60
     if "malformed" in arguments:  # in plain English
         assert "inputSchema must be an object" in message

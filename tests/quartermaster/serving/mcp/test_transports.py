@@ -43,12 +43,14 @@ def servers(tmp_path: Path) -> Path:
 @pytest.fixture
 def command(weather_snapshot: Path, servers: Path) -> tuple[str, ...]:
     """The arguments of a program that serves tools of the plain server."""
-    return ("-c", MAIN, "serve", "mcp", "--snapshot", str(weather_snapshot), "--upstream", str(servers), "--watch", "0")
+    named = ("--snapshot", str(weather_snapshot), "--upstream", str(servers))
+    return ("-c", MAIN, "serve", "mcp", *named, "--allow-commands", "--watch", "0")
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"WEATHER_SECRET": "s3", "QUARTERMASTER_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}.items():
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    variables = {"WEATHER_SECRET": "s3", "QUARTERMASTER_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}
+    for name, value in {**variables, "XDG_STATE_HOME": str(tmp_path / "state")}.items():
         monkeypatch.setenv(name, value)
 
 
@@ -59,8 +61,8 @@ def test_over_stdio_a_client_finds_and_calls_within_its_profile_and_no_process_i
     path = written(tmp_path / "profiles.toml", PROFILES, 'audit = "audit.jsonl"')
     options = {"snapshot": office, "upstream": servers, "watch": 0, "profiles": path, "profile": "dev"}
     named = [str(part) for name, value in options.items() for part in (f"--{name}", value)]
-    arguments = ["-c", MAIN, "serve", "mcp", "--connect", *named]
-    environment = {"PYTHONPATH": str(ROOT), "WEATHER_SECRET": "s3"}
+    arguments = ["-c", MAIN, "serve", "mcp", "--connect", "--allow-commands", *named]
+    environment = {"PYTHONPATH": str(ROOT), "WEATHER_SECRET": "s3", "XDG_STATE_HOME": str(tmp_path)}
     program = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
 
     async def talk() -> tuple[str, dict[str, Any]]:
