@@ -14,8 +14,8 @@ _OF_PROGRAMS = ("node_modules", "__pycache__")
 
 
 def is_document(file: Path) -> bool:
-    """Return whether a file's name is that of a document that may hold tools."""
-    return file.suffix.lower() in DOCUMENTS and file.name not in NOT_TOOLS
+    """Return whether a file's name is that of a document that may hold tools, and can be printed."""
+    return file.suffix.lower() in DOCUMENTS and file.name not in NOT_TOOLS and file.name.isprintable()
 
 
 def files_below(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:

@@ -135,7 +135,7 @@ def left_out(path: Path, settings: CatalogSettings) -> tuple[str, ...]:
     files = sorted(file for file in path.iterdir() if not file.name.startswith(".") and file.name not in known)
     data = (*DOCUMENTS, *_OTHER_DATA)
     return tuple(
-        f"{file.name}/" if file.is_dir() else file.name
+        (file.name if file.name.isprintable() else ascii(file.name)) + "/" * file.is_dir()
         for file in files
         if file.is_dir() or file.suffix.lower() in data
     )

@@ -87,11 +87,13 @@ def test_subfolders_are_sources_after_the_files_but_for_skills_other_catalogs_an
 
 
 def test_what_a_folder_holds_beside_its_sources_is_told(tmp_path: Path) -> None:
-    folder = _touch(tmp_path / "office", "mail.json", "more.csv", "rows.ndjson", "README.md", ".hidden.json")
+    folder = _touch(
+        tmp_path / "office", "mail.json", "more.csv", "rows.ndjson", "README.md", ".hidden.json", "x\x1b[m.json"
+    )
     _touch(folder / "sub", "deeper.csv")
     _touch(folder, "judgements.jsonl")
     settings = load(folder, environment={})
-    assert left_out(folder, settings) == ("more.csv", "rows.ndjson", "sub/")
+    assert left_out(folder, settings) == ("more.csv", "rows.ndjson", "sub/", r"'x\x1b[m.json'")
     assert left_out(folder / "mail.json", load(folder / "mail.json", environment={})) == ()
     _touch(folder, "tools.jsonl")
     assert "mail.json" in left_out(folder, load(folder, environment={}))
