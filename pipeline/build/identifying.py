@@ -41,7 +41,7 @@ def identify(context: BuildContext, state: BuildState) -> None:
 def _reasons_to_hold(context: BuildContext, state: BuildState, served: ServedTools) -> tuple[str, ...]:
     """Return the reasons of all gates that need no snapshot."""
     settings, reading, catalog, enrichment = context.settings, state.reading, state.catalog, state.enrichment
-    by_source = served_sources(served.origins, context.last_readings.known_sources(), settings.source, reading.gaps)
+    by_source = served_sources(served.origins, context.last_readings.known_sources(), reading.read_from, reading.gaps)
     tool_ids = [record.tool_id for record in catalog.records]
     unknown = f"what serves cannot be compared, so tools that would be lost are not known: {served.problem}"
     return (

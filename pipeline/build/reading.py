@@ -31,7 +31,8 @@ def _read_catalog(context: BuildContext) -> BuildState:
     settings, clock = context.settings, context.clock
     clock.start("read", None)
     reading = sources.read(settings, context.execution, context.last_readings)
-    if note := sources.long_label_note(tool.provider for tool in reading.tools):
+    long_label = sources.long_label_note(tool.provider for tool in reading.tools)
+    for note in (*reading.notes, *filter(None, [long_label])):
         clock.note(note)
     clock.start("normalize", None)
     catalog = context.execution.run("normalize", records.catalog_records, reading.tools)

@@ -1,7 +1,7 @@
 """Settings: frozen, typed, validated when loaded, printable. Nothing else reads settings from the environment.
 
 `sources` (with `access` and `variables`), `enrichment`, `snapshot` and `catalog` hold the sections; `loading` puts them
-together, `problems` says what is wrong with them.
+together, `files` finds what lies below a folder, `problems` says what is wrong with them.
 
 Precedence, first wins: arguments of the call or the command line, environment, `catalog.toml`, defaults.
 Environment: `QUARTERMASTER_<SECTION>__<FIELD>` for any field of a section below, as in

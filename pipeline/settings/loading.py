@@ -15,18 +15,14 @@ from pipeline.errors import SettingsInvalid
 from pipeline.settings.base import Section
 from pipeline.settings.catalog import CatalogSettings, MetricsSettings, NotifySettings
 from pipeline.settings.client_file import client_sources
+from pipeline.settings.files import CATALOG_FILE, DOCUMENTS, NOT_TOOLS, SKILL_FILES, files_below, is_document
 from pipeline.settings.problems import Place, problems, suggestion
 from router.tools.definitions.json_values import check_depth, parse_json
 
 S = TypeVar("S", bound=Section)
-CATALOG_FILE = "catalog.toml"
-SKILL_FILES = ("SKILL.md", "skill.md")  # the first is how the specification writes it; agents read both
 _MAX_DEPTH = 50  # real settings have five levels
 _MAX_DOTS = 500  # on one line; tomllib takes quadratic time and memory for dotted keys
 _PREFIX = "QUARTERMASTER_"
-# What may lie beside tool definitions in the formats of this project.
-_NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "usage.jsonl", "meta.json")
-_DOCUMENTS = (".json", ".jsonl", ".yaml", ".yml")
 # What may hold tools too, and is read only where a catalog.toml names it.
 _OTHER_DATA = (".ndjson", ".json5", ".jsonc", ".csv", ".tsv")
 # The settings that are options of the command line too.
@@ -140,11 +136,11 @@ def left_out(path: Path, settings: CatalogSettings) -> tuple[str, ...]:
     """
     if not path.is_dir() or (path / CATALOG_FILE).exists():
         return ()
-    known = {*_NOT_TOOLS, *(str(source.path) for source in settings.source)}
+    known = {*NOT_TOOLS, *(str(source.path) for source in settings.source)}
     files = sorted(file for file in path.iterdir() if not file.name.startswith(".") and file.name not in known)
-    data = (*_DOCUMENTS, *_OTHER_DATA)
+    data = (*DOCUMENTS, *_OTHER_DATA)
     return tuple(
-        f"{file.name}/" if file.is_dir() else file.name
+        (file.name if file.name.isprintable() else ascii(file.name)) + "/" * file.is_dir()
         for file in files
         if file.is_dir() or file.suffix.lower() in data
     )
@@ -192,10 +188,16 @@ def _defaults(path: Path) -> dict[str, Any]:
     if tools.is_file():
         names = [tools.name]
     else:
-        files = (file for file in path.iterdir() if file.suffix.lower() in _DOCUMENTS and not file.is_dir())
-        names = sorted(file.name for file in files if file.name not in _NOT_TOOLS)
-    if not names and _holds_skills(path):
-        names = ["."]
+        names = sorted(file.name for file in path.iterdir() if is_document(file) and not file.is_dir())
+        if not names and _holds_skills(path):
+            names = ["."]
+        else:
+            deeper = {file.parts[0] for file, left_out in files_below(path, path) if is_document(file) and not left_out}
+            names += sorted(
+                name
+                for name in deeper.difference(names)
+                if not (_holds_skills(path / name) or (path / name / CATALOG_FILE).exists())
+            )
     if not names:
         raise SettingsInvalid(
             f"{path} holds neither {CATALOG_FILE} nor a .json, .jsonl or .yaml file of tools, nor a folder with a "

@@ -1,5 +1,6 @@
 """The sources of a catalog: where each is, in which format, what it is asked with, and what it may cost."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -99,7 +100,7 @@ class ClientServer:
 
 
 class SourceSettings(Section):
-    """One source of a catalog: a file (`path`), or the output of a `command` or `url` at each build.
+    """One source of a catalog: a file (`path`) or many, or the output of a `command` or `url` at each build.
 
     A file in which an MCP client lists its servers, such as `mcp.json`, stands for a source for each of them.
 
@@ -119,7 +120,8 @@ class SourceSettings(Section):
     format: SourceFormat | None = None
     """The source format; by default the content decides."""
     path: Path | None = None
-    """A file. Exactly one of `path`, `command` and `url` is set."""
+    """A file, or a folder or pattern of files, such as `registry/**/*.json`: each is then a source of its own. Exactly
+    one of `path`, `command` and `url` is set."""
     command: Command | None = None
     """A program and its arguments: a live MCP server, or one that prints a document."""
     cwd: Path | None = None
@@ -127,7 +129,8 @@ class SourceSettings(Section):
     url: Address | None = None
     """An address: a live MCP server, or a document."""
     provider: str | None = None
-    """The label of these tools. It wins over the vendor's own and starts every id."""
+    """The label of these tools. It wins over the vendor's own and starts every id. `{folder}` stands for the folder's
+    name of a file, `{file}` for its own without the ending."""
     fields: FieldSettings | None = None
     """Where the parts of a tool stand in a document of another shape."""
     prompts: bool = False
@@ -153,6 +156,9 @@ class SourceSettings(Section):
     def _one_place(self) -> "SourceSettings":
         if sum(place is not None for place in (self.path, self.command, self.url)) != 1:
             raise ValueError("a source has exactly one of path, command and url")
+        marks = set(re.findall(r"\{\w*\}", self.provider or ""))
+        if marks and (self.path is None or not marks <= {"{folder}", "{file}"}):
+            raise ValueError(f"provider {self.provider!r} is not filled in: {{folder}} and {{file}} are, of a path")
         if self.fields is not None and (self.format == "openapi" or self.is_live_server):
             what = "an OpenAPI document says itself" if self.format == "openapi" else "a live MCP server says itself"
             raise ValueError(f"fields map a document of another shape: {what} where everything is")
@@ -209,6 +215,8 @@ class LimitsSettings(Section):
     text shortened; a document or server that exceeds one cannot be read. Each report names the limit.
     """
 
+    files: int = Field(10_000, ge=1)
+    """Files of one folder or pattern."""
     document_bytes: int = Field(64_000_000, ge=1_000)
     """Bytes of a document, of what a remote MCP server answers in all, and of what an OpenAPI document's schemas come
     to when each tool has those that it refers to. YAML aliases count as often as they are used."""

@@ -51,8 +51,10 @@ def label_of(source: SourceSettings) -> str:
 
 
 def origin_of(source: SourceSettings) -> str:
-    """Return the file that the origins of a source's tools name."""
-    return source.path.name if source.path is not None else location(source)
+    """Return the file that the origins of a source's tools name: a path below the catalog's folder, else a name."""
+    if source.path is None:
+        return location(source)
+    return source.path.name if source.path.is_absolute() else source.path.as_posix()
 
 
 def subject(source: SourceSettings) -> str:

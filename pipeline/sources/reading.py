@@ -16,6 +16,7 @@ from pipeline.sources.formats import READERS, detect
 from pipeline.sources.formats.document import Items, is_page
 from pipeline.sources.formats.tool_lists import read_mapped
 from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source
+from pipeline.sources.matching import files_of, names_many, sources_of
 from pipeline.sources.naming import label_of, location, name_of, origin_of, subject
 from pipeline.sources.transport import fetch, mcp_client
 from router.record import Origin
@@ -26,18 +27,25 @@ from router.tools.definitions.raw_tool import RawTool
 class Reading:
     """The result of reading all sources: tools in source order, rejected records, and coverage by source.
 
-    `gaps` are those of the `sources` that gave nothing. `by_source` has each source that was read in this build;
-    `stale` names those that failed and keep the records of their last good read. `keys` has the key of each source.
+    `read_from` has the sources, each file of a folder or pattern one, and `keys` their keys; `gaps` are those that gave
+    nothing. `by_source` has each source that was read in this build; `stale` names those that failed and keep the
+    records of their last good read. `notes` say which files are left out.
     """
 
     tools: tuple[RawTool, ...]
     rejected: tuple[RecordRejected, ...]
     coverage: tuple[Coverage, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    sources: int = 1
     by_source: tuple[SourceReading, ...] = ()
     stale: tuple[StaleSource, ...] = ()
     keys: tuple[str, ...] = ()
+    read_from: tuple[SourceSettings, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sources(self) -> int:
+        """The number of sources."""
+        return len(self.read_from)
 
     def no_tool(self, catalog: str, rejected: Sequence[RecordRejected]) -> RunAborted:
         """Return the error for a catalog whose sources, all together, gave no tool; `rejected` are all its records."""
@@ -65,8 +73,9 @@ def read(
     stale: list[StaleSource] = []
     problems: list[RunAborted] = []
     gaps: list[Gap] = []
-    keys = tuple(source_keys(catalog.source))
-    for source, key in zip(catalog.source, keys, strict=True):
+    sources, notes = sources_of(catalog)
+    keys = tuple(source_keys(sources))
+    for source, key in zip(sources, keys, strict=True):
         try:
             reading, old = _read_or_recall(catalog, source, key, execution, last_readings)
         except RunAborted as problem:
@@ -83,16 +92,17 @@ def read(
     not_run = [problem for problem in problems if isinstance(problem, CommandNotRun)]
     unreadable = [problem for problem in problems if not isinstance(problem, CommandNotRun)]
     if (unreadable and not catalog.sources.skip_unreadable) or (problems and not readings):
-        raise stopped([*unreadable, *not_run], len(catalog.source))
+        raise stopped([*unreadable, *not_run], len(sources))
     return Reading(
         tuple(tool for reading in readings for tool in reading.tools),
         tuple(record for reading in readings for record in reading.rejected),
         tuple(coverage_of(reading.source, reading.tools, reading.rejected) for reading in readings),
         tuple(gaps),
-        len(catalog.source),
         tuple(fresh),
         tuple(stale),
         keys,
+        tuple(sources),
+        tuple(notes),
     )
 
 
@@ -128,11 +138,13 @@ def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
         with fetch.document(source, folder, catalog.limits) as path:
             yield from _read_file(path, source, catalog.limits, location(source))
     else:
+        if names_many(catalog, source):
+            files_of(catalog, source.path)  # says why it has none
         yield from _read_file(catalog.resolve(source.path), source, catalog.limits)
 
 
 def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: str | None = None) -> Items:
-    """Yield the tools of a document. If it was `fetched_from` elsewhere, that names it, not its temporary file."""
+    """Yield the tools of a document. If it was `fetched_from` elsewhere, errors name that, not its temporary file."""
     with suppress(OSError), path.open("rb") as file:  # a file that cannot be read is left to its reader
         if is_page(file.read(1024)):
             raise RunAborted(f"the source {path} is a web page (HTML), not a document of tools")
@@ -146,7 +158,7 @@ def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetch
     # Only JSONL may leave a tool without provider: there null is deliberate.
     fallback = None if kind == "jsonl" else Path(fetched_from or path).stem
     try:
-        yield from _labelled(items, source.provider, fallback, fetched_from)
+        yield from _labelled(items, source.provider, fallback, None if path.is_dir() else origin_of(source))
     except RunAborted as error:
         if fetched_from is None:
             raise
@@ -156,7 +168,7 @@ def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetch
 def _labelled(items: Items, label: str | None, fallback: str | None, file: str | None = None) -> Items:
     """Yield the items with their provider: the catalog's label, else the vendor's, else the file's name.
 
-    `file`, where it is given, is their origin in place of a temporary file.
+    `file`, where it is given, is their origin.
     """
     for item in items:
         origin = item.origin if file is None else Origin(file, item.origin.pointer)

@@ -14,7 +14,7 @@ import yaml
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
-from pipeline.settings.loading import SKILL_FILES as FILES
+from pipeline.settings.files import SKILL_FILES as FILES
 from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_text
 from pipeline.sources.formats.yaml_values import parse_yaml
 from router.record import Kind, Origin

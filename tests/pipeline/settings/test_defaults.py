@@ -67,12 +67,33 @@ def test_a_folder_of_skills_is_its_own_source_and_one_without_tools_is_refused(t
         assert [settings.resolve(source.path or Path("x")) for source in settings.source] == [tmp_path]
 
 
+def test_subfolders_are_sources_after_the_files_but_for_skills_other_catalogs_and_what_is_hidden(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "registry"
+    for name in ("z.json", "a/deep/t.yaml", "b/t.JSON", "s/pdf/SKILL.md", "s/pdf/x.json", "c/catalog.toml", "c/t.json"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        _touch(folder, name)
+    for name in (".git", "node_modules", "empty", "usage"):
+        _touch(folder / name, "usage.jsonl" if name == "usage" else "x.json" if name != "empty" else "notes.txt")
+    (folder / "link").symlink_to(folder / "a")
+    settings = load(folder, environment={})
+    assert [str(source.path) for source in settings.source] == ["z.json", "a", "b"]
+    assert {"c/", "s/"} <= set(left_out(folder, settings)) and not {"a/", "b/"} & set(left_out(folder, settings))
+    (folder / "z.json").unlink()  # nothing but subfolders: skills come first, as ever
+    assert [str(source.path) for source in load(folder, environment={}).source] == ["."]
+    (folder / "s/pdf/SKILL.md").unlink()
+    assert [str(source.path) for source in load(folder, environment={}).source] == ["a", "b", "s"]
+
+
 def test_what_a_folder_holds_beside_its_sources_is_told(tmp_path: Path) -> None:
-    folder = _touch(tmp_path / "office", "mail.json", "more.csv", "rows.ndjson", "README.md", ".hidden.json")
-    _touch(folder / "sub", "deeper.json")
+    folder = _touch(
+        tmp_path / "office", "mail.json", "more.csv", "rows.ndjson", "README.md", ".hidden.json", "x\x1b[m.json"
+    )
+    _touch(folder / "sub", "deeper.csv")
     _touch(folder, "judgements.jsonl")
     settings = load(folder, environment={})
-    assert left_out(folder, settings) == ("more.csv", "rows.ndjson", "sub/")
+    assert left_out(folder, settings) == ("more.csv", "rows.ndjson", "sub/", r"'x\x1b[m.json'")
     assert left_out(folder / "mail.json", load(folder / "mail.json", environment={})) == ()
     _touch(folder, "tools.jsonl")
     assert "mail.json" in left_out(folder, load(folder, environment={}))
