@@ -61,9 +61,8 @@ def reuse(context: BuildContext, state: BuildState) -> None:
 
     The calibration is, where the adapter is and no request is learned from.
     """
-    settings, serving = context.settings, context.serving
+    settings, serving, tuning = context.settings, context.serving, context.settings.tuning
     state.phrase_keys = state.adapter = state.calibration = None
-    tuning = settings.tuning
     if state.encoder is None or not tuning.adapter:
         return
     exports = state.encoder.exports

@@ -28,10 +28,8 @@ _LONGEST = 600  # characters of a server's words
 def identify(context: BuildContext, state: BuildState) -> None:
     """Find what the new snapshot would be, and whether it may serve."""
     served = ServedTools.read(context.serving)
-    state.content_hash, state.inputs_hash = hashes_of(context.settings, state)
-    state.decided = decisions.reasons_against(
-        context.store, context.settings.name, state.content_hash, state.inputs_hash
-    )
+    state.content_hash, state.inputs_hash = hashes = hashes_of(context.settings, state)
+    state.decided = decisions.reasons_against(context.store, context.settings.name, *hashes)
     state.held = (*_reasons_to_hold(context, state, served), *state.decided)
     state.degraded = (*context.ledger.problems, *degradations(state))
     state.difference = served.difference(state.catalog.hashes)

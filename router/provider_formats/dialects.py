@@ -6,11 +6,13 @@ OpenAPI 3.0 (`Schema` of their API reference), whose parser refuses a whole requ
 
 import re
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from router.fingerprint import canonical_json
 from router.provider_formats.formats import Schema
-from router.provider_formats.schemas import map_schemas, merged_all_of, resolve_reference
+from router.provider_formats.roots import members
+from router.provider_formats.schemas import COMBINATIONS, map_schemas, whole_part
 
 _LOOKAROUND = re.compile(r"\(\?(?:<?[=!])")
 _LONGEST_PATTERN = 1_000  # characters: a longer one is not worth compiling
@@ -18,8 +20,9 @@ _SHOWN_PATTERN = 100
 # Of Gemini's fields those whose values it takes as JSON Schema has them.
 _GEMINI_KEPT = ("minItems", "maxItems", "minimum", "maximum")
 _GEMINI_FORMATS = {"string": ("date-time",), "integer": ("int32", "int64"), "number": ("float", "double")}
-_MAX_INLINED = 8  # definitions within each other: Gemini has no references, and a recursive one has no end
-_MAX_PARTS = 5_000
+# Parts within each other, a definition counting for twelve: Gemini has no references, and a recursive one has no end.
+_MAX_DEPTH, _OF_REFERENCE = 100, 12
+_MAX_PARTS = 10_000  # and alternatives
 
 
 def without_unportable_patterns(schema: Schema) -> Schema:
@@ -74,65 +77,58 @@ class _Gemini:
     def __init__(self, root: Schema) -> None:
         self._root = root
         self._left = _MAX_PARTS
+        self._branch_numbers = count()
 
     def part(self, schema: Any, depth: int) -> Schema:
-        """Return a part; `depth` counts the references around it."""
-        depth += isinstance(schema, Mapping) and "$ref" in schema
-        part = resolve_reference(schema, self._root)
+        """Return a part; `depth` counts the parts around it."""
+        part = whole_part(schema, self._root)
+        depth += 1 if part is schema else _OF_REFERENCE
         self._left -= 1
-        if not isinstance(part, Mapping) or depth > _MAX_INLINED or self._left < 0:
+        if not isinstance(part, Mapping) or depth > _MAX_DEPTH or self._left < 0:
             return {"type": "STRING"}
-        part = self._merged(merged_all_of(part), depth)
+        for branch in part.get("allOf", ()):
+            part = {**whole_part(branch, self._root), **part}
         kinds = _kinds(part)
-        branches = [one for keyword in ("anyOf", "oneOf") for one in part.get(keyword, ()) if isinstance(one, Mapping)]
+        branches = [one for keyword in ("anyOf", "oneOf") for one in part.get(keyword, ())]
+        self._left -= len(branches)
         plain = {keyword: value for keyword, value in part.items() if keyword != "description"}
         options: list[Any] = [{**plain, "type": kind} for kind in kinds if kind != "null"] if len(kinds) > 1 else []
-        nullable = "null" in kinds or any(_kinds(resolve_reference(one, self._root)) == ["null"] for one in branches)
+        others = [one for one in branches if _kinds(whole_part(one, self._root)) != ["null"]]
+        nullable = "null" in kinds or None in part.get("enum", ()) or len(others) < len(branches)
         if branches and kinds in ([], ["null"]):
-            options = [one for one in branches if _kinds(resolve_reference(one, self._root)) != ["null"]]
+            options = others
         if len(options) == 1:
             made = self.part(options[0], depth)
         elif options:
             made = {"anyOf": [self.part(one, depth) for one in options]}
         else:
-            made = self._of_kind(kinds[0] if kinds else "", part, depth)
+            made = self._of_kind(next((kind for kind in kinds if kind != "null"), ""), part, depth)
         if said := [text for text in (part.get("description"), made.get("description")) if text]:
             made["description"] = "\n".join(dict.fromkeys(said))
         return {**made, "nullable": True} if nullable else made
-
-    def _merged(self, part: Mapping[str, Any], depth: int) -> Mapping[str, Any]:
-        """Return a part with the properties of its `allOf`."""
-        for branch in part.get("allOf", ()) if depth <= _MAX_INLINED else ():
-            other = resolve_reference(branch, self._root)
-            if isinstance(other, Mapping):
-                properties = {**other.get("properties", {}), **part.get("properties", {})}
-                required = [*part.get("required", ()), *other.get("required", ())]
-                part = {**other, **part, **({"properties": properties, "required": required} if properties else {})}
-        return part
 
     def _of_kind(self, kind: str, part: Mapping[str, Any], depth: int) -> Schema:
         values = [one for one in part.get("enum", [part.get("const")]) if one not in (None, "")]
         if values and all(isinstance(value, str) for value in values):
             return {"type": "STRING", "enum": values}
-        if kind in ("", "null"):
-            return {"type": "STRING"}
-        made: Schema = {"type": kind.upper(), **{keyword: part[keyword] for keyword in _GEMINI_KEPT if keyword in part}}
+        made: Schema = {"type": kind.upper() or "STRING"}
+        made |= {keyword: part[keyword] for keyword in _GEMINI_KEPT if keyword in part and kind}
         if values:
             made["description"] = f"One of {', '.join(map(canonical_json, values))}"
         if part.get("format") in _GEMINI_FORMATS.get(kind, ()):
             made["format"] = part["format"]
         if kind == "array":
             made["items"] = self.part(part.get("items", {}), depth)
-        if kind == "object" and (properties := part.get("properties")):
-            made["properties"] = {name: self.part(child, depth) for name, child in properties.items()}
-            if required := [name for name in dict.fromkeys(part.get("required", ())) if name in properties]:
-                made["required"] = required
-        return made
+        properties, required = (part.get("properties", {}), part.get("required", ())) if kind == "object" else ({}, ())
+        if kind == "object" and not part.keys().isdisjoint(COMBINATIONS):
+            merged, required = members(part, self._root, 0, self._branch_numbers)
+            properties = {**properties, **merged}
+        made["properties"] = {name: self.part(child, depth) for name, child in properties.items()}
+        made["required"] = [name for name in required if name in properties]
+        return {keyword: value for keyword, value in made.items() if value not in ({}, [])}
 
 
-def _kinds(part: Any) -> list[str]:
+def _kinds(part: Mapping[str, Any]) -> list[str]:
     """Return the types of a part; none where it says none."""
-    if not isinstance(part, Mapping):
-        return []
     kind = part.get("type", "object" if "properties" in part else "array" if "items" in part else [])
     return [kind] if isinstance(kind, str) else list(kind)

@@ -147,7 +147,7 @@ def _mcp(parts: ToolParts) -> dict[str, Any]:
 #   MCP 2025-11-25, server/tools, Tool Names: 1 to 128 of A-Z, a-z, 0-9, underscore, hyphen and dot.
 #   Gemini and Vertex, FunctionDeclaration: "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or
 #     contain underscores, colons, dots, and dashes, with a maximum length of 64".
-#   Amazon Bedrock, ToolSpecification of Converse: a name of 1 to 64 of `[a-zA-Z0-9_-]`.
+#   Amazon Bedrock, ToolSpecification of Converse: a name of 1 to 64 of `[a-zA-Z0-9_-]`; Claude's keys as at Anthropic.
 #   LangChain hands a dict on to any model; OpenAI's limits are the narrowest.
 class ProviderFormat(StrEnum):
     """The format of a provider's tools. `spec` says how its tools are made."""
@@ -195,7 +195,7 @@ class ProviderFormat(StrEnum):
     # Function declarations of Gemini and Vertex: `types.Tool(function_declarations=rendered.tools)`.
     GEMINI = "gemini", FormatSpec(_gemini, ("parameters",), 64, openapi_subset=True, first_letter=True)
     # Amazon Bedrock's Converse: `toolConfig={"tools": rendered.tools}`.
-    BEDROCK = "bedrock", FormatSpec(_bedrock, ("toolSpec", "inputSchema", "json"), 64)
+    BEDROCK = "bedrock", FormatSpec(_bedrock, ("toolSpec", "inputSchema", "json"), 64, plain_parameters=True)
 
 
 class Detail(StrEnum):

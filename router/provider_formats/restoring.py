@@ -1,14 +1,25 @@
 """A model's arguments for a strict tool, without the nulls that stand for optional properties left out."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import ge, gt, le, lt
 from typing import Any
 
 from router.provider_formats.formats import Schema
-from router.provider_formats.schemas import merged_all_of, resolve_reference
+from router.provider_formats.schemas import whole_part
 from router.tools.arguments import kind_of
 
-_MOST_STEPS = 20_000  # parts of a schema that one call may visit: unions within unions have no end
+_MOST_STEPS = 200_000  # parts of a schema that a call may visit, in a fifth of a second: unions in unions have no end
+# A pattern may take time without end where it repeats a group, or three parts, and the text is long.
+_SLOW = re.compile(r"\)[*+{]|(?:[*+{][^*+{]*){3}")
+_LONGEST_TEXT = 100
+_BOUNDS: dict[str, Callable[[float, float], bool]] = {
+    "minimum": ge,
+    "maximum": le,
+    "exclusiveMinimum": gt,
+    "exclusiveMaximum": lt,
+    "multipleOf": lambda value, step: (value / step).is_integer(),
+}
 
 
 def without_added_nulls(arguments: Any, schema: Schema) -> Any:
@@ -19,7 +30,7 @@ def without_added_nulls(arguments: Any, schema: Schema) -> Any:
     """
     try:
         return _Restoring(schema).restored(arguments, schema)
-    except (_TooManySteps, RecursionError):
+    except (_TooManySteps, RecursionError, OverflowError):  # of integers that no double can hold
         return arguments
 
 
@@ -60,13 +71,13 @@ class _Restoring:
         part = self._part(schema)
         if branches := _branches(part):
             return any(self.fits(value, branch) for branch in branches)
-        if "enum" in part or "const" in part:
-            values = part.get("enum", [part.get("const")])
-            return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in values)
         named = part.get("type", ())
         types = {named} if isinstance(named, str) else set(named)
         if types and kind_of(value).isdisjoint(types):
             return False
+        if "enum" in part or "const" in part:
+            values = part.get("enum", [part.get("const")])
+            return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in values)
         if isinstance(value, Mapping):
             return self._fits_object(value, part)
         if isinstance(value, list):
@@ -74,7 +85,8 @@ class _Restoring:
             return bounded and all(self.fits(item, part.get("items", True)) for item in value)
         if isinstance(value, str):
             return _matches(part.get("pattern"), value)
-        return value is None or isinstance(value, bool) or _is_within(value, part)
+        bounds = {} if value is None or isinstance(value, bool) else part
+        return all(holds(value, bounds[keyword]) for keyword, holds in _BOUNDS.items() if keyword in bounds)
 
     def _fits_object(self, value: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
         properties = part.get("properties", {})
@@ -84,32 +96,21 @@ class _Restoring:
         )
 
     def _part(self, schema: Any) -> Mapping[str, Any]:
-        """Return a part with its references followed, and a single `allOf` merged, as strict schemas have it."""
+        """Return a part as strict schemas have it."""
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise _TooManySteps
-        part = resolve_reference(schema, self._root)
-        return merged_all_of(part) if isinstance(part, Mapping) else {}
+        part = whole_part(schema, self._root)
+        return part if isinstance(part, Mapping) else {}
 
 
 def _branches(part: Mapping[str, Any]) -> list[Any]:
     return part.get("anyOf") or part.get("oneOf") or []
 
 
-def _is_within(value: float, part: Mapping[str, Any]) -> bool:
-    least, most = part.get("minimum", value), part.get("maximum", value)
-    above, below = part.get("exclusiveMinimum"), part.get("exclusiveMaximum")
-    step = part.get("multipleOf")
-    return (
-        least <= value <= most
-        and (above is None or value > above)
-        and (below is None or value < below)
-        and (step is None or (value / step).is_integer())
-    )
-
-
 def _matches(pattern: Any, text: str) -> bool:
-    if not isinstance(pattern, str):
+    """Return whether a text matches a pattern; True where that could take long."""
+    if not isinstance(pattern, str) or len(text) > _LONGEST_TEXT or _SLOW.search(pattern):
         return True
     try:
         return re.search(pattern, text) is not None

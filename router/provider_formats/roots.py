@@ -40,25 +40,26 @@ def merge_combinations(root: Schema) -> Schema:
     removed = (*COMBINATIONS, *_REFUSED_ROOTS)
     if not any(keyword in root for keyword in removed):
         return root
-    properties, required = _members(root, root, 0, count())
+    properties, required = members(root, root)
     merged = {k: v for k, v in root.items() if k not in (*removed, "properties", "required")}
     merged = {**merged, "properties": properties, **({"required": list(required)} if required else {})}
     return with_targets(merged, root)
 
 
-def _members(
-    schema: Any, root: Schema, depth: int, branch_numbers: Iterator[int]
+def members(
+    schema: Any, root: Schema, depth: int = 0, branch_numbers: Iterator[int] | None = None
 ) -> tuple[dict[str, Any], dict[str, None]]:
     """Return the properties of a schema and of its branches, and the names that are required, in order."""
-    schema = resolve_reference(schema, root)
+    branch_numbers = branch_numbers or count()
     if depth > _MAX_ROOT_DEPTH or next(branch_numbers) > _MAX_ROOT_BRANCHES:
         return {}, {}
+    schema = resolve_reference(schema, root)
     properties = dict(schema.get("properties", {}))
     required = dict.fromkeys(schema.get("required", ()))
     for keyword in COMBINATIONS:
-        branches = [_members(branch, root, depth + 1, branch_numbers) for branch in schema.get(keyword, ())]
-        for members, _ in branches:
-            for name, child in members.items():
+        branches = [members(branch, root, depth + 1, branch_numbers) for branch in schema.get(keyword, ())]
+        for of_branch, _ in branches:
+            for name, child in of_branch.items():
                 known = properties.setdefault(name, child)
                 if keyword != "allOf" and child is not known:
                     properties[name] = _either(known, child)
@@ -93,17 +94,10 @@ def with_plain_parameters(root: Schema) -> tuple[Schema, dict[str, str]]:
         return root, {}
     properties = {new.get(name, name): child for name, child in root["properties"].items()}
     for name, plain in new.items():
-        if not name.isascii():
-            properties[plain] = _described(properties[plain], name)
+        if not name.isascii() and isinstance(child := properties[plain], Mapping):
+            said = child.get("description")
+            properties[plain] = {**child, "description": f"{name}: {said}" if said else name}
     renamed = {**root, "properties": properties}
     if "required" in root:
         renamed["required"] = [new.get(name, name) for name in root["required"]]
     return with_targets(renamed, root), {plain: name for name, plain in new.items()}
-
-
-def _described(schema: Any, name: str) -> Any:
-    """Return a property's schema whose description begins with the vendor's name for it."""
-    if not isinstance(schema, Mapping):
-        return schema
-    said = schema.get("description")
-    return {**schema, "description": f"{name}: {said}" if said else name}

@@ -88,11 +88,18 @@ def resolve_reference(schema: Any, root: Mapping[str, Any]) -> Any:
 
 def merged_all_of(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a schema whose `allOf` of one branch is merged into it; any other as it is."""
+    if len(schema.get("allOf", ())) != 1:
+        return schema
+    return {**schema["allOf"][0], **{keyword: value for keyword, value in schema.items() if keyword != "allOf"}}
+
+
+def whole_part(schema: Any, root: Mapping[str, Any]) -> Any:
+    """Return a part with its references followed and an `allOf` of one branch merged, however they are nested."""
     for _ in range(_MAX_HOPS):
-        if len(schema.get("allOf", ())) != 1:
-            break
-        schema = {**schema["allOf"][0], **{keyword: value for keyword, value in schema.items() if keyword != "allOf"}}
-    return schema
+        part = resolve_reference(schema, root)
+        if not isinstance(part, Mapping) or (schema := merged_all_of(part)) is part:
+            return part
+    return {}
 
 
 def map_schemas(schema: Any, change: Callable[[Schema], Schema]) -> Any:

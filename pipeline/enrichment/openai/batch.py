@@ -6,7 +6,7 @@ its batches to the next.
 
 import json
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -18,7 +18,7 @@ from pipeline.enrichment import prompt
 from pipeline.enrichment.ask import ledger_entry
 from pipeline.enrichment.generator import NEVER, UNASKED, GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.enrichment.openai.answers import OutputMode, read_answer
-from pipeline.enrichment.openai.batch_calls import END_STATUSES, BatchCalls, read_failure
+from pipeline.enrichment.openai.batch_calls import END_STATUSES, BatchCalls
 from pipeline.enrichment.openai.chat import ABORTING, TRANSIENT, Completion, Fault
 from pipeline.enrichment.openai.model import CHECK_MODEL, MAX_UNUSABLE, UNUSABLE, ModelGenerator
 from pipeline.enrichment.prompt import echo
@@ -70,6 +70,7 @@ class _Session:
         self._queued_out: defaultdict[OutputMode, list[Question]] = defaultdict(list)  # the server's queue was full
         self._queue_message = ""
         self._noted: dict[str, str] = {}
+        self._failed_looks: Counter[Batch] = Counter()  # in a row
 
     def groups(self) -> Iterator[Sequence[Outcome]]:
         """Yield outcomes, some groups empty, until every question has one."""
@@ -82,7 +83,14 @@ class _Session:
             for output_mode, questions in to_submit.items():
                 yield self._submit(questions, output_mode)
             for batch in list(self._batches):
-                server_batch = self._calls.look(batch)
+                try:
+                    server_batch = self._calls.look(batch)
+                except Unavailable:  # the server goes on computing: the next look may be answered
+                    self._failed_looks[batch] += 1
+                    if self._failed_looks[batch] > self._generator.settings.max_retries:
+                        raise
+                    continue
+                del self._failed_looks[batch]
                 if server_batch is not None and server_batch.status not in END_STATUSES:
                     self._note_progress(server_batch)
                     continue
@@ -192,7 +200,9 @@ class _Session:
             for output_mode, questions in self._queued_out.items():
                 self._to_submit[output_mode] += questions
             self._queued_out.clear()
-        results = self._results(batch, server_batch)
+        results, strays = self._calls.results(batch, server_batch, self._batches[batch])
+        if strays:
+            self._generator.note(f"{batch.batch_id}: {strays:,} lines of its results answer no question of it")
         is_answered = any(isinstance(result, Completion) for result in results.values())
         # Those that a build stored, and was killed before it settled the batch.
         recorded = self._table.recorded_keys(batch.token)
@@ -224,22 +234,6 @@ class _Session:
         del self._batches[batch]
         if abort_message:
             raise self._calls.unusable(abort_message)
-
-    def _results(self, batch: Batch, server_batch: ServerBatch | None) -> dict[str, Completion | Fault]:
-        """Return the result of each request of a batch that has ended, by key."""
-        requests = self._batches[batch]
-        if server_batch is None:
-            return dict.fromkeys(requests, Fault("server", f"the server no longer knows batch {batch.batch_id}"))
-        if server_batch.status == "failed":  # it was never begun and costs nothing
-            fault, of_lines = read_failure(server_batch)
-            return {key: of_lines.get(request.line, fault) for key, request in requests.items()}
-        kind = "server" if server_batch.status == "completed" else "timeout"
-        missing = Fault(kind, f"batch {batch.batch_id} ({server_batch.status}) holds no answer")
-        results: dict[str, Completion | Fault] = dict.fromkeys(requests, missing)
-        for key, result in self._calls.results(server_batch):
-            if results.get(key) is missing:  # of two lines of a request the first counts
-                results[key] = result
-        return results
 
     def _resubmit_or_fail(self, batch: Batch, question: Question, fault: Fault) -> Iterator[Outcome]:
         """Note that a question is to be submitted again, or yield its failure."""

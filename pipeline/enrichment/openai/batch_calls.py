@@ -1,11 +1,11 @@
 """Calls of a server's Batch API: upload a file, create a batch, look at it, read its results.
 
-The client repeats a call that failed for a passing reason, but not the creation of a batch: one that was created and
-not confirmed would be paid for twice.
+The client repeats a call that failed for a passing reason, with two exceptions: a batch that was created and not
+confirmed would be paid for twice, and between two looks at a batch a build waits in any case.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from threading import Event
@@ -28,7 +28,7 @@ from pipeline.enrichment.openai.chat import (
     unusable,
 )
 from pipeline.errors import RunAborted, Unavailable
-from pipeline.ledger import Batch
+from pipeline.ledger import Batch, BatchRequest
 from pipeline.ledger.database import utc_now
 from pipeline.settings import EnrichmentSettings
 
@@ -103,25 +103,40 @@ class BatchCalls:
             self.sleep(min(remaining_s, self._settings.batch.poll_s))
 
     def look(self, batch: Batch) -> ServerBatch | None:
-        """Return a batch as it stands now; None where the server has lost it."""
-        batch_id = batch.batch_id
+        """Return a batch as it stands now; None where the server has lost it. It asks once: a build looks again."""
         with self._explained():
             try:
-                return _batch(self._client.batches.retrieve(str(batch_id)))
+                return _batch(self._client.with_options(max_retries=0).batches.retrieve(str(batch.batch_id)))
             except openai.NotFoundError:
                 pass  # a key of another project, or a wrong address, gives the same answer: the list of batches tells
             batch_id = self.find(batch)
             return None if batch_id is None else _batch(self._client.batches.retrieve(batch_id))
 
-    def results(self, batch: ServerBatch) -> Iterator[tuple[str, Completion | Fault]]:
-        """Yield the readable lines of a batch's results, then of its errors, each in any order."""
-        for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
+    def results(
+        self, batch: Batch, ended: ServerBatch | None, requests: Mapping[str, BatchRequest]
+    ) -> tuple[dict[str, Completion | Fault], int]:
+        """Return the results of a batch that has `ended` or is lost, by key, and how many lines answer no request."""
+        if ended is None:
+            return dict.fromkeys(requests, Fault("server", f"the server no longer knows batch {batch.batch_id}")), 0
+        if ended.status == "failed":  # it was never begun and costs nothing
+            fault, of_lines = read_failure(ended)
+            return {key: of_lines.get(request.line, fault) for key, request in requests.items()}, 0
+        kind = "server" if ended.status == "completed" else "timeout"
+        missing = Fault(kind, f"batch {batch.batch_id} ({ended.status}) holds no answer")
+        results: dict[str, Completion | Fault] = dict.fromkeys(requests, missing)
+        strays = 0
+        for file_id in filter(None, (ended.output_file_id, ended.error_file_id)):
             with self._explained():
                 try:
                     lines = self._client.files.content(file_id).content.splitlines()
                 except openai.NotFoundError:
                     continue  # its lines are lost
-            yield from filter(None, map(read_line, lines))
+            for line in map(read_line, filter(bytes.strip, lines)):
+                if line is not None and results.get(line[0]) is missing:  # of two lines of a request the first counts
+                    results[line[0]] = line[1]
+                else:
+                    strays += 1
+        return results, strays
 
     def unusable(self, message: str) -> RunAborted:
         """Return the error for a fault that every batch would meet, with the way out."""

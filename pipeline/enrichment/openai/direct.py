@@ -5,7 +5,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from threading import Event
 
@@ -174,7 +174,9 @@ class _Session:
             outcome = await self._ask(asking, generator.output_mode)
             again = isinstance(outcome, GenerationFailure) and outcome.kind in UNREADABLE and not self._is_over()
             if again and self._extend(asking, generator.highest_cost(asking.question)):
-                outcome = await self._ask(asking, generator.output_mode.fallback)
+                second = await self._ask(asking, generator.output_mode.fallback, again=True)
+                is_stopped = isinstance(second, GenerationFailure) and second.kind in TRANSIENT and self._is_over()
+                outcome = replace(outcome, usage=asking.usage) if is_stopped else second
         except Fault as fault:  # that every other request would meet
             if fault.kind != "quota" or not generator.answered:
                 self.aborted = self.aborted or unusable(self._settings.model, self._client, fault.message)
@@ -188,10 +190,10 @@ class _Session:
         self._note(outcome)
         return outcome if self.aborted is None or generator.answered else None
 
-    async def _ask(self, asking: _Asking, mode: OutputMode) -> Outcome:
+    async def _ask(self, asking: _Asking, mode: OutputMode, *, again: bool = False) -> Outcome:
         """Return the outcome of one completion. Raises Fault where every other request would meet the same fault."""
         try:
-            completion = await self._completion(asking, mode)
+            completion = await self._completion(asking, mode, Fault("connection", "not asked again") if again else None)
         except ValueError as error:  # a 200 that holds no completion
             return self._failure(asking, "shape", str(error))
         except Fault as fault:
@@ -201,14 +203,13 @@ class _Session:
         asking.usage += self._generator.usage(completion, asking.question)
         return read_answer(completion, asking.question, asking.usage)
 
-    async def _completion(self, asking: _Asking, mode: OutputMode) -> Completion:
+    async def _completion(self, asking: _Asking, mode: OutputMode, latest: Fault | None) -> Completion:
         """Return a completion, after as many attempts as the faults deserve.
 
         A transient fault is met by another attempt after a wait, a 429 by a pause of all requests, a refused format by
-        the next output mode. Raises Fault, or ValueError where a 200 holds no completion.
+        the next output mode. Raises Fault (`latest`, once the session is over), ValueError for a 200 without one.
         """
         faults = refusals = 0
-        latest: Fault | None = None
         not_before = 0.0
         while True:
             while (wait_s := max(self._pace.wait_s(_now()), not_before - _now())) > 0 and not self._is_over():

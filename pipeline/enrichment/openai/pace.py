@@ -82,7 +82,8 @@ class Pace:
         while self._sent[0] < now - _RECENT_S:
             self._sent.popleft()
         if self._rate is not None and now - self._grows_from > _KEPT_S + _DOUBLING_S:
-            self._rate, self._grows_from = 2 * self._rate, now
+            # A rate that nobody uses does not grow.
+            self._rate, self._grows_from = max(self._rate, 2 * min(self._rate, self._recent(now))), now
         catch_up_s = _CATCH_UP_S if self._rate is None else _CATCH_UP_AFTER_REFUSAL_S
         for kind, cost, rate in (
             ("requests", 1, self.requests_per_second(now)),

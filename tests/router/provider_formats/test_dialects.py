@@ -1,6 +1,7 @@
 """Schemas as providers take them that refuse a whole request for one keyword: OpenAI's patterns, Gemini's subset."""
 
 import re
+import time
 from typing import Any
 
 import pytest
@@ -72,6 +73,11 @@ TAKEN: dict[str, Any] = {"type": "OBJECT", "properties": {"street": {"type": "ST
             {"allOf": [ADDRESS, {"properties": {"no": {"type": "integer"}}}]},
             {**TAKEN, "properties": {**TAKEN["properties"], "no": {"type": "INTEGER"}}},
         ),
+        ({"allOf": [{"$ref": "#/$defs/address"}], "description": "Where."}, {**TAKEN, "description": "Where."}),
+        ({"allOf": [{"allOf": [ADDRESS, {}]}, {"type": "object"}]}, TAKEN),
+        ({"type": "object", "anyOf": [{"$ref": "#/$defs/address"}, {"required": ["street"]}]}, TAKEN),
+        ({"enum": ["a", None]}, {"type": "STRING", "enum": ["a"], "nullable": True}),
+        ({"enum": ["a", 1]}, {"type": "STRING", "description": 'One of "a", 1'}),
         ({}, {"type": "STRING"}),
         ({"type": "object", "additionalProperties": {"type": "string"}}, {"type": "OBJECT"}),
     ],
@@ -79,6 +85,26 @@ TAKEN: dict[str, Any] = {"type": "OBJECT", "properties": {"street": {"type": "ST
 def test_gemini_gets_what_its_subset_can_say(schema: dict[str, Any], taken: Any) -> None:
     root = rooted({"type": "object", "properties": {"x": schema}, "$defs": {"address": ADDRESS}})
     assert gemini_schema(root)["properties"] == {"x": taken}
+
+
+def test_definitions_that_are_each_deep_end_for_gemini_before_the_stack_does() -> None:
+    definitions: dict[str, Any] = {}
+    for number in range(12):
+        part: dict[str, Any] = {"$ref": f"#/$defs/d{number + 1}"}
+        for _ in range(40):
+            part = {"type": "object", "properties": {"x": part}}
+        definitions[f"d{number}"] = part
+    schema = {"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": {**definitions, "d12": {}}}
+    assert gemini_schema(rooted(schema))["properties"]["x"]["type"] == "OBJECT"
+
+
+def test_an_object_of_many_alternatives_that_are_itself_ends_in_time() -> None:
+    itself = {"$ref": "#/$defs/s"}
+    part = {"type": "object", "properties": dict.fromkeys("abcde", itself), "anyOf": [itself] * 30}
+    root = rooted({"type": "object", "properties": {"x": itself}, "$defs": {"s": part}})
+    began = time.process_time()
+    assert gemini_schema(root)["properties"]["x"]["properties"].keys() == set("abcde")
+    assert time.process_time() - began < 5
 
 
 FIELDS = {"type", "format", "description", "nullable", "enum", "items", "properties", "required", "anyOf"}
@@ -111,5 +137,7 @@ def test_names_for_gemini_begin_with_a_letter_and_bedrock_wraps_the_schema() -> 
     assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}", name) for name in names) and len(set(names)) == 3
     rendered = render([make_record(input_schema=ADDRESS)], ProviderFormat.BEDROCK)
     assert rendered.tools[0]["toolSpec"]["inputSchema"] == {"json": ADDRESS}
+    named = render([make_record(input_schema=rooted({"properties": {"a b": {}}}))], ProviderFormat.BEDROCK)
+    assert named.arguments(next(iter(named.names)), {"a_b": 1}) == {"a b": 1}  # Claude refuses such a name
     (bare,) = render([make_record(input_schema={})], ProviderFormat.GEMINI).tools
     assert "parameters" not in bare

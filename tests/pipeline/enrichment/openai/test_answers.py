@@ -1,6 +1,7 @@
 """Answers that are read, and answers that fail one tool only."""
 
 import json
+from threading import Event, Timer
 from typing import Any
 
 import pytest
@@ -95,6 +96,18 @@ def test_the_second_question_is_in_the_next_output_mode_and_the_next_tool_is_not
     assert all(isinstance(outcome, GeneratedExpansion) for outcome in rest)
     formats = [request.body["response_format"]["type"] for request in server.requests]
     assert formats == ["json_schema", "json_object", "json_schema", "json_schema"]
+
+
+def test_nobody_is_asked_again_once_the_build_is_stopped_and_the_first_answer_is_kept() -> None:
+    stop = Event()
+    with ModelServer(lambda *_: Reply(completion("broken"))) as server:
+        generator = DirectGenerator(server.settings(requests_per_minute=10))  # it would wait for six seconds
+        timer = Timer(0.3, stop.set)
+        timer.start()
+        ((outcome,),) = generator.generate([generator.question(_RECORDS[0], "")], stop)
+        timer.join()
+    assert isinstance(outcome, GenerationFailure)
+    assert outcome.kind == "shape" and outcome.usage == spent(1_000, 400, 200, COST) and len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
 from pipeline.enrichment.openai.answers import OutputMode
+from pipeline.enrichment.openai.batch_calls import BatchCalls
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Ledger
 from tests.pipeline.enrichment.batch_server import BatchServer, Course, Lines
@@ -162,15 +163,17 @@ def test_the_waits_of_a_build_add_up(ledger: Ledger) -> None:
     assert [call.partition(" ")[0] for call in server.calls[looks:]] == ["POST", "POST", "GET", "GET"]
 
 
-def test_of_two_lines_of_a_question_the_first_counts_and_strange_lines_are_passed_over(ledger: Ledger) -> None:
+def test_of_two_lines_of_a_question_the_first_counts_and_strange_lines_are_noted(ledger: Ledger) -> None:
     def spoil(lines: Lines) -> Lines:
         again = json.loads(json.dumps(lines[0]))
         said = json.dumps({**row(_NAMES[0]), "user_phrases": ["the second answer"]})
         again["response"]["body"]["choices"][0]["message"]["content"] = said
         return [{**again, "custom_id": "of somebody else"}, *lines, again, {"no": "line"}, ["list"]]
 
+    notes: list[str] = []
     with BatchServer(courses=[Course(spoil=spoil)]) as server:
-        outcomes = list(replies(BatchGenerator(server.settings(), ledger), _RECORDS))
+        outcomes = list(replies(BatchGenerator(server.settings(), ledger, notes.append), _RECORDS))
+    assert notes[-1] == "batch_0000: 4 lines of its results answer no question of it"
     assert [outcome.expansion.user_phrases for outcome in outcomes if isinstance(outcome, GeneratedExpansion)] == [
         (f"please do {name}",) for name in _NAMES
     ]
@@ -316,11 +319,15 @@ def test_trouble_with_the_server_passes(ledger: Ledger, call: str, met: list[Rep
     assert len(server.batches) == 1 and server.paid == _NAMES
 
 
-def test_a_server_that_falls_silent_ends_the_build_and_the_next_one_collects(ledger: Ledger) -> None:
+def test_a_server_that_falls_silent_ends_the_build_and_the_next_one_collects(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(BatchCalls, "sleep", lambda _, seconds: waits.append(seconds))
     with BatchServer(trouble=lambda method, *_: _BROKEN if method == "GET" else None) as server:
         with pytest.raises(Unavailable, match=r"no answer from .* stay there, and a later build collects them"):
             _kinds(server, ledger, max_retries=2)
-        assert server.calls.count("GET /batches/batch_0000") == 3
+        assert server.calls.count("GET /batches/batch_0000") == 3 and len(waits) == 2  # one look after each pause
         server.trouble = lambda *_: None
         assert _kinds(server, ledger) == _ALL_ANSWERED
     assert server.paid == _NAMES

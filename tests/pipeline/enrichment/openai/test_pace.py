@@ -112,6 +112,15 @@ def test_one_refusal_cuts_the_rate_by_a_quarter_at_most_and_it_is_given_back_wit
     assert rates[-1] == pytest.approx(98)  # never above the limit
 
 
+def test_a_learned_rate_that_nobody_uses_does_not_grow() -> None:
+    clock = _Clock(pace := Pace())
+    pace.refused(clock.sent(20)[-1], clock.now, 1.0)
+    for _ in range(40):
+        clock.sent(1)
+        clock.now += 10
+    assert pace.requests_per_second(clock.now) == pytest.approx(20, rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("configured", "told", "rate"),
     [
