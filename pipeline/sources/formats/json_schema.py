@@ -1,7 +1,7 @@
 """Turn schemas of an API document into self-contained JSON Schema: move references to `$defs`, unify dialects."""
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
@@ -29,6 +29,9 @@ _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSc
 _DATA = ("enum", "default", "const", "examples", "required")
 
 
+_NamesOf = Callable[[Mapping[Any, Any]], Iterator[str]]
+
+
 def mapping(value: Any) -> Mapping[Any, Any]:
     """Return an object of a document; an empty one in place of any other value."""
     return value if isinstance(value, Mapping) else {}
@@ -41,7 +44,7 @@ class SchemaBudget:
         self.limits = limits
         self.left = limits.document_bytes
         self._sizes: dict[int, tuple[Any, int]] = {}  # with the value, so that no other takes its id
-        self.read_only: dict[tuple[int, tuple[str, ...]], tuple[Any, frozenset[str]]] = {}  # likewise
+        self.names: dict[tuple[int, tuple[str, ...], bool], tuple[Any, frozenset[str]]] = {}  # likewise
 
     def size_of(self, schema: Any) -> int:
         """Return the length of a value of the document as JSON. It is measured once: many operations may share it."""
@@ -135,15 +138,22 @@ class SchemaScope:
 
     def read_only(self, schema: Any, branches: tuple[str, ...] = ("allOf",)) -> frozenset[str]:
         """Return the properties of an object that only answers have (`readOnly`), declared by itself or a branch."""
-        key = id(schema), branches
-        if (known := self._budget.read_only.get(key)) is None:
-            names = frozenset(
-                str(name)
-                for part in self._parts(schema, branches)
-                for name, one in mapping(part.get("properties")).items()
-                if any(inner.get("readOnly") is True for inner in self._parts(one))
-            )
-            known = self._budget.read_only[key] = (schema, names)
+
+        def names(part: Mapping[Any, Any]) -> Iterator[str]:
+            for name, one in mapping(part.get("properties")).items():
+                if any(inner.get("readOnly") is True for inner in self._parts(one)):
+                    yield str(name)
+
+        return self._names_of(schema, branches, names)
+
+    def _names_of(
+        self, schema: Any, branches: tuple[str, ...] = ("allOf",), names: _NamesOf | None = None
+    ) -> frozenset[str]:
+        """Return the `names` of all parts of a schema, by default of all properties. They are collected once."""
+        key = id(schema), branches, names is None
+        if (known := self._budget.names.get(key)) is None:
+            found = frozenset(name for part in self._parts(schema, branches) for name in (names or _declared)(part))
+            known = self._budget.names[key] = (schema, found)
         return known[1]
 
     def _parts(self, schema: Any, branches: tuple[str, ...] = ("allOf",)) -> Iterator[Mapping[Any, Any]]:
@@ -167,8 +177,8 @@ class SchemaScope:
         if not isinstance(schema, dict):
             return schema
         if isinstance(schema.get("$ref"), str):
-            had = {name for part in self._parts(schema) for name in _names(part)} if hidden else set()
-            if depth < _MAX_INLINE and hidden & (had - self.read_only(schema)):  # another schema, here alone
+            inner = self._names_of(schema) - self.read_only(schema) if hidden and depth < _MAX_INLINE else frozenset()
+            if hidden & inner:  # it is another schema here
                 return self.rewrite(self.target(schema), depth + 1, hidden)
             return self._reference(schema)
         hidden |= self.read_only(schema)
@@ -191,10 +201,10 @@ class SchemaScope:
 
     def _reference(self, schema: dict[str, Any]) -> dict[str, Any]:
         beside = {key: value for key, value in schema.items() if key in ("description", "title", "default")}
-        if away := self.away(schema):
-            self.notices.append(f"{away}: left open")
-            return beside
         if (name := self._names.get(reference := schema["$ref"])) is None:
+            if away := self.away(schema):
+                self.notices.append(f"{away}: left open")
+                return beside
             written = as_written(reference)  # a file as a whole is named without its folder and its suffix
             base = unquote(reference.rsplit("/", 1)[-1] if "#" in written else PurePosixPath(written).stem)
             name = base = base.replace("~1", "_").replace("/", "_") or "root"
@@ -218,7 +228,7 @@ class SchemaScope:
             raise RecordRejected(self.origin, as_written(str(error))) from None
 
 
-def _names(schema: Mapping[Any, Any]) -> Iterator[str]:
+def _declared(schema: Mapping[Any, Any]) -> Iterator[str]:
     """Yield the names of the properties that a schema itself declares or requires."""
     yield from map(str, mapping(schema.get("properties")))
     required = schema.get("required")
