@@ -223,6 +223,9 @@ class LimitsSettings(Section):
     document_values: int = Field(2_000_000, ge=100)
     """Values of a JSON or YAML document: objects, lists, texts, numbers. YAML aliases count as often as they are
     used."""
+    referenced_files: int = Field(10_000, ge=0)
+    """Files that an OpenAPI document is split into, followed by its references; all together have at most
+    `document_bytes`. 0 follows none."""
     message_bytes: int = Field(16_000_000, ge=1_000)
     """Bytes of one message of a remote MCP server."""
     pages: int = Field(10_000, ge=1)

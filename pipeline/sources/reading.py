@@ -12,7 +12,7 @@ from pipeline.errors import CommandNotRun, RecordRejected, RunAborted
 from pipeline.execution import DirectExecution, Execution
 from pipeline.settings import CatalogSettings, LimitsSettings, SourceSettings
 from pipeline.sources.coverage import Coverage, Gap, coverage_of, empties, stopped
-from pipeline.sources.formats import READERS, detect
+from pipeline.sources.formats import READERS, detect, openapi
 from pipeline.sources.formats.document import Items, is_page
 from pipeline.sources.formats.tool_lists import read_mapped
 from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source
@@ -155,6 +155,8 @@ def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetch
     else:
         kind = source.format or detect(path, limits)
         items = READERS[kind](path, limits)
+        if kind == "openapi" and source.url is not None:
+            items = openapi.read(path, limits, location(source), fetch.files_of_server(source))
     # Only JSONL may leave a tool without provider: there null is deliberate.
     fallback = None if kind == "jsonl" else Path(fetched_from or path).stem
     try:

@@ -10,6 +10,7 @@ from router.text import identifier_words
 from router.tools.grammar import NounPhrase, load_lexicon, singular
 
 _ROUTE = re.compile(r"^(?P<method>[a-z]+)_(?P<path>/.*)$")
+_PARAMETER = re.compile(r"\{([^{}=]*)(?:=[^{}]*)?\}")
 _METHODS = {"get": "get", "head": "get", "post": "create", "put": "update", "patch": "update", "delete": "delete"}
 _VERSION = re.compile(r"(?<![A-Za-z])[vV]\d+(?![a-z])|(?<=[a-z])V\d+(?=[A-Z]|$)")
 # A namespace before the operation: `issues/create`, `chat.postMessage`.
@@ -50,8 +51,23 @@ class Operation:
         return bool(self.words) and _QUESTION.fullmatch(self.words[0]) is not None
 
 
+def route_name(method: str, path: str, *, every: bool = False) -> str:
+    """Return an HTTP method and a path as words: `get_emp_mgr` of `/emp/{id}/mgr`, `get_emp_by_id` of `/emp/{id}`.
+
+    Only the parameters at the end are named, unless `every` one is.
+    """
+    parts = _PARAMETER.split(path)  # text and names in turn
+    last = max((place for place, part in enumerate(parts) if not place % 2 and re.search(r"\w", part)), default=-1)
+    named = (f"by_{part}" * (every or place > last) if place % 2 else part for place, part in enumerate(parts))
+    words = [word for part in named for word in re.split(r"\W+", part) if word]
+    return "_".join([method.lower(), *(words or ["root"])])
+
+
 def parse_operation(record: ToolRecord, provider_words: Sequence[str] = ()) -> Operation:
     """Return the operation of a record's name, without `provider_words` unless the name has no others."""
+    method, path = str(record.annotations.get("method", "")).casefold(), str(record.annotations.get("path", ""))
+    if path and record.name in (route_name(method, path), route_name(method, path, every=True)):
+        return _route_operation(method, path, provider_words)
     if route := _ROUTE.match(record.name):
         return _route_operation(route["method"], route["path"], provider_words)
     text = _VERSION.sub(" ", record.name)
@@ -60,7 +76,6 @@ def parse_operation(record: ToolRecord, provider_words: Sequence[str] = ()) -> O
         return Operation("", NounPhrase(()), ())
     space = _NAMESPACE.match(text)
     start = min(len(_words(space[0], provider_words)) if space else 0, len(name) - 1)
-    method = str(record.annotations.get("method", "")).casefold()
     place = _verb_position(name, start)
     if place is None or _QUESTION.fullmatch(name[0]):
         return Operation("", NounPhrase.of(name), tuple(name))

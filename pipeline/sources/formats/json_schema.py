@@ -1,7 +1,9 @@
 """Turn schemas of an API document into self-contained JSON Schema: move references to `$defs`, unify dialects."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
@@ -10,17 +12,24 @@ import msgspec
 from pipeline.errors import RecordRejected
 from pipeline.settings import LimitsSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS
+from pipeline.sources.formats.openapi_files import NotFollowed, as_written
 from router.record import Origin
 from router.tools.definitions.json_values import value_at_pointer
+from router.tools.definitions.rows import MAX_HOPS
 
 _MAX_DEPTH = 100
 _MAX_HOPS = 100  # of a chain of references; real ones have two or three
 _MAX_REFERENCE = 10_000  # characters
+_MAX_INLINE = 10  # levels
+_MAX_PARTS = 100  # of a schema, by references and branches
 # Annotations of the API document that JSON Schema does not know and a model does not need.
 _DROPPED = ("xml", "externalDocs", "discriminator", "example")
 # Keywords whose value maps names (not keywords) to schemas, and those whose value is data, never schema.
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _DATA = ("enum", "default", "const", "examples", "required")
+
+
+_NamesOf = Callable[[Mapping[Any, Any]], Iterator[str]]
 
 
 def mapping(value: Any) -> Mapping[Any, Any]:
@@ -35,6 +44,7 @@ class SchemaBudget:
         self.limits = limits
         self.left = limits.document_bytes
         self._sizes: dict[int, tuple[Any, int]] = {}  # with the value, so that no other takes its id
+        self.names: dict[tuple[int, tuple[str, ...], bool], tuple[Any, frozenset[str]]] = {}  # likewise
 
     def size_of(self, schema: Any) -> int:
         """Return the length of a value of the document as JSON. It is measured once: many operations may share it."""
@@ -62,24 +72,42 @@ class SchemaScope:
         self.notices: list[str] = []
 
     def target(self, value: Any) -> Any:
-        """Return the end of a chain of local references; a reference to another document stays as it is."""
+        """Return the end of a chain of references; one that is not followed stays as it is."""
         seen: set[str] = set()
         while isinstance(value, dict) and isinstance(ref := value.get("$ref"), str) and ref.startswith("#"):
             if ref in seen:
-                raise RecordRejected(self.origin, f"the reference {ref[:200]} leads back to itself")
+                raise RecordRejected(self.origin, f"the reference {as_written(ref)[:200]} leads back to itself")
             if len(seen) == _MAX_HOPS:
                 raise RecordRejected(self.origin, f"a chain of references has more than {_MAX_HOPS} links")
             seen.add(ref)
-            value = self._at(ref)
+            try:
+                value = self._at(ref)
+            except NotFollowed:
+                break
         return value
 
+    def whole(self, value: Any) -> Any:
+        """Return the end of a chain of references, with what stands beside the first one."""
+        target = self.target(value)
+        if target is value or not isinstance(target, dict):
+            return target
+        return {**target, **{key: item for key, item in value.items() if key != "$ref"}}
+
     def local(self, value: Any) -> Any:
-        """Return the end of a chain of references; None, with a notice, where it leads to another document."""
-        value = self.target(value)
-        if not isinstance(reference := mapping(value).get("$ref"), str):
-            return value
-        self._leave_open(reference)
-        return None
+        """Return what `whole` returns; None, with a notice, for a reference that is not followed."""
+        if away := self.away(value := self.whole(value)):
+            self.notices.append(f"{away}: left open")
+            return None
+        return value
+
+    def away(self, target: Any) -> str:
+        """Return why a reference is not followed, with its name; empty for any other value."""
+        if isinstance(reference := mapping(target).get("$ref"), str):
+            try:
+                self._at(reference)
+            except NotFollowed as error:
+                return f"{as_written(reference)[:200]} is in another document, which {error}"
+        return ""
 
     def definitions(self) -> dict[str, Any]:
         """Return the `$defs` of every schema rewritten so far, in order of first use."""
@@ -88,8 +116,11 @@ class SchemaScope:
             self._definitions[name] = self.rewrite(schema)
         return dict(self._definitions)
 
-    def rewrite(self, schema: Any) -> Any:
-        """Return a schema with local references moved to `$defs`, and dialects unified; `{}` beyond the budget."""
+    def rewrite(self, schema: Any, depth: int = 0, hidden: frozenset[str] = frozenset()) -> Any:
+        """Return a schema with references moved to `$defs`, and dialects unified; `{}` beyond the budget.
+
+        Properties that only answers have are left out, and so are those that are `hidden` by a schema around it.
+        """
         size, budget = self._budget.size_of(schema), self._budget
         if size > min(self._left, budget.left):
             most = budget.limits.schema_characters
@@ -103,9 +134,42 @@ class SchemaScope:
             return {}
         self._left -= size
         budget.left -= size
-        return self._rewrite(schema, 0)
+        return self._rewrite(schema, depth, hidden)
 
-    def _rewrite(self, schema: Any, depth: int) -> Any:
+    def read_only(self, schema: Any, branches: tuple[str, ...] = ("allOf",)) -> frozenset[str]:
+        """Return the properties of an object that only answers have (`readOnly`), declared by itself or a branch."""
+
+        def names(part: Mapping[Any, Any]) -> Iterator[str]:
+            for name, one in mapping(part.get("properties")).items():
+                if any(inner.get("readOnly") is True for inner in self._parts(one)):
+                    yield str(name)
+
+        return self._names_of(schema, branches, names)
+
+    def _names_of(
+        self, schema: Any, branches: tuple[str, ...] = ("allOf",), names: _NamesOf | None = None
+    ) -> frozenset[str]:
+        """Return the `names` of all parts of a schema, by default of all properties. They are collected once."""
+        key = id(schema), branches, names is None
+        if (known := self._budget.names.get(key)) is None:
+            found = frozenset(name for part in self._parts(schema, branches) for name in (names or _declared)(part))
+            known = self._budget.names[key] = (schema, found)
+        return known[1]
+
+    def _parts(self, schema: Any, branches: tuple[str, ...] = ("allOf",)) -> Iterator[Mapping[Any, Any]]:
+        """Yield a schema, those that it refers to, and their branches, each once."""
+        waiting, seen = [schema], set[int]()
+        while waiting and len(seen) < _MAX_PARTS:
+            part = mapping(waiting.pop())
+            if id(part) in seen:
+                continue
+            seen.add(id(part))
+            yield part
+            with suppress(RecordRejected, NotFollowed):  # told where the schema is rewritten
+                waiting.extend([self._at(part["$ref"])] if isinstance(part.get("$ref"), str) else ())
+            waiting.extend(one for key in branches if isinstance(part.get(key), list) for one in part[key])
+
+    def _rewrite(self, schema: Any, depth: int, hidden: frozenset[str] = frozenset()) -> Any:
         if depth > _MAX_DEPTH:
             raise RecordRejected(self.origin, f"a schema is nested more than {_MAX_DEPTH} levels deep")
         if isinstance(schema, list):
@@ -113,24 +177,37 @@ class SchemaScope:
         if not isinstance(schema, dict):
             return schema
         if isinstance(schema.get("$ref"), str):
+            inner = self._names_of(schema) - self.read_only(schema) if hidden and depth < _MAX_INLINE else frozenset()
+            if hidden & inner:  # it is another schema here
+                return self.rewrite(self.target(schema), depth + 1, hidden)
             return self._reference(schema)
+        hidden |= self.read_only(schema)
         kept: dict[str, Any] = {}
         for key, value in schema.items():
             if key in _DROPPED or str(key).startswith("x-"):
                 continue
             if key in _MAPS and isinstance(value, dict):
-                kept[key] = {str(name): self._rewrite(item, depth + 1) for name, item in value.items()}
+                left = {name: item for name, item in value.items() if key != "properties" or str(name) not in hidden}
+                kept[key] = {str(name): self._rewrite(item, depth + 1) for name, item in left.items()}
+            elif key == "required" and isinstance(value, list):
+                none = hidden | self.read_only(schema, ("allOf", "anyOf", "oneOf"))
+                if (names := [one for one in value if not (isinstance(one, str) and one in none)]) or not value:
+                    kept[key] = names
+            elif key == "allOf" and isinstance(value, list):
+                kept[key] = [self._rewrite(item, depth + 2, hidden) for item in value]
             else:
                 kept[str(key)] = value if key in _DATA else self._rewrite(value, depth + 1)
         return _modern(kept)
 
     def _reference(self, schema: dict[str, Any]) -> dict[str, Any]:
         beside = {key: value for key, value in schema.items() if key in ("description", "title", "default")}
-        if not (reference := schema["$ref"]).startswith("#"):
-            self._leave_open(reference)
-            return beside
-        if (name := self._names.get(reference)) is None:
-            name = base = unquote(reference.rsplit("/", 1)[-1]).replace("~1", "_").replace("/", "_") or "root"
+        if (name := self._names.get(reference := schema["$ref"])) is None:
+            if away := self.away(schema):
+                self.notices.append(f"{away}: left open")
+                return beside
+            written = as_written(reference)  # a file as a whole is named without its folder and its suffix
+            base = unquote(reference.rsplit("/", 1)[-1] if "#" in written else PurePosixPath(written).stem)
+            name = base = base.replace("~1", "_").replace("/", "_") or "root"
             while name in self._definitions:
                 name = f"{base}_{len(self._definitions)}"
             self.target(schema)  # raises where the references lead nowhere
@@ -139,17 +216,23 @@ class SchemaScope:
             self._pending.append((name, self._at(reference)))
         return {"$ref": f"#/$defs/{name.replace('~', '~0')}", **beside}
 
-    def _leave_open(self, reference: str) -> None:
-        self.notices.append(f"{reference[:200]} is in another document: left open")
-
     def _at(self, reference: str) -> Any:
         if len(reference) > _MAX_REFERENCE:
             why = f"a reference has {len(reference):,} characters, more than {_MAX_REFERENCE:,}"
             raise RecordRejected(self.origin, why)
         try:
-            return value_at_pointer(self._document, reference)
+            return value_at_pointer(self._document, reference, MAX_HOPS)
+        except NotFollowed:
+            raise
         except LookupError as error:
-            raise RecordRejected(self.origin, str(error)) from None
+            raise RecordRejected(self.origin, as_written(str(error))) from None
+
+
+def _declared(schema: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield the names of the properties that a schema itself declares or requires."""
+    yield from map(str, mapping(schema.get("properties")))
+    required = schema.get("required")
+    yield from (name for name in required if isinstance(name, str)) if isinstance(required, list) else ()
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:

@@ -6,18 +6,18 @@ Nothing here rejects an operation: a tool whose call or answer cannot be read is
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from itertools import islice
 from typing import Any
 
 from pipeline.sources.formats.json_schema import mapping
+from pipeline.sources.formats.openapi_files import as_written
 from router.operation import SecurityScheme
 from router.record import Link, Parameter
 from router.tools.definitions.json_values import unescape_pointer_part
 from router.tools.definitions.raw_tool import RawTool
 from router.tools.definitions.rows import MAX_STEPS, Steps, follow, output_rows
 
-METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 JSON_MEDIA = re.compile(r"^application/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)
 _ANY_MEDIA = ("*/*", "application/*")
 # Each is far above what documents have. An operation repeats its document's servers and schemes in every record.
@@ -34,20 +34,18 @@ _EXPRESSION = re.compile(r"\$(?:response|request)\.")
 _OPERATION = re.compile(r"^#/paths/([^/]+)/([^/]+)$")
 
 
-def operation_name(operation_id: str, method: str, route: str) -> str:
-    """Return the name of an operation's tool: its id, else its method and path."""
-    return operation_id.strip() or f"{method}_{route}"
-
-
 class ApiDocument:
-    """What a document says of all its operations. What many of them refer to is read once."""
+    """What a document says of all its operations. What many of them refer to is read once.
 
-    def __init__(self, document: Mapping[str, Any]) -> None:
+    `names` are those of the operations' tools, by path and method.
+    """
+
+    def __init__(self, document: Mapping[str, Any], names: Mapping[tuple[str, str], str]) -> None:
         self._document = document
+        self.names, self._known = names, frozenset(names.values())
         self.is_swagger = "swagger" in document and "openapi" not in document
         self._steps = Steps(_MAX_STEPS)
         self._scheme = cache(self._read_scheme)
-        self._path_item = cache(self._read_path_item)  # its references may be long
         self._rows: dict[str, tuple[Parameter, ...]] = {}  # by reference
         self._own_servers = tuple(self._servers(document))
 
@@ -115,7 +113,8 @@ class ApiDocument:
         """Return an operation's tool with what it answers and what its answer links to."""
         allowed = min(MAX_STEPS, self._steps.left)
         steps = Steps(allowed)
-        responses = list(self._good(operation, steps))
+        away: dict[str, None] = {}
+        responses = list(self._good(operation, steps, away))
         outputs = next(filter(None, (self._outputs(_schema(one), steps) for one in responses)), ())
         links: dict[Link, None] = {}
         lost: dict[str, None] = {}
@@ -129,15 +128,20 @@ class ApiDocument:
                 elif isinstance(link, Mapping):
                     lost[name[:100]] = None
         self._steps.left -= allowed - max(steps.left, 0)
-        notices = (f"its link {name} leads to no operation of the document" for name in islice(lost, _MAX_LOST))
+        notices = [f"{name[:200]} of its answer cannot be read: left open" for name in islice(away, _MAX_LOST)]
+        notices += [f"its link {name} leads to no operation of the document" for name in islice(lost, _MAX_LOST)]
         kept = tuple(islice(links, _MAX_LINKS))
         return replace(tool, outputs=outputs, links=kept, notices=(*tool.notices, *notices))
 
-    def _good(self, operation: Mapping[str, Any], steps: Steps) -> Iterator[Mapping[str, Any]]:
-        """Yield the responses of an operation that mean success, the default one last."""
+    def _good(self, operation: Mapping[str, Any], steps: Steps, away: dict[str, None]) -> Iterator[Mapping[str, Any]]:
+        """Yield the responses of an operation that mean success, the default one last. Add files not read to `away`."""
         listed = dict(_items(operation.get("responses")))
         for status in (*(status for status in listed if status.startswith("2")), "default"):
             response, _ = follow(listed.get(status), self._document, steps)
+            for one in (listed.get(status), _schema(mapping(response))):
+                reference = text_of(mapping(one).get("$ref"), _MAX_NAME)
+                if (name := as_written(reference)) != reference and follow(one, self._document, steps)[0] is None:
+                    away[name] = None
             if isinstance(response, Mapping):
                 yield response
 
@@ -152,22 +156,13 @@ class ApiDocument:
     def _target(self, link: Mapping[str, Any]) -> str | None:
         """Return the name of the tool that a link leads to; None where the document has no such operation."""
         if isinstance(link.get("operationId"), str):
-            return name if (name := _id(link)) in self._operation_ids else None
+            return name if (name := operation_id(link)) in self._known else None
         reference = link.get("operationRef")
         match = _OPERATION.match(reference) if isinstance(reference, str) and len(reference) <= 2 * _MAX_NAME else None
         if match is None:
             return None
         route, method = map(unescape_pointer_part, match.groups())
-        operation = self._path_item(route).get(method) if method in METHODS else None
-        return operation_name(_id(operation), method, route) if isinstance(operation, Mapping) else None
-
-    @cached_property
-    def _operation_ids(self) -> frozenset[str]:
-        items = map(self._path_item, map(str, self._document["paths"]))
-        return frozenset(_id(item[method]) for item in items for method in METHODS if method in item)
-
-    def _read_path_item(self, route: str) -> Mapping[str, Any]:
-        return mapping(follow(self._document["paths"].get(route), self._document, self._steps)[0])
+        return self.names.get((route, method))
 
 
 def _server(server: Any) -> str:
@@ -198,9 +193,10 @@ def _links(tool: str, parameters: Any) -> Iterator[Link]:
                 yield link
 
 
-def _id(row: Any) -> str:
-    operation_id = mapping(row).get("operationId")
-    return operation_id.strip() if isinstance(operation_id, str) else ""
+def operation_id(row: Any) -> str:
+    """Return the id of an operation; empty where it has none."""
+    found = mapping(row).get("operationId")
+    return found.strip() if isinstance(found, str) else ""
 
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:

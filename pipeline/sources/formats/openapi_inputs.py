@@ -129,6 +129,7 @@ class Inputs:
         target = mapping(self._scope.target(raw))
         inner = mapping(target.get("properties"))
         if inner and not _is_open(target) and not set(inner) & set(self.properties):
+            inner = {name: inner[name] for name in inner if str(name) not in self._scope.read_only(target)}
             self.properties.update({name: self._scope.rewrite(schema) for name, schema in inner.items()})
             if required and isinstance(names := target.get("required"), list):
                 self._required.extend(name for name in names if isinstance(name, str) and name in inner)

@@ -14,12 +14,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
-from pipeline.errors import RunAborted
+from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.formats.document import is_page
-from pipeline.sources.naming import redacted, subject, too_large, too_late
+from pipeline.sources.formats.openapi_files import NotFollowed, Opener, read_file
+from pipeline.sources.naming import redacted, subject, too_large, too_late, without_user
 from pipeline.sources.transport.access import Access, resolve_access
 
 _CHUNK = 65_536
@@ -53,6 +55,28 @@ def document(source: SourceSettings, folder: Path, limits: LimitsSettings) -> It
         path = Path(temporary, f"document{_suffix(source, content_type, body)}")
         path.write_bytes(body)
         yield path
+
+
+def files_of_server(source: SourceSettings) -> Opener:
+    """Return what opens the files that a `url`'s document refers to: those of its own server, asked in the same way."""
+    written, own, until = source.url or "", without_user(source.url or ""), time.monotonic() + 10 * source.timeout_s
+
+    def opened(address: str, limits: LimitsSettings) -> tuple[Any, int]:
+        parts = without_user(address)
+        if (parts.scheme, parts.netloc.lower()) != (own.scheme, own.netloc.lower()):
+            raise NotFollowed("is on another server")
+        if time.monotonic() > until:
+            raise too_late(source)
+        url = urlunsplit(parts._replace(netloc=urlsplit(written).netloc))
+        try:
+            with document(source.model_copy(update={"url": url}), Path(), limits) as path:
+                return read_file(path, limits)
+        except RunAborted as error:
+            if isinstance(error, Unavailable):  # the tools would lose what the file says: they are kept as they were
+                raise
+            raise NotFollowed(f"could not be had: {error}") from None
+
+    return opened
 
 
 def _suffix(source: SourceSettings, content_type: str, body: bytes) -> str:

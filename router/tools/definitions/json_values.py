@@ -98,13 +98,18 @@ def _finite(digits: str) -> float:
     return value
 
 
-def value_at_pointer(document: Any, reference: str) -> Any:
-    """Return the value at a local reference (`#/a/b~1c`, RFC 6901). Raises LookupError where there is none."""
+def value_at_pointer(document: Any, reference: str, hops: int = 0) -> Any:
+    """Return the value at a local reference (`#/a/b~1c`, RFC 6901). Raises LookupError where there is none.
+
+    It may lead through so many other references, as where the `components` of an API document are one.
+    """
     value = document
     anchor, *parts = reference.removeprefix("#").split("/")
     if anchor:
         raise LookupError(f"the reference {reference[:200]} is no JSON pointer")
     for part in map(unescape_pointer_part, parts):
+        if hops and isinstance(value, dict) and part not in value and str(value.get("$ref")).startswith("#"):
+            value = value_at_pointer(document, value["$ref"], hops - 1)
         if isinstance(value, Mapping) and part in value:
             value = value[part]
         # The limit on the length: Python refuses to parse thousands of digits.

@@ -16,6 +16,7 @@ from router.fingerprint import canonical_json
 from router.record import Parameter
 from router.tools.definitions.json_values import value_at_pointer
 
+MAX_HOPS = 10  # of references within one
 _MAX_REQUIRED = 1_000
 _MAX_REFERENCE = 1_000  # characters
 # Schemas and references that are looked at: for an answer, twice what 100 rows take.
@@ -95,7 +96,7 @@ def follow(value: Any, document: Any, steps: Steps, inside: frozenset[str] = fro
             return None, inside
         passed.add(reference)
         try:
-            value = value_at_pointer(document, reference)
+            value = value_at_pointer(document, reference, hops=MAX_HOPS)
         except LookupError:
             return None, inside
     return value, frozenset(passed)
@@ -143,6 +144,8 @@ class _Walk:
         required = schema["required"][:_MAX_REQUIRED] if isinstance(schema.get("required"), list) else []
         properties = schema["properties"] if isinstance(schema.get("properties"), Mapping) else {}
         for name, child in islice(properties.items(), self.limits.rows):
+            if self.limits is _ANSWER and self._is_write_only(child):
+                continue
             if self.limits.name is None or 0 < len(name) <= self.limits.name:
                 path = f"{part.path}.{name}" if part.path else str(name)
                 yield _Part(child, path, name in required, inside, part.depth + 1)
@@ -150,6 +153,11 @@ class _Walk:
             yield _Part(schema["items"], f"{part.path}[]", None, inside, part.depth + 1)
         for branch in self._branches(schema):
             yield _Part(branch, part.path, None, inside, part.depth + 1)
+
+    def _is_write_only(self, schema: Any) -> bool:
+        """Return whether a property is of requests alone, by itself or by what it refers to."""
+        found = (schema, follow(schema, self.root, Steps(3))[0])
+        return any(isinstance(one, Mapping) and one.get("writeOnly") is True for one in found)
 
     def _branches(self, schema: Mapping[str, Any]) -> Iterator[Any]:
         for keyword in _COMBINED:

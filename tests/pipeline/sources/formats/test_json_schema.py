@@ -153,7 +153,7 @@ def test_a_reference_without_end_rejects_its_operation_alone(write_json: WriteJs
     operation = PLACES[place]({"$ref": reference})
     paths = {"/a": {"post": operation, "put": {"operationId": "kept"}}, "/b": {"get": {"tags": ["also kept"]}}}
     names, rejected = apart(openapi.read(write_json("office.json", api(paths, components=LOOPS))))
-    assert names == ["kept", "get_/b"]
+    assert names == ["kept", "get_b"]
     assert rejected == [f"office.json /paths/~1a/post: {BROKEN[reference]}"]
 
 
@@ -162,7 +162,7 @@ def test_a_reference_without_end_rejects_its_operation_alone(write_json: WriteJs
     [
         ("#/paths/~1a", "the reference #/paths/~1a leads back to itself"),
         ("#/paths/~1c", "the reference #/paths/~1c points to nothing"),
-        ("paths.yaml#/a", "the reference paths.yaml#/a leads to another document"),
+        ("paths.yaml#/a", "the reference paths.yaml#/a is in another document, which is no file"),
     ],
 )
 def test_a_path_reference_without_end_rejects_the_path(write_json: WriteJson, reference: str, reason: str) -> None:
@@ -182,6 +182,54 @@ def test_references_to_other_documents_are_left_open_with_a_notice_and_never_fet
     }
     (tool,) = tools(openapi.read(write_json("office.json", api({"/a": {"post": operation}}))))
     assert tool.input_schema == {"type": "object", "properties": {"q": {"description": "What to find."}}}
-    away = ("bodies.yaml", page, "types.yaml#/Q")
-    assert sorted(tool.notices) == [f"{reference} is in another document: left open" for reference in away]
+    away = {"bodies.yaml": "is no file", page: "is at an address, and a file refers to files alone"}
+    away["types.yaml#/Q"] = "is no file"
+    said = [f"{name} is in another document, which {why}: left open" for name, why in away.items()]
+    assert sorted(tool.notices) == said
     assert len(web.asked) == asked
+
+
+_ID, _TEXT = {"type": "string", "readOnly": True}, {"type": "string"}
+_ONE, _N, _NO = ({"properties": names} for names in ({"id": _ID}, {"n": _TEXT}, {}))
+
+
+@pytest.mark.parametrize(
+    ("schema", "asked"),
+    [
+        ({"properties": {"id": _ID, "n": _TEXT}, "required": ["id", "n"]}, {**_N, "required": ["n"]}),
+        ({**_ONE, "required": ["id"]}, _NO),
+        ({"properties": {"readOnly": _TEXT}}, {"properties": {"readOnly": _TEXT}}),
+        # By a reference, beside one, and by a branch.
+        ({"properties": {"a": _ref("Id"), "b": {**_ref("Any"), "readOnly": True}}}, _NO),
+        ({"properties": {"a": {"allOf": [_ref("Id")]}}}, _NO),
+        # Required by another branch than the one that declares it.
+        ({"allOf": [_ONE, {"required": ["id", "n"]}]}, {"allOf": [_NO, {"required": ["n"]}]}),
+        ({"allOf": [_ref("Needs"), _ONE]}, {"allOf": [_N, _NO]}),
+        ({"oneOf": [_ONE], "required": ["id"]}, {"oneOf": [_NO]}),
+        ({"items": {"not": {**_ONE, "required": ["id"]}}}, {"items": {"not": _NO}}),
+    ],
+)
+def test_what_only_answers_have_is_not_asked_for_at_any_depth(write_json: WriteJson, schema: Any, asked: Any) -> None:
+    needs = {"properties": {"id": _TEXT, "n": _TEXT}, "required": ["id"]}
+    document = search(schema, components={"schemas": {"Id": _ID, "Any": {}, "Needs": needs}})
+    assert _schema(write_json, document) == {"type": "object", "properties": {"q": asked}}
+
+
+def test_an_answer_has_what_is_only_read_and_a_request_what_is_only_written(write_json: WriteJson) -> None:
+    secret, user = {"type": "string", "writeOnly": True}, {"id": _ID, "key": _ref("Secret"), "pin": {"writeOnly": True}}
+    schema = {"type": "object", "properties": user, "required": ["id", "key"]}
+    operation = {"requestBody": body(schema, required=True), "responses": {"200": body(schema)}}
+    document = api({"/a": {"post": operation}}, components={"schemas": {"Secret": secret}})
+    (tool,) = tools(openapi.read(write_json("office.json", document)))
+    assert [output.path for output in tool.outputs] == ["id"]
+    assert ([*tool.input_schema["properties"]], tool.input_schema["required"]) == (["key", "pin"], ["key"])
+    assert tool.operation is not None
+    assert tool.operation.body is not None
+    assert [field.argument for field in tool.operation.body.fields] == ["key", "pin"]
+
+
+def test_schemas_that_hide_each_other_in_a_circle_are_read_in_bounded_time(write_json: WriteJson) -> None:
+    chain = {f"S{i}": {"allOf": [_ref(f"S{i + 1}")] * 2, "required": ["id"]} for i in range(40)}
+    schemas = {**chain, "S40": {"allOf": [_ref("S0")], "required": ["id", "n"]}}
+    document = search({"allOf": [_ref("S0"), {"properties": {"id": _ID}}]}, components={"schemas": schemas})
+    assert _schema(write_json, document)["properties"]["q"]["allOf"][1] == {"properties": {}}

@@ -10,6 +10,7 @@ import pytest
 from pipeline.errors import RunAborted
 from pipeline.sources import RawTool
 from pipeline.sources.formats import openapi
+from quartermaster.calling.requests import build_request
 from router.record import Origin
 from tests.pipeline.sources.reading import apart, api, body, tools
 
@@ -94,7 +95,39 @@ def test_each_operation_of_a_path_is_a_tool_and_only_those_that_change_nothing_a
 
 @pytest.mark.parametrize("unnamed", [{}, {"operationId": None}, {"operationId": " "}])
 def test_an_operation_without_id_is_named_by_method_and_path(read: Read, unnamed: dict[str, Any]) -> None:
-    assert read(unnamed, "delete", "/people/{id}").name == "delete_/people/{id}"
+    assert read(unnamed, "delete", "/people/{id}").name == "delete_people_by_id"
+
+
+def test_names_of_words_stay_when_operations_come_and_only_a_clash_names_every_parameter(write_json: Any) -> None:
+    def names(*paths: str, **ids: Any) -> dict[str, str]:
+        document = api({path: {"get": {"operationId": ids.get(path)}} for path in paths})
+        found = tools(openapi.read(write_json("office.json", document)))
+        return {tool.annotations["path"]: tool.name for tool in found}
+
+    first = {
+        "/emp/{emp_id}/mgr": "get_emp_mgr", "/emp": "get_emp", "/emp/{emp_id}": "get_emp_by_emp_id", "/": "get_root",
+        "/v1/{name=jobs/*}:stop": "get_v1_stop", "/x.json": "get_x_json", "/a-b/{c}/{d}": "get_a_b_by_c_by_d",
+    }  # fmt: skip
+    assert names(*first) == first
+    assert names("/emp/{emp_id}/salary", *first) == {"/emp/{emp_id}/salary": "get_emp_salary", **first}
+    clash = {"/emp/mgr": "get_emp_mgr", "/emp/{emp_id}/mgr": "get_emp_by_emp_id_mgr"}
+    assert names(*clash) == names(*reversed(clash)) == clash
+    clash = {"/m": "get_emp_mgr", "/emp/{emp_id}/mgr": "get_emp_by_emp_id_mgr"}
+    assert names(*clash, **{"/m": "get_emp_mgr"}) == clash
+
+
+def test_methods_beyond_the_fixed_ones_are_tools_and_are_sent_as_they_are(write_json: Any) -> None:
+    more = {"COPY": {"operationId": "copyIt"}, "A B": {}}
+    paths = {"/a": {"query": {}, "additionalOperations": more}, "/b": {"x-oai-additionalOperations": {"QUERY": {}}}}
+    found = list(openapi.read(write_json("office.json", api(paths))))
+    kept = {one.name: one for one in found if isinstance(one, RawTool)}
+    methods = {"query_a": ("QUERY", True), "copyIt": ("COPY", False), "query_b": ("QUERY", True)}
+    assert {name: (one.annotations["method"], one.annotations["readOnlyHint"]) for name, one in kept.items()} == methods
+    for one in kept.values():
+        assert one.operation is not None
+        assert build_request(one.operation, {}, "https://a.example").method == one.annotations["method"]
+    assert kept["copyIt"].origin.pointer == "/paths/~1a/additionalOperations/COPY"
+    assert apart(found)[1] == ["office.json /paths/~1a/additionalOperations/A B: 'A B' is no method of HTTP"]
 
 
 @pytest.mark.parametrize(("value", "deprecated"), [(True, True), (False, False), (None, False), ("true", False)])
@@ -115,8 +148,13 @@ def test_a_deprecated_operation_is_kept_and_marked(read: Read, value: Any, depre
         ("List issue", "List issues.", "List issue.\n\nList issues."),
     ],
 )
-def test_summary_and_description_are_sentences_apart(read: Read, summary: Any, description: Any, said: str) -> None:
-    assert read({"summary": summary, "description": description}).description == said
+def test_summary_and_description_are_sentences_apart_and_a_paths_serve_operations_without(
+    read: Read, summary: Any, description: Any, said: str
+) -> None:
+    words = {"summary": summary, "description": description}
+    assert read(words).description == read({}, **words).description == said
+    assert read({"summary": "", "description": None}, **words).description == said
+    assert read({"summary": "Own."}, **words).description == "Own."
 
 
 def test_an_operations_parameter_replaces_the_paths_of_the_same_name_and_place(write_json: Any) -> None:

@@ -83,7 +83,7 @@ def _linked(write_json: WriteJson, **links: Any) -> RawTool:
     [
         ({"operationId": "listOrders"}, "listOrders"),
         ({"operationRef": "#/paths/~1orders~1{customer}/get"}, "listOrders"),
-        ({"operationRef": "#/paths/~1orders~1%7Bcustomer%7D/delete"}, "delete_/orders/{customer}"),
+        ({"operationRef": "#/paths/~1orders~1%7Bcustomer%7D/delete"}, "delete_orders_by_customer"),
         ({"operationRef": "#/paths/~1~0odd~1path/get"}, "odd"),
     ],
 )
