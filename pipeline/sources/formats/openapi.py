@@ -15,6 +15,7 @@ from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_docume
 from pipeline.sources.formats.json_schema import SchemaBudget, SchemaScope, mapping
 from pipeline.sources.formats.openapi_document import METHODS, ApiDocument, operation_name
 from pipeline.sources.formats.openapi_inputs import Inputs
+from pipeline.sources.formats.repeated_keys import RepeatedKeys
 from pipeline.sources.provider_label import label_of_document
 from router.operation import Operation
 from router.record import Origin
@@ -34,7 +35,8 @@ _READ_ONLY = ("get", "head", "options", "trace", "query")
 
 def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
     """Yield the tools of a document. Raises RunAborted where it is not an OpenAPI or Swagger document with paths."""
-    document = read_document(path, limits)
+    document = read_document(path, limits, repeats := RepeatedKeys())
+    yield from repeats.notices()
     version = str(mapping(document).get("openapi") or mapping(document).get("swagger"))
     if not re.match(r"3\.|2\.0", version):
         raise RunAborted(f"the source {path} is not an OpenAPI 3 or Swagger 2.0 document: it names no such version")
