@@ -44,24 +44,26 @@ Items = Iterator[RawTool | RecordRejected | str]  # what a reader yields; a text
 Line = tuple[Origin, Any] | RecordRejected
 
 
-def read_text(path: Path, max_bytes: int | None = None) -> str:
+def read_text(path: Path, limits: LimitsSettings, *, lines: bool = False) -> str:
     """Return a file's text: UTF-8, or UTF-16 where a byte order mark says so, as a shell of Windows writes it.
 
-    Raises RunAborted where it is missing, cannot be read, has more than `max_bytes`, or is of another encoding.
+    Raises RunAborted where it is missing, cannot be read, is larger than limits.document_bytes (`lines` only where they
+    are packed), or is of another encoding.
     """
+    max_bytes = limits.document_bytes
     try:
         with path.open("rb") as file:
             chunks = iter(partial(file.read, _CHUNK), b"")
-            content = b"".join(islice(chunks, None if max_bytes is None else max_bytes // _CHUNK + 1))
+            content = b"".join(islice(chunks, None if lines else max_bytes // _CHUNK + 1))
     except OSError as error:
         why = _UNREADABLE.get(error.errno or 0, f"cannot be read: {error.strerror or error}")
         raise RunAborted(f"the source {path} {why}") from error
-    if max_bytes is not None and len(content) > max_bytes:
+    if len(content) > max_bytes and not lines:
         raise RunAborted(
             f"the source {path} has more than the {max_bytes:,} bytes of limits.document_bytes: split it, write it "
             "as JSON Lines, or raise the limit"
         )
-    content = unpacked(content, f"the source {path}", max_bytes or DEFAULT_LIMITS.document_bytes)
+    content = unpacked(content, f"the source {path}", max_bytes)
     kind = "UTF-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "UTF-8"
     try:
         text = content.decode("utf-8-sig" if kind == "UTF-8" else kind)
@@ -101,11 +103,11 @@ def suffix_of(path: Path) -> str:
     return Path(path.stem if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
-def _source_text(path: Path, max_bytes: int | None = None) -> str:
+def _source_text(path: Path, limits: LimitsSettings, *, lines: bool = False) -> str:
     """Return the text of a source as `read_text`. Raises RunAborted also where it is of a known kind without tools."""
-    text = read_text(path, max_bytes)
+    text = read_text(path, limits, lines=lines)
     page = "a web page (HTML), not a document of tools" if is_page(text[:_START].encode()) else None
-    if other := other_text(text) or page:
+    if other := other_text(text[: 4 * _START]) or page:
         raise RunAborted(f"the source {path} is {other}")
     return text
 
@@ -115,7 +117,7 @@ def read_document(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, repeats: 
 
     Raises RunAborted, with the place, where it does not parse, and with the limit where it exceeds one.
     """
-    text, suffix = _source_text(path, limits.document_bytes), suffix_of(path)
+    text, suffix = _source_text(path, limits), suffix_of(path)
     if not text.strip():
         raise RunAborted(f"the source {path} is empty")
     try:
@@ -142,7 +144,7 @@ def _separators(text: str) -> int:
 
 def read_lines(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[Line]:
     """Yield each line of a JSONL file with its origin; a line that is too long or not JSON is a rejected record."""
-    return _lines(_source_text(path), path.name, limits)
+    return _lines(_source_text(path, limits, lines=True), path.name, limits)
 
 
 def read_source_lines(
@@ -152,7 +154,7 @@ def read_source_lines(
 
     Raises RunAborted where no line is JSON, Unavailable where the last one breaks off: then lines may be missing.
     """
-    text = _source_text(path)
+    text = _source_text(path, limits, lines=True)
     lines = list(_lines(text, path.name, limits, repeats))
     if lines and isinstance(lines[-1], RecordRejected) and _breaks_off(text.rpartition("\n")[2].strip()):
         raise Unavailable(f"the source {path} breaks off in its last line: it is not whole")

@@ -27,21 +27,13 @@ _DOCUMENTS = (
         "a JSON Schema",
         "put it under `parameters`, beside a name and a description",
     ),
-    (
-        "name",
-        "an object with a name that is no tool",
-        "if it is one, write [source.fields] tools = '@' in catalog.toml",
-    ),
+    ("name", "an object with a name that is no tool", "if it is one, set [source.fields] tools = '@'"),
 )
 _TEXTS = (
     (r"\ufeff?\s*(?:<\?xml(?![\s\S]{,500}<html)|<\w+:|<definitions|<application)", "XML, such as a WSDL", _CONVERT),
     (r"#%RAML", "a RAML document", _CONVERT),
     (r"(?:\s|//.*\n|/\*[\s\S]{,2000}?\*/)*(?:syntax\s*=\s*[\"']proto|edition\s*=)", "a protobuf file", _LIST),
-    (
-        r"(?:\s|#.*\n)*(?:schema|type \w+|directive @\w+|interface \w+|scalar \w+)[^:\n]*[{@(\n]",
-        "a GraphQL schema",
-        _LIST,
-    ),
+    (r"(?:\s|#.*\n)*(?:schema|(?:type|interface|scalar) \w+)[^:\n]*[{@(\n]", "a GraphQL schema", _LIST),
     (r"FORMAT:\s*1A", "an API Blueprint", _CONVERT),
     (r"\[(?:package|project|build-system|tool\.[\w.-]+)\]\s*\n", "the manifest of a package (TOML)", _LIST),
 )

@@ -13,10 +13,7 @@ _SHOWN = 8
 
 @dataclass(slots=True)
 class RepeatedKeys:
-    """The repeated keys of a document: those whose values are read together, and those of which only the last counts.
-
-    Objects are united and lists joined, unless one value contradicts another.
-    """
+    """The repeated keys of a document: objects and lists, read together, and values, of which the last counts."""
 
     together: dict[str, None] = field(default_factory=dict)
     lost: dict[str, None] = field(default_factory=dict)
@@ -28,10 +25,8 @@ class RepeatedKeys:
 
     def notices(self) -> Iterator[str]:
         """Yield what a person should know of the document; nothing where no key is repeated."""
-        for keys, what in (
-            (self.together, "all of them are read together"),
-            (self.lost, "only the last of each is read"),
-        ):
+        told = {"all of them are read together": self.together, "only the last of each is read": self.lost}
+        for what, keys in told.items():
             if keys:
                 yield f"keys that stand more than once in one object, {what}: {named(list(keys), _SHOWN)}"
 
