@@ -44,7 +44,7 @@ Items = Iterator[RawTool | RecordRejected | str]  # what a reader yields; a text
 Line = tuple[Origin, Any] | RecordRejected
 
 
-def read_text(path: Path, limits: LimitsSettings, *, lines: bool = False) -> str:
+def read_text(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, *, lines: bool = False) -> str:
     """Return a file's text: UTF-8, or UTF-16 where a byte order mark says so, as a shell of Windows writes it.
 
     Raises RunAborted where it is missing, cannot be read, is larger than limits.document_bytes (`lines` only where they
