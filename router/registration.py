@@ -34,6 +34,7 @@ class ToolRegistration(ServedTools):
         provider: str | None = None,
         source: str | None = None,
         phrases: Mapping[str, Sequence[str]] | None = None,
+        strict: bool = False,
     ) -> tuple[ToolRecord, ...]:
         """Add tools, or change those of the same ids, from the next request on. Return their records.
 
@@ -44,17 +45,23 @@ class ToolRegistration(ServedTools):
             provider: As in `from_tools`.
             source: Who lists them, for `replace`.
             phrases: Requests that a tool is for, by its id or name. Without any, a tool of the snapshot keeps its own.
+            strict: As in `from_tools`.
 
         Raises:
-            SettingsInvalid: A value is not a tool. Nothing changes.
+            SettingsInvalid: None of the values is a tool, or with `strict` one is not. Nothing changes.
         """
-        tool_set = read_with_warnings(tools, provider)
+        tool_set = read_with_warnings(tools, provider, strict=strict)
         by_id = phrases_by_id(phrases, tool_set.records)
         self._live.change(lambda overlay: overlay.registered(tool_set.records, source, by_id))
         return self._with_functions(tool_set)
 
     def replace(
-        self, source: str, tools: "Tools", *, phrases: Mapping[str, Sequence[str]] | None = None
+        self,
+        source: str,
+        tools: "Tools",
+        *,
+        phrases: Mapping[str, Sequence[str]] | None = None,
+        strict: bool = False,
     ) -> tuple[ToolRecord, ...]:
         """Make these the only tools of a source, as after MCP's `list_changed`. Return their records.
 
@@ -63,11 +70,12 @@ class ToolRegistration(ServedTools):
                 prompts stay, unless the tools have some.
             tools: As in `from_tools`.
             phrases: As in `register`.
+            strict: As in `from_tools`.
 
         Raises:
-            SettingsInvalid: A value is not a tool. Nothing changes.
+            SettingsInvalid: None of the values is a tool, or with `strict` one is not. Nothing changes.
         """
-        tool_set = read_with_warnings(tools, source)
+        tool_set = read_with_warnings(tools, source, strict=strict)
         by_id = phrases_by_id(phrases, tool_set.records)
         self._live.change(lambda overlay: overlay.replaced(source, tool_set.records, by_id))
         return self._with_functions(tool_set)
@@ -122,11 +130,11 @@ class ToolRegistration(ServedTools):
         return tool_set.records
 
 
-def read_with_warnings(tools: "Tools", provider: str | None) -> "ToolSet":
-    """Read tools, and warn of what was renamed, merged, or has no JSON form."""
+def read_with_warnings(tools: "Tools", provider: str | None, *, strict: bool = False) -> "ToolSet":
+    """Read tools, and warn of what was left out, renamed, merged, or has no JSON form."""
     from router.tools.functions.reading import read_tools  # here: a router of a snapshot needs no reader of tools
 
-    tool_set = read_tools(tools, provider)
+    tool_set = read_tools(tools, provider, strict=strict)
     for note in tool_set.notes:
         _logger.warning("%s", note)
     return tool_set

@@ -146,10 +146,12 @@ class Router(ToolRegistration):
         request_cache: int = 0,
         vendor_text: VendorText | str = VendorText.TRUSTED,
         feedback: "FeedbackLog | None" = None,
+        strict: bool = False,
     ) -> "Router":
         """Return a router over tools in memory: no workspace, no build, no file.
 
-        The logger "router" warns of tools that were renamed or merged, or have no JSON form.
+        The logger "router" warns of what is no tool and left out, and of tools that were renamed or merged, or have no
+        JSON form.
 
         Args:
             tools: Python functions (with name, docstring and annotations), definitions as OpenAI, Anthropic and MCP
@@ -165,15 +167,16 @@ class Router(ToolRegistration):
             request_cache: As in `open`.
             vendor_text: As in `open`.
             feedback: As in `open`.
+            strict: Whether a single value that is no tool is an error, rather than left out with a warning.
 
         Raises:
-            SettingsInvalid: A value is not a tool (the message names its place), or there are none.
+            SettingsInvalid: There is no tool, or with `strict` a value is none; the message names its place.
             SnapshotInvalid: The encoder does not load.
         """
         from router.snapshot.memory import open_encoder, snapshot_from_records
 
         checked_request_cache(request_cache)
-        tool_set = read_with_warnings(tools, provider)
+        tool_set = read_with_warnings(tools, provider, strict=strict)
         if not tool_set.records:
             raise SettingsInvalid("tools is empty: give at least one function or definition")
         opened = open_encoder(encoder, len(tool_set.records))

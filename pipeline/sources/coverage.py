@@ -36,7 +36,8 @@ class Coverage:
 
     `described` and `with_parameters` count tools; `lost_parameters` counts those that declare parameters in a shape
     that no reader knows, under the keys `lost_under`. `shapes` counts tools by the place and shape of their parameters.
-    `unnamed` are the keys of records without a name, most frequent first.
+    `unnamed` are the keys of records without a name, most frequent first; `notices` say what the source as a whole
+    lacks, such as further pages.
     """
 
     source: str
@@ -50,6 +51,7 @@ class Coverage:
     shapes: Mapping[str, int] = field(default_factory=dict)
     unread: tuple[UnreadKey, ...] = ()
     unnamed: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def tools(self) -> int:
@@ -64,7 +66,7 @@ class Coverage:
     @property
     def problems(self) -> tuple[str, ...]:
         """Sentences about what an operator should look at, the worst first; empty where all was read."""
-        problems = []
+        problems = [*self.notices]
         if self.lost_parameters:
             problems.append(
                 f"{self.lost_parameters:,} of {self.tools:,} tools declare parameters under "
@@ -106,7 +108,9 @@ class Coverage:
         return {"records": row.pop("records"), "tools": self.tools, **row, "problems": list(self.problems)}
 
 
-def coverage_of(source: str, tools: Sequence[RawTool], rejected: Sequence[RecordRejected]) -> Coverage:
+def coverage_of(
+    source: str, tools: Sequence[RawTool], rejected: Sequence[RecordRejected], notices: tuple[str, ...] = ()
+) -> Coverage:
     """Return the coverage of a source, a file or a server."""
     lost = Counter(tool.lost for tool in tools if tool.lost)
     unread = Counter(key for tool in tools for key in tool.unread)
@@ -127,6 +131,7 @@ def coverage_of(source: str, tools: Sequence[RawTool], rejected: Sequence[Record
             if count >= _MANY * len(tools) or any(word in key.lower() for word in _TELLING)
         ),
         unnamed=_by_frequency(Counter(key for record in rejected for key in record.keys)),
+        notices=notices,
     )
 
 

@@ -30,6 +30,7 @@ class SourceReading:
     source: str
     tools: tuple[RawTool, ...]
     rejected: tuple[RecordRejected, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def tool_ids(self) -> tuple[str, ...]:
@@ -37,9 +38,10 @@ class SourceReading:
         return tuple(dict.fromkeys(map(tool_id_of, self.tools)))
 
     def to_text(self) -> str:
-        """Return the tools and rejections as JSON, keys in the order of the source, which field text depends on."""
+        """Return all of it as JSON, keys in the order of the source, which field text depends on."""
         rejected = [[_place(row.origin), row.reason, row.keys] for row in self.rejected]
-        return json.dumps({"tools": list(map(_row, self.tools)), "rejected": rejected}, separators=(",", ":"))
+        stored = {"tools": list(map(_row, self.tools)), "rejected": rejected, "notices": self.notices}
+        return json.dumps(stored, separators=(",", ":"))
 
     @classmethod
     def from_text(cls, key: str, source: str, text: str) -> "SourceReading":
@@ -53,7 +55,7 @@ class SourceReading:
             ]
         except (KeyError, TypeError, RecordRejected, msgspec.ValidationError) as error:
             raise ValueError(f"it is of another version: {error}") from error
-        return cls(key, source, tuple(tools), tuple(rejected))
+        return cls(key, source, tuple(tools), tuple(rejected), tuple(stored.get("notices", ())))
 
 
 def _place(origin: Origin) -> list[str]:

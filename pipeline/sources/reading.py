@@ -1,7 +1,6 @@
 """Read a catalog's sources in order, within the limits on records, and separate good records from rejected ones."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from pipeline.execution import DirectExecution, Execution
 from pipeline.settings import CatalogSettings, LimitsSettings, SourceSettings
 from pipeline.sources.coverage import Coverage, Gap, coverage_of, empties, stopped
 from pipeline.sources.formats import READERS, detect, openapi
-from pipeline.sources.formats.document import Items, is_page
+from pipeline.sources.formats.document import Items, suffix_of
 from pipeline.sources.formats.tool_lists import read_mapped
 from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source
 from pipeline.sources.matching import files_of, names_many, sources_of
@@ -96,7 +95,7 @@ def read(
     return Reading(
         tuple(tool for reading in readings for tool in reading.tools),
         tuple(record for reading in readings for record in reading.rejected),
-        tuple(coverage_of(reading.source, reading.tools, reading.rejected) for reading in readings),
+        tuple(coverage_of(reading.source, reading.tools, reading.rejected, reading.notices) for reading in readings),
         tuple(gaps),
         tuple(fresh),
         tuple(stale),
@@ -123,7 +122,8 @@ def _read_or_recall(
 def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceReading:
     items = list(_within(_items(catalog, source), catalog.limits, f"the source {name_of(source)}"))
     tools = tuple(item for item in items if isinstance(item, RawTool))
-    return SourceReading(key, name_of(source), tools, tuple(item for item in items if isinstance(item, RecordRejected)))
+    rejected = tuple(item for item in items if isinstance(item, RecordRejected))
+    return SourceReading(key, name_of(source), tools, rejected, tuple(item for item in items if isinstance(item, str)))
 
 
 def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
@@ -145,10 +145,7 @@ def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
 
 def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: str | None = None) -> Items:
     """Yield the tools of a document. If it was `fetched_from` elsewhere, errors name that, not its temporary file."""
-    with suppress(OSError), path.open("rb") as file:  # a file that cannot be read is left to its reader
-        if is_page(file.read(1024)):
-            raise RunAborted(f"the source {path} is a web page (HTML), not a document of tools")
-    lines = source.format == "jsonl" or path.suffix.lower() == ".jsonl"
+    lines = source.format == "jsonl" or suffix_of(path) == ".jsonl"
     if source.fields:
         kind = source.format or ("jsonl" if lines else "function")
         items = read_mapped(path, source.fields, limits, lines=lines)
@@ -158,7 +155,7 @@ def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetch
         if kind == "openapi" and source.url is not None:
             items = openapi.read(path, limits, location(source), fetch.files_of_server(source))
     # Only JSONL may leave a tool without provider: there null is deliberate.
-    fallback = None if kind == "jsonl" else Path(fetched_from or path).stem
+    fallback = None if kind == "jsonl" else Path(str(fetched_from or path).removesuffix(".gz")).stem
     try:
         yield from _labelled(items, source.provider, fallback, None if path.is_dir() else origin_of(source))
     except RunAborted as error:
@@ -173,6 +170,9 @@ def _labelled(items: Items, label: str | None, fallback: str | None, file: str |
     `file`, where it is given, is their origin.
     """
     for item in items:
+        if isinstance(item, str):
+            yield item
+            continue
         origin = item.origin if file is None else Origin(file, item.origin.pointer)
         if isinstance(item, RecordRejected):
             yield RecordRejected(origin, item.reason, keys=item.keys)
@@ -186,9 +186,9 @@ def _within(items: Items, limits: LimitsSettings, subject: str) -> Items:
 
     Raises RunAborted where all of them together, of the source that `subject` names, exceed one.
     """
-    total = 0
-    for number, item in enumerate(items, 1):
-        if number > limits.tools:
+    total = number = 0
+    for item in items:
+        if (number := number + (not isinstance(item, str))) > limits.tools:
             raise RunAborted(
                 f"{subject} holds more than the {limits.tools:,} tools of limits.tools: split it, or raise the limit"
             )

@@ -3,7 +3,8 @@
 import asyncio
 import enum
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,25 @@ def test_phrases_of_no_tool_are_refused(phrases: Any, message: str) -> None:
     tools = [*TOOLS, make_record("search", "a"), make_record("search", "b")]
     with pytest.raises(SettingsInvalid, match=message):
         Router.from_tools(tools, phrases=phrases, encoder=None)
+
+
+def test_one_bad_tool_costs_only_itself_and_is_warned_of_unless_it_is_strict(caplog: pytest.LogCaptureFixture) -> None:
+    bad = [*TOOLS, {"name": "broken", "inputSchema": 7}]
+    router = Router.from_tools(bad, provider="acme", encoder=None)
+    changes = [partial(router.register, bad, provider="acme"), partial(router.replace, "acme", bad)]
+    for each in changes:
+        assert len(each()) == len(TOOLS) == len(router)
+    told = [record.message for record in caplog.records if record.name == "router"]
+    assert (
+        len([line for line in told if line.startswith(f"tools[{len(TOOLS)}]: the tool 'broken' cannot be used")]) == 3
+    )
+    strictly: list[Callable[..., object]] = [*changes, partial(Router.from_tools, bad, encoder=None)]
+    for change in strictly:
+        with pytest.raises(SettingsInvalid, match="'broken' cannot be used: inputSchema is a number"):
+            change(strict=True)
+    with pytest.raises(SettingsInvalid, match="'broken'"):
+        router.replace("acme", bad[-1:])
+    assert len(router) == len(TOOLS)
 
 
 @pytest.mark.parametrize("empty", [[], {"acme": []}, iter(())])

@@ -14,7 +14,8 @@ from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.settings.sources import SourceFormat
 from pipeline.sources.formats import openapi, skills, tool_lists
-from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_document, read_lines
+from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_document, read_lines, suffix_of
+from pipeline.sources.formats.other_kinds import other_document
 from router.tools.definitions.nesting import find_definitions
 
 READERS: Mapping[SourceFormat, Callable[[Path, LimitsSettings], Items]] = {
@@ -30,7 +31,7 @@ def detect(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> SourceFormat:
     """Return the format of a file or folder, by its content. Raises RunAborted where it is none of the known ones."""
     if skills.is_skill_source(path):
         return "skills"
-    if path.suffix.lower() == ".jsonl":
+    if suffix_of(path) == ".jsonl":
         first = next((line for line in read_lines(path, limits) if not isinstance(line, RecordRejected)), None)
         row = first[1] if first else {}
         words = ("function", "input_schema", "inputSchema")
@@ -42,6 +43,8 @@ def detect(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> SourceFormat:
     if tool_lists.take_prompts(value):
         return "mcp"
     tools = find_definitions(value)
+    if tools is None and (other := other_document(value)):
+        raise RunAborted(f"the source {path} holds no tools: it is {other}")
     if tools is None:
         raise RunAborted(
             f"the source {path} is in no known format: an OpenAPI or Swagger document, function schemas, "

@@ -17,6 +17,7 @@ from pipeline.sources.formats.openapi_document import ApiDocument
 from pipeline.sources.formats.openapi_files import Opener, files_beside, whole_document
 from pipeline.sources.formats.openapi_inputs import Inputs
 from pipeline.sources.formats.openapi_names import FoundOperation, operations, tool_names
+from pipeline.sources.formats.repeated_keys import RepeatedKeys
 from pipeline.sources.provider_label import label_of_document
 from router.operation import Operation
 from router.tools.definitions.raw_tool import FieldReader, RawTool
@@ -38,7 +39,8 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, root: str = "", op
 
     `open_file` opens the files that it refers to from the address `root`: by default those in its own folder.
     """
-    document = read_document(path, limits)
+    document = read_document(path, limits, repeats := RepeatedKeys())
+    yield from repeats.notices()
     version = str(mapping(document).get("openapi") or mapping(document).get("swagger"))
     if not re.match(r"3\.|2\.0", version):
         raise RunAborted(f"the source {path} is not an OpenAPI 3 or Swagger 2.0 document: it names no such version")

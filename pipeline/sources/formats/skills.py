@@ -88,7 +88,7 @@ def _skill(file: Path, origin: Origin, limits: LimitsSettings) -> RawTool:
         raise RecordRejected(origin, "it is a link to a file of another name: put the text itself there")
     if real.exists() and not real.is_file():
         raise RecordRejected(origin, "it is not a plain file")
-    text = read_text(file, limits.document_bytes)
+    text = read_text(file, limits)
     try:
         fields, instructions, notices = _split_frontmatter(text, limits)
     except ValueError as error:

@@ -5,7 +5,7 @@ schemas are the best known. They may be in a list, under `tools` or `functions`,
 offer them, which are then their providers (`router.tools.definitions.nesting`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,19 @@ from jmespath.exceptions import JMESPathError
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import FieldSettings, LimitsSettings
-from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_document, read_source_lines
+from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, Line, read_document, read_source_lines, suffix_of
+from pipeline.sources.formats.other_kinds import other_document
+from pipeline.sources.formats.repeated_keys import RepeatedKeys
 from pipeline.sources.provider_label import label_of_server
 from router.record import Kind, Origin
 from router.tools.definitions.json_values import escape_pointer_part
-from router.tools.definitions.nesting import ListedDefinition, definitions_within, find_definitions, provider_of
+from router.tools.definitions.nesting import (
+    ListedDefinition,
+    definitions_within,
+    find_definitions,
+    provider_of,
+    unfinished_lists,
+)
 from router.tools.definitions.raw_tool import FieldReader, RawTool
 from router.tools.definitions.vendors import PARAMETERS, SPLIT_PARAMETERS, read_tool
 
@@ -28,12 +36,15 @@ _SECTION = "source.fields"
 
 def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
     """Yield the tools of a file. Raises RunAborted where it has no function schemas."""
-    if path.suffix.lower() == ".jsonl":
+    if suffix_of(path) == ".jsonl":
         yield from read_jsonl(path, limits, own_id=False)
         return
-    found = find_definitions(read_document(path, limits))
+    document = read_document(path, limits, repeats := RepeatedKeys())
+    found = find_definitions(document)
     if found is None:
-        raise RunAborted(f"the source {path} holds no function schemas: expected a list, or an object with `tools`")
+        expected = other_document(document) or "no function schemas: expected a list, or an object with `tools`"
+        raise RunAborted(f"the source {path} holds {expected}")
+    yield from _of_whole(document, repeats)
     for one in found:
         yield listed_tool(one, path.name)
 
@@ -44,7 +55,9 @@ def read_jsonl(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, *, own_id: b
 
     `own_id` keeps the ids of the file.
     """
-    for line in read_source_lines(path, limits):
+    lines = read_source_lines(path, limits, repeats := RepeatedKeys())
+    yield from _of_whole([line[1] for line in lines if not isinstance(line, RecordRejected)], repeats)
+    for line in lines:
         if isinstance(line, RecordRejected):
             yield line
             continue
@@ -56,11 +69,13 @@ def read_jsonl(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, *, own_id: b
 def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
     """Yield the tools of saved answers: the result, the whole JSON-RPC response, a list of pages, a bare list of tools,
     or the answers of several servers by their names. Prompts are read from a result, a response or a list of pages."""
-    document = read_document(path, limits)
+    document = read_document(path, limits, repeats := RepeatedKeys())
+    yield from _of_whole(document, repeats)
     prompts = take_prompts(document)
     found = find_definitions(document)
     if found is None and not prompts:
-        raise RunAborted(f"the source {path} is not a saved tools/list answer: it has no list of tools")
+        why = other_document(document) or "it has no list of tools"
+        raise RunAborted(f"the source {path} is not a saved tools/list answer: {why}")
     # The tools first: where a tool and a prompt share a name, the tool has the plain id, as from a live server.
     servers = {one.provider for one in found or ()}
     for one in found or ():
@@ -68,6 +83,13 @@ def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
         short = label_of_server(one.provider) if one.provider and len(servers) == 1 else one.provider
         yield listed_tool(replace(one, provider=short), path.name)
     yield from read_prompts(prompts, path.name, None)
+
+
+def _of_whole(document: Any, repeats: RepeatedKeys) -> Iterator[str]:
+    """Yield what a document as a whole lacks: values of repeated keys, and further pages."""
+    yield from repeats.notices()
+    for place in unfinished_lists(document):
+        yield f"{place or 'its cursor'} says that more pages follow: save those too, a list of all pages is read whole"
 
 
 def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:
@@ -136,7 +158,13 @@ def read_mapped(path: Path, fields: FieldSettings, limits: LimitsSettings = DEFA
 
     Raises RunAborted where the selectors find nothing.
     """
-    documents = read_source_lines(path, limits) if lines else [(Origin(path.name, ""), read_document(path, limits))]
+    repeats = RepeatedKeys()
+    documents: Sequence[Line]
+    if lines:
+        documents = read_source_lines(path, limits, repeats)
+    else:
+        documents = [(Origin(path.name, ""), read_document(path, limits, repeats))]
+    yield from _of_whole([line[1] for line in documents if not isinstance(line, RecordRejected)], repeats)
     for document in documents:
         if isinstance(document, RecordRejected):
             yield document

@@ -13,6 +13,7 @@ import yaml
 from yaml.constructor import ConstructorError
 
 from pipeline.settings import LimitsSettings
+from pipeline.sources.formats.repeated_keys import RepeatedKeys
 from router.tools.definitions.json_values import MAX_DEPTH, lenient_integer, replace_unstorable
 
 _TAG = "tag:yaml.org,2002:"
@@ -21,18 +22,22 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+# Under these keys a scalar is a name or a text, and in these lists; what stands under the others is somebody's data.
+_NAMES = frozenset("name operationId title summary description".split())
+_LISTS_OF_NAMES = ("required", "tags")
+_LITERAL = frozenset("default enum const example examples".split())
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _FLOAT = re.compile(rf"{_NUMBER.pattern}|[-+]?\.inf|\.nan")  # with the tag !!float
 
 
-def parse_yaml(text: str, limits: LimitsSettings) -> Any:
-    """Return the one value of a YAML text.
+def parse_yaml(text: str, limits: LimitsSettings, repeats: RepeatedKeys | None = None) -> Any:
+    """Return the one value of a YAML text; `repeats` is told of its repeated keys.
 
     Raises yaml.YAMLError, with the place, where it is not YAML or has types that JSON lacks; ValueError where it
     exceeds a limit, is nested more than MAX_DEPTH levels deep, or holds itself.
     """
-    builder = _Builder(text, limits)
+    builder = _Builder(text, limits, repeats or RepeatedKeys())
     value: Any = None
     first: Any = None
     for event in builder.events:
@@ -57,14 +62,14 @@ class _Anchored:
 
 
 class _Builder:
-    def __init__(self, text: str, limits: LimitsSettings) -> None:
+    def __init__(self, text: str, limits: LimitsSettings, repeats: RepeatedKeys) -> None:
         self.events = yaml.parse(text, Loader=yaml.CSafeLoader)
-        self._limits = limits
+        self._limits, self._repeats = limits, repeats
         self._values = self._characters = self._deepest = 0  # so far, aliases written out
         self._anchors: dict[str, _Anchored | None] = {}  # None while the value has no end yet
 
-    def node(self, event: Any, depth: int, *, is_key: bool = False) -> tuple[Any, str | None]:
-        """Build the value that begins with an event, inside of `depth` lists and mappings.
+    def node(self, event: Any, depth: int, under: str = "", *, is_key: bool = False) -> tuple[Any, str | None]:
+        """Build the value that begins with an event, inside of `depth` lists and mappings, `under` a key.
 
         Return it with its text, as it is written, where it is a scalar.
         """
@@ -77,7 +82,7 @@ class _Builder:
             self._count(1, len(text), depth)
             value = _scalar(event, is_key)
         else:
-            text, value = None, self._collection(event, depth, is_key)
+            text, value = None, self._collection(event, depth, under, is_key)
         if event.anchor:
             stands_for = self._values - values, self._characters - characters, self._deepest - depth
             self._anchors[event.anchor] = _Anchored(value, text, *stands_for)
@@ -92,7 +97,7 @@ class _Builder:
         self._count(found.values, found.characters, depth + found.levels)
         return found.value, found.text
 
-    def _collection(self, event: Any, depth: int, is_key: bool) -> Any:
+    def _collection(self, event: Any, depth: int, under: str, is_key: bool) -> Any:
         is_mapping = isinstance(event, yaml.MappingStartEvent)
         if event.tag not in (None, "!", f"{_TAG}{'map' if is_mapping else 'seq'}"):
             raise _unknown_tag(event)
@@ -102,19 +107,20 @@ class _Builder:
             self._anchors[event.anchor] = None
         self._count(1, 0, depth + 1)
         if is_mapping:
-            return self._mapping(depth + 1)
+            return self._mapping(depth + 1, under)
         items = []
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
-            items.append(self.node(event, depth + 1)[0])
+            value, text = self.node(event, depth + 1, under)
+            items.append(_named(value, text) if under in _LISTS_OF_NAMES else value)
         return items
 
-    def _mapping(self, depth: int) -> dict[str, Any]:
-        built: dict[str, Any] = {}
+    def _mapping(self, depth: int, under: str) -> dict[str, Any]:
+        pairs: list[tuple[str, Any]] = []
         merged: list[dict[str, Any]] = []  # the last of a list first: earlier mappings win
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             _, key = self.node(event, depth, is_key=True)
             event_of_value = next(self.events)
-            value, _ = self.node(event_of_value, depth)
+            value, text = self.node(event_of_value, depth, under if under in _LITERAL else key or "")
             if _is_merge(event):
                 mappings = value if isinstance(value, list) else [value]
                 if not all(isinstance(mapping, dict) for mapping in mappings):
@@ -123,7 +129,9 @@ class _Builder:
             elif key is None:
                 raise _refused(event, "a key is a text")
             else:
-                built[replace_unstorable(key)] = value
+                is_name = key in _NAMES and under not in (*_LITERAL, "properties")
+                pairs.append((replace_unstorable(key), _named(value, text) if is_name else value))
+        built = self._repeats.object_of(pairs)
         return {name: value for mapping in (*merged, built) for name, value in mapping.items()} if merged else built
 
     def _count(self, values: int, characters: int, levels: int) -> None:
@@ -139,6 +147,11 @@ class _Builder:
             )
         if levels > MAX_DEPTH:
             raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
+
+
+def _named(value: Any, text: str | None) -> Any:
+    """Return a name as it is written, such as 404, true or 1.10; null is none."""
+    return value if text is None or value is None else replace_unstorable(text)
 
 
 def _is_merge(event: Any) -> bool:

@@ -19,8 +19,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
-from pipeline.sources.formats.document import is_page
+from pipeline.sources.formats.document import is_page, suffix_of, unpacked
 from pipeline.sources.formats.openapi_files import NotFollowed, Opener, read_file
+from pipeline.sources.formats.other_kinds import other_text
 from pipeline.sources.naming import redacted, subject, too_large, too_late, without_user
 from pipeline.sources.transport.access import Access, resolve_access
 
@@ -44,9 +45,12 @@ def document(source: SourceSettings, folder: Path, limits: LimitsSettings) -> It
         from pipeline.sources.transport import http  # with httpx, where something is fetched
 
         content_type, body = http.get(source, access, limits)
+    body = unpacked(body, subject(source), limits.document_bytes)
     if not body.strip():
         raise RunAborted(f"{subject(source)} gave nothing: its {source.format} document is empty")
     if is_page(body, content_type):
+        if other := other_text(body[:1024].decode(errors="replace")):
+            raise RunAborted(f"{subject(source)} gave {other}")
         raise RunAborted(
             f"{subject(source)} gave a web page (HTML), not a document in the format {source.format}: "
             "it may ask for a login, or be down"
@@ -84,7 +88,7 @@ def _suffix(source: SourceSettings, content_type: str, body: bytes) -> str:
     if source.format == "jsonl":
         return ".jsonl"
     path = urlsplit(source.url).path if source.url is not None else ""
-    for hint in (content_type.partition(";")[0].lower(), Path(path).suffix.lower()):
+    for hint in (content_type.partition(";")[0].lower(), suffix_of(Path(path))):
         for words, suffix in ((("yaml", "yml"), ".yaml"), (("jsonl", "ndjson"), ".jsonl"), (("json",), ".json")):
             if any(word in hint for word in words):
                 return suffix

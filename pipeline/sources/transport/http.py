@@ -7,7 +7,6 @@ their queries, keep cookies and follow redirects.
 
 import asyncio
 import ssl
-import zlib
 from base64 import b64encode
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +25,6 @@ from pipeline.sources.transport.access import Access
 from quartermaster.addresses import is_private_name, is_public, literal_address, looked_up
 
 T = TypeVar("T")
-_GZIP = 16 + zlib.MAX_WBITS
 _PORTS = {"http": 80, "https": 443}
 # No encoding but gzip: whether a body of another is whole would not be known.
 _OWN = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "quartermaster"}
@@ -267,7 +265,7 @@ def _same_server(url: httpx2.URL, other: httpx2.URL) -> bool:
 
 
 async def _body(response: httpx2.Response, source: SourceSettings, limits: LimitsSettings) -> bytes:
-    """Return the whole body, decompressed. Raises RunAborted where it is too large, Unavailable where it breaks off."""
+    """Return the whole body, packed as it came. Raises RunAborted where it is too large."""
     coding = _coding(response)
     if coding not in ("identity", "gzip", "x-gzip"):
         raise RunAborted(f"{subject(source)} answered in the encoding {coding[:20]!r}, which it was not asked for")
@@ -276,20 +274,7 @@ async def _body(response: httpx2.Response, source: SourceSettings, limits: Limit
         body += chunk
         if len(body) > limits.document_bytes:
             raise too_large(source, limits)
-    if coding == "identity":
-        return bytes(body)
-    gunzip = zlib.decompressobj(_GZIP)
-    try:
-        plain = gunzip.decompress(body, limits.document_bytes + 1)
-    except zlib.error:
-        raise RunAborted(f"{subject(source)} could not be read: its body is not gzip") from None
-    if len(plain) > limits.document_bytes:
-        raise too_large(source, limits)
-    if not gunzip.eof:
-        raise Unavailable(f"{subject(source)} broke off: its gzip body has no end")
-    if gunzip.unused_data.strip(b"\0"):  # padding, as tapes have it
-        raise RunAborted(f"{subject(source)} could not be read: more follows its gzip body")
-    return plain
+    return bytes(body)
 
 
 def is_untrusted(error: BaseException | None) -> bool:

@@ -1,16 +1,17 @@
 """List the tools and prompts of a live MCP server, over stdio or streamable HTTP."""
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from anyio.abc import ObjectReceiveStream
 from pydantic import ValidationError
 
-from pipeline.errors import RunAborted, Unavailable
+from pipeline.errors import RecordRejected, RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS, Items
 from pipeline.sources.formats.tool_lists import listed_tool, read_prompts
@@ -18,6 +19,7 @@ from pipeline.sources.naming import location, name_of, redacted, wrong_field
 from pipeline.sources.provider_label import label_of_server
 from pipeline.sources.transport import fetch
 from pipeline.sources.transport.access import Access, resolve_access
+from router.record import Origin
 from router.tools.definitions.nesting import ListedDefinition
 
 # The SDK takes 2 s to import: it is imported only where a live server is read.
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 # They log addresses with their queries, and the answers of token servers.
 _LOGGERS = ("httpx2", "httpcore2", "mcp")
+_REFUSAL = "quartermaster/refusal"  # where a row that stands in for a bad one says why it is bad
 
 
 def read_live(source: SourceSettings, folder: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
@@ -43,9 +46,13 @@ def read_live(source: SourceSettings, folder: Path, limits: LimitsSettings = DEF
     listed = list_server(source, folder, access, auth, limits)
     label = label_of_server(listed.server) if listed.server else None
     for index, row in enumerate(listed.tools):
-        yield listed_tool(ListedDefinition(f"/tools/{index}", row, label), where)
-    prompts = [(f"/prompts/{index}", row) for index, row in enumerate(listed.prompts)]
-    yield from read_prompts(prompts, where, label)
+        origin = Origin(where, f"/tools/{index}")
+        yield _refusal(row, origin) or listed_tool(ListedDefinition(origin.pointer, row, label), where)
+    for index, row in enumerate(listed.prompts):
+        origin = Origin(where, f"/prompts/{index}")
+        yield from (
+            [refusal] if (refusal := _refusal(row, origin)) else read_prompts([(origin.pointer, row)], where, label)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,7 @@ async def _introspect(
                     http_client=await stack.enter_async_context(client),
                     max_sse_event_size=allowance.limits.message_bytes,
                 )
-            session = await stack.enter_async_context(Client(target, read_timeout_seconds=source.timeout_s))
+            session = await stack.enter_async_context(Client(_by_row(target), read_timeout_seconds=source.timeout_s))
             tools = await _pages(session.list_tools, "tools", allowance.limits)
             prompts = []
             if source.prompts and session.server_capabilities.prompts:
@@ -146,7 +153,7 @@ async def _pages(list_page: Callable[..., Any], kind: str, limits: LimitsSetting
         rows += [row.model_dump(by_alias=True, exclude_none=True, mode="json") for row in getattr(page, kind)]
         if len(rows) > limits.tools:
             raise RunAborted(f"the MCP server lists more than the {limits.tools:,} {kind} of limits.tools")
-        if (cursor := page.next_cursor) is None:
+        if not (cursor := page.next_cursor):  # some servers end with an empty one
             return rows
         if cursor in seen:
             raise RunAborted(f"the MCP server gave the cursor {cursor[:100]!r} twice: its list of {kind} has no end")
@@ -155,6 +162,48 @@ async def _pages(list_page: Callable[..., Any], kind: str, limits: LimitsSetting
         f"the MCP server answered {limits.pages:,} pages and more, the limit of limits.pages: its list of {kind} has "
         "no end"
     )
+
+
+@asynccontextmanager
+async def _by_row(transport: Any) -> AsyncIterator[tuple[Any, Any]]:
+    """Open a transport whose lists the client reads row by row: it refuses a whole page for one row."""
+    async with transport as (received, sent):
+        yield _Received(received), sent
+
+
+class _Received(ObjectReceiveStream[Any]):
+    """A stream of messages. A listed tool or prompt that is not as MCP has it is replaced by one that says so."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def receive(self) -> Any:
+        item = await self._stream.receive()
+        result = getattr(getattr(item, "message", None), "result", None)
+        for kind in ("tools", "prompts"):
+            if isinstance(result, dict) and isinstance(rows := result.get(kind), list):
+                result[kind] = [_as_listed(row, kind) for row in rows]
+        return item
+
+
+def _as_listed(row: Any, kind: str) -> Any:
+    from mcp_types import Prompt, Tool
+
+    try:
+        (Tool if kind == "tools" else Prompt).model_validate(row, by_name=False)
+    except ValidationError as error:
+        name = row["name"] if isinstance(row, dict) and isinstance(row.get("name"), str) else ""
+        why = f"{f'{name[:80]!r} ' if name else ''}is not as MCP has it: {wrong_field(error)}"
+        return {"name": "", "inputSchema": {"type": "object"}, "_meta": {_REFUSAL: why}}
+    return row
+
+
+def _refusal(row: dict[str, Any], origin: Origin) -> RecordRejected | None:
+    why = (row.get("_meta") or {}).get(_REFUSAL)
+    return RecordRejected(origin, str(why)) if why else None
 
 
 @contextmanager

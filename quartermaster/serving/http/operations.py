@@ -117,7 +117,7 @@ def snapshot(call: Call[None]) -> object:
 def replace(call: Call[Tools]) -> object:
     """The tools of a source, such as an MCP server, are now exactly these."""
     source = converted(call.parameter, Name, whole="source")
-    registered = [record.tool_id for record in call.service.router.replace(source, call.body.tools)]
+    registered = [record.tool_id for record in call.service.router.replace(source, call.body.tools, strict=True)]
     return _changed(call, registered, registered)
 
 

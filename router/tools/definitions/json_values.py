@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,17 +19,21 @@ _TOO_LARGE = 10**_MAX_DIGITS
 MAX_DEPTH = 200
 
 
-def parse_json(text: str, *, lenient: bool = False) -> Any:
+def parse_json(
+    text: str, *, lenient: bool = False, object_of: Callable[[list[tuple[str, Any]]], Any] | None = None
+) -> Any:
     """Parse JSON. Raises ValueError for invalid JSON, deep nesting, NaN, Infinity and numbers that are too large.
 
     With `lenient` such numbers are read as non-finite floats. For a document of many records, `storage_problem` then
-    finds the record that holds them.
+    finds the record that holds them. `object_of` makes an object of its pairs: without it, the last of
+    equal keys counts.
     """
     try:
         if lenient:
-            value = json.loads(text, parse_int=lenient_integer)
+            value = json.loads(text, object_pairs_hook=object_of, parse_int=lenient_integer)
         else:
-            value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer)
+            strict: Any = {"parse_constant": _refuse_constant, "parse_float": _finite, "parse_int": _integer}
+            value = json.loads(text, object_pairs_hook=object_of, **strict)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if text.count("[") + text.count("{") > MAX_DEPTH:

@@ -4,12 +4,15 @@ The server that holds the tools is their provider: `[{"name": "ClickHouse", "too
 `{"servers": {"ClickHouse": {"tools": […]}}}`, `{"ClickHouse": {"tools": […]}}`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from router.errors import RecordRejected
+from router.record import Origin
 from router.tools.definitions.json_values import escape_pointer_part
-from router.tools.definitions.vendors import PARAMETERS, WRAPPERS, value_at
+from router.tools.definitions.schemas import JSON_SCHEMA
+from router.tools.definitions.vendors import PARAMETERS, WRAPPERS, read_tool, value_at
 
 # Keys of lists of tools, and of lists of servers.
 _TOOLS = ("tools", "functions", "functionDeclarations", "function_declarations", "languageModelTools", "api_list")
@@ -20,6 +23,9 @@ _PROVIDER_KEYS = (
     "serverInfo.name server_info.name server.name server name provider server_name serverName tool_name qualifiedName "
     "title"
 ).split()
+_OF_PACKAGES = frozenset("$schema version license author authors homepage repository url schema_version".split())
+# Keys that say that a list goes on where they hold anything.
+_CURSORS = ("nextCursor", "next_cursor", "nextPageToken", "next_page_token", "has_more", "hasMore")
 _MAX_DEPTH = 8
 _PARAMETER_KEYS = tuple(place for place, certain in PARAMETERS.items() if certain)
 
@@ -40,7 +46,7 @@ class _NoTools(Exception):
 def find_definitions(document: Any) -> list[ListedDefinition] | None:
     """Return the definitions of a document in order; None where it holds no tools in a known format."""
     if isinstance(document, dict) and _is_tool(document) and not _is_holder(document):
-        return [ListedDefinition("/0", document)]  # the only one of its file
+        return [ListedDefinition("/0", document)] if _is_whole_tool(document) else None  # the only one of its file
     try:
         return [*_in_container(document, "", None, 0)]
     except _NoTools:
@@ -55,6 +61,23 @@ def definitions_within(row: Any, pointer: str, provider: str | None = None) -> l
     except _NoTools:
         pass
     return [ListedDefinition(pointer, row, provider)]
+
+
+def unfinished_lists(document: Any, pointer: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield the places of cursors to pages that the document lacks: those of the last page of each server."""
+    children: Iterable[tuple[Any, Any]] = ()
+    if isinstance(document, list):
+        pages = enumerate(document)
+        children = {provider_of(page) if isinstance(page, dict) else None: (n, page) for n, page in pages}.values()
+    elif isinstance(document, dict):
+        children = document.items()
+        if any(key in document for key in (*_TOOLS, "prompts")):
+            cursors = (
+                cursor for cursor in _CURSORS if isinstance(document.get(cursor), str | int) and document[cursor]
+            )
+            yield from (f"{pointer}/{cursor}" for cursor in cursors)
+    for key, child in children if depth < _MAX_DEPTH // 2 else ():  # further down are only schemas
+        yield from unfinished_lists(child, f"{pointer}/{escape_pointer_part(key)}", depth + 1)
 
 
 # The functions below yield definitions, and raise _NoTools.
@@ -136,6 +159,21 @@ def _takes_parameters(value: dict[str, Any]) -> bool:
 
 def _is_tool(value: dict[str, Any]) -> bool:
     return "name" in value or "function" in value or any(isinstance(value.get(wrapper), dict) for wrapper in WRAPPERS)
+
+
+def _is_whole_tool(value: dict[str, Any]) -> bool:
+    """Return whether an object that has a file of its own is a tool, not a document of another kind with a name.
+
+    A JSON Schema as its parameters settles it. Beside other parameters an object or a list that no reader knows tells
+    of another kind; without parameters any unknown value does, and what only packages have, such as a version.
+    """
+    try:
+        tool = read_tool(value, Origin("", ""))
+    except RecordRejected as rejected:
+        return not rejected.keys  # those of an object without a name; a tool's own fault is told with the tool
+    if tool.input_schema or _takes_parameters(value):
+        return JSON_SCHEMA in tool.shape or not any(said.startswith(("{", "[")) for said in tool.unread.values())
+    return not tool.unread and _OF_PACKAGES.isdisjoint(value)
 
 
 def _is_list_of_tools(value: Any) -> bool:

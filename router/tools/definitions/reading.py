@@ -11,7 +11,6 @@ from router.errors import RecordRejected, SettingsInvalid
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
 from router.tools.definitions.json_values import parse_json, replace_unstorable
-from router.tools.definitions.nesting import definitions_within
 from router.tools.definitions.raw_tool import normalize, numbered_id
 from router.tools.definitions.rows import parameter_rows
 from router.tools.definitions.vendors import read_tool
@@ -40,25 +39,6 @@ def record_of(definition: Definition, provider: str | None = None) -> ToolRecord
         return normalize(replace(raw, provider=provider or raw.provider))
     except RecordRejected as rejected:
         raise SettingsInvalid(f"the tool {_name_for_message(definition)} cannot be used: {rejected.reason}") from None
-
-
-def records_of(definitions: Iterable[Definition], provider: str | None = None) -> tuple[ToolRecord, ...]:
-    """Return the records of several definitions.
-
-    One that holds tools (`{"name": "ClickHouse", "tools": […]}`) is their provider. As in a build, exact duplicates are
-    dropped, and another tool of an id that is taken gets `~2`, `~3` in order. Raises SettingsInvalid, which names the
-    place of the invalid definition.
-    """
-    if isinstance(definitions, Mapping | ToolRecord | str):
-        raise SettingsInvalid("tools is one definition, it must be a sequence of them")
-    records: list[ToolRecord] = []
-    for place, definition in enumerate(definitions):
-        for listed in definitions_within(definition, f"tools[{place}]"):
-            try:
-                records.append(record_of(listed.row, provider or listed.provider))
-            except SettingsInvalid as error:
-                raise SettingsInvalid(f"{listed.pointer}: {error}") from None
-    return tuple(record for record in distinct(records) if record)
 
 
 def distinct(records: Iterable[ToolRecord]) -> Iterator[ToolRecord | None]:

@@ -1,5 +1,6 @@
 """Reads one tool definition of any vendor into a RawTool: the only such reader, for builds and at run time."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -55,6 +56,12 @@ _METADATA = frozenset(
     "vector vectors cache_control defer_loading allowed_callers enabled disabled hidden status index order position "
     "hash checksum stars downloads nextCursor _id name_embedding description_embedding".split()
 )
+# Types of tools that providers run: those that carry the date of a version, and those without one.
+_HOSTED = re.compile(
+    r"\w+_(?:\d{8}|\d{4}_\d\d_\d\d)|(?:web_search|web_fetch|file_search|code_interpreter|code_execution|computer|"
+    r"computer_use|image_generation|local_shell|shell|bash|text_editor|apply_patch|memory|mcp|mcp_toolset|tool_search|"
+    r"google_search|url_context|retrieval)(?:_preview)?"
+)
 _MAX_SHOWN = 60  # characters of the value of an unread key
 
 
@@ -69,6 +76,10 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
     if WRAPPERS[0] in outer and "name" not in outer:  # it is the definition, or rejected
         wrapper = WRAPPERS[0]
     fields = _Fields(outer[wrapper] if wrapper else outer, origin)
+    if (kind := _hosted_type(fields.row)) is not None:
+        raise RecordRejected(
+            origin, f"{kind!r} is no function: a hosted tool is switched on at its provider, not called"
+        )
     key, parameters = fields.parameters()
     schema = parameters.schema
     if isinstance(fields.row.get("required"), list):
@@ -115,6 +126,18 @@ def read_tool(row: object, origin: Origin, provider: str | None = None, *, own_i
         lost=lost or (None if schema else fields.lost),
         unread=unread,
     )
+
+
+def _hosted_type(row: Mapping[str, Any]) -> str | None:
+    """Return the type of a tool that its provider runs, such as OpenAI's and Anthropic's web search; None for others.
+
+    Those have no schema, and no description: their type says what they are. OpenAI's custom tools take a text.
+    """
+    kind = row.get("type")
+    if not isinstance(kind, str) or any(value_at(row, place) is not None for place in (*PARAMETERS, *SPLIT_PARAMETERS)):
+        return None
+    known = kind == "custom" or (_HOSTED.fullmatch(kind) and not row.get("description"))
+    return kind[:_MAX_SHOWN] if known else None
 
 
 def unread_keys(row: Mapping[str, Any], used: set[str], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -10,8 +10,9 @@ from typing import Any
 
 from router.errors import RecordRejected, SettingsInvalid, quoted
 from router.record import Origin, ToolRecord
+from router.tools.definitions.nesting import definitions_within
 from router.tools.definitions.raw_tool import RawTool, normalize
-from router.tools.definitions.reading import Definition, distinct, records_of
+from router.tools.definitions.reading import Definition, distinct, record_of
 from router.tools.functions.signatures import Function, function_tool
 
 # A function, a definition or record, or an object of MCP, LangChain, LlamaIndex or OpenAI's Agents SDK.
@@ -32,29 +33,34 @@ class ToolSet:
     notes: tuple[str, ...] = ()
 
 
-def read_tools(tools: Tools, provider: str | None = None) -> ToolSet:
+def read_tools(tools: Tools, provider: str | None = None, *, strict: bool = False) -> ToolSet:
     """Return the records of a program's tools; in a mapping, the keys are the providers.
 
-    As in a build, exact duplicates are dropped, and another tool of an id that is taken gets `~2`, `~3` in order; the
-    notes say so. Raises SettingsInvalid, which names the place of the first object that is not a tool.
+    As in a build, exact duplicates are dropped, another tool of an id that is taken gets `~2`, `~3` in order, and what
+    is no tool is left out; the notes say so. Raises SettingsInvalid for the first object that is not a tool, with its
+    place, where it is `strict` or nothing else is left.
     """
     listed: list[tuple[str, ToolRecord, Function | None, tuple[str, ...]]] = []
+    refused: list[str] = []
     for place, tool, label in _places(tools, provider):
         try:
             definition, function = _parse(tool, label)
+            if isinstance(definition, RawTool):  # described by this program itself: there is no format to find out
+                listed.append((place, normalize(definition), function, definition.notices))
+                continue
         except RecordRejected as rejected:
-            raise SettingsInvalid(f"{place}: {rejected.reason}") from None
-        if isinstance(definition, RawTool):  # described by this program itself: there is no format to find out
-            listed.append((place, normalize(definition), function, definition.notices))
+            refused.append(f"{place}: {rejected.reason}")
             continue
-        try:
-            records = records_of([definition], label)  # it may hold several
-        except SettingsInvalid as error:
-            raise SettingsInvalid(f"{place}{str(error).removeprefix('tools[0]')}") from None
-        listed += [(f"{place}/{n}" if n else place, record, function, ()) for n, record in enumerate(records)]
+        for one in definitions_within(definition, place):  # it may hold several
+            try:
+                listed.append((one.pointer, record_of(one.row, label or one.provider), function, ()))
+            except SettingsInvalid as error:
+                refused.append(f"{one.pointer}: {error}")
+    if refused and (strict or not listed):
+        raise SettingsInvalid(refused[0])
     served: list[ToolRecord] = []
     functions: dict[str, Function] = {}
-    notes = [*_unread(tools)]
+    notes = [*_unread(tools), *(f"{why}; it is not served" for why in refused)]
     kept_records = distinct(record for _, record, _, _ in listed)
     for (place, record, function, notices), kept in zip(listed, kept_records, strict=True):
         if kept is None:

@@ -11,7 +11,7 @@ from pipeline.settings import CatalogSettings
 from pipeline.sources import RawTool, Reading, read
 
 
-def tools(items: Iterable[RawTool | RecordRejected]) -> list[RawTool]:
+def tools(items: Iterable[RawTool | RecordRejected | str]) -> list[RawTool]:
     """The tools of a reading of which nothing was rejected."""
     found = list(items)
     rejected = [str(item) for item in found if isinstance(item, RecordRejected)]
@@ -19,7 +19,7 @@ def tools(items: Iterable[RawTool | RecordRejected]) -> list[RawTool]:
     return [item for item in found if isinstance(item, RawTool)]
 
 
-def apart(items: Iterable[RawTool | RecordRejected]) -> tuple[list[str], list[str]]:
+def apart(items: Iterable[RawTool | RecordRejected | str]) -> tuple[list[str], list[str]]:
     """The names of a reading's tools, and what was rejected in words."""
     found = list(items)
     names = [item.name for item in found if isinstance(item, RawTool)]

@@ -13,7 +13,7 @@ from pipeline.sources import Reading, read
 from router.provider_formats import ProviderFormat, render
 from router.record import ToolRecord
 from router.tools.definitions.nesting import find_definitions
-from router.tools.definitions.reading import records_of
+from router.tools.functions.reading import read_tools
 from tests.support.places import DATA
 
 SHAPES = DATA / "shapes"
@@ -131,7 +131,7 @@ def test_the_same_definitions_at_run_time_are_the_same_tools(file: str) -> None:
     rows = [json.loads(line) for line in text.splitlines()] if file.endswith("l") else json.loads(text)
     if isinstance(rows, dict):  # at run time tools come in a list; a document as a whole may be its only item
         rows = [rows] if "tools" in rows or "servers" in rows else [one.row for one in find_definitions(rows) or ()]
-    of_row = {(record.name, record.input_schema.get("$comment")): record for record in records_of(rows)}
+    of_row = {(record.name, record.input_schema.get("$comment")): record for record in read_tools(rows).records}
     for record in catalog_records(reading(file).tools).records:
         same = of_row[record.name, record.input_schema.get("$comment")]
         assert (same.input_schema, same.description) == (record.input_schema, record.description)

@@ -114,6 +114,26 @@ def test_a_yaml_word_is_what_json_has_for_it_or_a_text(tmp_path: Path, text: str
 @pytest.mark.parametrize(
     ("text", "value"),
     [
+        *((f"name: {word}", {"name": word}) for word in "404 1.10 1e3 true False 007 no".split()),
+        *((f"{{name: {word}}}", {"name": None}) for word in ("null", "~", "")),
+        (
+            "a: [{operationId: 1, title: 2, required: true}]",
+            {"a": [{"operationId": "1", "title": "2", "required": True}]},
+        ),
+        ("required: [404, 1.0, null]\ntags: [2]", {"required": ["404", "1.0", None], "tags": ["2"]}),
+        ("n: &n 1.10\nname: *n", {"n": 1.1, "name": "1.10"}),
+        # Somebody's data, and a property of that name.
+        ("default: {name: 404, a: [{name: 1}]}", {"default": {"name": 404, "a": [{"name": 1}]}}),
+        ("properties: {name: true, required: {title: 1}}", {"properties": {"name": True, "required": {"title": "1"}}}),
+    ],
+)
+def test_names_in_yaml_are_read_as_they_are_written(tmp_path: Path, text: str, value: object) -> None:
+    assert _read(tmp_path / "a.yaml", text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
         *((f"{key}: 1", {key: 1}) for key in "200 +1 -1 no on true null 1.10 2024-01-01".split()),
         ("a: {x: &k true, *k : 1}\n", {"a": {"x": True, "true": 1}}),
         ("a: &a {b: 1}\nc: *a", {"a": {"b": 1}, "c": {"b": 1}}),

@@ -202,9 +202,14 @@ _LARGE = b" " * 1_000_001
         (gzip.compress(_LARGE, 1), GZIP, "gave more than the 1,000,000 bytes of limits.document_bytes"),
         (gzip.compress(b"a") * 2, GZIP, "could not be read: more follows its gzip body"),
         ("plain", {"content-encoding": "br"}, "answered in the encoding 'br', which it was not asked for"),
-        ("plain", GZIP, "could not be read: its body is not gzip"),
+        (b"\x28\xb5\x2f\xfd\0\0", {}, "could not be read: it is packed by zstd; unpack it first"),
+        (
+            "<?xml version='1.0'?><wsdl:types/>",
+            {},
+            "gave XML, such as a WSDL: export or convert it to OpenAPI, and build that",
+        ),
     ],
-    ids=["nothing", "too-large", "too-large-unpacked", "two-bodies", "another-encoding", "no-gzip"],
+    ids=["nothing", "too-large", "too-large-unpacked", "two-bodies", "another-encoding", "zstd", "xml"],
 )
 def test_a_body_that_cannot_be_read_stops_the_run(web: Web, body: Any, headers: dict[str, str], told: str) -> None:
     stopped = _stop_url(url=(url := web.page(body, headers=headers)), limits={"document_bytes": 1_000_000})

@@ -84,7 +84,7 @@ def test_a_removed_tool_is_served_no_more(client: TestClient) -> None:
 def test_requests_are_answered_while_tools_are_registered(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     registering, done = threading.Event(), threading.Event()
 
-    def slow(self: Router, source: str, tools: Any) -> tuple[()]:
+    def slow(self: Router, source: str, tools: Any, *, strict: bool) -> tuple[()]:
         registering.set()
         assert done.wait(40)
         return ()

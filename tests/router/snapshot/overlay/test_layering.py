@@ -22,7 +22,7 @@ from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.overlay.records import OverlaidRecords
 from router.snapshot.snapshot import Snapshot
-from router.tools.definitions.reading import records_of
+from router.tools.functions.reading import read_tools
 from tests.router.snapshot.overlay.small_catalogs import record
 from tests.support.factories import TOOLS
 from tests.support.fake_encoder import FakeEncoder
@@ -190,7 +190,7 @@ SCHEMAS = hostile_json("type properties items anyOf $ref enum required descripti
 @example("a" * 300_000, "b " * 300_000, {"properties": {"c" * 300_000: {"enum": ["d" * 9_000] * 30}}})
 def test_whatever_a_server_sends_is_refused_or_served(base: Snapshot, name: str, said: str, schema: Any) -> None:
     try:
-        tools = records_of([{"name": name, "description": said, "inputSchema": schema}], said)
+        tools = read_tools([{"name": name, "description": said, "inputSchema": schema}], said).records
     except SettingsInvalid:
         return
     overlaid = apply_overlay(base, Overlay().registered(tools))

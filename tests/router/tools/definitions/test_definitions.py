@@ -12,7 +12,8 @@ from pipeline.records import catalog_records
 from router.errors import SettingsInvalid
 from router.record import Origin, Parameter, ToolRecord
 from router.tools.definitions.raw_tool import RawTool
-from router.tools.definitions.reading import record_of, records_of
+from router.tools.definitions.reading import record_of
+from router.tools.functions.reading import read_tools
 from tests.support.hostile_json import hostile_json
 
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
@@ -52,6 +53,19 @@ def test_hints_and_a_title_are_kept_a_record_keeps_its_id_and_is_given_its_param
     assert ToolRecord.from_json(json.loads(json.dumps(made.to_json()))) == made
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "custom", "input_schema": {"type": "object"}},  # Anthropic's own tools
+        {"type": "mcp", "description": "Whoever calls its rows so."},
+        {"type": "shell", "parameters": {"command": {"type": "string"}}},
+        {"type": "function"},
+    ],
+)
+def test_a_type_alone_does_not_make_a_tool_a_hosted_one(row: dict[str, Any]) -> None:
+    assert record_of({"name": "run", **row}).name == "run"
+
+
 def test_a_definition_may_be_changed_afterwards() -> None:
     definition: dict[str, Any] = json.loads(json.dumps(FORMS["MCP"]))
     record = record_of(definition)
@@ -61,11 +75,11 @@ def test_a_definition_may_be_changed_afterwards() -> None:
 
 def test_of_duplicates_one_is_kept_and_another_tool_of_an_id_is_numbered() -> None:
     names = ["a b", "a-b", "a b", "a/b"]
-    records = records_of([{"name": name} for name in names], "x")
+    records = read_tools([{"name": name} for name in names], "x").records
     ids = {record.tool_id: record.name for record in records}
     assert ids == {"x/a-b": "a b", "x/a-b~2": "a-b", "x/a-b~3": "a/b"}
     taken = [ToolRecord(tool_id, "x", "a", text) for tool_id, text in (("x/a~2", "1"), ("x/a", "2"), ("x/a", "3"))]
-    assert [record.tool_id for record in records_of(taken)] == ["x/a~2", "x/a", "x/a~3"]
+    assert [record.tool_id for record in read_tools(taken).records] == ["x/a~2", "x/a", "x/a~3"]
     raws = [RawTool(name, Origin("", ""), provider="x") for name in names]
     assert [record.tool_id for record in catalog_records(raws).records] == list(ids)
 
@@ -112,6 +126,25 @@ CIRCLE["parameters"] = CIRCLE
         ({"name": "mail", "parameters": DEEP}, "nested more than 200 levels deep"),
         (CIRCLE, "it is not JSON: Circular"),
         ("mail", "a definition is an object, this is str"),
+        # Providers' own tools, and OpenAI's that takes a text.
+        *(
+            ({"type": kind, **more}, f"'{kind}' is no function: a hosted tool is switched on at its provider")
+            for kind, more in (
+                *(("web_search_20250305", {"name": "web_search", "max_uses": 5}), ("web_search_preview", {})),
+                *(
+                    ("computer_20250124", {"name": "computer", "display_width_px": 1}),
+                    ("code_interpreter", {"container": {}}),
+                ),
+                *(("bash_20250124", {"name": "bash"}), ("text_editor_20250728", {"name": "edit"}), ("file_search", {})),
+                *(("mcp", {"server_label": "x", "server_url": "https://x.example"}), ("image_generation", {})),
+                *(
+                    ("local_shell", {}),
+                    ("web_search_2025_08_26", {}),
+                    ("tool_search_tool_bm25_20251119", {"name": "b"}),
+                ),
+                ("custom", {"name": "code", "description": "Runs code.", "format": {"type": "text"}}),
+            )
+        ),
         (ToolRecord("", None, "mail", ""), "tool_id is missing or empty"),
         (ToolRecord("mail", None, 3, ""), r"Expected `str`, got `int` - at `\$.name`"),  # type: ignore[arg-type]
         (ToolRecord("mail", None, "mail", "", input_schema=[1]), "it is no record"),  # type: ignore[arg-type]
@@ -120,19 +153,6 @@ CIRCLE["parameters"] = CIRCLE
 def test_what_is_no_definition_is_refused_with_the_field(definition: Any, said: str) -> None:
     with pytest.raises(SettingsInvalid, match=said):
         record_of(definition)
-
-
-@pytest.mark.parametrize(
-    ("tools", "said"),
-    [
-        ("mail", "it must be a sequence"),
-        ({"name": "mail"}, "it must be a sequence"),
-        ([{"name": "a"}, {"name": ""}], r"tools\[1\]: the tool '' cannot be used: name is missing"),
-    ],
-)
-def test_what_is_no_sequence_of_definitions_is_refused_with_the_place_of_the_wrong_one(tools: Any, said: str) -> None:
-    with pytest.raises(SettingsInvalid, match=said):
-        records_of(tools)
 
 
 KEYS = (

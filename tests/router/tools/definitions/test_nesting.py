@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from router.tools.definitions.nesting import definitions_within, find_definitions
-from router.tools.definitions.reading import records_of
+from router.tools.definitions.nesting import definitions_within, find_definitions, unfinished_lists
+from router.tools.functions.reading import read_tools
 from tests.support.hostile_json import hostile_json
 
 A, B = {"name": "a", "description": "Does a."}, {"name": "b", "inputSchema": {}}
@@ -67,6 +67,28 @@ def test_a_row_holds_its_tools_or_is_one() -> None:
     assert [[one.row for one in definitions_within(row, "line 3")] for row in (A, 7)] == [[A], [7]]
 
 
+PAGE = {"tools": [A], "nextCursor": "b"}
+LAST = {"tools": [B]}
+
+
+@pytest.mark.parametrize(
+    ("document", "places"),
+    [
+        (PAGE, ["/nextCursor"]),
+        ({"jsonrpc": "2.0", "result": PAGE}, ["/result/nextCursor"]),
+        ([PAGE, LAST], []),
+        ([LAST, {"result": PAGE}], ["/1/result/nextCursor"]),
+        ([{"name": "x", **PAGE}, {"name": "y", **LAST}], ["/0/nextCursor"]),
+        ({"servers": {"x": PAGE, "y": LAST}}, ["/servers/x/nextCursor"]),
+        ({"tools": [A], "has_more": True}, ["/has_more"]),
+        *(({"tools": [A], "nextCursor": end}, []) for end in (None, "", {"type": "string"})),
+        *((document, []) for document in ([], [A], {"a": 1}, 7, None)),
+    ],
+)
+def test_a_cursor_to_pages_that_the_document_lacks_is_found(document: Any, places: list[str]) -> None:
+    assert [*unfinished_lists(document)] == places
+
+
 OWN_ID = {"id": "stripe/refund", "provider": "stripe", "name": "refund"}
 
 
@@ -81,7 +103,7 @@ OWN_ID = {"id": "stripe/refund", "provider": "stripe", "name": "refund"}
     ],
 )
 def test_at_run_time_servers_may_be_given_with_their_tools(definitions: Any, label: str | None, ids: list[str]) -> None:
-    assert [record.tool_id for record in records_of(definitions, label)] == ids
+    assert [record.tool_id for record in read_tools(definitions, label).records] == ids
 
 
 KEYS = "tools servers result name description parameters serverInfo function x"

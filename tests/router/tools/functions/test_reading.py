@@ -1,6 +1,7 @@
 """Lists of tools of every kind: records, ids, functions, and what is told."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -153,4 +154,37 @@ def test_origins_say_where_a_function_is_defined() -> None:
 )
 def test_what_is_no_tool_is_refused_with_its_place(tools: Any, message: str) -> None:
     with pytest.raises(SettingsInvalid, match=message):
-        read_tools(tools)
+        read_tools(tools, strict=True)
+
+
+MIXED: list[Any] = [
+    ([search, 5], ["search"], r"tools\[1\]: 5 of type int is no tool.*; it is not served"),
+    (
+        {"docs": [{"name": 7}, search]},
+        ["docs/search"],
+        r"tools\['docs'\]\[0\]: the tool 7 cannot be used: name is a number",
+    ),
+    (
+        [{"name": "mail", "tools": [{"name": "send"}, {"name": ""}]}],
+        ["mail/send"],
+        r"tools\[0\]/tools/1: .*name is missing",
+    ),
+    (
+        {"tools": [{"type": "web_search_preview"}, {"name": "a"}]},
+        ["a"],
+        r"tools\[0\]: .*'web_search_preview' is no function",
+    ),
+]
+
+
+@pytest.mark.parametrize(("tools", "ids", "note"), MIXED)
+def test_one_that_is_no_tool_is_left_out_and_told_and_where_no_other_is_left_refused(
+    tools: Any, ids: list[str], note: str
+) -> None:
+    read = read_tools(tools)
+    assert [record.tool_id for record in read.records] == ids
+    assert len(read.notes) == 1 and re.match(note, read.notes[0])
+    with pytest.raises(SettingsInvalid, match=note.removesuffix("; it is not served")):
+        read_tools(tools, strict=True)
+    with pytest.raises(SettingsInvalid, match="5 of type int is no tool"):
+        read_tools([5, {"name": ""}])
