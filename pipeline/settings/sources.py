@@ -3,19 +3,26 @@
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 import jmespath
 from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipeline.settings.access import Address, Command, Environment, Headers, OAuthSettings
 from pipeline.settings.base import Duration, Section
 
 # Their readers are in `pipeline.sources.formats`; a test holds both equal.
 SourceFormat = Literal["function", "openapi", "mcp", "jsonl", "skills"]
+
+
+def _module(name: str) -> str:
+    module, colon, attribute = name.partition(":")
+    if not all(map(str.isidentifier, [*module.split("."), *([attribute] if colon else [])])):
+        raise ValueError(f"{name!r} is neither package.module nor package.module:name")
+    return name
 
 
 _FUNCTIONS = frozenset(Functions.FUNCTION_TABLE)
@@ -81,7 +88,8 @@ def _named(node: Mapping[str, Any], kind: str) -> Iterator[str]:
 
 
 class SourceSettings(Section):
-    """One source of a catalog: a file (`path`), or the output of a `command` or `url` at each build.
+    """One source of a catalog: a file (`path`), the functions of a `python` module, or the output of a `command` or
+    `url` at each build.
 
     Without a format, or as "mcp", a command (over stdio) or url is a live MCP server; as any other format, the
     command's standard output, or the body of the GET, is a document of that format. `fields` maps a document of another
@@ -99,7 +107,10 @@ class SourceSettings(Section):
     format: SourceFormat | None = None
     """The source format; by default the content decides."""
     path: Path | None = None
-    """A file. Exactly one of `path`, `command` and `url` is set."""
+    """A file. Exactly one of `path`, `python`, `command` and `url` is set."""
+    python: Annotated[str, AfterValidator(_module)] | None = None
+    """A module, `package.module`, whose public functions, or those in its `__all__`, are the tools; with `:name`, one
+    function or a list of tools there. It is imported at each build, in a process of its own, once it is allowed."""
     command: Command | None = None
     """A program and its arguments: a live MCP server, or one that prints a document."""
     url: Address | None = None
@@ -111,12 +122,12 @@ class SourceSettings(Section):
     prompts: bool = False
     """Read the prompts of a live MCP server too, as records of kind `prompt`."""
     timeout_s: float = Field(30.0, gt=0)
-    """Seconds until a command or an address counts as unreadable."""
+    """Seconds until a command, a module or an address counts as unreadable."""
     headers: Headers = Field(default_factory=dict)
     """Headers of each request to the `url`; `${VARIABLE}` is filled in from the environment."""
     env: Environment = Field(default_factory=dict)
-    """Variables for the `command`; `${VARIABLE}` is filled in from the environment, of which it gets only what programs
-    need (PATH, HOME, the language, …): `TOKEN = "${TOKEN}"` hands one on."""
+    """Variables for the `command` or `python`; `${VARIABLE}` is filled in from the environment, of which it gets only
+    what programs need (PATH, HOME, the language, …): `TOKEN = "${TOKEN}"` hands one on."""
     oauth: OAuthSettings | None = None
     """OAuth at a remote MCP server."""
     redirect_hosts: tuple[str, ...] = ()
@@ -127,8 +138,10 @@ class SourceSettings(Section):
 
     @model_validator(mode="after")
     def _one_place(self) -> "SourceSettings":
-        if sum(place is not None for place in (self.path, self.command, self.url)) != 1:
-            raise ValueError("a source has exactly one of path, command and url")
+        if sum(place is not None for place in (self.path, self.python, self.command, self.url)) != 1:
+            raise ValueError("a source has exactly one of path, python, command and url")
+        if self.python is not None and (self.format or self.fields):
+            raise ValueError(f"{'format' if self.format else 'fields'} is for a document: python names functions")
         if self.fields is not None and (self.format == "openapi" or self.is_live_server):
             what = "an OpenAPI document says itself" if self.format == "openapi" else "a live MCP server says itself"
             raise ValueError(f"fields map a document of another shape: {what} where everything is")
@@ -138,8 +151,8 @@ class SourceSettings(Section):
     def _asked_with(self) -> "SourceSettings":
         if (self.headers or self.oauth) and self.url is None:
             raise ValueError(f"{'headers' if self.headers else 'oauth'} are for a url")
-        if self.env and self.command is None:
-            raise ValueError("env is for a command")
+        if self.env and not (self.command or self.python):
+            raise ValueError("env is for a command or python")
         if self.oauth and not self.is_live_server:
             raise ValueError("oauth is for an MCP server: send another document's token in headers")
         if self.oauth and any(name.lower() == "authorization" for name in self.headers):
@@ -151,7 +164,7 @@ class SourceSettings(Section):
     @property
     def is_live_server(self) -> bool:
         """Return whether it is an MCP server to be asked, not a document."""
-        return self.path is None and self.format in (None, "mcp")
+        return self.path is None and self.python is None and self.format in (None, "mcp")
 
     @property
     def label(self) -> str:
@@ -160,7 +173,9 @@ class SourceSettings(Section):
             return self.provider
         if self.path is not None:
             return self.path.name
-        return urlsplit(self.url).hostname or "url" if self.url else Path((self.command or ("",))[0]).name
+        if self.url is not None:
+            return urlsplit(self.url).hostname or "url"
+        return self.python or Path((self.command or ("",))[0]).name
 
 
 class SourcesSettings(Section):

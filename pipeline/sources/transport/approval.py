@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import CatalogSettings
+from pipeline.sources.python_modules import module_command
 from pipeline.sources.transport.access import write_private
 from router.fingerprint import fingerprint
 
@@ -45,7 +46,8 @@ class CatalogCommand:
 def commands_of(settings: CatalogSettings) -> tuple[CatalogCommand, ...]:
     """Return the commands that a build would run, each once: those of the sources, if they are run, and of the hook."""
     sources = settings.source if settings.sources.run_commands else ()
-    commands = [catalog_command(one.command, settings.folder, one.env) for one in sources if one.command]
+    ran = [(module_command(one, settings.folder) if one.python else one.command, one.env) for one in sources]
+    commands = [catalog_command(command, settings.folder, env) for command, env in ran if command]
     if settings.notify.command:
         commands.append(catalog_command(settings.notify.command, settings.folder))
     return tuple(dict.fromkeys(commands))

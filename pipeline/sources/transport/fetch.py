@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from pipeline.errors import RunAborted
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.formats.document import is_page
-from pipeline.sources.naming import location, redacted, subject, too_large, too_late
+from pipeline.sources.naming import redacted, subject, too_large, too_late
 from pipeline.sources.transport.access import Access, resolve_access
 
 _CHUNK = 65_536
@@ -69,7 +69,7 @@ def _suffix(source: SourceSettings, content_type: str, body: bytes) -> str:
 
 def program(source: SourceSettings, folder: Path) -> str:
     """Return the program of a command as a full path. Raises RunAborted where it is not installed."""
-    name = location(source)
+    name = (source.command or ("",))[0]
     # A path is meant from the catalog's folder, where the command runs.
     found = shutil.which(str((folder / name).absolute()) if os.sep in name else name, path=search_path())
     if found is None:
