@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import enum
+import functools
 import inspect
 import sys
 import types
@@ -67,9 +68,15 @@ def _filled(hint: Any, types: Mapping[Any, Any]) -> Any:
 
 def adapter_of(annotation: Any) -> Any:
     """Return pydantic's TypeAdapter of an annotation; None where pydantic cannot, or no module has imported it."""
-    with contextlib.suppress(*UNRESOLVED, RuntimeError):
-        return sys.modules["pydantic"].TypeAdapter(annotation)
+    for make in (_adapter, _adapter.__wrapped__):  # one without a hash is made anew
+        with contextlib.suppress(*UNRESOLVED, RuntimeError):
+            return make(annotation)
     return None
+
+
+@functools.lru_cache(maxsize=256)
+def _adapter(annotation: Any) -> Any:
+    return sys.modules["pydantic"].TypeAdapter(annotation)
 
 
 def is_pydantic(annotation: Any) -> bool:
@@ -84,29 +91,35 @@ def fields_of(annotation: Any) -> tuple[dict[str, Any], list[str]] | None:
     those that its constructor takes.
     """
     kind: Any = typing.get_origin(annotation) or annotation
-    hints, struct = hints_of(kind), getattr(kind, "__struct_config__", None)
+    if (own := _own_fields(kind)) is None:
+        return None
+    types = dict(zip(getattr(kind, "__parameters__", ()), typing.get_args(annotation), strict=False))
+    return {name: _filled(hint, types) for name, hint in own[0].items()}, own[1]
+
+
+@functools.lru_cache(maxsize=256)
+def _own_fields(kind: Any) -> tuple[dict[str, Any], list[str]] | None:
+    struct = getattr(kind, "__struct_config__", None)
+    # One with a tag, with other names or written as an array is left to msgspec.
+    is_plain_struct = struct and not (struct.tag or struct.array_like)
+    is_plain_struct = is_plain_struct and kind.__struct_fields__ == kind.__struct_encode_fields__
     if issubclass(kind, dict) and hasattr(kind, "__required_keys__"):  # of `typing` or `typing_extensions`
+        hints, keys = hints_of(kind), kind.__required_keys__
         # The keys ignore the marks in annotations that are strings.
-        marks, keys = {name: typing.get_origin(hint) for name, hint in hints.items()}, kind.__required_keys__
-        required = [n for n, m in marks.items() if m is typing.Required or (n in keys and m is not typing.NotRequired)]
-    elif (
+        marks = [(name, typing.get_origin(hint)) for name, hint in hints.items()]
+        return hints, [n for n, m in marks if m is typing.Required or (n in keys and m is not typing.NotRequired)]
+    if (
         dataclasses.is_dataclass(kind)
         or hasattr(kind, "__attrs_attrs__")
         or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
-        # One with a tag, with other names or written as an array is left to msgspec.
-        or (
-            struct and not (struct.tag or struct.array_like) and kind.__struct_fields__ == kind.__struct_encode_fields__
-        )
+        or is_plain_struct
     ):
-        given = inspect.signature(kind).parameters.values()
+        hints, given = hints_of(kind), inspect.signature(kind).parameters.values()
         required = [parameter.name for parameter in given if parameter.default is parameter.empty]
         # attrs takes `_x` as `x`; without an annotation, it takes any value.
         hints = {p.name: hints.get(p.name, hints.get(f"_{p.name}", p.annotation)) for p in given}
-        hints = {name: Any if hint is inspect.Parameter.empty else hint for name, hint in hints.items()}
-    else:
-        return None
-    types = dict(zip(getattr(kind, "__parameters__", ()), typing.get_args(annotation), strict=False))
-    return {name: _filled(hint, types) for name, hint in hints.items()}, required
+        return {name: Any if hint is inspect.Parameter.empty else hint for name, hint in hints.items()}, required
+    return None
 
 
 def choices(values: Iterable[Any]) -> list[tuple[Any, Any]]:

@@ -227,10 +227,13 @@ def bind(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tupl
                 f"{tool_id}: its parameter {parameter.name!r} is not an argument of the model's: call "
                 f"router.functions[{tool_id!r}] with it"
             )
-    keywords = {
-        name: fit(value, _hint_of(expected[name], hints) if name in expected else others[0], f"{tool_id}: {name}")
-        for name, value in arguments.items()
-    }
+    try:
+        keywords = {
+            name: fit(value, _hint_of(expected[name], hints) if name in expected else others[0], f"{tool_id}: {name}")
+            for name, value in arguments.items()
+        }
+    except RecursionError:
+        raise RequestInvalid(f"{tool_id}: its arguments are nested too deeply") from None
     for name, parameter in expected.items():
         if name in keywords:
             continue

@@ -22,6 +22,8 @@ from router.tools.functions.annotations import (
     stands_for,
 )
 
+_OF_PYDANTIC = ("pydantic.", "annotated_types")
+
 
 def fit(value: Any, hint: Any, where: str, *, strict: bool = False) -> Any:
     """Return a JSON value as its annotation promises it; `where` names it in messages.
@@ -30,8 +32,10 @@ def fit(value: Any, hint: Any, where: str, *, strict: bool = False) -> Any:
     "5", which `strict` forbids. A type that neither msgspec nor pydantic knows takes any value. Raises RequestInvalid,
     with the place, the value and the reason, where the value does not fit.
     """
-    if hint in (None, Any, object, Parameter.empty) or isinstance(hint, str):
-        return value if hint is not None else _leaf(value, hint, where, strict)
+    if hint in (Any, object, Parameter.empty) or isinstance(hint, str):
+        return value
+    if hint in (None, str, int, float, bool):  # at once: most are
+        return _leaf(value, hint, where, strict)
     if (target := stands_for(hint)) is not None:
         return fit(value, target, where, strict=strict)
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
@@ -59,7 +63,7 @@ def fit(value: Any, hint: Any, where: str, *, strict: bool = False) -> Any:
         keys = {key: fit(key, of_key, f"a key of {where}") for key, _ in pairs}  # a key of JSON is always a text
         return MAPPINGS[bare]((keys[key], fit(v, of_value, f"{where}.{key}", strict=strict)) for key, v in pairs)
     if is_pydantic(bare):
-        return _by_pydantic(value, adapter_of(hint), where)
+        return _by_pydantic(value, hint, where)
     if issubclass(bare, PathLike):
         return value if isinstance(value, bare) else _made(bare, value, where, _leaf(value, str, where, strict))
     fields = fields_of(hint)
@@ -101,7 +105,7 @@ def _option(value: Any, options: Iterable[Any], where: str, strict: bool) -> Any
                 if option not in models:
                     return fit(value, option, where, strict=strictly)
                 if option is models[0]:  # all at once: pydantic finds the one that fits best
-                    return _by_pydantic(value, adapter_of(typing.Union[models]), where)  # noqa: UP007 - made of a tuple
+                    return _by_pydantic(value, typing.Union[models], where)  # noqa: UP007 - made of a tuple
             except RequestInvalid as error:
                 reasons.append(str(error).removeprefix(f"{where} is {value!r:.80}: "))
     raise _misfit(value, where, "; or ".join(dict.fromkeys(reasons)))
@@ -123,24 +127,20 @@ def _choose(value: Any, values: Any, where: str, strict: bool) -> Any:
 def _annotated(value: Any, hint: Any, where: str, strict: bool) -> Any:
     """Return the value of an annotation with metadata, once it is within the bounds there."""
     kind, *notes = typing.get_args(hint)
-    theirs = [note for note in notes if is_pydantic(note) or _module(note) in ("pydantic", "annotated_types")]
-    adapter = None
-    if any(getattr(n, "discriminator", type(n).__module__ != "annotated_types") for n in theirs):
-        adapter = adapter_of(hint)  # validators, which may come before the type, and what tells models apart
-    if adapter is not None:
-        return _by_pydantic(value, adapter, where)
+    theirs = [note for note in notes if is_pydantic(note) or type(note).__module__.startswith(_OF_PYDANTIC)]
+    # Validators, which may come before the type, and what tells models apart.
+    whole = any(getattr(note, "discriminator", type(note).__module__ != "annotated_types") for note in theirs)
+    if whole and adapter_of(hint) is not None:
+        return _by_pydantic(value, hint, where)
     fitted = fit(value, kind, where, strict=strict)
     if fitted is None:
         return None
     if own := [note for note in notes if isinstance(note, msgspec.Meta)]:
         _leaf(fitted, typing.Annotated[(type(fitted), *own)], where, strict)
-    if theirs and (adapter := adapter_of(typing.Annotated[(type(fitted), *theirs)])) is not None:
-        _by_pydantic(fitted, adapter, where)
+    bounds = typing.Annotated[(type(fitted), *theirs)] if theirs else None
+    if bounds and adapter_of(bounds) is not None:
+        _by_pydantic(fitted, bounds, where)
     return fitted
-
-
-def _module(note: Any) -> str:
-    return type(note).__module__.partition(".")[0]
 
 
 def _leaf(value: Any, hint: Any, where: str, strict: bool) -> Any:
@@ -154,10 +154,12 @@ def _leaf(value: Any, hint: Any, where: str, strict: bool) -> Any:
     except msgspec.ValidationError as error:
         raise _misfit(value, where, str(error)) from None
     except (TypeError, ValueError, NotImplementedError, NameError, RecursionError):  # not a type of msgspec's
-        return value if (adapter := adapter_of(hint)) is None else _by_pydantic(value, adapter, where)
+        return value if adapter_of(hint) is None else _by_pydantic(value, hint, where)
 
 
-def _by_pydantic(value: Any, adapter: Any, where: str) -> Any:
+def _by_pydantic(value: Any, hint: Any, where: str) -> Any:
+    if (adapter := adapter_of(hint)) is None:
+        raise _misfit(value, where, "pydantic can make no validator of its type")
     try:
         text = json.dumps(value)
     except (TypeError, ValueError):  # a program's own value, such as a model
@@ -165,7 +167,7 @@ def _by_pydantic(value: Any, adapter: Any, where: str) -> Any:
     try:
         # As JSON, a date may be a text even where the model is strict.
         return adapter.validate_python(value) if text is None else adapter.validate_json(text)
-    except ValueError as error:  # in one line: pydantic's own message has several, and links
+    except (ValueError, RuntimeError) as error:  # in one line: pydantic's own message has several, and links
         errors: list[Any] = getattr(error, "errors", list)()
         texts = [": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"]))) for each in errors]
         raise _misfit(value, where, "; ".join(texts) or str(error)) from None

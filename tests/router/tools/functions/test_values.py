@@ -166,6 +166,7 @@ def test_arguments_that_the_schema_takes_become_what_the_annotation_promises(
         (tuple[int, str], [1], r"value is \[1\]: Expected `array` of length 2, got 1"),
         (Sequence[str], "abc", "value is 'abc': Expected `array`, got `str`"),
         (dict[int, str], {"a": "b"}, "a key of tool: value is 'a': Expected `int`, got `str`"),
+        (int, "five", "value is 'five': Expected `int`, got `str`"),
         (Color, "blue", r"value is 'blue': it must be 'red', \"\('red', 'blue'\)\"$"),
         (Right, 8, "value is 8: .*invalid value"),
         (Literal[1, "a"], 2, "value is 2: it must be 1, 'a'$"),
@@ -181,6 +182,14 @@ def test_arguments_that_the_schema_takes_become_what_the_annotation_promises(
 def test_what_does_not_fit_is_refused_with_its_place_value_and_reason(hint: Any, written: Any, said: str) -> None:
     with pytest.raises(RequestInvalid, match=said):
         call(typed(hint), value=written)
+
+
+def test_a_value_nested_too_deeply_is_refused() -> None:
+    bill = BILL
+    for _ in range(500):
+        bill = {**BILL, "parent": bill}
+    with pytest.raises(RequestInvalid, match="tool: its arguments are nested too deeply"):
+        call(typed(Bill), value=bill)
 
 
 def test_bounds_and_formats_stand_in_the_schema() -> None:
