@@ -1,8 +1,9 @@
 """Turn vendors' documents and servers into raw tools.
 
 `reading.read` takes a catalog's sources in order: `transport/` fetches them (files, commands, URLs, live MCP servers),
-`formats/` parses them, under the names of `pipeline.settings.sources`. `coverage` says how much of each source was read
-and which gave nothing; `naming` names sources in messages without secrets, `provider_label` guesses providers.
+`formats/` parses them, under the names of `pipeline.settings.sources`; `python_modules` reads functions. `coverage`
+says how much of each source was read and which gave nothing; `naming` names sources in messages without secrets,
+`provider_label` guesses providers.
 """
 
 from pipeline.errors import RecordRejected

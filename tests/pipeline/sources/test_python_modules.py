@@ -1,6 +1,7 @@
 """The functions of a Python module as a source: as `from_tools` reads them, in a process of their own, once allowed."""
 
 import importlib
+import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +15,10 @@ from pipeline.sources import read
 from pipeline.sources.last_reading import LastReading, SourceReading
 from pipeline.sources.transport.approval import commands_of, require_approved
 from router.tools.definitions.raw_tool import normalize
+from router.tools.functions.modules import PROGRAM
 from router.tools.functions.reading import read_tools
 from tests.pipeline.sources.reading import read_one, stop_one
+from tests.support.places import ROOT
 from tests.support.quick import QUICK
 
 SHOP = '''
@@ -119,6 +122,13 @@ def test_a_module_that_is_nowhere_or_takes_too_long_cannot_be_read(folder: Path)
     (folder / "src").mkdir()
     (folder / "src" / "inner.py").write_text("def act() -> None: ...", encoding="utf-8")
     assert ids(folder, python="inner", env={"PYTHONPATH": "src"}) == ["act"]
+
+
+def test_other_files_than_those_that_were_allowed_are_not_run(folder: Path) -> None:
+    command = [sys.executable, "-P", "-c", PROGRAM, str(ROOT), "shop.tools", "elsewhere.py"]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "") and "allowed were elsewhere.py" in ended.stderr
+    assert not (folder / "imported").exists()
 
 
 def test_it_is_imported_once_allowed_and_asked_for_anew_when_a_file_changes(
