@@ -79,10 +79,16 @@ def raw_tools(tools: Tools) -> Iterator[RawTool | tuple[str, str]]:
             if isinstance(definition, RawTool):
                 yield definition
                 continue
-            row = definition.to_json() if isinstance(definition, ToolRecord) else definition
+            row: Mapping[str, Any]
+            if is_record := isinstance(definition, ToolRecord):
+                row = {**definition.to_json(), "id": definition.tool_id}
+            else:
+                row = definition
             for listed in definitions_within(row, place):
-                raw = read_tool(dict(listed.row), Origin(_LIST, listed.pointer), own_id=label is None)
-                yield replace(raw, provider=label or raw.provider or listed.provider)
+                of = label or listed.provider
+                own_id = is_record or (of is None and {"id", "provider"} <= listed.row.keys())  # as `record_of` has it
+                raw = read_tool(dict(listed.row), Origin(_LIST, listed.pointer), own_id=own_id)
+                yield replace(raw, provider=of or raw.provider)
         except (RecordRejected, SettingsInvalid) as error:
             yield place, error.reason if isinstance(error, RecordRejected) else str(error)
 

@@ -43,7 +43,7 @@ async def ask(question: str) -> str:
 
 def _hidden() -> None: ...
 
-OTHERS = [ask, lambda x: x, {"name": "bare", "parameters": {"type": "object", "properties": {"a": {}}}}]
+OTHERS = [ask, lambda x: x, {"id": "x", "name": "bare", "parameters": {"type": "object", "properties": {"a": {}}}}]
 BY_PROVIDER = {"desk": [ask]}
 KEY = os.environ.get("KEY")
 again = refund
