@@ -5,18 +5,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import jmespath
 from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, field_validator, model_validator
 
 from pipeline.settings.access import Address, Command, Environment, Headers, OAuthSettings
 from pipeline.settings.base import Duration, Section
 
 # Their readers are in `pipeline.sources.formats`; a test holds both equal.
 SourceFormat = Literal["function", "openapi", "mcp", "jsonl", "skills"]
+
+
+def _module(name: str) -> str:
+    module, colon, attribute = name.partition(":")
+    if not all(map(str.isidentifier, [*module.split("."), *([attribute] if colon else [])])):
+        raise ValueError(f"{name!r} is neither package.module nor package.module:name")
+    return name
 
 
 _FUNCTIONS = frozenset(Functions.FUNCTION_TABLE)
@@ -100,7 +107,8 @@ class ClientServer:
 
 
 class SourceSettings(Section):
-    """One source of a catalog: a file (`path`) or many, or the output of a `command` or `url` at each build.
+    """One source of a catalog: a file (`path`) or many, the functions of a `python` module, or what a `command` or `url`
+    gives at each build.
 
     A file in which an MCP client lists its servers, such as `mcp.json`, stands for a source for each of them.
 
@@ -121,7 +129,10 @@ class SourceSettings(Section):
     """The source format; by default the content decides."""
     path: Path | None = None
     """A file, or a folder or pattern of files, such as `registry/**/*.json`: each is then a source of its own. Exactly
-    one of `path`, `command` and `url` is set."""
+    one of `path`, `python`, `command` and `url` is set."""
+    python: Annotated[str, AfterValidator(_module)] | None = None
+    """A module, `package.module`, whose public functions, or those in its `__all__`, are the tools; with `:name`, one
+    function or a list of tools there. It is imported at each build, in a process of its own, once it is allowed."""
     command: Command | None = None
     """A program and its arguments: a live MCP server, or one that prints a document."""
     cwd: Path | None = None
@@ -136,12 +147,12 @@ class SourceSettings(Section):
     prompts: bool = False
     """Read the prompts of a live MCP server too, as records of kind `prompt`."""
     timeout_s: float = Field(30.0, gt=0)
-    """Seconds until a command or an address counts as unreadable."""
+    """Seconds until a command, a module or an address counts as unreadable."""
     headers: Headers = Field(default_factory=dict)
     """Headers of each request to the `url`; `${VARIABLE}` is filled in from the environment."""
     env: Environment = Field(default_factory=dict)
-    """Variables for the `command`; `${VARIABLE}` is filled in from the environment, of which it gets only what programs
-    need (PATH, HOME, the language, …): `TOKEN = "${TOKEN}"` hands one on."""
+    """Variables for the `command` or `python`; `${VARIABLE}` is filled in from the environment, of which it gets only
+    what programs need (PATH, HOME, the language, …): `TOKEN = "${TOKEN}"` hands one on."""
     oauth: OAuthSettings | None = None
     """OAuth at a remote MCP server."""
     redirect_hosts: tuple[str, ...] = ()
@@ -154,8 +165,10 @@ class SourceSettings(Section):
 
     @model_validator(mode="after")
     def _one_place(self) -> "SourceSettings":
-        if sum(place is not None for place in (self.path, self.command, self.url)) != 1:
-            raise ValueError("a source has exactly one of path, command and url")
+        if sum(place is not None for place in (self.path, self.python, self.command, self.url)) != 1:
+            raise ValueError("a source has exactly one of path, python, command and url")
+        if self.python is not None and (self.format or self.fields):
+            raise ValueError(f"{'format' if self.format else 'fields'} is for a document: python names functions")
         marks = set(re.findall(r"\{\w*\}", self.provider or ""))
         if marks and (self.path is None or not marks <= {"{folder}", "{file}"}):
             raise ValueError(f"provider {self.provider!r} is not filled in: {{folder}} and {{file}} are, of a path")
@@ -168,8 +181,10 @@ class SourceSettings(Section):
     def _asked_with(self) -> "SourceSettings":
         if (self.headers or self.oauth) and self.url is None:
             raise ValueError(f"{'headers' if self.headers else 'oauth'} are for a url")
-        if (self.env or self.cwd) and self.command is None:
-            raise ValueError(f"{'env' if self.env else 'cwd'} is for a command")
+        if self.cwd and self.command is None:
+            raise ValueError("cwd is for a command")
+        if self.env and not (self.command or self.python):
+            raise ValueError("env is for a command or python")
         if self.oauth and not self.is_live_server:
             raise ValueError("oauth is for an MCP server: send another document's token in headers")
         if self.oauth and any(name.lower() == "authorization" for name in self.headers):
@@ -181,7 +196,7 @@ class SourceSettings(Section):
     @property
     def is_live_server(self) -> bool:
         """Return whether it is an MCP server to be asked, not a document."""
-        return self.path is None and self.format in (None, "mcp")
+        return self.path is None and self.python is None and self.format in (None, "mcp")
 
     @property
     def client(self) -> ClientServer | None:
@@ -201,8 +216,9 @@ class SourcesSettings(Section):
     skip_unreadable: bool = False
     """Go on without a source that cannot be read (`--skip-unreadable`); `publish.max_skipped_share` counts it."""
     run_commands: bool = True
-    """Run the commands of sources. False (`--no-commands`) runs none: such a source keeps its last known records, or is
-    left out. True permits nothing: a new command must be allowed by whoever builds."""
+    """Run the commands of sources, and import their Python modules. False (`--no-commands`) runs none: such a source
+    keeps its last known records, or is left out. True permits nothing: a new command must be allowed by whoever
+    builds."""
     max_age: Duration = timedelta(days=7)
     """How long a source that cannot be read keeps the records of its last good read, such as "12h" or "7d"; 0 never. A
     source that is older stops the build, or is skipped."""

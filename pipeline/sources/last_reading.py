@@ -138,7 +138,7 @@ def source_keys(sources: Sequence[SourceSettings]) -> Iterator[str]:
     for source in sources:
         fields_map = source.fields.model_dump() if source.fields else None
         url = urlunsplit(without_user(source.url)) if source.url is not None else None
-        where = [str(source.path) if source.path else None, source.command, url]
+        where = [str(source.path) if source.path else None, source.command or source.python, url]
         key = fingerprint([where, source.format, source.provider, fields_map])
         seen[key] += 1
         yield fingerprint([key, seen[key]])  # equal sources may differ in their environment: they keep their order

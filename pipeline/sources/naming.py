@@ -19,9 +19,9 @@ _UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x1f\x7f-\x9f\u202a-
 
 
 def location(source: SourceSettings) -> str:
-    """Return a source's program, or its URL as written but without user and query."""
+    """Return a source's module, its program, or its URL as written but without user and query."""
     if source.url is None:
-        return (source.command or ("",))[0]
+        return source.python or (source.command or ("",))[0]
     return urlunsplit(without_user(source.url)._replace(query="", fragment=""))
 
 
@@ -59,7 +59,8 @@ def origin_of(source: SourceSettings) -> str:
 
 def subject(source: SourceSettings) -> str:
     """Return the source as the subject of a sentence."""
-    return f"the {'url' if source.command is None else 'command'} {name_of(source)!r}"
+    kind = "Python source" if source.python else "url" if source.command is None else "command"
+    return f"the {kind} {name_of(source)!r}"
 
 
 def redacted(text: str, source: SourceSettings, secrets: Iterable[str] = ()) -> str:
@@ -67,7 +68,7 @@ def redacted(text: str, source: SourceSettings, secrets: Iterable[str] = ()) -> 
 
     `secrets` are those beside the source's own: the values that the environment filled in.
     """
-    hidden = [*secrets, *(source.command or ())[1:], *secrets_of(source.url or "")]
+    hidden = [*secrets, *(() if source.python else source.command or ())[1:], *secrets_of(source.url or "")]
     hidden += [value for secret in hidden if (value := secret.partition("=")[2])]
     for secret in sorted(hidden, key=len, reverse=True):
         if len(secret) >= _SHORTEST:

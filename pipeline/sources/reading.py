@@ -10,6 +10,7 @@ import msgspec
 from pipeline.errors import CommandNotRun, RecordRejected, RunAborted
 from pipeline.execution import DirectExecution, Execution
 from pipeline.settings import CatalogSettings, LimitsSettings, SourceSettings
+from pipeline.sources import python_modules
 from pipeline.sources.coverage import Coverage, Gap, coverage_of, empties, stopped
 from pipeline.sources.formats import READERS, detect, openapi
 from pipeline.sources.formats.document import Items, suffix_of
@@ -128,10 +129,13 @@ def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceR
 
 def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
     client = source.client
-    if source.command is not None and not catalog.sources.run_commands:
+    if (source.command or source.python) and not catalog.sources.run_commands:
         raise CommandNotRun(f"{subject(source)} was not run: --plan and --no-commands run none (sources.run_commands)")
     folder = catalog.folder_of(source)
-    if source.is_live_server:
+    if source.python is not None:
+        # Without a label, as `from_tools` names them.
+        yield from _labelled(python_modules.read(source, catalog.folder, catalog.limits), source.provider, None)
+    elif source.is_live_server:
         items = _labelled(mcp_client.read_live(source, folder, catalog.limits), source.provider, "mcp")
         yield from (item for item in items if not (client and isinstance(item, RawTool)) or client.offers(item.name))
     elif source.path is None:

@@ -26,6 +26,7 @@ def reader(demo_workspace: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "reader"
     shutil.copytree(demo_workspace, folder / ".quartermaster", copy_function=_link_snapshots)
     (folder / "catalogs").symlink_to(ROOT / "catalogs")
+    (folder / "examples").symlink_to(ROOT / "examples")
     (folder / "openapi.yaml").symlink_to(ROOT / "catalogs" / "demo" / "payments.openapi.yaml")
     return folder
 

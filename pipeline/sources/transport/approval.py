@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from pipeline.errors import SettingsInvalid
 from pipeline.settings import CatalogSettings, variables
 from pipeline.sources.naming import location
+from pipeline.sources.python_modules import module_command
 from pipeline.sources.transport.access import write_private
 from router.fingerprint import fingerprint
 
@@ -50,8 +51,10 @@ def commands_of(settings: CatalogSettings) -> tuple[CatalogCommand, ...]:
     """Return the commands that a build would run, each once: those of the sources, if they are run, and of the hook."""
     commands = []
     for one in settings.source:
-        if one.command and settings.sources.run_commands:
-            commands.append(catalog_command(one.command, settings.folder_of(one), one.env))
+        if (one.command or one.python) and settings.sources.run_commands:
+            command = module_command(one, settings.folder) if one.python else one.command
+            if command:
+                commands.append(catalog_command(command, settings.folder_of(one), one.env))
         elif one.client and one.url and taken(sent := {"url": SecretStr(one.url), **one.headers}):
             commands.append(catalog_command((location(one),), settings.folder, sent))
     if settings.notify.command:

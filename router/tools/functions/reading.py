@@ -5,7 +5,7 @@ Objects of frameworks are recognised by their attributes, so that no framework i
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from router.errors import RecordRejected, SettingsInvalid, quoted
@@ -13,6 +13,7 @@ from router.record import Origin, ToolRecord
 from router.tools.definitions.nesting import definitions_within
 from router.tools.definitions.raw_tool import RawTool, normalize
 from router.tools.definitions.reading import Definition, distinct, record_of
+from router.tools.definitions.vendors import read_tool
 from router.tools.functions.signatures import Function, function_tool
 
 # A function, a definition or record, or an object of MCP, LangChain, LlamaIndex or OpenAI's Agents SDK.
@@ -73,6 +74,28 @@ def read_tools(tools: Tools, provider: str | None = None, *, strict: bool = Fals
             notes.append(f"{place}: the id {record.tool_id} is taken, this tool is served as {kept.tool_id}")
         notes += [f"{place}, {kept.tool_id}: {notice}" for notice in notices]
     return ToolSet(tuple(served), functions, tuple(notes))
+
+
+def raw_tools(tools: Tools) -> Iterator[RawTool | tuple[str, str]]:
+    """Yield a program's tools in their own words, for a build; of one that is none, its place and the reason."""
+    for place, tool, label in _places(tools, None):
+        try:
+            definition, _ = _parse(tool, label)
+            if isinstance(definition, RawTool):
+                yield definition
+                continue
+            row: Mapping[str, Any]
+            if is_record := isinstance(definition, ToolRecord):
+                row = {**definition.to_json(), "id": definition.tool_id}
+            else:
+                row = definition
+            for listed in definitions_within(row, place):
+                of = label or listed.provider
+                own_id = is_record or (of is None and {"id", "provider"} <= listed.row.keys())  # as `record_of` has it
+                raw = read_tool(dict(listed.row), Origin(_LIST, listed.pointer), own_id=own_id)
+                yield replace(raw, provider=of or raw.provider)
+        except (RecordRejected, SettingsInvalid) as error:
+            yield place, error.reason if isinstance(error, RecordRejected) else str(error)
 
 
 def _places(tools: Any, provider: str | None) -> Iterator[tuple[str, Tool, str | None]]:

@@ -1,49 +1,42 @@
 """Converts Python annotations to JSON Schema: containers by rules here, other types by msgspec."""
 
 import contextlib
-import dataclasses
 import enum
 import inspect
 import os
-import types
 import typing
-from collections import abc
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, time
 from typing import Any
 
 import msgspec
 
+from router.tools.functions.annotations import (
+    JSON_TYPES,
+    LISTS,
+    MAPPINGS,
+    UNIONS,
+    UNRESOLVED,
+    adapter_of,
+    choices,
+    fields_of,
+    is_pydantic,
+    stands_for,
+)
+
 Schema = dict[str, Any]
 
-# Raised for a name that only type checkers see, or by an annotation when it is evaluated.
-_UNRESOLVED = (NameError, TypeError, AttributeError, SyntaxError, LookupError, ValueError, ImportError)
-_JSON_TYPES = ((str, "string"), (bool, "boolean"), (int, "integer"), (float, "number"), (type(None), "null"))
+_TIMES = {datetime: "date-time", time: "time"}  # msgspec names the format only of those that must have a time zone
 # Types in docstrings, for parameters without an annotation.
 _DOCSTRING_TYPES = {name: name for name in ("string", "integer", "number", "boolean")}
 _DOCSTRING_TYPES |= {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _DOCSTRING_TYPES |= {"list": "array", "dict": "object"}
-_LISTS = (
-    *(list, set, frozenset),
-    *(abc.Sequence, abc.MutableSequence, abc.Iterable, abc.Collection, abc.Set, abc.MutableSet),
-)
-_MAPPINGS = (dict, abc.Mapping, abc.MutableMapping)
-_MARKS = (typing.Required, typing.NotRequired, typing.ClassVar, typing.Final)
+# Keywords of JSON Schema by the attributes of msgspec's Meta, pydantic's Field and annotated_types.
+_BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
+_BOUNDS |= {"multiple_of": "multipleOf", "pattern": "pattern"}
+_LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
 _DEFINITION = "#/$defs/"
-
-
-def hints_of(annotated: Any) -> dict[str, Any]:
-    """Return the annotations of a function or class by name; one that cannot be resolved stays as written."""
-    try:
-        return typing.get_type_hints(annotated, include_extras=True)
-    except _UNRESOLVED:
-        hints = dict(getattr(annotated, "__annotations__", {}))
-    for name, hint in hints.items():
-        if isinstance(hint, str):
-            probe = types.SimpleNamespace(__annotations__={name: hint})
-            with contextlib.suppress(*_UNRESOLVED):
-                hints |= typing.get_type_hints(probe, getattr(annotated, "__globals__", {}), include_extras=True)
-    return hints
 
 
 def description_of(metadata: Iterable[Any]) -> str:
@@ -106,7 +99,7 @@ class SchemaMaker:
 
     def of(self, annotation: Any) -> Schema:
         """Return the schema of an annotation."""
-        for kind, name in _JSON_TYPES:
+        for kind, name in JSON_TYPES:
             if annotation is kind:
                 return {"type": name}
         if annotation is None:
@@ -116,10 +109,9 @@ class SchemaMaker:
         origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
         if origin is typing.Annotated:
             schema, text = self.of(inside[0]), description_of(inside[1:])
+            schema = {**schema, **_bounds(inside[1:], schema.get("type"))}
             return {**schema, "description": text} if text else schema
-        if origin in _MARKS:
-            return self.of(inside[0])
-        if origin in (typing.Union, types.UnionType):
+        if origin in UNIONS:
             return self._union(inside)
         if origin is typing.Literal:
             return _choice(inside)
@@ -127,16 +119,10 @@ class SchemaMaker:
         if bare is tuple and inside and inside[-1] is not Ellipsis:
             # Without `prefixItems`, which model providers refuse.
             return {"type": "array", **self._items(inside), "minItems": len(inside), "maxItems": len(inside)}
-        if bare in _LISTS or bare is tuple:
-            return {"type": "array", **self._items(inside[:1])}
-        if bare in _MAPPINGS:
-            values = self.of(inside[1]) if len(inside) == 2 else {}
-            return {"type": "object", **({"additionalProperties": values} if values else {})}
-        if isinstance(annotation, type):
-            return self._of_class(annotation)
-        # `type X = …` and NewType are resolved; an alias may refer to itself.
-        target = getattr(annotation, "__value__", None) or getattr(annotation, "__supertype__", None)
-        if target is None or annotation in self._aliases:
+        if isinstance(bare, type):
+            return self._of_class(annotation, bare, inside)
+        target = stands_for(annotation)
+        if target is None or annotation in self._aliases:  # an alias may refer to itself
             return self._by_msgspec(annotation) if target is None else {}
         self._aliases.append(annotation)
         schema = self.of(target)
@@ -156,17 +142,28 @@ class SchemaMaker:
         items = self._union(inside) if inside else {}
         return {"items": items} if items else {}
 
-    def _of_class(self, annotation: type) -> Schema:
-        if issubclass(annotation, enum.Enum):
-            return _choice(annotation)
-        if hasattr(annotation, "model_json_schema"):
-            return self._by_pydantic(annotation)
-        if issubclass(annotation, os.PathLike):
+    def _of_class(self, annotation: Any, bare: type, inside: tuple[Any, ...]) -> Schema:
+        if bare in LISTS:
+            return {"type": "array", **self._items(inside[:1])}
+        if bare in MAPPINGS:
+            values = self.of(inside[1]) if len(inside) == 2 else {}
+            return {"type": "object", **({"additionalProperties": values} if values else {})}
+        if issubclass(bare, enum.Flag):
+            return {"type": "integer", "description": "A sum of " + ", ".join(f"{m.value} ({m.name})" for m in bare)}
+        if issubclass(bare, enum.Enum):
+            return _choice(bare)
+        if hasattr(bare, "model_json_schema"):
+            return self._by_pydantic(bare)
+        if is_pydantic(bare):
+            return self._anything(annotation)
+        if issubclass(bare, os.PathLike):
             return {"type": "string"}
-        fields = _fields_of(annotation)
+        if bare in _TIMES:
+            return {"type": "string", "format": _TIMES[bare]}
+        fields = fields_of(annotation)
         return self._by_msgspec(annotation) if fields is None else self._with_fields(annotation, *fields)
 
-    def _with_fields(self, annotation: type, hints: Mapping[str, Any], required: list[str]) -> Schema:
+    def _with_fields(self, annotation: Any, hints: Mapping[str, Any], required: list[str]) -> Schema:
         """Return a reference to the definition of a class with fields, added if it is new."""
         if annotation not in self._names:
             name = self._names[annotation] = self._free_name(annotation.__name__)
@@ -203,6 +200,11 @@ class SchemaMaker:
         return dict(_rename_references(schema, self._adopt(definitions)))
 
     def _anything(self, annotation: Any) -> Schema:
+        """Return pydantic's schema of what nothing here describes; one that takes any value where it has none."""
+        with contextlib.suppress(*UNRESOLVED, RuntimeError):
+            schema = dict(adapter_of(annotation).json_schema())
+            names = self._adopt(schema.pop("$defs", {}))
+            return dict(_rename_references(schema, names))
         self.unknown.append(getattr(annotation, "__qualname__", None) or str(annotation).strip("'\""))
         return {}
 
@@ -225,33 +227,17 @@ class SchemaMaker:
         return free
 
 
-def _fields_of(annotation: Any) -> tuple[dict[str, Any], list[str]] | None:
-    """Return the hints of the fields of a dataclass, a TypedDict or a NamedTuple, and the names of the required ones.
-
-    Without the fields that its constructor does not take; None for any other class.
-    """
-    if dataclasses.is_dataclass(annotation):
-        hints, fields = hints_of(annotation), [field for field in dataclasses.fields(annotation) if field.init]
-        required = [field.name for field in fields if field.default is dataclasses.MISSING is field.default_factory]
-        return {field.name: hints[field.name] for field in fields}, required
-    if issubclass(annotation, dict) and hasattr(annotation, "__required_keys__"):  # of `typing` or `typing_extensions`
-        hints, keys = hints_of(annotation), annotation.__required_keys__
-        # The keys ignore the marks in annotations that are strings.
-        marks = {name: typing.get_origin(hint) for name, hint in hints.items()}
-        required = [n for n, m in marks.items() if m is typing.Required or (n in keys and m is not typing.NotRequired)]
-        return hints, required
-    if issubclass(annotation, tuple) and hasattr(annotation, "_fields"):
-        hints = hints_of(annotation)
-        return hints, [name for name in hints if name not in annotation._field_defaults]
-    return None
+def _bounds(metadata: Iterable[Any], kind: Any) -> Schema:
+    """Return the keywords of the bounds in an annotation's metadata, for a schema of a type."""
+    names = {**_BOUNDS, **{f"{end}_length": f"{end}{_LENGTHS[kind]}" for end in ("min", "max") if kind in _LENGTHS}}
+    items = [one for item in metadata for one in (item, *(getattr(item, "metadata", None) or ()))]
+    bounds = {word: getattr(item, name, None) for item in items for name, word in names.items() if hasattr(item, name)}
+    return {word: bound for word, bound in bounds.items() if type(bound) in (int, float, str)}
 
 
 def _choice(values: Iterable[Any]) -> Schema:
-    """Return the schema of an enumeration; values without a JSON form are written as text."""
-    kinds = dict[type, str](_JSON_TYPES)
-    plain = [value.value if isinstance(value, enum.Enum) else value for value in values]
-    json_values = [value if type(value) in kinds else str(value) for value in plain]
-    json_types = {kinds[type(value)] for value in json_values}
+    json_values = [json for json, _ in choices(values)]
+    json_types = {dict[type, str](JSON_TYPES)[type(value)] for value in json_values}
     return {**({"type": json_types.pop()} if len(json_types) == 1 else {}), "enum": json_values}
 
 

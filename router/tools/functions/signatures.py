@@ -5,10 +5,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from inspect import Parameter
-from os import PathLike
-from typing import Any
-
-import msgspec
+from typing import Annotated, Any, Unpack, get_args, get_origin
 
 from router import record
 from router.errors import RecordRejected, RequestInvalid
@@ -16,14 +13,9 @@ from router.record import Origin
 from router.tools.definitions.json_values import replace_unstorable
 from router.tools.definitions.raw_tool import RawTool
 from router.tools.definitions.rows import output_rows
-from router.tools.functions.schemas import (
-    ParsedDocstring,
-    Schema,
-    SchemaMaker,
-    description_of,
-    hints_of,
-    parse_docstring,
-)
+from router.tools.functions.annotations import fields_of, hints_of
+from router.tools.functions.schemas import ParsedDocstring, Schema, SchemaMaker, parse_docstring
+from router.tools.functions.values import fit
 
 Function = Callable[..., Any]
 
@@ -82,9 +74,12 @@ def _outputs(hint: Any) -> tuple[record.Parameter, ...]:
 
 
 def _given_by_model(function: Function, signature: inspect.Signature, hints: Mapping[str, Any]) -> list[Parameter]:
-    """Return the parameters that a model gives: no `self`, contexts, `*args`, `**kwargs` and keywords of a partial."""
+    """Return the parameters that a model gives.
+
+    No `self`, contexts, `*args`, `**kwargs` and keywords of a partial; for `**kwargs: Unpack[…]` its fields.
+    """
     bound = _bound_keywords(function)
-    return [
+    given = [
         parameter
         for place, parameter in enumerate(signature.parameters.values())
         if parameter.kind not in _VARIADIC
@@ -93,6 +88,19 @@ def _given_by_model(function: Function, signature: inspect.Signature, hints: Map
         and parameter.name not in _CONTEXT_NAMES
         and _type_name(hints.get(parameter.name, parameter.annotation)) not in _CONTEXT_TYPES
     ]
+    for parameter in signature.parameters.values():
+        if parameter.kind is Parameter.VAR_KEYWORD and get_origin(hint := hints.get(parameter.name)) is Unpack:
+            fields, required = fields_of(get_args(hint)[0]) or ({}, [])
+            default = {name: Parameter.empty if name in required else ... for name in fields}
+            given += [Parameter(n, Parameter.KEYWORD_ONLY, default=default[n], annotation=h) for n, h in fields.items()]
+    return given
+
+
+def _hint_of(parameter: Parameter, hints: Mapping[str, Any]) -> Any:
+    """Return a parameter's annotation, with a pydantic `Field(…)` that is its default."""
+    hint = hints.get(parameter.name, parameter.annotation)
+    is_field = type(parameter.default).__name__ == "FieldInfo" and not isinstance(hint, str)
+    return Annotated[Any if hint is Parameter.empty else hint, parameter.default] if is_field else hint
 
 
 def _bound_keywords(function: Function) -> set[str]:
@@ -148,7 +156,7 @@ def _docstring(function: Function) -> ParsedDocstring:
 
 
 def _schema(parameter: Parameter, hints: Mapping[str, Any], docs: ParsedDocstring, maker: SchemaMaker) -> Schema:
-    hint = hints.get(parameter.name, parameter.annotation)
+    hint = _hint_of(parameter, hints)
     default = _default_of(parameter)
     if hint is not Parameter.empty:
         schema = maker.of(hint)
@@ -160,8 +168,7 @@ def _schema(parameter: Parameter, hints: Mapping[str, Any], docs: ParsedDocstrin
         schema = _without_null(schema)
     elif type(default) in (str, bool, int) or (type(default) is float and math.isfinite(default)):
         schema = {**schema, "default": default}
-    field_text = "" if isinstance(parameter.default, str) else description_of([parameter.default])
-    text = schema.get("description") or field_text or docs.parameters.get(parameter.name, "")
+    text = schema.get("description") or docs.parameters.get(parameter.name, "")
     return {**schema, "description": text} if text else schema
 
 
@@ -209,7 +216,8 @@ def bind(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tupl
     expected = {parameter.name: parameter for parameter in _given_by_model(function, signature, hints)}
     # A model may not give what a framework or a partial fills in, even where `**kwargs` would take it.
     filled_in = ({p.name for p in parameters if p.kind not in _VARIADIC} | _bound_keywords(function)) - expected.keys()
-    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in parameters)
+    others = [hints.get(p.name, Any) for p in parameters if p.kind is Parameter.VAR_KEYWORD]
+    takes_any = bool(others) and get_origin(others[0]) is not Unpack
     if unknown := [name for name in arguments if name not in expected and (name in filled_in or not takes_any)]:
         known = ", ".join(expected) or "none"
         raise RequestInvalid(f"{tool_id}: there is no parameter {unknown[0]!r}: there are {known}")
@@ -219,10 +227,13 @@ def bind(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tupl
                 f"{tool_id}: its parameter {parameter.name!r} is not an argument of the model's: call "
                 f"router.functions[{tool_id!r}] with it"
             )
-    keywords = {
-        name: _convert(value, hints.get(name) if name in expected else None, f"{tool_id}: {name}")
-        for name, value in arguments.items()
-    }
+    try:
+        keywords = {
+            name: fit(value, _hint_of(expected[name], hints) if name in expected else others[0], f"{tool_id}: {name}")
+            for name, value in arguments.items()
+        }
+    except RecursionError:
+        raise RequestInvalid(f"{tool_id}: its arguments are nested too deeply") from None
     for name, parameter in expected.items():
         if name in keywords:
             continue
@@ -234,28 +245,3 @@ def bind(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tupl
     while positional and positional[-1].name not in keywords:
         positional.pop()
     return [keywords.pop(p.name, p.default) for p in positional], keywords
-
-
-def _convert(value: Any, hint: Any, where: str) -> Any:
-    if hint is None:
-        return value
-    try:
-        return msgspec.convert(value, hint, strict=False, dec_hook=_other_types)
-    except msgspec.ValidationError as error:
-        raise RequestInvalid(f"{where} is {value!r:.80}: {error}") from None
-    except (TypeError, NotImplementedError):  # a type without a JSON form: pass the value unchanged
-        return value
-
-
-def _other_types(kind: type, value: Any) -> Any:
-    """Convert a value to a type that msgspec does not know: a pydantic model or a path."""
-    if hasattr(kind, "model_validate"):
-        try:
-            return kind.model_validate(value)
-        except ValueError as error:  # in one line: pydantic's own message has several, and links
-            errors: list[Any] = getattr(error, "errors", list)()
-            texts = [": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"]))) for each in errors]
-            raise ValueError("; ".join(texts) or str(error)) from None
-    if isinstance(kind, type) and issubclass(kind, PathLike):
-        return kind(value)  # type: ignore[call-arg]
-    raise NotImplementedError

@@ -67,8 +67,8 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
         # Sources, each with its number.
         ("", "source: write one [[source]] for each file, command or URL"),
         ("source = []", "source: write one [[source]]"),
-        ("[[source]]", "source 1: a source has exactly one of path, command and url"),
-        (f"{SOURCE}url = 'http://x'", "source 1: a source has exactly one of path, command and url"),
+        ("[[source]]", "source 1: a source has exactly one of path, python, command and url"),
+        (f"{SOURCE}url = 'http://x'", "source 1: a source has exactly one of path, python, command and url"),
         (f"{SOURCE}[[source]]\nurl = 'file:///a'", "source 2: url: it is not an address of http or https"),
         ("[[source]]\nurl = 'http://'\nformat = 'openapi'", "source 1: url: it is not an address of http or"),
         ("[[source]]\nurl = 'http://[x'", "source 1: url: it is not an address of http or https"),
@@ -168,7 +168,7 @@ def test_a_wrong_hook_is_refused_and_counts_as_none_where_nothing_can_be_loaded(
     ("source", "told"),
     [
         ({"path": "a.json", "headers": {"X": "y"}}, "headers are for a url"),
-        ({"path": "a.json", "env": {"X": "y"}}, "env is for a command"),
+        ({"path": "a.json", "env": {"X": "y"}}, "env is for a command or python"),
         ({"command": ["x"], "oauth": {}}, "oauth are for a url"),
         ({"url": "https://x/sse", "sse": True}, "the deprecated HTTP+SSE transport is not read any more"),
         ({"url": "http://x", "format": "openapi", "oauth": {}}, "oauth is for an MCP server"),

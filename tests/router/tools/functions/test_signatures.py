@@ -12,7 +12,7 @@ from router.record import Parameter
 from router.tools.functions.signatures import function_tool
 
 if TYPE_CHECKING:
-    from collections import OrderedDict
+    from collections.abc import Callable
 
 
 def search(query: str, limit: int = 10, *words: str, strict: bool = False, **more: Any) -> list[str]:
@@ -137,7 +137,7 @@ def test_annotations_fields_docstring_and_defaults_say_what_a_parameter_takes() 
         needed: str = pydantic.Field(description="Said."),
         annotated: Annotated[int, pydantic.Field(description="Said.")] = 1,
         endless: float = float("inf"),  # JSON cannot say it
-        unknown: "OrderedDict[str, int]" = search,  # type: ignore[assignment]
+        unknown: "Callable[..., int]" = search,  # type: ignore[assignment]
     ) -> None:
         """Draw.
 
@@ -159,7 +159,7 @@ def test_annotations_fields_docstring_and_defaults_say_what_a_parameter_takes() 
         "unknown": {},
     }
     assert tool.input_schema["required"] == ["by_docstring", "needed"]
-    assert tool.notices == ("unknown: JSON has no form for OrderedDict[str, int], any value is taken",)
+    assert tool.notices == ("unknown: JSON has no form for Callable[..., int], any value is taken",)
 
 
 class Customer(TypedDict):
