@@ -107,8 +107,8 @@ class ClientServer:
 
 
 class SourceSettings(Section):
-    """One source of a catalog: a file (`path`) or many, the functions of a `python` module, or what a `command` or `url`
-    gives at each build.
+    """One source of a catalog: a file (`path`) or many, the functions of a `python` module, or what a `command` or
+    `url` gives at each build.
 
     A file in which an MCP client lists its servers, such as `mcp.json`, stands for a source for each of them.
 

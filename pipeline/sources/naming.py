@@ -36,6 +36,8 @@ def name_of(source: SourceSettings) -> str:
 
     That is its provider where it has one: many commands are one program's. So is that of a server of a client's file.
     """
+    if source.python is not None:
+        return source.python
     if source.client or (source.command and source.provider):
         return source.provider or ""
     if source.path is not None:

@@ -58,7 +58,7 @@ _METADATA = frozenset(
 )
 # Types of tools that providers run: those that carry the date of a version, and those without one.
 _HOSTED = re.compile(
-    r"\w+_(?:\d{8}|\d{4}_\d\d_\d\d)|(?:web_search|web_fetch|file_search|code_interpreter|code_execution|computer|"
+    r"\w{1,60}_(?:\d{8}|\d{4}_\d\d_\d\d)|(?:web_search|web_fetch|file_search|code_interpreter|code_execution|computer|"
     r"computer_use|image_generation|local_shell|shell|bash|text_editor|apply_patch|memory|mcp|mcp_toolset|tool_search|"
     r"google_search|url_context|retrieval)(?:_preview)?"
 )
