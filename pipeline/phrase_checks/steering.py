@@ -73,7 +73,7 @@ class EmbeddedRemarks:
     def repeated_by(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Return for each remark whether a text, of `vectors` (texts, dim), repeats it or a part of it word by word."""
         terms = [own for text in texts if len(own := term_set(text)) >= _FEWEST_TERMS]
-        parts = [any(own <= term_set(remark) for own in terms) for remark in self.texts] if terms else False
+        parts = np.array([any(own <= term_set(remark) for own in terms) for remark in self.texts], bool)
         return np.asarray((self.vectors @ vectors.T > _VERBATIM).any(axis=1) | parts, bool)
 
     def echoed_by(self, texts: Sequence[str], vectors: NDArray[np.float32], similarity: float) -> NDArray[np.bool_]:
