@@ -110,8 +110,8 @@ class Readability:
         counts: Counter[str] = Counter()
         for _, text in zip(range(_MOST_TEXTS), texts, strict=False):
             counts.update(_trigrams(text))
-        often = frozenset(trigram for trigram, count in counts.items() if count >= _FEWEST_TRIGRAMS)
-        self._known = often | {*_trigrams(INSTRUCTIONS)}
+        often = (trigram for trigram, count in counts.items() if count >= _FEWEST_TRIGRAMS)
+        self._known = frozenset((*often, *_trigrams(INSTRUCTIONS)))
 
     def share(self, text: str) -> float:
         """Return the share of a text's trigrams that the catalog knows, 0 to 1. Ciphers and codes have below .6."""
@@ -200,10 +200,7 @@ def find_steering(
 def _remarks(
     tools: Sequence[WrittenTool], suspects: Sequence[int]
 ) -> tuple[dict[int, list[Remark]], frozenset[tuple[str, str]]]:
-    """Return the remarks of suspected tools, by ordinal, and the (source, text) of what many tools of a source share.
-
-    The text is a remark of their records or was written for them.
-    """
+    """Return the remarks of suspects, by ordinal, and (source, text) of what many tools share, remarks and phrases."""
     sources = {_source(tools[ordinal]) for ordinal in suspects}
     parts = {ordinal: remarks(tool.record) for ordinal, tool in enumerate(tools) if _source(tool) in sources}
     counts = Counter(
