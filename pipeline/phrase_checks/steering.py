@@ -70,11 +70,9 @@ class EmbeddedRemarks:
         """Return the remarks where a mask is true."""
         return EmbeddedRemarks(_chosen(self.texts, mask), self.vectors[mask], self.subject_terms)
 
-    def repeated_by(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Return for each remark whether a text, of `vectors` (texts, dim), repeats it or a part of it word by word."""
-        terms = [own for text in texts if len(own := term_set(text)) >= _FEWEST_TERMS]
-        parts = np.array([any(own <= term_set(remark) for own in terms) for remark in self.texts], bool)
-        return np.asarray((self.vectors @ vectors.T > _VERBATIM).any(axis=1) | parts, bool)
+    def repeated_by(self, vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return for each remark whether a text of vectors (texts, dim) repeats it word by word, or nearly."""
+        return np.asarray((self.vectors @ vectors.T > _VERBATIM).any(axis=1), bool)
 
     def echoed_by(self, texts: Sequence[str], vectors: NDArray[np.float32], similarity: float) -> NDArray[np.bool_]:
         """Return for each text, of `vectors` (texts, dim), whether it repeats a remark or is made of their terms."""
@@ -266,7 +264,7 @@ def _finding(
     `parts` and `every` are all of its remarks, of which some are about something else or cannot be read.
     """
     # A demand that is repeated word by word may name something by chance that the subject is near to.
-    is_foreign = is_foreign | every.repeated_by(_chosen(tool.judged, unsupported), judged[unsupported]) | is_code
+    is_foreign = is_foreign | every.repeated_by(judged[unsupported]) | is_code
     if not is_foreign.any():
         return None
     foreign = every.where(is_foreign)
