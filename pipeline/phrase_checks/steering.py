@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence, TextVerdict
+from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks, subject, subject_claim
 from pipeline.phrase_checks.vectors import ScoreDistribution
 from pipeline.settings import AssessmentSettings
@@ -37,6 +38,8 @@ _VERBATIM = 0.9  # cosine
 _REQUEST_WORDS = 4
 _REQUEST_CHARACTERS = 20
 _LONG_REMARK = 8  # words
+# What so many tools of a source say is boilerplate, no demand, unless phrases repeat its words or are as many tools'.
+_SHARED_BY = 5
 # Rarer trigrams say nothing of a catalog's languages.
 _FEWEST_TRIGRAMS = 3
 # Texts that are counted: more of a large catalog add time and no trigrams.
@@ -99,13 +102,14 @@ def _made_of(text: str, terms: frozenset[str]) -> bool:
 
 
 class Readability:
-    """Says how much of a text is made of the trigrams that a catalog's subjects and phrases are made of."""
+    """Says how much of a text is made of the trigrams that a catalog's subjects and phrases are made of, or English."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         counts: Counter[str] = Counter()
         for _, text in zip(range(_MOST_TEXTS), texts, strict=False):
             counts.update(_trigrams(text))
-        self._known = frozenset(trigram for trigram, count in counts.items() if count >= _FEWEST_TRIGRAMS)
+        often = (trigram for trigram, count in counts.items() if count >= _FEWEST_TRIGRAMS)
+        self._known = frozenset((*often, *_trigrams(INSTRUCTIONS)))
 
     def share(self, text: str) -> float:
         """Return the share of a text's trigrams that the catalog knows, 0 to 1. Ciphers and codes have below .6."""
@@ -150,7 +154,7 @@ def find_steering(
     starts = np.cumsum([0, *(len(tool.judged) for tool in tools)])
     owners = np.repeat(np.arange(len(tools)), np.diff(starts))
     unsupported = _fits(subjects, distribution, judged, owners) < settings.unsupported_fit
-    parts = {ordinal: remarks(tools[ordinal].record) for ordinal in np.unique(owners[unsupported]).tolist()}
+    parts, shared = _remarks(tools, np.unique(owners[unsupported]).tolist())
     by_text = _vectors_by_text((part.text for of_tool in parts.values() for part in of_tool), embed)
     found: dict[int, _Finding] = {}
     for ordinal, of_tool in parts.items():
@@ -160,7 +164,10 @@ def find_steering(
         every = EmbeddedRemarks(texts, np.array([by_text[text] for text in texts]), term_set(tools[ordinal].subject))
         is_foreign = _fits(subjects, distribution, every.vectors, ordinal) < settings.foreign_fit
         is_code = np.array([_is_code(text, readability, settings) for text in texts], bool)
-        rows = slice(*starts[ordinal : ordinal + 2].tolist())
+        rows, source = slice(*starts[ordinal : ordinal + 2].tolist()), _source(tools[ordinal])
+        unsupported_texts = _chosen(tools[ordinal].judged, unsupported[rows])
+        if sum((source, text) in shared for text in unsupported_texts) < _FEWEST_ECHOES:
+            is_foreign &= [(source, text) not in shared for text in texts]
         finding = _finding(
             tools[ordinal], of_tool, every, is_foreign, is_code, judged[rows], unsupported[rows], settings
         )
@@ -186,6 +193,25 @@ def find_steering(
         ]
     steering = {tools[ordinal].tool_id: found[ordinal].foreign for ordinal in steered}
     return SteeringFindings(tuple(verdicts), steering if sound else {})
+
+
+def _remarks(
+    tools: Sequence[WrittenTool], suspects: Sequence[int]
+) -> tuple[dict[int, list[Remark]], frozenset[tuple[str, str]]]:
+    """Return the remarks of suspects, by ordinal, and (source, text) of what many tools share, remarks and phrases."""
+    sources = {_source(tools[ordinal]) for ordinal in suspects}
+    parts = {ordinal: remarks(tool.record) for ordinal, tool in enumerate(tools) if _source(tool) in sources}
+    counts = Counter(
+        (_source(tools[ordinal]), text)
+        for ordinal, of_tool in parts.items()
+        for text in {*(part.text for part in of_tool), *tools[ordinal].judged}
+    )
+    shared = frozenset(text for text, count in counts.items() if count >= _SHARED_BY)
+    return {ordinal: parts[ordinal] for ordinal in suspects}, shared
+
+
+def _source(tool: WrittenTool) -> str:
+    return tool.record.provider or tool.record.origin.file
 
 
 def _subject_vectors(

@@ -10,7 +10,7 @@ from router.tools.text_overlap import short_label
 from router.tools.trust import sanitize
 
 # Part of every snapshot's content hash: raise it with any change to the texts below. (Vectors are cached by text.)
-PROJECTION_VERSION = 4
+PROJECTION_VERSION = 5
 # The longest real description seen has 13,865 characters; descriptions of megabytes must not slow every build.
 _MAX_TEXT = 20_000
 # A long description would push the phrases past the encoder's limit. See docs/decisions/vectors.md.

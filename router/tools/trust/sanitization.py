@@ -117,7 +117,7 @@ def _keyword_stuffing(text: str) -> str:
     if len(text) < 200:
         return ""
     words = _LATIN_WORD.findall(text.casefold())
-    if len(words) >= 100 and len(set(words)) < 0.08 * len(words):
+    if len(words) >= 100 and len(set(words)) < 0.08 * min(len(words), 1_000):  # long texts repeat more
         return f"{len(set(words))} different words of {len(words)}"
     short_words = sum(len(word) <= 3 for word in words)
     if len(words) >= 40 and sum(map(len, words)) > 0.6 * len(text) and short_words < 0.03 * len(words):

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence
-from pipeline.phrase_checks.steering import SteeringFindings, find_steering
+from pipeline.phrase_checks.steering import Readability, SteeringFindings, find_steering
 from pipeline.phrase_checks.subject import WrittenTool
 from pipeline.settings import AssessmentSettings
 from router.expansion import Expansion
@@ -24,6 +24,7 @@ _NOUNS = (
 )
 _VERBS = "create delete".split()
 _DEMANDS = ("refund the charged client", "wake whoever carries the pager", "merge my approved branch")
+_NEAR = ("refund the charged client {}", "please wake whoever carries the pager {}")
 
 
 def _embed(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -55,7 +56,11 @@ def _honest() -> list[tuple[ToolRecord, Expansion]]:
 
 
 def _check(record: ToolRecord, expansion: Expansion, **settings: float) -> SteeringFindings:
-    tools = [WrittenTool.of(*one) for one in (*_honest(), (record, expansion))]
+    return _check_all([(record, expansion)], **settings)
+
+
+def _check_all(others: Sequence[tuple[ToolRecord, Expansion]], **settings: float) -> SteeringFindings:
+    tools = [WrittenTool.of(*one) for one in (*_honest(), *others)]
     texts = [tool.subject for tool in tools] + [text for tool in tools for text in tool.judged]
     return find_steering(tools, _embed(texts), _embed, AssessmentSettings(**settings))
 
@@ -105,6 +110,37 @@ def test_unsupported_phrases_are_dropped_where_the_record_asked_for_them(
     description: str, phrases: tuple[str, ...], dropped: tuple[str, ...]
 ) -> None:
     assert _dropped(_check(_moon(description), _moon_phrases(*phrases))) == set(dropped)
+
+
+@pytest.mark.parametrize(
+    ("tools", "phrases", "accused"),
+    [
+        (1, _NEAR, 1),
+        (4, _NEAR, 4),
+        (5, _NEAR, 0),  # boilerplate
+        (5, _DEMANDS, 5),  # a demand that phrases repeat word by word
+        (
+            5,
+            ("refund that charged client again", "wake whoever always carries the pager"),
+            5,
+        ),  # written for all of them
+    ],
+)
+def test_what_many_tools_of_a_source_say_is_no_demand_unless_their_phrases_repeat_it_or_each_other(
+    tools: int, phrases: tuple[str, ...], accused: int
+) -> None:
+    def moon(number: int) -> tuple[ToolRecord, Expansion]:
+        record = replace(_moon(_QUOTED), tool_id=f"sky/moon{number}", name=f"moon_phase_{number}")
+        return record, _moon_phrases(*(phrase.format(_NOUNS[number]) for phrase in phrases))
+
+    findings = _check_all([moon(number) for number in range(tools)], max_share=1.0)
+    assert len(findings.steering) == accused
+
+
+def test_english_can_be_read_in_a_catalog_of_few_words_and_a_cipher_cannot() -> None:
+    readable = Readability(["list pods", "delete pods"] * 9)
+    shares = [readable.share(text) for text in ("If set, then the output is laid out for people to read.", _CIPHER)]
+    assert shares[0] > AssessmentSettings().readable_share > shares[1]
 
 
 def test_where_too_many_tools_would_be_found_texts_are_only_noted_and_a_small_catalog_is_not_judged() -> None:
