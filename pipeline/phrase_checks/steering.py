@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence, TextVerdict
-from pipeline.enrichment.prompt import INSTRUCTIONS
 from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks, subject, subject_claim
 from pipeline.phrase_checks.vectors import ScoreDistribution
 from pipeline.settings import AssessmentSettings
@@ -102,14 +101,13 @@ def _made_of(text: str, terms: frozenset[str]) -> bool:
 
 
 class Readability:
-    """Says how much of a text is made of the trigrams that a catalog's subjects and phrases are made of, or English."""
+    """Says how much of a text is made of the trigrams that a catalog's subjects and phrases are made of."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         counts: Counter[str] = Counter()
         for _, text in zip(range(_MOST_TEXTS), texts, strict=False):
             counts.update(_trigrams(text))
-        often = (trigram for trigram, count in counts.items() if count >= _FEWEST_TRIGRAMS)
-        self._known = frozenset((*often, *_trigrams(INSTRUCTIONS)))
+        self._known = frozenset(trigram for trigram, count in counts.items() if count >= _FEWEST_TRIGRAMS)
 
     def share(self, text: str) -> float:
         """Return the share of a text's trigrams that the catalog knows, 0 to 1. Ciphers and codes have below .6."""

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence
-from pipeline.phrase_checks.steering import Readability, SteeringFindings, find_steering
+from pipeline.phrase_checks.steering import SteeringFindings, find_steering
 from pipeline.phrase_checks.subject import WrittenTool
 from pipeline.settings import AssessmentSettings
 from router.expansion import Expansion
@@ -135,12 +135,6 @@ def test_what_many_tools_of_a_source_say_is_no_demand_unless_their_phrases_repea
 
     findings = _check_all([moon(number) for number in range(tools)], max_share=1.0)
     assert len(findings.steering) == accused
-
-
-def test_english_can_be_read_in_a_catalog_of_few_words_and_a_cipher_cannot() -> None:
-    readable = Readability(["list pods", "delete pods"] * 9)
-    shares = [readable.share(text) for text in ("If set, then the output is laid out for people to read.", _CIPHER)]
-    assert shares[0] > AssessmentSettings().readable_share > shares[1]
 
 
 def test_where_too_many_tools_would_be_found_texts_are_only_noted_and_a_small_catalog_is_not_judged() -> None:

@@ -117,7 +117,11 @@ LIST = b'[{"name": "a", "description": "x"}]'
         ("tools.yaml.gz", gzip.compress(b"- name: a\n  description: x\n", mtime=0), None),
         ("tools.json", zlib.compress(LIST), None),
         ("tools.json", gzip.compress(LIST, mtime=0)[:-9], "broke off: its gzip body has no end"),
-        ("tools.json", gzip.compress(LIST + b" " * 5_000, mtime=0), "more than the 2,000 bytes of limits.document_bytes"),
+        (
+            "tools.json",
+            gzip.compress(LIST + b" " * 5_000, mtime=0),
+            "more than the 2,000 bytes of limits.document_bytes",
+        ),
         ("tools.json", b"\x28\xb5\x2f\xfd\x04\x00", "is packed by zstd; unpack it first"),
         ("tools.json", b"PK\x03\x04\x14\x00", "is packed by zip; unpack it first"),
         ("tools.json", b"\x0b\x02\x80[]\x03", "is packed (brotli and deflate leave no mark), or another binary file"),
