@@ -1,4 +1,4 @@
-"""How a build reports what it is doing: to whoever listens, and to the log. The command line draws it."""
+"""How a build reports what it is doing: to its listener, and to the log. The command line draws it."""
 
 import logging
 import resource

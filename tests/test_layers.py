@@ -36,7 +36,7 @@ refusals distribution user_cache typed
         quartermaster: adapters
         quartermaster: serving
         pipeline: __init__ errors current_run progress execution sentences tokens
-        pipeline: failure scratch feedback encoders store
+        pipeline: failure scratch feedback encoders store module_tools
         pipeline: settings
         pipeline: sources workers
         pipeline: records

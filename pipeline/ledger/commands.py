@@ -159,7 +159,7 @@ def restore(workspace: Path, file: Path | None, *, wait_s: float = 0.0, tell: Te
         if source is None:
             raise RunAborted(f"{workspace} has no backup of the ledger: name one")
         _require_ledger(source)
-        if path.exists():  # whoever reads it is named, and what the log has comes into the file
+        if path.exists():  # its reader is named, and what the log has comes into the file
             try:
                 waited_for(lambda: connect(path), wait_s, tell).close()
             except RunAborted as error:  # one that is damaged, or of a newer version, is to be replaced

@@ -54,7 +54,7 @@ class BuildReport:
         outcome: "published", "unchanged" (the current snapshot has the same content) or "held" (written, not serving);
             "failed" only in a `MonitoredRun`.
         held: The gates' reasons, also for a build that changed nothing.
-        degraded: What the build went without, such as a source that did not answer. It published all the same.
+        degraded: What the build went without, such as a source that did not answer. It published anyway.
         counts: How many tools there are, how many records were read and rejected, and how many notices there are of a
             kind.
         rejected: Records that could not be used, with place and reason.

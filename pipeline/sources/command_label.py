@@ -6,7 +6,7 @@ from pathlib import PurePath, PureWindowsPath
 
 _RUNNERS = frozenset("npx bunx pnpx npm pnpm yarn bun uvx uv pipx docker podman nerdctl".split())
 _RUNNERS_WORDS = frozenset("container dlx exec run tool x".split())
-# The options of runners that stand alone: any other takes a value, which may be secret.
+# The options of runners without a value: any other takes a value, which may be secret.
 _ALONE = frozenset(
     "-y --yes --no -q --quiet --verbose --isolated --offline --no-cache --refresh --upgrade --bun -s --silent --frozen "
     "--locked --no-project --no-sync -d --detach --init -i --interactive -it -ti --no-healthcheck --privileged -P "

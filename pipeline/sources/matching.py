@@ -31,7 +31,7 @@ def sources_of(catalog: CatalogSettings) -> tuple[list[SourceSettings], list[str
     for source in catalog.source:
         paths: Sequence[Path | None] = [source.path]
         if source.path is not None and names_many(catalog, source):
-            with suppress(RunAborted):  # told when it is read
+            with suppress(RunAborted):  # reported when it is read
                 files, left = files_of(catalog, source.path)
                 by_place = sorted(files, key=lambda path: resolve(path).is_symlink())  # a file before the links to it
                 own = {path for path in by_place if owners.setdefault(os.path.realpath(resolve(path)), path) is path}

@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 from pipeline.errors import RunAborted
+from pipeline.module_tools import PROGRAM, module_files
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.formats.document import Items
 from pipeline.sources.last_reading import SourceReading
 from pipeline.sources.naming import subject
 from pipeline.sources.transport import fetch
-from router.tools.functions.modules import PROGRAM, module_files
 
 _ROOT = str(Path(__file__).parents[2])
 

@@ -116,7 +116,7 @@ def facts_table(facts: Iterable[tuple[str, str | Text]], gap: int = 2) -> Table:
 def layout(rows: "ResultRows", width: int, *, short: bool = False) -> RenderableType:
     """Return rows as a table of a terminal's width, or each row as a list of its values if the columns do not fit.
 
-    `short` keeps a row on one line, its texts cut with …; ids are folded all the same: half an id is useless.
+    `short` keeps a row on one line, its texts cut with …; ids are folded anyway: half an id is useless.
     """
     values = [[row[index] for row in rows.rows] for index in range(len(rows.columns))]
     cells = [_texts(name, column) for name, column in zip(rows.columns, values, strict=True)]

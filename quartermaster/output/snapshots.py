@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.table import Column
 
 from pipeline.encoders.automatic import newer_choice, untuned_name
+from pipeline.sentences import named
 from pipeline.store import (
     DiskSize,
     RolledBack,
@@ -26,7 +27,7 @@ from quartermaster.output.formatting import make_table
 from quartermaster.output.terminal import out, print_err, print_json, print_out
 from router.contract import Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
-from router.snapshot.listed_files import told, unlisted_files
+from router.snapshot.listed_files import unlisted_files
 from router.snapshot.store.bucket.cache import origin_of
 from router.snapshot.store.bucket.url import catalog_of, is_url
 from router.store import Stored, cache_place
@@ -138,7 +139,7 @@ def _problem(store: CatalogStore, name: str) -> str:
     except SnapshotInvalid as error:
         return str(error)
     unlisted = unlisted_files(folder, snapshot.manifest)
-    return f"{folder} holds files that its manifest does not list: {told(unlisted)}" if unlisted else ""
+    return f"{folder} holds files that its manifest does not list: {named(unlisted, 5)}" if unlisted else ""
 
 
 def _entry(store: CatalogStore, stored: Stored, state: StoreState, problem: str, size: DiskSize) -> dict[str, object]:

@@ -35,7 +35,7 @@ _WARM_UP = 0.1  # of the steps
 # The gradient of fused attention over short texts takes longer than all else.
 _ATTENTION = {"attn_implementation": "eager"}
 _SIBLINGS = 4
-# Tools as near as this are duplicates, or cannot be told apart by their texts: no negatives of each other.
+# Tools as near as this are duplicates, or their texts do not tell them apart: no negatives of each other.
 _TOO_NEAR = 0.97
 _LOOKED_AT = 16  # the nearest: itself, duplicates and siblings
 

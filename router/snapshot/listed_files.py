@@ -12,7 +12,6 @@ from router.errors import SnapshotInvalid
 _UNLISTED = (contract.MANIFEST, contract.SIGNATURE, f"{contract.CATALOG_DB}.delta")
 _TRANSIENT = (".lock", ".wal")
 _HIDDEN = (f".{contract.CATALOG_DB}-", ".nfs")
-_MOST_TOLD = 5
 
 _ALWAYS = (contract.RECORDS, contract.RECORD_OFFSETS, contract.TOKEN_COUNTS)
 _INDEX_FOLDERS = (*LEXICAL_SIGNALS, contract.CANDIDATE_TABLE)
@@ -55,12 +54,6 @@ def unlisted_files(folder: Path, manifest: Manifest) -> list[str]:
     """
     known = {*_UNLISTED, *manifest.files}
     return sorted(name for name in _entries(folder, "") if name not in known and not _is_transient(name))
-
-
-def told(names: list[str]) -> str:
-    """Return the first names as a text, and how many more there are."""
-    more = len(names) - _MOST_TOLD
-    return ", ".join(names[:_MOST_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
 def _required(manifest: Manifest) -> Iterator[tuple[str, str]]:

@@ -71,7 +71,7 @@ class PastRequest:
     """A past request; `shares` has by tool id the share of the times it was made that led to the tool.
 
     `evidence` is what a feedback log says of every tool that was offered, and `shares` then are their relevances by
-    this request alone; None where the request is of a call log.
+    only this request; None where the request is of a call log.
     """
 
     request: str

@@ -113,7 +113,7 @@ def _source_text(path: Path, limits: LimitsSettings, *, lines: bool = False) -> 
 
 
 def read_document(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, repeats: RepeatedKeys | None = None) -> Any:
-    """Return the one value of a JSON or YAML file; `repeats` is told of its repeated keys.
+    """Return the one value of a JSON or YAML file; `repeats` notes its repeated keys.
 
     Raises RunAborted, with the place, where it does not parse, and with the limit where it exceeds one.
     """
@@ -150,7 +150,7 @@ def read_lines(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[
 def read_source_lines(
     path: Path, limits: LimitsSettings = DEFAULT_LIMITS, repeats: RepeatedKeys | None = None
 ) -> Sequence[Line]:
-    """Return the lines of a JSONL source, as `read_lines` yields them; `repeats` is told of their repeated keys.
+    """Return the lines of a JSONL source, as `read_lines` yields them; `repeats` notes their repeated keys.
 
     Raises RunAborted where no line is JSON, Unavailable where the last one breaks off: then lines may be missing.
     """

@@ -165,7 +165,7 @@ class SchemaScope:
                 continue
             seen.add(id(part))
             yield part
-            with suppress(RecordRejected, NotFollowed):  # told where the schema is rewritten
+            with suppress(RecordRejected, NotFollowed):  # reported where the schema is rewritten
                 waiting.extend([self._at(part["$ref"])] if isinstance(part.get("$ref"), str) else ())
             waiting.extend(one for key in branches if isinstance(part.get(key), list) for one in part[key])
 

@@ -1,6 +1,6 @@
 """Read what an OpenAPI or Swagger document says of its operations beside their schemas: servers, security, answers.
 
-Nothing here rejects an operation: a tool whose call or answer cannot be read is found all the same.
+Nothing here rejects an operation: a tool whose call or answer cannot be read is still found.
 """
 
 import re

@@ -103,7 +103,7 @@ def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> Ra
 def take_prompts(document: Any) -> list[tuple[str, Any]]:
     """Take the prompts out of saved answers: a result, a response, or a list of pages. Return them by JSON pointer.
 
-    Prompts look like tools, so whoever reads the tools must not see them.
+    Prompts look like tools, so readers of tools must not see them.
     """
     pages = document if isinstance(document, list) else [document]
     found: list[tuple[str, Any]] = []

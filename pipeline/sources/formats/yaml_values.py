@@ -32,7 +32,7 @@ _FLOAT = re.compile(rf"{_NUMBER.pattern}|[-+]?\.inf|\.nan")  # with the tag !!fl
 
 
 def parse_yaml(text: str, limits: LimitsSettings, repeats: RepeatedKeys | None = None) -> Any:
-    """Return the one value of a YAML text; `repeats` is told of its repeated keys.
+    """Return the one value of a YAML text; `repeats` notes its repeated keys.
 
     Raises yaml.YAMLError, with the place, where it is not YAML or has types that JSON lacks; ValueError where it
     exceeds a limit, is nested more than MAX_DEPTH levels deep, or holds itself.

@@ -170,7 +170,7 @@ def _is_whole_tool(value: dict[str, Any]) -> bool:
     try:
         tool = read_tool(value, Origin("", ""))
     except RecordRejected as rejected:
-        return not rejected.keys  # those of an object without a name; a tool's own fault is told with the tool
+        return not rejected.keys  # those of an object without a name; a tool's own fault is reported with the tool
     if tool.input_schema or _takes_parameters(value):
         return JSON_SCHEMA in tool.shape or not any(said.startswith(("{", "[")) for said in tool.unread.values())
     return not tool.unread and _OF_PACKAGES.isdisjoint(value)

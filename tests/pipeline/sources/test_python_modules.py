@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from pipeline.errors import CommandNotRun, RunAborted, SettingsInvalid, Unavailable
+from pipeline.module_tools import PROGRAM
 from pipeline.settings import load, without_commands
 from pipeline.sources import read
 from pipeline.sources.last_reading import LastReading, SourceReading
 from pipeline.sources.transport.approval import commands_of, require_approved
 from router.tools.definitions.raw_tool import normalize
-from router.tools.functions.modules import PROGRAM
 from router.tools.functions.reading import read_tools
 from tests.pipeline.sources.reading import read_one, stop_one
 from tests.support.places import ROOT

@@ -18,7 +18,7 @@ from router.errors import SettingsInvalid
 from router.tools.functions.reading import raw_tools
 
 # What `python -c` runs: its arguments are the folder of this package, then those of `main`.
-PROGRAM = "import sys; sys.path.append(sys.argv[1]); from router.tools.functions.modules import main; main()"
+PROGRAM = "import sys; sys.path.append(sys.argv[1]); from pipeline.module_tools import main; main()"
 
 
 def module_files(name: str, path: Sequence[str]) -> tuple[str, ...]:
