@@ -155,9 +155,10 @@ def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetch
         items = read_mapped(path, source.fields, limits, lines=lines)
     else:
         kind = source.format or detect(path, limits)
-        items = READERS[kind](path, limits)
         if kind == "openapi" and source.url is not None:
             items = openapi.read(path, limits, location(source), fetch.files_of_server(source))
+        else:
+            items = READERS[kind](path, limits)
     # Only JSONL may leave a tool without provider: there null is deliberate.
     fallback = None if kind == "jsonl" else Path(str(fetched_from or path).removesuffix(".gz")).stem
     try:
