@@ -10,6 +10,7 @@ from router.answer.executor import Executor
 from router.answer.options import (
     CheckedOptions,
     RouteOptions,
+    SharedOptions,
     documents_route_options,
     options_within,
     recipe_of,
@@ -258,17 +259,23 @@ class Router(ToolRegistration):
         return record_answer(self.feedback_log, respond(self._live.snapshot, request, checked), request, checked)
 
     @documents_route_options
-    def route_many(self, requests: Sequence[str], **options: Unpack[RouteOptions]) -> list[RoutedTools]:
+    def route_many(
+        self, requests: Sequence[str], *, needs: Sequence[Sequence[str]] = (), **options: Unpack[SharedOptions]
+    ) -> list[RoutedTools]:
         """Return the answers of `route` to many requests, in their order and all from one snapshot.
 
         They and their steps are encoded first, in batches of like length, which takes an fp32 encoder a quarter less
         time. An int8 encoder encodes one by one, since its vectors would depend on their batch.
 
+        Args:
+            requests: The texts.
+            needs: The needs of each request, as `route` takes them; by default none has any.
+
         Raises:
             RequestInvalid: `route` refuses a request. The message names its place, and none is answered.
         """
         checked = self._checked(options)
-        answers = respond_many(self._live.snapshot, requests, checked)
+        answers = respond_many(self._live.snapshot, requests, needs, checked)
         return [
             record_answer(self.feedback_log, routed, request, checked)
             for request, routed in zip(requests, answers, strict=True)
@@ -280,9 +287,11 @@ class Router(ToolRegistration):
         return await self._executor.run(partial(self.route, request, **options))
 
     @documents_route_options
-    async def route_many_async(self, requests: Sequence[str], **options: Unpack[RouteOptions]) -> list[RoutedTools]:
+    async def route_many_async(
+        self, requests: Sequence[str], *, needs: Sequence[Sequence[str]] = (), **options: Unpack[SharedOptions]
+    ) -> list[RoutedTools]:
         """Run `route_many` beside the event loop."""
-        return await self._executor.run(partial(self.route_many, requests, **options))
+        return await self._executor.run(partial(self.route_many, requests, needs=needs, **options))
 
     def select(self, request: str | Sequence[Message], k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
         """Return records: those that the selection always has, then the best `k`, or those that fit the budget.
@@ -299,7 +308,7 @@ class Router(ToolRegistration):
         routed = self.route(request, k=k, token_budget=token_budget, shorten=False)
         return [tool.record for tool in (*routed.always, *routed.tools)]
 
-    def _checked(self, options: RouteOptions) -> CheckedOptions:
+    def _checked(self, options: SharedOptions) -> CheckedOptions:
         return CheckedOptions.of(options, self._defaults)
 
     def feedback(
@@ -380,7 +389,7 @@ class _ProfileRouter(Router):
             lambda tool_id: profile.call and live.snapshot.records.ordinal(tool_id) is not None
         )
 
-    def _checked(self, options: RouteOptions) -> CheckedOptions:
+    def _checked(self, options: SharedOptions) -> CheckedOptions:
         return options_within(self._profile, self._whole._checked(options))
 
     def close(self) -> None:

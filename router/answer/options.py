@@ -2,7 +2,7 @@
 
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar
 
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from router.answer.reranking import Reranking
 from router.errors import RequestInvalid, SettingsInvalid, quoted
 from router.provider_formats import Detail, ProviderFormat, VendorText, parse_choice
+from router.query.needs import MAX_NEED, MAX_NEEDS
 from router.retrieval.recipe import RECIPES, Recipe
 from router.selection.settings import Selection, Share
 from router.snapshot.snapshot import Snapshot
@@ -35,6 +36,11 @@ RECIPE = Meta(
     description='The name of a recipe: "default", "standard", "adaptive", "published", "lexical"; in Python a Recipe, '
     "too. By default the snapshot's own."
 )
+NEEDS = Meta(
+    description='What the caller expects to call, a line for each tool: "look up a customer by e-mail". They count as '
+    "much as the request, and stand in the place of the steps that it would be cut into; of a dialogue they are the "
+    f"latest message's. At most {MAX_NEEDS}, of {MAX_NEED} characters each."
+)
 # Of the options that other places take under descriptions of their own, too.
 TokenBudget = Annotated[int, Meta(ge=1, le=10_000_000)]
 Category = Annotated[str, Meta(max_length=512)]
@@ -44,6 +50,7 @@ _SELECTION = Meta(description="Filters and orders the tools, in place of the rou
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a request is to be answered."""
 
+    needs: Annotated[tuple[str, ...], NEEDS] = ()
     k: K = 10
     explain: Annotated[
         bool,
@@ -100,7 +107,7 @@ class CheckedOptions(Options, frozen=True, kw_only=True):
     vendor_text: VendorText = VendorText.TRUSTED
 
     @classmethod
-    def of(cls, options: "RouteOptions", defaults: "CheckedOptions") -> "CheckedOptions":
+    def of(cls, options: "SharedOptions", defaults: "CheckedOptions") -> "CheckedOptions":
         """Check the options of a call. `defaults` are the router's own: its selection is used where they have none.
 
         Raises TypeError for an unknown option, RequestInvalid or SettingsInvalid for a value out of its range.
@@ -128,8 +135,8 @@ class CheckedOptions(Options, frozen=True, kw_only=True):
 _PLAIN = Selection()
 
 
-class RouteOptions(TypedDict, total=False):
-    """The names and types of `Options`, all optional, for a type checker."""
+class SharedOptions(TypedDict, total=False):
+    """The names and types of `Options`, all optional, for a type checker, but for those of a single request."""
 
     k: int
     explain: bool
@@ -143,6 +150,12 @@ class RouteOptions(TypedDict, total=False):
     shorten: bool
     feedback: bool
     caller: str | None
+
+
+class RouteOptions(SharedOptions, total=False):
+    """The options of a single request."""
+
+    needs: Sequence[str]
 
 
 def options_within(profile: "Profile", options: CheckedOptions) -> CheckedOptions:
@@ -163,6 +176,8 @@ def documents_route_options(function: _Function) -> _Function:
     defaults, meanings = CheckedOptions(), descriptions(CheckedOptions)
     lines = ["Keyword Args:"]
     for name, annotation in RouteOptions.__annotations__.items():
+        if name in signature.parameters:
+            continue
         default = None if name == "selection" else getattr(defaults, name)
         parameters.append(
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

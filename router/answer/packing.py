@@ -43,12 +43,14 @@ def pack(
     k: int,
     details: Collection[Detail] = (Detail.FULL, Detail.SHORT),
     last: Collection[int] = (),
+    first: Collection[int] = (),
 ) -> PackedTools:
     """Return at most `k` candidates within `budget` tokens. Tools are shortened before any is dropped.
 
     `costs` are tokens of shape (candidates, details): a row for each candidate in rank order, a column for each Detail.
     `details` are those that may be used. Raises RequestInvalid where there is none. `last` are the positions of
-    candidates that have a place among the k, but get only tokens that the candidates of the other places leave.
+    candidates that have a place among the k, but get only tokens that the candidates of the other places leave; `first`
+    are those of candidates that get theirs before all others.
 
     First fit, with the fewest tokens that each tool can take: one that is too large for the rest of the budget is
     skipped and the next is tried. Then, in rank order, each tool is given the most detail that there is room for.
@@ -59,7 +61,7 @@ def pack(
         raise RequestInvalid(f"no detail is allowed: choose from {', '.join(_DETAILS)}")
     allowed = np.asarray(costs)[:, columns]
     least = allowed.min(axis=1).tolist()
-    order, skipped, left = _first_fit(least, budget, k, frozenset(last))
+    order, skipped, left = _first_fit(least, budget, k, frozenset(last) - frozenset(first), frozenset(first))
     used, left = _with_most_detail(allowed[order].tolist(), left)
     chosen = {position: _DETAILS[columns[column]] for position, column in zip(order, used, strict=True)}
     positions = tuple(sorted(chosen))
@@ -67,14 +69,15 @@ def pack(
 
 
 def _first_fit(
-    costs: list[int], budget: int, k: int, last: frozenset[int]
+    costs: list[int], budget: int, k: int, last: frozenset[int], first: frozenset[int]
 ) -> tuple[list[int], list[SkippedCandidate], int]:
     """Return the packed positions in the order in which they were packed, the skipped candidates, and the tokens left.
 
     The places of `last` are kept free until the others have theirs, and then go to whatever fits.
     """
-    others = [position for position in range(len(costs)) if position not in last]
-    waiting = iter(others)
+    waiting = iter(
+        [*sorted(first), *(place for place in range(len(costs)) if place not in last and place not in first)]
+    )
     packed: list[int] = []
     too_large: dict[int, int] = {}
     left = budget
@@ -103,6 +106,13 @@ def _with_most_detail(rows: list[list[int]], left: int) -> tuple[list[int], int]
         columns.append(column)
         left = room - row[column]
     return columns, left
+
+
+def best_of_needs(result: SearchResult) -> frozenset[int]:
+    """Return the ordinals of the best tool of each need, or of the duplicate that is shown for it."""
+    shown_as = {duplicate: shown for shown, others in result.duplicates.items() for duplicate in others}
+    best = (need.ranking.ordinals[:1].tolist() for need in result.needs)
+    return frozenset(shown_as.get(ordinal, ordinal) for ordinals in best for ordinal in ordinals)
 
 
 _FEW = 3  # tools of an answer, of which none gives its place to a tool that was brought

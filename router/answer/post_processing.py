@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.answer.options import CheckedOptions
-from router.answer.packing import first_rows, own_order, pack
+from router.answer.packing import best_of_needs, first_rows, own_order, pack
 from router.answer.reranking import Reranking, RerankingFailed, rerank, text_of
 from router.provider_formats import Detail, ProviderFormat
 from router.retrieval.no_answer_calibration import FitEstimate
@@ -177,7 +177,9 @@ def _packed(
     own = own_order(result, draft.rows)
     shown = frozenset(first_rows(result, draft.rows, limit))
     brought = [position for position in range(limit, len(own)) if own[position] in shown]
-    packed = pack(snapshot.tokens.of(form, ordinals[own], options.vendor_text), left, limit, allowed, brought)
+    best = best_of_needs(result)
+    first = [position for position, row in enumerate(own[:limit]) if int(ordinals[row]) in best]
+    packed = pack(snapshot.tokens.of(form, ordinals[own], options.vendor_text), left, limit, allowed, brought, first)
     excluded = [Exclusion(int(ordinals[own[out.position]]), "budget", out.reason) for out in packed.skipped]
     if len(packed.positions) == limit < options.k:
         behind = packed.positions[-1] + 1

@@ -1,5 +1,6 @@
 """From a request to its answer: search, post-processing, and each tool with its reasons."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -11,7 +12,7 @@ from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.answer.tracing import route_span
 from router.errors import NothingSelected, RequestInvalid
 from router.provider_formats import ProviderFormat
-from router.query.steps import Steps, find_steps
+from router.query.needs import clean_needs
 from router.retrieval.no_answer_calibration import FitEstimate
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted
@@ -23,11 +24,13 @@ from router.search.search import (
     estimate_fit,
     needed_encoder,
     search,
+    steps_of,
 )
 from router.selection import admit
 from router.selection.admission import Admission
 from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.snapshot import Snapshot
+from router.typed import converted
 
 
 def respond(snapshot: Snapshot, request: str | Sequence[Message], options: CheckedOptions) -> RoutedTools:
@@ -35,57 +38,64 @@ def respond(snapshot: Snapshot, request: str | Sequence[Message], options: Check
     with route_span(request, options.k) as record:
         latest_first = user_messages(request)
         messages = UserMessages(clean_request(latest_first.latest), tuple(map(clean_request, latest_first.earlier)))
-        record(routed := _answer(snapshot, messages, options))
+        needs = clean_needs(options.needs, messages.latest)
+        record(routed := _answer(snapshot, messages, needs, options))
     return routed
 
 
-def respond_many(snapshot: Snapshot, requests: Sequence[str], options: CheckedOptions) -> list[RoutedTools]:
+def respond_many(
+    snapshot: Snapshot, requests: Sequence[str], needs: Sequence[Sequence[str]], options: CheckedOptions
+) -> list[RoutedTools]:
     """Return the answers to many requests, in their order. They and their steps are encoded first, in batches.
 
-    Raises RequestInvalid, with its place, for a request that cannot be answered, before any is.
+    `needs` are those of each request; empty where none has any. Raises RequestInvalid, with its place, for a request
+    that cannot be answered, before any is.
     """
     if isinstance(requests, str):
         raise RequestInvalid("requests is a single text, it must be a sequence of texts: `route` takes one")
     if not isinstance(requests, Iterable):
         raise RequestInvalid(f"requests is {requests!r:.80}, it must be a sequence of texts")
-    cleaned = [_clean_at(place, request) for place, request in enumerate(requests)]
-    snapshot = _with_encoded(snapshot, cleaned, recipe_of(snapshot, options.recipe))
+    needs = converted(needs, tuple[tuple[str, ...], ...], error=RequestInvalid, place="needs", whole="needs")
+    if needs and len(needs) != len(requests):
+        raise RequestInvalid(f"needs has {len(needs)} lists for {len(requests)} requests: give one a request")
+    asked = [_clean_at(*one) for one in zip(itertools.count(), requests, needs or itertools.repeat(()))]
+    snapshot = _with_encoded(snapshot, asked, recipe_of(snapshot, options.recipe))
     answers = []
-    for request in cleaned:
+    for request, stated in asked:
         with route_span(request, options.k) as record:
-            answers.append(_answer(snapshot, UserMessages(request), options))
+            answers.append(_answer(snapshot, UserMessages(request), stated, options))
             record(answers[-1])
     return answers
 
 
-def _clean_at(place: int, request: str) -> str:
-    """Return a request cleaned. Raises RequestInvalid, with its place among the requests."""
+def _clean_at(place: int, request: str, needs: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return a request and its needs, cleaned. Raises RequestInvalid, with its place among the requests."""
     if not isinstance(request, str):
         raise RequestInvalid(f"requests[{place}] is {request!r}, it must be a text")
     try:
-        return clean_request(request)
+        return (cleaned := clean_request(request)), clean_needs(needs, cleaned)
     except RequestInvalid as error:
         raise RequestInvalid(f"requests[{place}]: {error}") from None
 
 
-def _with_encoded(snapshot: Snapshot, requests: Sequence[str], recipe: Recipe) -> Snapshot:
+def _with_encoded(snapshot: Snapshot, asked: Sequence[tuple[str, Sequence[str]]], recipe: Recipe) -> Snapshot:
     """Return the snapshot with the vectors of clean requests, and of their steps, encoded in batches and cached."""
-    if not requests or needed_encoder(snapshot, recipe) is None:
+    if not asked or needed_encoder(snapshot, recipe) is None:
         return snapshot
-    steps_by_request = [find_steps(request) if recipe.steps else Steps() for request in requests]
-    with_cache = with_request_cache(snapshot, len(requests) + sum(map(len, steps_by_request)))
+    steps_by_request = [steps_of(request, recipe, needs) for request, needs in asked]
+    with_cache = with_request_cache(snapshot, len(asked) + sum(map(len, steps_by_request)))
     if with_cache.encoder is None:
         return snapshot
     texts: list[str] = []
-    for request, steps in zip(requests, steps_by_request, strict=True):
-        if not steps or with_cache.encoder.encode_parts(steps.request, steps.spans) is None:
+    for (request, _), steps in zip(asked, steps_by_request, strict=True):
+        if not steps.spans or with_cache.encoder.encode_parts(steps.request, steps.spans) is None:
             texts += [request, *steps.texts]
     with_cache.encoder.encode_requests(texts)
     return with_cache
 
 
-def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions) -> RoutedTools:
-    """Return the answer to clean messages.
+def _answer(snapshot: Snapshot, messages: UserMessages, needs: Sequence[str], options: CheckedOptions) -> RoutedTools:
+    """Return the answer to clean messages, and to the clean needs of the latest.
 
     Raises NothingSelected where no tool is left and the selection asks for an error then, SettingsInvalid for a
     combined score without vectors.
@@ -93,14 +103,15 @@ def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions)
     recipe, selection = recipe_of(snapshot, options.recipe), options.selection
     start = perf_counter()
     admission = admit(lambda: snapshot.records.facets, selection, options.category, options.category_confidence)
-    results = _search_messages(snapshot, messages, recipe, admission.admitted)
+    results = _search_messages(snapshot, messages, needs, recipe, admission.admitted)
     result = _merge_messages(snapshot, results, recipe, admission.admitted)
-    verdict = _best_verdict(snapshot, results, recipe)
+    need_verdicts = [estimate_fit(snapshot, need, recipe) for need in results[0].needs]
+    verdict = _best_verdict([estimate_fit(snapshot, one, recipe) for one in results] + need_verdicts)
     searched = perf_counter()
     final = post_process(snapshot, result, recipe, verdict, options)
     excluded = list(final.excluded)
     if options.explain and admission.filters:
-        unfiltered = _merge_messages(snapshot, _search_messages(snapshot, messages, recipe, None), recipe, None)
+        unfiltered = _merge_messages(snapshot, _search_messages(snapshot, messages, needs, recipe, None), recipe, None)
         excluded = tools_kept_out(admission, unfiltered, options.k, final.always) + excluded
     why_empty = "" if final.rows else _why_empty(len(result.ranking), admission, excluded)
     if why_empty and not selection.fallback_to_empty:
@@ -115,8 +126,14 @@ def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions)
         fits=verdict.fits if verdict else None,
         none_fits=verdict is not None and verdict.none_fits,
         calibrated=verdict is not None and verdict.calibrated,
+        needs=tuple(needs),
+        uncovered=tuple(
+            need for need, fit in zip(needs, need_verdicts, strict=True) if fit is not None and fit.none_fits
+        ),
         # The last steps are what implicit needs are shown by, and then the earlier messages.
-        steps=result.steps.texts[: len(result.steps) - len(result.implicit_needs) - len(messages.earlier)],
+        steps=()
+        if needs
+        else result.steps.texts[: len(result.steps) - len(result.implicit_needs) - len(messages.earlier)],
         implicit_needs={str(need.need): need.text for need in result.implicit_needs},
         always=tools[:count],
         dropped=tuple(Dropped(snapshot.records.tool_id(out.ordinal), out.by, out.reason) for out in excluded),
@@ -132,11 +149,12 @@ def _answer(snapshot: Snapshot, messages: UserMessages, options: CheckedOptions)
 
 
 def _search_messages(
-    snapshot: Snapshot, messages: UserMessages, recipe: Recipe, admitted: Admitted | None
+    snapshot: Snapshot, messages: UserMessages, needs: Sequence[str], recipe: Recipe, admitted: Admitted | None
 ) -> list[SearchResult]:
     """Return the search result of each message, the latest first; where there are several, not completed yet."""
     apart = replace(recipe, collapse=False, prerequisites=False) if messages.earlier else recipe
-    return [search(snapshot, text, apart, admitted) for text in (messages.latest, *messages.earlier)]
+    latest = search(snapshot, messages.latest, apart, admitted, needs)
+    return [latest, *(search(snapshot, text, apart, admitted) for text in messages.earlier)]
 
 
 def _merge_messages(
@@ -147,10 +165,10 @@ def _merge_messages(
     return complete(snapshot, combine_messages(latest, earlier), recipe, admitted) if earlier else latest
 
 
-def _best_verdict(snapshot: Snapshot, results: Sequence[SearchResult], recipe: Recipe) -> FitEstimate | None:
-    """Return the verdict on the message that a tool fits best: no tool fits "and the same for Bob" by itself."""
-    verdicts = [verdict for result in results if (verdict := estimate_fit(snapshot, result, recipe))]
-    return max(verdicts, key=lambda verdict: (not verdict.none_fits, verdict.fits), default=None)
+def _best_verdict(verdicts: Iterable[FitEstimate | None]) -> FitEstimate | None:
+    """Return the verdict on the message or need that a tool fits best: none fits "and the same for Bob" by itself."""
+    known = [verdict for verdict in verdicts if verdict is not None]
+    return max(known, key=lambda verdict: (not verdict.none_fits, verdict.fits), default=None)
 
 
 def _tools(

@@ -48,7 +48,7 @@ class RoutedTool:
         phrase: The tool's generated phrase that is nearest to the request.
         assumed: The part of the contributions that was estimated: the expansion's where the tool has none, name's and
             description's where it is described in another language.
-        step: The step of the request that the tool serves best, what shows an implicit need, or the earlier message.
+        step: The need or step that the tool serves best, what shows an implicit need, or the earlier message.
         gain: What the step, and the tools that need this one, added to the score.
         raised: The part of the gain that being needed gave.
         also_from: The ids of the tool's duplicates, which the answer leaves out.
@@ -116,7 +116,9 @@ class RoutedTools:
             a dialogue it is that of the message that a tool fits best.
         none_fits: Whether `fits` is below the threshold: the tools are then the closest ones.
         calibrated: Whether `fits` was fitted to this catalog. If not, it was fitted on other catalogs, and is a hint.
-        steps: The steps of a request of several.
+        needs: The needs that the caller stated, without those that were blank or repeated.
+        uncovered: Those of `needs` that most likely no tool fits.
+        steps: The steps of a request of several, where the caller stated no needs.
         implicit_needs: What the request only implies, such as "write_file", with the words that show it. Each brought a
             tool.
         always: The tools that the selection adds to every answer. They take no ranked place.
@@ -139,6 +141,8 @@ class RoutedTools:
     fits: float | None = None
     none_fits: bool = False
     calibrated: bool = False
+    needs: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     implicit_needs: Mapping[str, str] = field(default_factory=dict)
     always: tuple[RoutedTool, ...] = ()

@@ -13,7 +13,7 @@ from router.contract import Signal
 from router.encoding.encoder import Encoder, apply_adapter
 from router.errors import RequestInvalid
 from router.query.implicit_needs import find_implicit_needs
-from router.query.steps import Steps, find_steps
+from router.query.steps import Steps, find_steps, steps_of_needs
 from router.retrieval.deduplication import collapse
 from router.retrieval.fusion import Contributions, fuse
 from router.retrieval.implicit_needs import MetNeed, bring_tools, choose_tools
@@ -45,6 +45,7 @@ class SearchResult:
     one step. `duplicates` are by ordinal the tools that a tool stands for. `dependents` are by ordinal the tools that
     need a tool; `score_boosts` is what that added to its score, where it was brought for that. `own_ranking` is
     `ranking` without that. `implicit_needs` are those that tools were brought for; their texts are the last of `steps`.
+    `needs` are the results of the needs that the caller stated, each by itself.
     """
 
     query: EncodedQuery
@@ -60,6 +61,7 @@ class SearchResult:
     score_boosts: Mapping[int, float] = field(default_factory=dict)
     implicit_needs: tuple[MetNeed, ...] = ()
     own_ranking: Ranking | None = None
+    needs: tuple["SearchResult", ...] = ()
 
 
 def clean_request(request: str) -> str:
@@ -76,23 +78,35 @@ def clean_request(request: str) -> str:
     return request
 
 
-def search(snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | None = None) -> SearchResult:
-    """Rank and fuse the admitted tools for a clean request by a recipe, cover its steps, and complete the result."""
-    steps = find_steps(request) if recipe.steps else Steps()
+def search(
+    snapshot: Snapshot, request: str, recipe: Recipe, admitted: Admitted | None = None, needs: Sequence[str] = ()
+) -> SearchResult:
+    """Rank and fuse the admitted tools for a clean request by a recipe, cover its steps, and complete the result.
+
+    `needs`, clean, stand in the place of the steps that a request is cut into, whatever the recipe.
+    """
+    steps = steps_of(request, recipe, needs)
     non_english = _non_english(snapshot, request, recipe)
+
+    def fused(query: EncodedQuery, depth: int) -> SearchResult:
+        rankings = rank(snapshot, query, recipe, depth, admitted)
+        ranking, contributions, assumed = fuse(rankings, recipe, snapshot.expanded, non_english)
+        return SearchResult(query, rankings, ranking, contributions, assumed, Steps(), None, ranking)
+
     query, *step_queries = encode_with_steps(snapshot, request, steps, recipe)
-    step_queries = [replace(step, is_step=True) for step in step_queries]
-    rankings = rank(snapshot, query, recipe, recipe.depth, admitted)
-    whole, contributions, assumed = fuse(rankings, recipe, snapshot.expanded, non_english)
-    ranking, covered = whole, None
+    result = fused(query, recipe.depth)
     if step_queries:
         depth = step_depth(recipe.depth)
-        step_rankings = [rank(snapshot, step, recipe, depth, admitted) for step in step_queries]
-        fused_steps = [fuse(of_step, recipe, snapshot.expanded, non_english)[0] for of_step in step_rankings]
-        covered = cover_steps(whole, fused_steps, steps)
-        ranking = covered.ranking
-    result = SearchResult(query, rankings, whole, contributions, assumed, steps, covered, ranking)
+        parts = [fused(replace(step, is_step=True), depth) for step in step_queries]
+        covered = cover_steps(result.whole, [part.whole for part in parts], steps)
+        stated = tuple(parts) if needs else ()
+        result = replace(result, steps=steps, covered=covered, ranking=covered.ranking, needs=stated)
     return complete(snapshot, _meet_implicit_needs(snapshot, result, recipe, admitted), recipe, admitted)
+
+
+def steps_of(request: str, recipe: Recipe, needs: Sequence[str] = ()) -> Steps:
+    """Return the steps of a clean request: its needs, where the caller states some, else those that rules cut."""
+    return steps_of_needs(needs) if needs else find_steps(request) if recipe.steps else Steps()
 
 
 def step_depth(depth: int) -> int:
@@ -205,7 +219,7 @@ def _fused_by_standard_scores(snapshot: Snapshot, result: SearchResult, recipe: 
 
 def encode_with_steps(snapshot: Snapshot, request: str, steps: Steps, recipe: Recipe) -> list[EncodedQuery]:
     """Encode a request and then its steps, in one run of the encoder where it can."""
-    if steps and (encoder := needed_encoder(snapshot, recipe)):
+    if steps.spans and (encoder := needed_encoder(snapshot, recipe)):
         vectors = encoder.encode_parts(steps.request, steps.spans)
         if vectors is not None:
             return encoded_queries(snapshot, [request, *steps.texts], vectors, recipe)
