@@ -32,6 +32,8 @@ from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.snapshot import Snapshot
 from router.typed import converted
 
+_SURE = 0.9  # see docs/decisions/steps.md
+
 
 def respond(snapshot: Snapshot, request: str | Sequence[Message], options: CheckedOptions) -> RoutedTools:
     """Return the answer to one request, traced. Raises what `Router.route` raises."""
@@ -105,8 +107,8 @@ def _answer(snapshot: Snapshot, messages: UserMessages, needs: Sequence[str], op
     admission = admit(lambda: snapshot.records.facets, selection, options.category, options.category_confidence)
     results = _search_messages(snapshot, messages, needs, recipe, admission.admitted)
     result = _merge_messages(snapshot, results, recipe, admission.admitted)
-    need_verdicts = [estimate_fit(snapshot, need, recipe) for need in results[0].needs]
-    verdict = _best_verdict([estimate_fit(snapshot, one, recipe) for one in results] + need_verdicts)
+    of_needs = [estimate_fit(snapshot, need, recipe) for need in results[0].needs]
+    verdict = _with_needs(_best_verdict(estimate_fit(snapshot, one, recipe) for one in results), of_needs)
     searched = perf_counter()
     final = post_process(snapshot, result, recipe, verdict, options)
     excluded = list(final.excluded)
@@ -127,9 +129,7 @@ def _answer(snapshot: Snapshot, messages: UserMessages, needs: Sequence[str], op
         none_fits=verdict is not None and verdict.none_fits,
         calibrated=verdict is not None and verdict.calibrated,
         needs=tuple(needs),
-        uncovered=tuple(
-            need for need, fit in zip(needs, need_verdicts, strict=True) if fit is not None and fit.none_fits
-        ),
+        uncovered=tuple(need for need, fit in zip(needs, of_needs, strict=True) if fit is not None and fit.none_fits),
         # The last steps are what implicit needs are shown by, and then the earlier messages.
         steps=()
         if needs
@@ -166,9 +166,19 @@ def _merge_messages(
 
 
 def _best_verdict(verdicts: Iterable[FitEstimate | None]) -> FitEstimate | None:
-    """Return the verdict on the message or need that a tool fits best: none fits "and the same for Bob" by itself."""
+    """Return the verdict on what a tool fits best: no tool fits "and the same for Bob" by itself."""
     known = [verdict for verdict in verdicts if verdict is not None]
     return max(known, key=lambda verdict: (not verdict.none_fits, verdict.fits), default=None)
+
+
+def _with_needs(verdict: FitEstimate | None, of_needs: Sequence[FitEstimate | None]) -> FitEstimate | None:
+    """Return the verdict on a request, or where no tool fits it, that on a need that one surely fits.
+
+    A model states needs for every request, and some tool nearly fits each: the request's own verdict is the better.
+    """
+    best = _best_verdict(of_needs)
+    sure = best is not None and not best.none_fits and best.fits >= _SURE
+    return best if sure and verdict is not None and verdict.none_fits else verdict
 
 
 def _tools(

@@ -8,7 +8,6 @@ See docs/decisions/steps.md for the evidence.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from operator import add
@@ -21,7 +20,6 @@ _MAX_WORDS = 150  # encoders read about 190; statements in a longer request are 
 # A statement may be a step ("the deal counts as won") or its setting ("my name is …"). Among many intents it is a step.
 _STATEMENT_WEIGHT = 0.7
 MANY_STEPS = 4
-_SHARE_BESIDE_NEEDS = 0.5  # of the whole request's scores, where needs say what it leaves unsaid
 _MIN_TERMS = 3  # that a clause must have of its own to be a step
 
 # Bounded, so that thousands of quotes that never close cost linear time.
@@ -55,7 +53,7 @@ class Steps:
     `weights` are 1 for steps that express an intent, and less for statements unless MANY_STEPS are intents. `share` is
     the fraction of the request's words that the steps hold: below 1 where statements of a long request were left out.
     `spans` are the character ranges of each step, start to end (exclusive), in `request`, the request with its white
-    space collapsed.
+    space collapsed. `stated` tells that they are no part of the request, but needs that its caller stated.
     """
 
     texts: tuple[str, ...] = ()
@@ -63,6 +61,7 @@ class Steps:
     share: float = 1.0
     request: str = ""
     spans: tuple[tuple[Span, ...], ...] = ()
+    stated: bool = False
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -77,11 +76,6 @@ class _Piece:
 
     def __add__(self, other: "_Piece") -> "_Piece":
         return _Piece(f"{self.text} {other.text}", self.spans + other.spans)
-
-
-def steps_of_needs(needs: Sequence[str]) -> Steps:
-    """Return needs that a caller stated as the steps of its request."""
-    return Steps(tuple(needs), (1.0,) * len(needs), _SHARE_BESIDE_NEEDS)
 
 
 def find_steps(request: str) -> Steps:

@@ -7,6 +7,9 @@ A tool is credited with the one step that it serves best, so that longer steps d
 scales each step halfway to the whole request's scores; unscaled, the clearest step would fill the answer. It applies
 where the steps make up most of the request, and there the whole request's best tool stays first. Where the lists of the
 steps have no tool in common, the first ten places hold up to three tools of each step.
+
+Needs that the caller states are fused by the same sum: nothing stays first, and no places are held. Whoever states them
+may be wrong, so a need counts by how much it has to do with the request.
 """
 
 import itertools
@@ -18,9 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.query.steps import MANY_STEPS, Steps
-from router.retrieval.retrievers import Ranking
+from router.retrieval.retrievers import EncodedQuery, Ranking
 
-# See docs/decisions/steps.md for these six.
+# See docs/decisions/steps.md for these eight.
+SHARE_BESIDE_NEEDS = 0.6
+_RELATED = 0.4
 _GAIN = 0.65
 _GAIN_OF_MANY = 1.0
 _MOSTLY = 0.5  # share of the request from which its steps are most of it
@@ -58,7 +63,8 @@ def cover_steps(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> StepC
     base[rows_of_whole] = whole.scores
     gains, best_step = np.zeros(len(ordinals)), np.full(len(ordinals), -1)
     is_mostly_steps = steps.share > _MOSTLY
-    gain = _GAIN if sum(weight == 1 for weight in steps.weights) < MANY_STEPS else _GAIN_OF_MANY
+    few = steps.stated or sum(weight == 1 for weight in steps.weights) < MANY_STEPS
+    gain = _GAIN if few else _GAIN_OF_MANY
     for step, (part, rows, weight) in enumerate(zip(parts, rows_of_parts, steps.weights, strict=True)):
         scale = gain * weight * (_scale(whole, part) if is_mostly_steps else 1.0)
         scaled = scale * part.scores
@@ -67,6 +73,8 @@ def cover_steps(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> StepC
         best_step[rows[better]] = step
     scores = steps.share * base + gains
     order = np.lexsort((ordinals, -scores))
+    if steps.stated:
+        return StepCoverage(Ranking(ordinals[order], scores[order]), gains[order], best_step[order])
     front = rows_of_whole[:1].tolist() if is_mostly_steps else []
     reserved = [np.searchsorted(ordinals, tools).tolist() for tools in _reserved(parts, steps)]
     order = _moved_to_front(list(dict.fromkeys([*front, *(rows[0] for rows in reserved)])), order)
@@ -77,6 +85,18 @@ def cover_steps(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> StepC
     monotone = np.maximum.accumulate(scores[order][::-1])[::-1]
     gains[order] += monotone - scores[order]
     return StepCoverage(Ranking(ordinals[order], monotone), gains[order], best_step[order])
+
+
+def need_weights(request: EncodedQuery, needs: Sequence[EncodedQuery], dense: Ranking | None) -> tuple[float, ...]:
+    """Return what each need counts, from 0 to 1: how near it is to the request, in units of the request's best tool.
+
+    `dense` is the request's dense list. All count 1 where it has no tool.
+    """
+    if request.adapted_vector is None or not dense:
+        return (1.0,) * len(needs)
+    best = max(float(dense.scores[0]) - dense.center, dense.spread)
+    cosines = [float(request.adapted_vector @ need.adapted_vector) for need in needs if need.adapted_vector is not None]
+    return tuple(min(max((cosine - dense.center) / (_RELATED * best), 0.0), 1.0) for cosine in cosines)
 
 
 def _reserved(parts: Sequence[Ranking], steps: Steps) -> list[list[int]]:

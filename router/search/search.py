@@ -13,7 +13,7 @@ from router.contract import Signal
 from router.encoding.encoder import Encoder, apply_adapter
 from router.errors import RequestInvalid
 from router.query.implicit_needs import find_implicit_needs
-from router.query.steps import Steps, find_steps, steps_of_needs
+from router.query.steps import Steps, find_steps
 from router.retrieval.deduplication import collapse
 from router.retrieval.fusion import Contributions, fuse
 from router.retrieval.implicit_needs import MetNeed, bring_tools, choose_tools
@@ -21,7 +21,7 @@ from router.retrieval.no_answer_calibration import FitEstimate, apply_calibratio
 from router.retrieval.prerequisites import Dependent, bring_prerequisites
 from router.retrieval.recipe import Fusion, Normalization, Recipe
 from router.retrieval.retrievers import STEP_SHARE, Admitted, EncodedQuery, Ranking
-from router.retrieval.step_fusion import StepCoverage, cover_steps
+from router.retrieval.step_fusion import SHARE_BESIDE_NEEDS, StepCoverage, cover_steps, need_weights
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
 from router.tools.foreign_text import foreign_script
@@ -98,6 +98,9 @@ def search(
     if step_queries:
         depth = step_depth(recipe.depth)
         parts = [fused(replace(step, is_step=True), depth) for step in step_queries]
+        if needs:
+            weights = need_weights(query, step_queries, result.rankings.get(Signal.DENSE))
+            steps = replace(steps, weights=weights)
         covered = cover_steps(result.whole, [part.whole for part in parts], steps)
         stated = tuple(parts) if needs else ()
         result = replace(result, steps=steps, covered=covered, ranking=covered.ranking, needs=stated)
@@ -106,7 +109,9 @@ def search(
 
 def steps_of(request: str, recipe: Recipe, needs: Sequence[str] = ()) -> Steps:
     """Return the steps of a clean request: its needs, where the caller states some, else those that rules cut."""
-    return steps_of_needs(needs) if needs else find_steps(request) if recipe.steps else Steps()
+    if needs:
+        return Steps(tuple(needs), (1.0,) * len(needs), SHARE_BESIDE_NEEDS, stated=True)
+    return find_steps(request) if recipe.steps else Steps()
 
 
 def step_depth(depth: int) -> int:
