@@ -21,6 +21,7 @@ from router.answer.respond import respond, respond_many
 from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid, quoted
 from router.provider_formats.formats import VendorText, parse_choice
+from router.query.needs import clean_needs
 from router.record import ToolRecord
 from router.registration import ToolRegistration, read_with_warnings
 from router.retrieval.recipe import Recipe
@@ -290,7 +291,12 @@ class Router(ToolRegistration):
     async def route_many_async(
         self, requests: Sequence[str], *, needs: Sequence[Sequence[str]] = (), **options: Unpack[SharedOptions]
     ) -> list[RoutedTools]:
-        """Run `route_many` beside the event loop."""
+        """Run `route_many` beside the event loop.
+
+        Args:
+            requests: As in `route_many`.
+            needs: As in `route_many`.
+        """
         return await self._executor.run(partial(self.route_many, requests, needs=needs, **options))
 
     def select(self, request: str | Sequence[Message], k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:
@@ -339,14 +345,17 @@ class Router(ToolRegistration):
 
         return diagnose(self._live.snapshot, request, tool_id, self._checked(options))
 
-    def lists(self, request: str, *, recipe: str | Recipe | None = None) -> tuple[Mapping[str, Ranking], Ranking]:
+    def lists(
+        self, request: str, *, needs: Sequence[str] = (), recipe: str | Recipe | None = None
+    ) -> tuple[Mapping[str, Ranking], Ranking]:
         """Return each signal's ranking of the whole request, and the fused one that `route` cuts to k, for study.
 
         A ranking has ordinals and raw scores. Ordinals are valid for one snapshot only: to read them with `tool_id`,
         open the router without `watch`.
         """
         snapshot = self._live.snapshot
-        result = search(snapshot, clean_request(request), recipe_of(snapshot, recipe))
+        request = clean_request(request)
+        result = search(snapshot, request, recipe_of(snapshot, recipe), needs=clean_needs(needs, request))
         return {str(signal): ranking for signal, ranking in result.rankings.items()}, result.ranking
 
     def recipe(self, recipe: str | Recipe | None = None) -> Recipe:

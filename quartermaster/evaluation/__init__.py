@@ -16,7 +16,7 @@ from quartermaster.evaluation.comparison import (
     recipes_to_compare,
     removable_signals,
 )
-from quartermaster.evaluation.judgements import Judgement, judgements_of, read_judgements
+from quartermaster.evaluation.judgements import Judgement, judgements_of, read_judgements, with_needs
 from quartermaster.evaluation.measurement import JudgedResult, Measurement, RankedList, ask, write_runs
 from quartermaster.evaluation.metrics import (
     HEADLINE_METRICS,
@@ -72,6 +72,7 @@ __all__ = [
     "removable_signals",
     "scores",
     "unknown_tools",
+    "with_needs",
     "worst",
     "write_runs",
 ]

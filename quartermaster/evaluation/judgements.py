@@ -1,9 +1,11 @@
 """Queries with qrels: requests and the tools that answer them, read from JSONL."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from router.errors import SettingsInvalid
 
@@ -15,7 +17,7 @@ class Judgement(msgspec.Struct, frozen=True, rename={"request": "query"}):
 
     `required` are the primary tools, `acceptable` those and valid alternatives. `groups`, where present, replace
     `required`: a step is met by any one tool of its group. `kind` is "single", "multi" or "none"; `slice` is the
-    judge's name for the sort of request, "" where there is none.
+    judge's name for the sort of request, "" where there is none. `needs` are what its caller states beside it.
     """
 
     id: str
@@ -25,6 +27,7 @@ class Judgement(msgspec.Struct, frozen=True, rename={"request": "query"}):
     kind: str
     groups: tuple[frozenset[str], ...] = ()
     slice: str = ""
+    needs: tuple[str, ...] = ()
 
     @property
     def steps(self) -> tuple[frozenset[str], ...]:
@@ -47,6 +50,9 @@ class Judgement(msgspec.Struct, frozen=True, rename={"request": "query"}):
         return self.relevant.union(*self.groups)
 
 
+_Row = TypeVar("_Row", Judgement, "RequestNeeds")
+
+
 def judgements_of(folder: Path) -> Path | None:
     """Return a folder's file of queries with qrels: a benchmark's queries.jsonl, else a catalog's judgements.jsonl."""
     files = (folder / name for name in ("queries.jsonl", "judgements.jsonl"))
@@ -55,23 +61,48 @@ def judgements_of(folder: Path) -> Path | None:
 
 def read_judgements(path: Path) -> list[Judgement]:
     """Return the judgements of a JSONL file. Raises SettingsInvalid, with file and line, where one cannot be read."""
+    return _read_lines(path, "query with qrels", _judgement)
+
+
+class RequestNeeds(msgspec.Struct, frozen=True):
+    """The needs of a request, by its id."""
+
+    id: str
+    needs: tuple[str, ...]
+
+
+def with_needs(judgements: Sequence[Judgement], path: Path) -> list[Judgement]:
+    """Return the judgements for which a JSONL file has needs, with them.
+
+    Raises SettingsInvalid, with file and line, where it cannot be read, and where it has needs for none of them.
+    """
+    rows = _read_lines(path, "request's needs", lambda row: msgspec.convert(row, RequestNeeds))
+    by_id = {row.id: row.needs for row in rows}
+    found = [replace(one, needs=by_id[one.id]) for one in judgements if by_id.get(one.id)]
+    if not found:
+        raise SettingsInvalid(f"{path} has needs for none of the {len(judgements):,} requests: ids are compared")
+    return found
+
+
+def _read_lines(path: Path, what: str, read: Callable[[dict[str, Any]], _Row]) -> list[_Row]:
+    """Return the rows of a JSONL file, whose ids differ."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")  # not splitlines(): a request may hold U+2028
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsInvalid(f"the queries with qrels {path} cannot be read: {error}") from error
-    judgements: dict[str, Judgement] = {}
+        raise SettingsInvalid(f"{path} cannot be read: {error}") from error
+    rows: dict[str, _Row] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            judgement = _judgement(msgspec.json.decode(line, type=dict[str, Any]))
+            row = read(msgspec.json.decode(line, type=dict[str, Any]))
         except (ValueError, RecursionError) as error:
-            raise SettingsInvalid(f"{path}, line {number}: not a query with qrels: {error}") from error
-        if judgement.id in judgements:
+            raise SettingsInvalid(f"{path}, line {number}: not a {what}: {error}") from error
+        if row.id in rows:
             # Requests are paired by id: between two settings, and in the files of other tools.
-            raise SettingsInvalid(f"{path}, line {number}: the id {judgement.id!r} belongs to an earlier request")
-        judgements[judgement.id] = judgement
-    return list(judgements.values())
+            raise SettingsInvalid(f"{path}, line {number}: the id {row.id!r} belongs to an earlier request")
+        rows[row.id] = row
+    return list(rows.values())
 
 
 def _judgement(row: dict[str, Any]) -> Judgement:

@@ -118,24 +118,28 @@ def ask(
     results = []
     for judgement in judgements:
         started = time.perf_counter()
-        routed = router.route(judgement.request, k=K, recipe=chosen)
+        routed = router.route(judgement.request, needs=judgement.needs, k=K, recipe=chosen)
         milliseconds = (time.perf_counter() - started) * 1e3
         lists = {FUSED: RankedList(routed.ids, tuple(tool.score for tool in routed))}
         if whole:
-            lists |= whole_lists(router, judgement.request, chosen, tool_id)
+            lists |= whole_lists(router, judgement.request, chosen, tool_id, judgement.needs)
         results.append(JudgedResult(judgement, lists, routed.fits, routed.none_fits, milliseconds))
         advance()
     return Measurement(router, chosen, tuple(results))
 
 
 def whole_lists(
-    router: Router, request: str, recipe: Recipe, tool_id: Callable[[int], str] | None = None
+    router: Router,
+    request: str,
+    recipe: Recipe,
+    tool_id: Callable[[int], str] | None = None,
+    needs: Sequence[str] = (),
 ) -> dict[str, RankedList]:
     """Return DEPTH tools of every list for a request, the fused one last. `tool_id` reads ids, by default the router.
 
     Raises RequestInvalid for a blank request.
     """
-    rankings, fused = router.lists(request, recipe=recipe)
+    rankings, fused = router.lists(request, needs=needs, recipe=recipe)
     lists = {}
     for name, ranking in (*rankings.items(), (FUSED, fused)):
         ordinals, values = ranking.ordinals[:DEPTH].tolist(), ranking.scores[:DEPTH].tolist()

@@ -228,6 +228,8 @@ class RoutedTools:
             "fits": self.fits,
             "none_fits": self.none_fits,
             "calibrated": self.calibrated,
+            "needs": list(self.needs),
+            "uncovered": list(self.uncovered),
             "steps": list(self.steps),
             "implicit_needs": dict(self.implicit_needs),
             "tools": [tool.to_json(record_json) for tool in self.tools],

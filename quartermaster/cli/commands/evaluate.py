@@ -1,7 +1,7 @@
 """evaluate and compare: how well queries with qrels are answered, by one snapshot or by several recipes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,6 +51,10 @@ def evaluate(
     against_recipe: Annotated[
         str | None, "Another recipe to compare with, on the same snapshot or that of --against."
     ] = None,
+    needs: Annotated[
+        Path | None,
+        "JSONL of ids and needs: ask these requests with what a caller would state, and compare with each alone.",
+    ] = None,
     ablate: Annotated[bool, "Also measure the fused list without each signal."] = False,
     worst: Annotated[
         int | None, typer.Option(min=1, help="List missed steps by cause, and this many of the worst requests.")
@@ -76,6 +80,11 @@ def evaluate(
             "--against-encoder to compare snapshots or recipes"
         )
     judged = benches.read_bench(bench)
+    plain = judged.judgements
+    if needs is not None:
+        judged = replace(judged, judgements=evaluation.with_needs(plain, needs))
+        stated = {one.id for one in judged.judgements}
+        plain = [one for one in plain if one.id in stated]
     for option, file in (("--json", how.json_file), ("--html", html), ("--runs", runs)):
         benches.check_writable(option, file)
     if html is not None:
@@ -89,12 +98,10 @@ def evaluate(
             built = benches.build_both(bench, how.workspace, bars, (how.encoder, against_encoder), **built_by)
             snapshot, against = (str(one.snapshot) for one in built)
         router = how.open(snapshot or benches.build_bench(bench, how.workspace, bars, encoder=how.encoder, **built_by))
-        if against is not None or against_recipe is not None:
+        if against is not None or against_recipe is not None or needs is not None:
             second = router if against is None else how.open(against)
             bars.start("evaluate", count)
-            other = evaluation.ask(
-                second, judged.judgements, against_recipe or recipe, whole=False, advance=bars.advance
-            )
+            other = evaluation.ask(second, plain, against_recipe or recipe, whole=False, advance=bars.advance)
         bars.start("evaluate", count)
         measured = evaluation.ask(router, judged.judgements, recipe, advance=bars.advance)
         result: dict[str, Any] = evaluation.figures(measured, judged.name)

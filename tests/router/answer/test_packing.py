@@ -31,6 +31,12 @@ def test_a_tool_too_large_is_skipped_and_smaller_ones_follow_to_the_last_token()
         pack(alike(5), 10, 3, [])
 
 
+def test_the_first_get_their_tokens_before_all_others() -> None:
+    assert pack(alike(60, 30, 30), 60, 3, [FULL]).positions == (0,)
+    assert pack(alike(60, 30, 30), 60, 3, [FULL], first=[1, 2]).positions == (1, 2)
+    assert pack(alike(60, 30, 30), 30, 3, [FULL], last=[1, 2], first=[2]).positions == (2,)
+
+
 def test_tools_are_said_in_less_before_any_is_dropped() -> None:
     heavy = costs((600, 300, 90), (500, 200, 80), (400, 250, 70))
     assert pack(heavy, 1_000, 3, [FULL]).positions == (0, 2)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.query.steps import Steps
-from router.retrieval.retrievers import EMPTY, Ranking
-from router.retrieval.step_fusion import cover_steps
+from router.retrieval.retrievers import EMPTY, EncodedQuery, Ranking
+from router.retrieval.step_fusion import cover_steps, need_weights
 from tests.router.retrieval.rankings import ranking, rankings
 
 
@@ -25,6 +25,31 @@ def test_a_tool_gains_from_the_one_step_that_it_serves_best() -> None:
     assert covered.ranking.scores.tolist() == pytest.approx([4 + 0.65 * 4, 3 + 0.65 * 2, 2 + 0.65 * 0.5 * 2])
     assert covered.gains.tolist() == pytest.approx([2.6, 1.3, 0.65])
     assert covered.steps.tolist() == [0, 0, 1]
+
+
+def test_stated_needs_are_summed_too_but_nothing_stays_first_and_no_places_are_held() -> None:
+    whole, part = ranking((1, 4.0), (2, 3.0)), ranking((2, 4.0), (3, 2.0))
+    stated = Steps(("need",), (1.0,), 0.5, stated=True)
+    covered = cover_steps(whole, [part], stated)
+    assert covered.ranking.ordinals.tolist() == [2, 1, 3]
+    assert covered.ranking.scores.tolist() == pytest.approx([1.5 + 0.65 * 4, 2, 0.65 * 2])
+    many = Steps(("need",) * 4, (1.0,) * 4, 0.5, stated=True)
+    assert cover_steps(whole, [ranking((tool, 4.0)) for tool in (5, 6, 7, 8)], many).ranking.ordinals[0] == 5
+
+
+def test_a_need_counts_by_how_near_it_is_to_the_request() -> None:
+    def query(*vector: float) -> EncodedQuery:
+        return EncodedQuery("text", (), np.array(vector, np.float32), np.array(vector, np.float32))
+
+    # The best tool is .5 above the center of .1: .4 of that, .2, is near enough to count in full.
+    dense = Ranking.of(np.array([1, 2]), np.array([0.6, 0.2]), center=0.1, spread=0.1)
+    needs = [query(0.9, 0), query(0.3, 0), query(0.2, 0), query(0.1, 0), query(-1, 0)]
+    assert need_weights(query(1, 0), needs, dense) == pytest.approx((1, 1, 0.5, 0, 0), abs=1e-6)
+    # A list whose best tool does not stand out is measured by its spread.
+    flat = Ranking.of(np.array([1]), np.array([0.1]), center=0.1, spread=0.5)
+    assert need_weights(query(1, 0), [query(0.2, 0)], flat) == pytest.approx((0.5,))
+    for no_list, of in ((None, query(1, 0)), (EMPTY, query(1, 0)), (dense, EncodedQuery("text", ()))):
+        assert need_weights(of, needs, no_list) == (1,) * 5
 
 
 TWO, CLOSE, BELOW = ranking((1, 2.0), (2, 0.5)), ranking((1, 2.0), (2, 1.9)), ranking((1, 1.0), (2, -1.0))
