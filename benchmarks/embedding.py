@@ -35,7 +35,7 @@ def texts_of(catalog: Path, tools: int) -> list[str]:
     """What a build embeds of so many tools, drawn evenly: their records, their documents, their phrases."""
     settings = load(catalog, environment={})
     held = records.catalog_records(sources.read(settings).tools).records
-    written = FileGenerator(catalog / "expansions.jsonl")
+    written = FileGenerator(catalog / "expansions.jsonl", {})
     found: dict[str, None] = {}
     for place in np.linspace(0, len(held) - 1, min(tools, len(held))).astype(int):
         record = held[place]

@@ -27,7 +27,10 @@ _LONGEST = 600  # characters of a server's words
 
 def identify(context: BuildContext, state: BuildState) -> None:
     """Find what the new snapshot would be, and whether it may serve."""
-    served = ServedTools.read(context.serving)
+    served = ServedTools.read(context.serving, former_ids := state.catalog.former_ids)
+    if renamed := [f"{former} is {former_ids[former]}" for former in sorted(served.renamed)]:
+        follow = "expansions, past requests, judgements and paid answers follow them"
+        context.clock.note(f"{counted(len(renamed), 'renamed tool')}: {named(renamed)}; {follow}")
     state.content_hash, state.inputs_hash = hashes = hashes_of(context.settings, state)
     state.decided = decisions.reasons_against(context.store, context.settings.name, *hashes)
     state.held = (*_reasons_to_hold(context, state, served), *state.decided)
@@ -40,13 +43,12 @@ def _reasons_to_hold(context: BuildContext, state: BuildState, served: ServedToo
     """Return the reasons of all gates that need no snapshot."""
     settings, reading, catalog, enrichment = context.settings, state.reading, state.catalog, state.enrichment
     by_source = served_sources(served.origins, context.last_readings.known_sources(), reading.read_from, reading.gaps)
-    tool_ids = [record.tool_id for record in catalog.records]
     unknown = f"what serves cannot be compared, so tools that would be lost are not known: {served.problem}"
     return (
         *hold_reasons(settings.publish, catalog, len(reading.tools), len(reading.rejected), enrichment, state.missing),
         *([unknown] if served.problem else []),
         *removal_reasons(settings.publish, by_source, catalog.hashes),
-        *lost_phrases_reasons(settings, tool_ids, enrichment, served.generators),
+        *lost_phrases_reasons(settings, sorted(catalog.hashes), enrichment, served.generators),
     )
 
 

@@ -93,9 +93,9 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
         raise reading.no_tool(settings.name, reading.rejected)
     progress.start("estimate", None)
     with Ledger.open(workspace, tell=progress.note) as ledger:
-        chain = generators(settings, ledger, progress.note)
+        chain = generators(settings, ledger, progress, catalog)
         estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
-    served = ServedTools.read(serving)
+    served = ServedTools.read(serving, catalog.former_ids)
     difference = served.difference(catalog.hashes)
     return Plan(
         catalog=settings.name,

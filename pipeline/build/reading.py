@@ -36,16 +36,15 @@ def _read_catalog(context: BuildContext) -> BuildState:
         clock.note(note)
     clock.start("normalize", None)
     catalog = context.execution.run("normalize", records.catalog_records, reading.tools)
-    chain = generators(settings, context.ledger, clock.note)
-    tool_ids = frozenset(record.tool_id for record in catalog.records)
-    past = learning.past_requests(settings, tool_ids)
+    chain = generators(settings, context.ledger, clock, catalog)
+    past = learning.past_requests(settings, catalog)
     files = [generator for generator in chain if isinstance(generator, FileGenerator)]
     rejected = (
         *reading.rejected,
-        *(row for file in files for row in (*file.rejected, *file.unknown(tool_ids))),
+        *(row for file in files for row in (*file.rejected, *file.unknown(catalog.hashes))),
         *(past.usage.rejected if past else ()),
     )
-    served = ServedTools.read(context.serving) if reading.gaps else ServedTools()
+    served = ServedTools.read(context.serving, catalog.former_ids) if reading.gaps else ServedTools()
     state = BuildState(reading, catalog, chain, past, rejected, served.missing(reading, catalog.hashes))
     context.ledger.put_catalog(context.run, settings.name, catalog, (*state.skipped, *rejected))
     if not catalog.records:

@@ -33,12 +33,12 @@ def ask_and_check(
     Each group of outcomes is stored as it comes. An interruption is raised again once the outcomes in flight are
     stored. Raises RunAborted as the generator does.
     """
-    known = context.ledger.answers.expansions([question.key for question in questions])
+    known = context.ledger.answers.expansions([key for q in questions for key in (q.key, *q.former_keys)])
     unknown: dict[str, list[Question]] = {}
     for question in questions:
-        if answer := known.get(question.key):
+        if key := next((key for key in (question.key, *question.former_keys) if key in known), None):
             into.reused += 1
-            _check(context, into, question, generator, Expansion.from_json(answer))
+            _check(context, into, replace(question, key=key), generator, Expansion.from_json(known[key]))
         else:
             unknown.setdefault(question.key, []).append(question)
     if unknown:

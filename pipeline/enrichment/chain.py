@@ -1,6 +1,6 @@
 """The generators that a build asks, in order, and those that need no model: a file, the lexicon, the ledger."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -17,6 +17,8 @@ from pipeline.enrichment.generator import (
 )
 from pipeline.errors import RecordRejected
 from pipeline.ledger import Ledger
+from pipeline.progress import Progress
+from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings, EnrichmentSettings
 from pipeline.sources.formats.document import read_lines
 from router.expansion import Expansion
@@ -37,8 +39,8 @@ class FileGenerator(Generator):
 
     name = "file"
 
-    def __init__(self, path: Path) -> None:
-        """Read the file; bad lines go to `rejected`. Raises RunAborted where it cannot be read."""
+    def __init__(self, path: Path, former_ids: Mapping[str, str]) -> None:
+        """Read the file, with ids of today; bad lines go to `rejected`. Raises RunAborted where it cannot be read."""
         self.model = path.name
         self.rejected: list[RecordRejected] = []
         self._rows: dict[str, dict[str, Any]] = {}
@@ -49,12 +51,12 @@ class FileGenerator(Generator):
             origin, row = line
             if not isinstance(row, dict) or not isinstance(row.get("id"), str):
                 self.rejected.append(RecordRejected(origin, "an expansion is an object with the id of its tool"))
-            elif row["id"] in self._rows:
+            elif (tool_id := former_ids.get(row["id"], row["id"])) in self._rows:
                 self.rejected.append(RecordRejected(origin, f"{row['id']} has an expansion already: the first is kept"))
             else:
-                self._rows[row["id"]] = row
+                self._rows[tool_id] = row
 
-    def unknown(self, tool_ids: frozenset[str]) -> list[RecordRejected]:
+    def unknown(self, tool_ids: Collection[str]) -> list[RecordRejected]:
         """Return a rejection for each expansion of a tool that is not among these."""
         return [
             RecordRejected(Origin(self.model, tool_id), "the catalog does not have this tool")
@@ -126,24 +128,24 @@ class LexiconGenerator(Generator):
         yield [GeneratedExpansion(record.tool_id, lexicon.expand(sanitize(record)[0])) for record in records]
 
 
-def generators(settings: CatalogSettings, ledger: Ledger, note: Callable[[str], None]) -> list[Generator]:
+def generators(settings: CatalogSettings, ledger: Ledger, progress: Progress, catalog: Catalog) -> list[Generator]:
     """Return the file of expansions, if there is one, the chosen generator, and the fallback for its failures.
 
     The generator `auto` is an OpenAI-compatible model where a key or a base URL is set, else the lexicon, after the
-    answers that a model gave about the catalog before. `note` is called with the progress of batches. Raises RunAborted
-    where the file cannot be read, SettingsInvalid where the key cannot be sent.
+    answers that a model gave about the catalog before. `progress` hears of batches. Raises RunAborted where the file
+    cannot be read, SettingsInvalid where the key cannot be sent.
     """
     enrichment = settings.enrichment
     chain: list[Generator] = []
     if enrichment.expansions is not None:
-        chain.append(FileGenerator(settings.resolve(enrichment.expansions)))
+        chain.append(FileGenerator(settings.resolve(enrichment.expansions), catalog.former_ids))
     chosen = enrichment.generator
     if chosen == "openai" or (chosen == "auto" and enrichment.reaches_model):
-        chain.append(_model(enrichment, ledger, note))
+        chain.append(_model(enrichment, ledger, progress.note))
         chosen = enrichment.fallback
     elif chosen == "auto" and ledger.answers.has_model_answers(settings.name):
         # What a model wrote serves on: a key that is missing from one night's environment takes nothing back.
-        chain.append(LedgerOnly(_model(enrichment, ledger, note), NO_KEY, f"not asked: {NO_KEY_SET}"))
+        chain.append(LedgerOnly(_model(enrichment, ledger, progress.note), NO_KEY, f"not asked: {NO_KEY_SET}"))
         chosen = enrichment.fallback
     if chosen in ("auto", "lexicon"):
         chain.append(LexiconGenerator())

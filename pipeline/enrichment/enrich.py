@@ -83,11 +83,13 @@ def _serve_earlier(
     missing = {record.tool_id: record for record in records}
     if not missing or not context.catalog_name:
         return
-    for answer in context.ledger.answers.earlier_answers(context.catalog_name, list(missing)):
-        if (record := missing.get(answer.tool_id)) is None:
+    former = {one: tool_id for one, tool_id in context.catalog.former_ids.items() if tool_id in missing}
+    for answer in context.ledger.answers.earlier_answers(context.catalog_name, [*missing, *former]):
+        tool_id = former.get(answer.tool_id, answer.tool_id)
+        if (record := missing.get(tool_id)) is None:
             continue
         differs = {
-            "record": answer.record_hash != context.catalog.hashes[answer.tool_id],
+            "record": answer.record_hash != context.catalog.hashes[tool_id],
             "prompt": answer.prompt_version != prompt.PROMPT_VERSION,
             "model": answer.model != generator.model,
         }
@@ -96,15 +98,15 @@ def _serve_earlier(
             continue
         expansion = Expansion.from_json(json.loads(answer.expansion))
         screened, verdicts = context.screen(record, expansion)
-        if not screened.user_phrases or not into.improves(answer.tool_id, screened):
+        if not screened.user_phrases or not into.improves(tool_id, screened):
             continue
         # With record, prompt and model of today, the question differed in its parameters or its siblings.
         other = "siblings" if answer.beside_siblings else "parameters"
         stale = StaleExpansion(reasons or (other,), answer.model, answer.prompt_version, answer.run)
-        into.written[answer.tool_id] = ScreenedExpansion(
+        into.written[tool_id] = ScreenedExpansion(
             screened, answer.generator, answer.model, answer.expansion_key, expansion, verdicts, stale
         )
-        del missing[answer.tool_id]
+        del missing[tool_id]
         context.progress.advance()
 
 

@@ -99,7 +99,8 @@ def _unknown(catalog: Catalog, generators: Sequence[Generator], ledger: Ledger) 
     remaining: Sequence[ToolRecord] = catalog.records
     for generator in generators:
         questions = questions_about(catalog, generator, remaining)
-        answers = ledger.answers.expansions([question.key for question in questions])
+        found = ledger.answers.expansions([key for q in questions for key in (q.key, *q.former_keys)])
+        answers = {q.key for q in questions if not found.keys().isdisjoint((q.key, *q.former_keys))}
         known += sum(question.key in answers for question in questions)
         if isinstance(generator, LedgerOnly):
             break  # it is not asked

@@ -56,12 +56,14 @@ NO_MODEL = Prompt("", "", {})
 class Question:
     """A record to write an expansion for.
 
-    `key` is that of the answer in the ledger. `prompt` is what a model is asked, NO_MODEL where none is.
+    `key` is that of the answer in the ledger, `former_keys` are those of the question with tools' former names.
+    `prompt` is what a model is asked, NO_MODEL where none is.
     """
 
     key: str
     record: ToolRecord
     prompt: Prompt = NO_MODEL
+    former_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

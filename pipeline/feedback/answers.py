@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 from pipeline.feedback.storage import StoredEvents
@@ -38,11 +39,11 @@ class Answers:
     untied: int
 
 
-def join_answers(events: StoredEvents) -> Answers:
+def join_answers(events: StoredEvents, ids: Mapping[str, str] = MappingProxyType({})) -> Answers:
     """Return the answers with their outcomes. A report counts for a tool that its answer offered to the same caller.
 
     So nobody can report on a tool that was not offered, nor on the answers of others, whose ids are not known to them.
-    Of several reports on a tool the last counts.
+    Of several reports on a tool the last counts. `ids` are those of today by former ones.
     """
     offered = {event.id: event for event in events.offered}
     outcomes: dict[str, dict[str, Outcome]] = {answer: {} for answer in offered}
@@ -53,10 +54,11 @@ def join_answers(events: StoredEvents) -> Answers:
         if answer is None or not shown or answer.caller != report.caller:
             untied += 1
         else:
-            outcomes[report.id][report.tool] = report.outcome
+            outcomes[report.id][ids.get(report.tool, report.tool)] = report.outcome
     answers = tuple(
-        Answer(event.at, event.request, event.caller, event.tools, outcomes[event.id], event.named)
+        Answer(event.at, event.request, event.caller, tools, outcomes[event.id], event.named)
         for event in offered.values()
+        for tools in [tuple(ids.get(tool, tool) for tool in event.tools)]
     )
     return Answers(answers, untied)
 

@@ -1,7 +1,7 @@
 """Read from the serving snapshot what a build compares itself with."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,7 +30,7 @@ class ServedTools:
     """The serving tools by id: the hash of each record, the file it was read from, and who wrote its expansion.
 
     `snapshot` is the name of the snapshot that serves; None where none does, or none that can be inspected. `problem`
-    says why a snapshot of this format, which serves, cannot be.
+    says why a snapshot of this format, which serves, cannot be. All ids are those of today; `renamed` are former ones.
     """
 
     snapshot: str | None = None
@@ -38,9 +38,10 @@ class ServedTools:
     origins: Mapping[str, str] = field(default_factory=dict)
     generators: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
+    renamed: Set[str] = frozenset()
 
     @classmethod
-    def read(cls, folder: Path | None) -> "ServedTools":
+    def read(cls, folder: Path | None, former_ids: Mapping[str, str]) -> "ServedTools":
         """Read a snapshot's folder.
 
         Empty without a folder, and for a snapshot of another format: what it held is not known, and nothing is claimed.
@@ -52,11 +53,13 @@ class ServedTools:
                 rows = inspection.rows(_TOOLS)
         except SnapshotInvalid as error:
             return cls(problem=" ".join(str(error).split()) if _has_this_format(folder) else "")
+        by_id = {former_ids.get(row["tool_id"], row["tool_id"]): row for row in rows}
         return cls(
             inspection.folder.name,
-            {row["tool_id"]: row["record_hash"] for row in rows},
-            {row["tool_id"]: row["origin_file"] for row in rows},
-            {row["tool_id"]: row["generator"] for row in rows if row["generator"] is not None},
+            {tool_id: row["record_hash"] for tool_id, row in by_id.items()},
+            {tool_id: row["origin_file"] for tool_id, row in by_id.items()},
+            {tool_id: row["generator"] for tool_id, row in by_id.items() if row["generator"] is not None},
+            renamed=former_ids.keys() & {row["tool_id"] for row in rows},
         )
 
     def difference(self, hashes: Mapping[str, str]) -> ToolDifference:

@@ -21,6 +21,7 @@ from quartermaster.evaluation import (
     read_judgements,
     unknown_tools,
 )
+from quartermaster.evaluation.measurement import following
 from router import Router
 
 _MAX_EXAMPLES, _MAX_EXAMPLE = 8, 120  # examples in the manifest, and characters of one
@@ -48,7 +49,7 @@ def check_regression(
     if judgements is None or not settings.judged:
         return NOT_MEASURED
     try:
-        requests = read_judgements(judgements)
+        requests = following(read_judgements(judgements), new)
     except SettingsInvalid as error:
         progress.note(f"the new snapshot was not measured: {error}")
         return NOT_MEASURED

@@ -12,6 +12,7 @@ from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
 from router.tools.definitions.raw_tool import normalize, numbered_id
 from router.tools.foreign_text import foreign_script
+from router.tools.naming import former_ids
 
 __all__ = ["NOTICES", "Catalog", "Notice", "catalog_records", "record_hash", "unread_notices"]
 
@@ -45,6 +46,11 @@ class Catalog:
     def unread(self) -> frozenset[str]:
         """The ids of the tools whose descriptions are not English."""
         return frozenset(notice.tool_id for notice in self.notices if notice.kind == "unread")
+
+    @cached_property
+    def former_ids(self) -> Mapping[str, str]:
+        """The ids of today by those that tools may have had: what was gathered under these follows the tools."""
+        return former_ids(self.records)
 
 
 def record_hash(record: ToolRecord) -> str:

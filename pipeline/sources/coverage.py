@@ -13,6 +13,7 @@ from pipeline.sentences import named
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
 from router.tools.definitions.rows import parameter_rows
+from router.tools.trust.characters import strip_hidden
 
 # A key on at least this share of a source's records is reported.
 _MANY = 0.2
@@ -83,7 +84,7 @@ class Coverage:
             problems.append(f"keys that were not read: {named(keys, _SHOWN_KEYS)}")
         if self.empty:
             problems.append("it holds no tool")
-        return tuple(problems)
+        return tuple(map(strip_hidden, problems))
 
     @property
     def advice(self) -> str | None:
@@ -96,7 +97,7 @@ class Coverage:
         expression = f'"{guess}"' if plain else f"'{json.dumps(guess, ensure_ascii=False)}'"
         # The setting that should give the name and does not.
         selector = next((f": {reason}" for reason in self.reasons if reason.startswith("source.fields")), "")
-        return (
+        return strip_hidden(
             f"none of the {self.records:,} records has a name{selector}. "
             f"Their keys are {_quoted(self.unnamed[:_SHOWN_KEYS])}: say in catalog.toml, under the [[source]], "
             f"which of them is which, such as [source.fields] name = {expression}"

@@ -1,6 +1,6 @@
 """Queries with qrels: requests and the tools that answer them, read from JSONL."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,6 +48,12 @@ class Judgement(msgspec.Struct, frozen=True, rename={"request": "query"}):
     def tools(self) -> frozenset[str]:
         """Every tool that the judgement names."""
         return self.relevant.union(*self.groups)
+
+    def with_ids(self, ids: Mapping[str, str]) -> "Judgement":
+        """Return the judgement with the ids of today by those that it has; one that is not among them stays."""
+        named = (self.required, self.acceptable, *self.groups)
+        required, acceptable, *groups = (frozenset(ids.get(tool, tool) for tool in tools) for tools in named)
+        return replace(self, required=required, acceptable=acceptable, groups=tuple(groups))
 
 
 _Row = TypeVar("_Row", Judgement, "RequestNeeds")

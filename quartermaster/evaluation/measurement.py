@@ -21,6 +21,7 @@ from quartermaster.evaluation.metrics import K, scores
 from router.contract import DOCUMENT_SIGNALS, Signal
 from router.retrieval.recipe import Recipe
 from router.router import Router
+from router.tools.naming import former_ids
 
 FUSED = "fused"
 # Tools kept of each list: other evaluation tools expect so many in a run, and ranks are counted up to here.
@@ -116,7 +117,7 @@ def ask(
     chosen = replace(router.recipe(recipe), collapse=False)
     tool_id = cache(router.tool_id)
     results = []
-    for judgement in judgements:
+    for judgement in following(judgements, router):
         started = time.perf_counter()
         routed = router.route(judgement.request, needs=judgement.needs, k=K, recipe=chosen)
         milliseconds = (time.perf_counter() - started) * 1e3
@@ -126,6 +127,13 @@ def ask(
         results.append(JudgedResult(judgement, lists, routed.fits, routed.none_fits, milliseconds))
         advance()
     return Measurement(router, chosen, tuple(results))
+
+
+def following(judgements: Sequence[Judgement], router: Router) -> list[Judgement]:
+    """Return judgements with the ids that tools have in the router in place of those that they may have elsewhere."""
+    named = frozenset[str]().union(*(judgement.tools for judgement in judgements))
+    ids = {} if all(map(router.record, named)) else former_ids(router.tools)
+    return [judgement.with_ids(ids) for judgement in judgements]
 
 
 def whole_lists(

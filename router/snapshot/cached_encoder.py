@@ -1,6 +1,5 @@
 """An encoder with a cache of recent requests' vectors. It encodes the others in batches of similar length."""
 
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.encoding.encoder import Encoder, OnnxEncoder, Spans
-from router.process import renew_in_child
+from router.process import cores, renew_in_child
 from router.snapshot.snapshot import Snapshot
 
 Vector = NDArray[np.float32]
@@ -141,7 +140,7 @@ def encode_in_batches(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vecto
     An ONNX encoder runs one batch on each core: a vector does not depend on what runs beside its batch.
     """
     todo = list(batches(dict.fromkeys(texts)))
-    workers = min(len(todo), _core_count()) if isinstance(encoder, OnnxEncoder) else 1
+    workers = min(len(todo), cores()) if isinstance(encoder, OnnxEncoder) else 1
     if workers > 1:
         from concurrent.futures import ThreadPoolExecutor  # here: most routers encode one request at a time
 
@@ -154,11 +153,6 @@ def encode_in_batches(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vecto
         for batch, vectors in zip(todo, encoded, strict=True)
         for text, vector in zip(batch, vectors, strict=True)
     }
-
-
-def _core_count() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def batches(texts: Iterable[str], size: int = _BATCH) -> Iterator[list[str]]:

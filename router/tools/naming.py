@@ -1,12 +1,14 @@
 """Parses the names of tools into verb and noun phrase: `create_issue`, `issues/create`, `charges_list`."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from router.record import ToolRecord
 from router.text import identifier_words
+from router.tools.definitions.raw_tool import RawTool, tool_id_of
 from router.tools.grammar import NounPhrase, load_lexicon, singular
 
 _ROUTE = re.compile(r"^(?P<method>[a-z]+)_(?P<path>/.*)$")
@@ -61,6 +63,26 @@ def route_name(method: str, path: str, *, every: bool = False) -> str:
     named = (f"by_{part}" * (every or place > last) if place % 2 else part for place, part in enumerate(parts))
     words = [word for part in named for word in re.split(r"\W+", part) if word]
     return "_".join([method.lower(), *(words or ["root"])])
+
+
+def route_forms(record: ToolRecord) -> tuple[ToolRecord, ...]:
+    """Return the record under each name that method and path make or made; where its name is another, as it is."""
+    method, path = str(record.annotations.get("method", "")).lower(), str(record.annotations.get("path", ""))
+    names = (f"{method}_{path}", route_name(method, path), route_name(method, path, every=True))
+    if not path or record.name not in names:
+        return (record,) * len(names)
+    ids = (tool_id_of(RawTool(name, record.origin, provider=record.provider)) for name in names)
+    return tuple(replace(record, tool_id=tool_id, name=name) for tool_id, name in zip(ids, names, strict=True))
+
+
+def former_ids(records: Iterable[ToolRecord]) -> dict[str, str]:
+    """Return the ids of today by those that operations without an `operationId` may have had.
+
+    An id that a tool has today is not among them, nor one that two tools may have had.
+    """
+    pairs = {(form.tool_id, record.tool_id) for record in records for form in (record, *route_forms(record))}
+    claims = Counter(former for former, _ in pairs)
+    return {former: today for former, today in sorted(pairs) if former != today and claims[former] == 1}
 
 
 def parse_operation(record: ToolRecord, provider_words: Sequence[str] = ()) -> Operation:

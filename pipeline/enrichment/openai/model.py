@@ -19,6 +19,7 @@ from pipeline.settings import EnrichmentSettings
 from pipeline.tokens import TokenCounter
 from router.fingerprint import fingerprint
 from router.record import ToolRecord
+from router.tools.naming import route_forms
 
 # Of an answer, until the server has counted one. See docs/decisions/model-requests.md.
 OUTPUT_TOKENS = 400
@@ -116,8 +117,13 @@ class ModelGenerator:
         given = {**self.settings.parameters, **({"languages": list(languages)} if languages else {})}
         parameters = {key: value if key in _STORED else f"sha256:{fingerprint(value)}" for key, value in given.items()}
         prompt = Prompt(INSTRUCTIONS, message(record, siblings, languages), parameters)
-        question = self._questions[asked] = Question(answer_key(self.name, self.model, prompt), record, prompt)
-        return question
+        former = tuple(
+            answer_key(self.name, self.model, Prompt(INSTRUCTIONS, message(one, others, languages), parameters))
+            for one, *others in zip(*map(route_forms, (record, *siblings)), strict=True)
+            if [one, *others] != [record, *siblings]
+        )
+        question = Question(answer_key(self.name, self.model, prompt), record, prompt, former)
+        return self._questions.setdefault(asked, question)
 
     def body(self, question: Question, output_mode: OutputMode) -> dict[str, Any]:
         """Return the JSON of a chat request."""

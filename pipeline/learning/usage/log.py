@@ -1,7 +1,7 @@
 """The past requests that a catalog's settings name, and the tools that they led to: of call logs and feedback logs."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from pipeline.errors import RecordRejected
 from pipeline.feedback import FeedbackLimits, compact_events, join_answers
 from pipeline.feedback.storage import normal_words
 from pipeline.learning.usage.feedback import MAX_USES, FeedbackLessons, PastRequest, feedback_lessons
+from pipeline.records import Catalog
 from pipeline.settings import CatalogSettings
 from pipeline.sources.formats.document import read_lines
 from pipeline.vectors import Embedding
@@ -87,7 +88,7 @@ class PastRequests:
         return replace(self, vectors=embedding.matrix(texts))
 
 
-def past_requests(settings: CatalogSettings, known: Collection[str]) -> PastRequests | None:
+def past_requests(settings: CatalogSettings, catalog: Catalog) -> PastRequests | None:
     """Return the past requests that the settings name, or None. A feedback log is compacted first.
 
     Raises RunAborted for a file or folder that cannot be read.
@@ -95,21 +96,22 @@ def past_requests(settings: CatalogSettings, known: Collection[str]) -> PastRequ
     tuning = settings.tuning
     if tuning.usage is None and tuning.feedback is None:
         return None
+    known = {**catalog.former_ids, **{tool_id: tool_id for tool_id in catalog.hashes}}
     usage = UsageLog() if tuning.usage is None else read_usage(settings.resolve(tuning.usage), known)
     if tuning.feedback is None:
         return PastRequests(usage)
     limits = FeedbackLimits(tuning.feedback_days, tuning.feedback_max_bytes)
-    answers = join_answers(compact_events(settings.resolve(tuning.feedback), limits)).answers
+    joined = join_answers(compact_events(settings.resolve(tuning.feedback), limits), known)
     file = judgements_of(settings.folder)
     queries = [judgement.request for judgement in read_judgements(file)] if file else []
-    return PastRequests(usage, feedback=feedback_lessons(answers, known, queries))
+    return PastRequests(usage, feedback=feedback_lessons(joined.answers, known, queries))
 
 
-def read_usage(path: Path, known: Collection[str]) -> UsageLog:
+def read_usage(path: Path, known: Mapping[str, str]) -> UsageLog:
     """Return the past requests of a file: rows `{"request", "tools": [ids]}`, or qrels (`query`, `required`).
 
-    A row that names a tool outside `known`, the catalog's ids, is rejected whole. Requests that differ only in case
-    and spaces are one. Raises RunAborted where the file cannot be read.
+    `known` has the catalog's ids by those that a row may name; a row that names another is rejected whole. Requests
+    that differ only in case and spaces are one. Raises RunAborted where the file cannot be read.
     """
     by_words: dict[str, tuple[str, Counter[str], int]] = {}
     rejected: list[RecordRejected] = []
@@ -137,7 +139,7 @@ def read_usage(path: Path, known: Collection[str]) -> UsageLog:
     return UsageLog(requests, tuple(rejected), rows, toolless, len(by_words) - len(newest))
 
 
-def _row(origin: Origin, row: Any, known: Collection[str]) -> tuple[str, frozenset[str]]:
+def _row(origin: Origin, row: Any, known: Mapping[str, str]) -> tuple[str, frozenset[str]]:
     if not isinstance(row, dict):
         raise RecordRejected(origin, 'a past request is an object: {"request": "…", "tools": ["…"]}')
     request = row.get("request", row.get("query"))
@@ -146,6 +148,6 @@ def _row(origin: Origin, row: Any, known: Collection[str]) -> tuple[str, frozens
     tools = row.get("tools", row.get("required"))
     if not isinstance(tools, list) or not all(isinstance(tool_id, str) for tool_id in tools):
         raise RecordRejected(origin, "tools (or required) is not a list of tool ids")
-    if unknown := sorted(set(tools) - set(known)):
+    if unknown := sorted(set(tools) - known.keys()):
         raise RecordRejected(origin, f"the catalog has no tool {unknown[0]!r}")
-    return request.strip()[:MAX_REQUEST], frozenset(tools)
+    return request.strip()[:MAX_REQUEST], frozenset(known[tool_id] for tool_id in tools)

@@ -11,14 +11,14 @@ from simulations.fuzz.targets import seeds
 from tests.support.factories import TOOLS, make_record
 
 _RECORDS = [make_record(tool["name"], tool["provider"], description=tool["description"]) for tool in TOOLS]
-_IDS = frozenset(record.tool_id for record in _RECORDS)
+_IDS = {record.tool_id: record.tool_id for record in _RECORDS}
 
 
 def _expansions(resources: Resources) -> Run:
     write = resources.file("expansions.jsonl")
 
     def run(data: bytes) -> None:
-        generator = FileGenerator(write(data))
+        generator = FileGenerator(write(data), {})
         asked = [question for record in _RECORDS if (question := generator.question(record, ""))]
         for outcomes in generator.generate(asked):
             assert len(outcomes) == len(asked), "a tool's expansion vanished untold"
@@ -49,7 +49,7 @@ def _usage(resources: Resources) -> Run:
         log = read_usage(write(data), _IDS)
         assert log.rows >= len(log.requests) + len(log.rejected) + log.toolless, "a row was counted twice"
         for past in log.requests:
-            assert past.shares.keys() <= _IDS, "a past request led to an unknown tool"
+            assert past.shares.keys() <= _IDS.keys(), "a past request led to an unknown tool"
             assert all(0 < share <= 1 for share in past.shares.values()), "a share is out of its range"
 
     return run

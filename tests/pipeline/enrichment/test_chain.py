@@ -8,8 +8,9 @@ import pytest
 
 from pipeline.enrichment.chain import LexiconGenerator, generators
 from pipeline.errors import RunAborted
+from pipeline.progress import SilentProgress
 from pipeline.settings import CatalogSettings
-from tests.pipeline.enrichment.catalog_run import opened
+from tests.pipeline.enrichment.catalog_run import catalog, opened
 from tests.pipeline.enrichment.model_server import replies
 from tests.support.factories import make_record
 
@@ -38,14 +39,14 @@ def test_the_chain_follows_from_the_settings_and_a_file_comes_first(
     write_lines("ahead/e.jsonl", [{"id": "a", "user_phrases": ["do a"]}])
     settings = CatalogSettings(name="c", folder=tmp_path, source=[{"path": "tools.json"}], enrichment=enrichment)
     with opened(tmp_path) as ledger:
-        chain = generators(settings, ledger, lambda _: None)
+        chain = generators(settings, ledger, SilentProgress(), catalog())
         assert [generator.name for generator in chain] == names
         if "mode" in enrichment:
             assert type(chain[0]).__name__ == "BatchGenerator"
         if enrichment.get("expansions"):
             (tmp_path / "ahead/e.jsonl").unlink()
             with pytest.raises(RunAborted, match=r"e\.jsonl does not exist"):
-                generators(settings, ledger, lambda _: None)
+                generators(settings, ledger, SilentProgress(), catalog())
 
 
 def test_two_lexicons_write_the_same_about_each_record_under_the_same_model_name() -> None:

@@ -101,6 +101,20 @@ def test_an_earlier_answer_tells_what_it_was_asked_with(tmp_path: Path, monkeypa
             assert result.stale["a"].reasons == reasons
 
 
+def test_answers_about_a_former_name_serve_on_or_where_more_has_changed_as_stale(tmp_path: Path) -> None:
+    def beside_b(name: str) -> Catalog:
+        route = {"method": "GET", "path": "/emp/{id}/mgr"}
+        return catalog_records([make_raw(name, annotations=route), make_raw("b", description="It does b.")])
+
+    with ModelServer() as server:
+        for name, tool_id in (("get_/emp/{id}/mgr", "get_-emp-id-mgr"), ("get_emp_mgr", "get_emp_mgr")):
+            model, siblings = DirectGenerator(server.settings()), {tool_id: ["b"], "b": [tool_id]}
+            today = run(tmp_path, beside_b(name), model, siblings=siblings)
+        assert (len(server.asked), today.reused, today.stale) == (4, 4, {})
+        later = run(tmp_path, beside_b(name), *_down(server, model="m2"))
+    assert later.stale[tool_id].reasons == ("record", "model")
+
+
 def test_a_second_answer_serves_on_where_its_siblings_cannot_be_asked_about(tmp_path: Path) -> None:
     catalog = _catalog(dict.fromkeys(_NAMES, 0))
     with ModelServer() as server:

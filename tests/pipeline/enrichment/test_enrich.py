@@ -37,7 +37,7 @@ def test_each_tool_goes_down_the_chain_until_a_generator_has_an_answer(
     tmp_path: Path, write_lines: Callable[[str, list[Any]], Path]
 ) -> None:
     lines = [{"id": "a", "user_phrases": ["by hand"]}, {"id": "b", "user_phrases": "of the wrong shape"}]
-    file = FileGenerator(write_lines("e.jsonl", lines))
+    file = FileGenerator(write_lines("e.jsonl", lines), {})
     with ModelServer(but("c", _BROKEN)) as server:
         result = run(tmp_path, catalog(*"abcd"), file, DirectGenerator(server.settings()), LexiconGenerator())
     assert _by(result) == {"a": "file", "b": "openai", "c": "lexicon", "d": "openai"}

@@ -6,6 +6,7 @@ from typing import Any
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import estimate
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
+from pipeline.progress import SilentProgress
 from pipeline.records import Catalog, catalog_records
 from pipeline.settings import CatalogSettings, EnrichmentSettings, SourceSettings
 from router.record import Origin
@@ -83,10 +84,11 @@ def test_tools_that_a_model_cannot_tell_apart_are_one_question(tmp_path: Path) -
 
 def test_a_question_in_an_open_batch_is_not_asked_directly_too(tmp_path: Path) -> None:
     with BatchServer(courses=[Course(["in_progress"])]) as batches, opened(tmp_path) as ledger:
-        enriched(ledger, _catalog(), *generators(_settings(tmp_path, batches.settings(wait_s=0)), ledger, print))
+        batched = _settings(tmp_path, batches.settings(wait_s=0))
+        enriched(ledger, _catalog(), *generators(batched, ledger, SilentProgress(), _catalog()))
     with ModelServer() as server, opened(tmp_path) as ledger:
         direct = _settings(tmp_path, server.settings())
-        chain = generators(direct, ledger, print)
+        chain = generators(direct, ledger, SilentProgress(), _catalog())
         foreseen = estimate(_catalog(), chain, direct.enrichment, ledger, assessed=False)
         result = enriched(ledger, _catalog(), *chain)
     assert server.asked == []

@@ -66,9 +66,9 @@ def test_keys_that_many_records_have_are_told_with_an_example(write_json: WriteJ
     rows = [{"name": f"t{n}", "toolbox": "mail", "version": 3, "$x": 1, "icon": "a.png"} for n in range(9)]
     rows.append({"name": "last", "rare": "once", "usage_hint": "at night", "toolbox": "", "x-order": 4})
     for row in rows[:2]:  # a fifth of them
-        row["level"] = "low"
+        row["level"] = "\x9bmlow"  # no sentence has what a terminal obeys
     found = of_rows(write_json, rows)
-    shown = (UnreadKey("toolbox", 9, "mail"), UnreadKey("level", 2, "low"), UnreadKey("usage_hint", 1, "at night"))
+    shown = (UnreadKey("toolbox", 9, "mail"), UnreadKey("level", 2, "\x9bmlow"), UnreadKey("usage_hint", 1, "at night"))
     assert found.unread == shown
     assert found.problems == ("keys that were not read: toolbox (9: mail), level (2: low), usage_hint (1: at night)",)
 
@@ -100,7 +100,7 @@ def test_a_name_setting_that_selects_nothing_is_told_with_the_keys(tmp_path: Pat
     assert found.advice.startswith(
         "none of the 1 records has a name: source.fields.name = 'api_nam' gives no name. Their keys are `api_name`: "
     )
-    advice = of_rows(write_json, [{"tool name": "a"}]).advice
+    advice = of_rows(write_json, [{"tool\u202e name": "a"}]).advice
     assert advice is not None and advice.endswith("""[source.fields] name = '"tool name"'""")
     some = of_rows(write_json, [{"name": "a"}, {"title": "b"}])  # where some have a name there is no advice
     assert some.advice is None

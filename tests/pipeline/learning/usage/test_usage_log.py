@@ -15,7 +15,7 @@ from pipeline.settings import load
 from router import RECIPES, Signal
 from router.retrieval.retrievers import Ranking
 
-KNOWN = {"a", "b", "c"}
+KNOWN = {"a": "a", "b": "b", "c": "c", "former": "c"}
 Lines = Callable[[str, list[Any]], Path]
 
 
@@ -29,7 +29,7 @@ def read(write_lines: Lines, *rows: Any) -> UsageLog:
         (
             [
                 {"request": " first ", "tools": ["a"]},
-                {"id": "q1", "query": "second", "required": ["b", "c"], "acceptable": ["a"], "kind": "multi"},
+                {"id": "q1", "query": "second", "required": ["b", "former"], "acceptable": ["a"], "kind": "multi"},
             ],
             {"first": {"a": 1}, "second": {"b": 1, "c": 1}},
         ),
