@@ -11,7 +11,7 @@ from typing import Any
 
 from router.fingerprint import canonical_json
 from router.provider_formats.dialects import gemini_schema, without_unportable_patterns
-from router.provider_formats.formats import Detail, ProviderFormat, Schema, ToolParts, VendorText
+from router.provider_formats.formats import Detail, ProviderFormat, Schema, VendorText
 from router.provider_formats.names import legal_name
 from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
 from router.provider_formats.schemas import resolve_reference, valid_schema, with_targets
@@ -62,17 +62,14 @@ class ToolShaper:
         if detail is not Detail.FULL:
             is_short = detail is Detail.SHORT
             description = first_sentence(description, _MAX_TOOL_DESCRIPTION) if is_short else self._signature
-        title = annotations.get("title") if detail is Detail.FULL else None
-        hints = () if detail is Detail.SIGNATURE else _HINTS
-        return form.spec.shape(
-            ToolParts(
-                named={"name": name, "description": description} if description else {"name": name},
-                schema=closed or self.schema(form, detail)[0],
-                is_strict=bool(closed),
-                title=title if isinstance(title, str) else None,
-                hints={hint: value for hint in hints if isinstance(value := annotations.get(hint), bool)},
-            )
-        )
+        named = {"name": name, "description": description} if description else {"name": name}
+        title = annotations.get("title") if form.spec.annotated and detail is Detail.FULL else None
+        if isinstance(title, str):
+            named["title"] = title
+        tool = form.spec.tool(named, closed or self.schema(form, detail)[0], bool(closed))
+        hints = _HINTS if form.spec.annotated and detail is not Detail.SIGNATURE else ()
+        kept = {hint: annotations[hint] for hint in hints if isinstance(annotations.get(hint), bool)}
+        return {**tool, "annotations": kept} if kept else tool
 
     def strict_schema(self, form: ProviderFormat, detail: Detail, quota: Quota | None = None) -> Schema:
         """Return the strict schema, which `quota` counts. Raises NotStrict, with the reason, where there is none."""
