@@ -12,12 +12,17 @@ from typing import Any, TypeVar
 
 from router.errors import QuartermasterError, RequestInvalid, quoted
 from router.tools.definitions.json_values import parse_json, value_at_pointer
+from router.tools.definitions.rows import Steps, TooManySteps
 
 _Taken = TypeVar("_Taken")
 _DEEPEST = 32  # schemas within each other, references included
 _MOST_STEPS = 50_000  # parts of a schema that one call may visit
 _MOST_TEXT = 100_000  # characters of a text that is read as JSON
 _MOST_TOLD = 5  # notes
+_KINDS: tuple[tuple[type, frozenset[str]], ...] = (
+    *((kind, frozenset({name})) for kind, name in ((type(None), "null"), (bool, "boolean"), (str, "string"))),
+    *((int, frozenset({"integer", "number"})), (Mapping, frozenset({"object"}))),
+)
 _WORDS = {"true": "true", "false": "false", "none": "null"}  # Python writes them in capitals
 
 
@@ -78,13 +83,9 @@ def mend_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> M
     mending = _Mending(schema)
     try:
         mended = mending.mended(schema, arguments, "", 0)
-    except _TooManySteps:
+    except TooManySteps:
         return MendedArguments(arguments)
     return MendedArguments(mended, tuple(mending.notes)) if mending.notes else MendedArguments(arguments)
-
-
-class _TooManySteps(Exception):
-    """Raised where a schema branches without an end."""
 
 
 @dataclass
@@ -93,7 +94,7 @@ class _Mending:
 
     root: Mapping[str, Any]
     notes: list[str] = field(default_factory=list)
-    steps: int = 0
+    steps: Steps = field(default_factory=lambda: Steps(_MOST_STEPS))
 
     def mended(self, schema: Any, value: Any, path: str, depth: int) -> Any:
         """Return a value mended by its schema; as it is where the schema says nothing of its type."""
@@ -130,7 +131,7 @@ class _Mending:
         found = frozenset(one for one in named if isinstance(one, str))
         if not found:
             values = [schema["const"]] if "const" in schema else _schemas(schema.get("enum"))
-            self._spend(len(values))
+            self.steps.spend(len(values))
             found = frozenset().union(*map(kind_of, values))
         if not found:
             branches = [self.types(branch, depth + 1) for branch in _branches(schema)]
@@ -143,7 +144,7 @@ class _Mending:
         """Yield what a value can stand for, of the types that are due, where nothing is lost; each with a note."""
         text = value.strip() if isinstance(value, str) else None
         if text is not None and len(text) <= _MOST_TEXT:
-            self._spend(len(text) // 100)
+            self.steps.spend(len(text) // 100)
             try:
                 read = parse_json(_WORDS.get(text.lower(), text))
             except ValueError:
@@ -170,7 +171,7 @@ class _Mending:
         # Which properties are additional depends on patterns, which do not run here.
         others = None if "patternProperties" in schema else schema.get("additionalProperties")
         required = {name for name in _schemas(schema.get("required")) if isinstance(name, str)}
-        self._spend(len(required))
+        self.steps.spend(len(required))
         kept = {}
         for name, inner in value.items():
             place = f"{path}.{name}" if path else f"{name}"
@@ -194,39 +195,22 @@ class _Mending:
     def _resolved(self, schema: Any) -> Mapping[str, Any] | None:
         """Follow references within the document; None for what is no schema, or leads in a circle."""
         for _ in range(_DEEPEST):
-            self._spend(1)
+            self.steps.spend()
             if not isinstance(schema, Mapping) or not isinstance(reference := schema.get("$ref"), str):
                 return schema if isinstance(schema, Mapping) else None
-            self._spend(len(reference) // 10)
+            self.steps.spend(len(reference) // 10)
             try:
                 schema = value_at_pointer(self.root, reference)
             except LookupError:
                 return None
         return None
 
-    def _spend(self, steps: int) -> None:
-        self.steps += steps
-        if self.steps > _MOST_STEPS:
-            raise _TooManySteps
-
 
 def kind_of(value: Any) -> frozenset[str]:
     """Return the JSON types of a value: a whole number is an integer and a number."""
-    match value:
-        case None:
-            return frozenset({"null"})
-        case bool():
-            return frozenset({"boolean"})
-        case int():
-            return frozenset({"integer", "number"})
-        case float():
-            return frozenset({"number", "integer"} if value.is_integer() else {"number"})
-        case str():
-            return frozenset({"string"})
-        case Mapping():
-            return frozenset({"object"})
-        case _:
-            return frozenset({"array"})
+    if isinstance(value, float):
+        return frozenset({"number", "integer"} if value.is_integer() else {"number"})
+    return next((names for kind, names in _KINDS if isinstance(value, kind)), frozenset({"array"}))
 
 
 def _schemas(value: Any) -> Sequence[Any]:
