@@ -4,7 +4,7 @@ To add a format, write its entry in `ProviderFormat` and nothing else.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -15,18 +15,8 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
-class RequestLimits:
-    """What a provider's strict mode takes in one request, all its tools together: strict tools, optional properties and
-    properties of several types."""
-
-    tools: int
-    optional: int
-    unions: int
-
-
-@dataclass(frozen=True, slots=True)
 class StrictLimits:
-    """What a provider's strict mode takes in one schema; `request` says what it takes in one request, None for any.
+    """What a provider's strict mode takes in one schema; `request` says what it takes in one request, by name.
 
     `null_for_optional` says that an optional property is required and may be null, `bounds` that numbers, texts and
     arrays may be bounded, `recursion` that a schema may refer to itself. An enum of more than `many_values` may have
@@ -36,7 +26,7 @@ class StrictLimits:
     null_for_optional: bool
     bounds: bool
     recursion: bool
-    request: RequestLimits | None = None
+    request: Mapping[str, int] = field(default_factory=dict)
     properties: int = 5_000
     levels: int = 10
     values: int = 1_000
@@ -48,7 +38,10 @@ class StrictLimits:
 OPENAI_STRICT = StrictLimits(null_for_optional=True, bounds=True, recursion=True)
 # Anthropic, "JSON schema limitations": beyond them the whole request fails, "Schema is too complex for compilation".
 ANTHROPIC_STRICT = StrictLimits(
-    null_for_optional=False, bounds=False, recursion=False, request=RequestLimits(tools=20, optional=24, unions=16)
+    null_for_optional=False,
+    bounds=False,
+    recursion=False,
+    request={"strict tools": 20, "optional properties": 24, "properties of several types": 16},
 )
 
 

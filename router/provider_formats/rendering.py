@@ -1,6 +1,7 @@
 """Records → the tools of a provider's request, and a model's calls → tool ids and arguments."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -11,7 +12,7 @@ from router.provider_formats.formats import Detail, ProviderFormat, Schema, Vend
 from router.provider_formats.names import legal_name
 from router.provider_formats.restoring import without_added_nulls
 from router.provider_formats.shaping import ToolShaper, signature
-from router.provider_formats.strict import NotStrict, Quota
+from router.provider_formats.strict import NotStrict
 from router.record import ToolRecord
 from router.tools.arguments import object_of
 from router.tools.trust import WithheldText
@@ -103,7 +104,6 @@ def render(
     of details is another than that of the records.
     """
     form, vendor_text = parse_choice(ProviderFormat, form), parse_choice(VendorText, vendor_text)
-    limits = form.spec.strict_limits
     if defer_loading and not form.spec.deferrable:
         able = ", ".join(other for other in ProviderFormat if other.spec.deferrable)
         raise SettingsInvalid(f"form {form} has no deferred tools: leave defer_loading out, or choose from {able}")
@@ -111,7 +111,7 @@ def render(
     if len(details) != len(records):
         raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one for each record")
     most = form.spec.cap if cap == "provider" else cap
-    quota = Quota(limits.request) if limits and limits.request else None
+    taken: Counter[str] = Counter()  # of what the strict mode takes in one request
     rendered = Rendered(form)
     tools: list[dict[str, Any]] = []
     dropped: list[RenderNote] = []
@@ -136,7 +136,7 @@ def render(
         closed: Schema | None = None
         if strict:
             try:
-                closed = shaper.strict_schema(form, its_detail, quota)
+                closed = shaper.strict_schema(form, its_detail, taken)
                 rendered.strict[name] = schema
             except NotStrict as why_not:
                 notes.append(RenderNote(tool_id, f"not strict: {why_not}"))

@@ -6,12 +6,13 @@ of names and values. Anthropic, "JSON schema limitations": every object closed, 
 recursion, no bounds of numbers, texts and arrays.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from router.errors import QuartermasterError
-from router.provider_formats.formats import RequestLimits, Schema, StrictLimits
+from router.provider_formats.formats import Schema, StrictLimits
 from router.provider_formats.schemas import merged_all_of
 
 _FORMATS = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split())
@@ -193,28 +194,20 @@ def _nullable(schema: Schema) -> Schema:
     return {**schema, "type": [*kinds, "null"], **({"enum": [*schema["enum"], None]} if "enum" in schema else {})}
 
 
-@dataclass(slots=True)
-class Quota:
-    """The strict tools, optional properties and properties of several types that a request has so far."""
-
-    limits: RequestLimits
-    tools: int = 0
-    optional: int = 0
-    unions: int = 0
-
-    def take(self, schema: Schema) -> None:
-        """Count a strict schema in. Raises NotStrict, and counts nothing, where it is too much for the request."""
-        properties = list(_properties(schema))
-        optional = self.optional + sum(not required for _, required in properties)
-        unions = self.unions + sum("anyOf" in child or isinstance(child.get("type"), list) for child, _ in properties)
-        for counted, count, most in (
-            ("strict tools", self.tools + 1, self.limits.tools),
-            ("optional properties", optional, self.limits.optional),
-            ("properties of several types", unions, self.limits.unions),
-        ):
-            if count > most:
-                raise NotStrict(f"a request takes at most {most} {counted}; with this tool there would be {count}")
-        self.tools, self.optional, self.unions = self.tools + 1, optional, unions
+def take(schema: Schema, limits: Mapping[str, int], taken: Counter[str]) -> None:
+    """Count a strict schema among those of a request. Raises NotStrict, and counts nothing, where it is too much."""
+    properties = list(_properties(schema))
+    counts = {
+        "strict tools": 1,
+        "optional properties": sum(not required for _, required in properties),
+        "properties of several types": sum(
+            "anyOf" in child or isinstance(child.get("type"), list) for child, _ in properties
+        ),
+    }
+    for counted, most in limits.items():
+        if (count := taken[counted] + counts[counted]) > most:
+            raise NotStrict(f"a request takes at most {most} {counted}; with this tool there would be {count}")
+    taken.update(counts)
 
 
 def _properties(schema: Any) -> Iterator[tuple[Schema, bool]]:

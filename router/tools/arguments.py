@@ -26,23 +26,6 @@ _KINDS: tuple[tuple[type, frozenset[str]], ...] = (
 _WORDS = {"true": "true", "false": "false", "none": "null"}  # Python writes them in capitals
 
 
-@dataclass(frozen=True)
-class MendedArguments:
-    """Arguments that fit better: `notes` say, by the path of each value, what was done; empty where nothing was."""
-
-    arguments: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def told(self) -> str:
-        """Return what was done as a sentence for a model; an empty text where nothing was."""
-        from router.tools.trust import trusted_text  # here: a first answer mends nothing
-
-        more = len(self.notes) - _MOST_TOLD
-        listed = "; ".join((*self.notes[:_MOST_TOLD], *([f"and {more} more"] if more > 0 else [])))
-        return trusted_text(listed and f"The arguments were mended by the tool's schema: {listed}.")
-
-
 def object_of(arguments: Any, tool: str = "") -> Mapping[str, Any]:
     """Return a model's arguments as a mapping: they may be an object, the JSON text of one, or nothing at all.
 
@@ -71,21 +54,29 @@ def take_arguments(
     try:
         return take(arguments), ""
     except QuartermasterError:
-        mended = mend_arguments(schema, arguments)
-        if mended.notes:
+        mended, told = mend_arguments(schema, arguments)
+        if told:
             with suppress(QuartermasterError):
-                return take(mended.arguments), mended.told
+                return take(mended), told
         raise
 
 
-def mend_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> MendedArguments:
-    """Return arguments mended by a JSON Schema; as they are where that takes more steps than any real one."""
+def mend_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """Return arguments mended by a JSON Schema, and what was done to each, by its path, as a sentence for a model.
+
+    They are as they were, and the text is empty, where nothing was done or it takes more steps than any real schema.
+    """
     mending = _Mending(schema)
     try:
-        mended = mending.mended(schema, arguments, "", 0)
+        mended, notes = mending.mended(schema, arguments, "", 0), mending.notes
     except TooManySteps:
-        return MendedArguments(arguments)
-    return MendedArguments(mended, tuple(mending.notes)) if mending.notes else MendedArguments(arguments)
+        notes = []
+    if not notes:
+        return arguments, ""
+    from router.tools.trust import trusted_text  # here: a first answer mends nothing
+
+    listed = "; ".join([*notes[:_MOST_TOLD], *([f"and {len(notes) - _MOST_TOLD} more"] if notes[_MOST_TOLD:] else [])])
+    return mended, trusted_text(f"The arguments were mended by the tool's schema: {listed}.")
 
 
 @dataclass
