@@ -8,6 +8,7 @@ reference to nothing.
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -100,6 +101,12 @@ def whole_part(schema: Any, root: Mapping[str, Any]) -> Any:
         if not isinstance(part, Mapping) or (schema := merged_all_of(part)) is part:
             return part
     return {}
+
+
+def kinds_of(part: Mapping[str, Any]) -> list[str]:
+    """Return the types of a part; none where it says none."""
+    kind = part.get("type", "object" if "properties" in part else "array" if "items" in part else [])
+    return [kind] if isinstance(kind, str) else list(kind)
 
 
 def map_schemas(schema: Any, change: Callable[[Schema], Schema]) -> Any:
@@ -196,8 +203,9 @@ class _Repair:
         if keyword in _IS_VALID:
             is_valid = _IS_VALID[keyword](value)
             return (int(value) if keyword in _COUNTS else value) if is_valid else None
-        if keyword in _NAMED:
-            return {str(name): self.schema(child, depth) for name, child in value.items()} if _is_map(value) else None
+        if keyword in _NAMED or keyword == "dependentRequired":
+            change = _texts if keyword == "dependentRequired" else partial(self.schema, depth=depth)
+            return {str(name): change(child) for name, child in value.items()} if isinstance(value, dict) else None
         if keyword in _BRANCHES:
             return self._branches(value, depth)
         if keyword == "items" and isinstance(value, list):  # a tuple's, in older drafts: each item is one of them
@@ -206,11 +214,9 @@ class _Repair:
         if keyword == "items" or keyword in _NESTED:
             if isinstance(value, bool):
                 return {} if keyword == "items" and value else value
-            return self.schema(value, depth) if _is_map(value) else None
+            return self.schema(value, depth) if isinstance(value, dict) else None
         if keyword == "required":
             return _texts(value) or None
-        if keyword == "dependentRequired":
-            return {str(name): _texts(others) for name, others in value.items()} if _is_map(value) else None
         return _type(value)
 
     def _branches(self, value: Any, depth: int) -> list[Any] | None:
@@ -220,18 +226,12 @@ class _Repair:
 _KEYWORDS = frozenset({*_IS_VALID, *_NAMED, *_BRANCHES, *_NESTED, "items", "required", "dependentRequired", "type"})
 
 
-def _is_map(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
 def _texts(value: Any) -> list[str]:
     return list(dict.fromkeys(item for item in value if isinstance(item, str))) if isinstance(value, list) else []
 
 
 def _type(value: Any) -> str | list[str] | None:
     """Return a type, or several, by the names of JSON Schema; None for any, such as one unknown among several."""
-    if isinstance(value, str) and value in JSON_TYPES:
-        return value
     kinds = value if isinstance(value, list) else [value]
     lower = [kind.lower() for kind in kinds if isinstance(kind, str)]
     known = list(dict.fromkeys(k for kind in lower if (k := kind if kind in JSON_TYPES else TYPE_ALIASES.get(kind))))

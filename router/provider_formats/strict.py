@@ -13,7 +13,7 @@ from typing import Any
 
 from router.errors import QuartermasterError
 from router.provider_formats.formats import Schema, StrictLimits
-from router.provider_formats.schemas import merged_all_of
+from router.provider_formats.schemas import kinds_of, merged_all_of
 
 _FORMATS = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split())
 _SCALARS = {bool: "boolean", type(None): "null", str: "string", int: "integer", float: "number"}
@@ -151,13 +151,11 @@ class _StrictConversion:
 
     def _typed(self, schema: Mapping[str, Any], place: str, level: int) -> Schema:
         """Return a part with a type, or with several as alternatives."""
-        kind = schema.get("type") or ("object" if "properties" in schema else "array" if "items" in schema else None)
-        if kind is None:
+        if not (kinds := kinds_of(schema)):
             raise NotStrict(f"{place} has no type")
-        kinds = [k for k in kind if k != "null"] if isinstance(kind, list) else [kind]
-        branches = [self._of_kind(k, schema, place, level) for k in kinds]
+        branches = [self._of_kind(kind, schema, place, level) for kind in kinds if kind != "null"]
         closed = branches[0] if len(branches) == 1 else {"anyOf": branches} if branches else {"type": "null"}
-        return _nullable(closed) if isinstance(kind, list) and "null" in kind and branches else closed
+        return _nullable(closed) if "null" in kinds else closed
 
     def _of_kind(self, kind: str, schema: Mapping[str, Any], place: str, level: int) -> Schema:
         """Return a part as one of its types, with the keywords of that type that the provider supports."""

@@ -42,12 +42,9 @@ _DEFINITION = "#/$defs/"
 
 def description_of(metadata: Iterable[Any]) -> str:
     """Return the first text in an annotation's metadata: an item itself, or an item's description; else empty."""
-    for item in metadata:
-        # pydantic's Field has `description`, typing's Doc (PEP 727) `documentation`.
-        for text in (item, getattr(item, "description", None), getattr(item, "documentation", None)):
-            if isinstance(text, str) and text.strip():
-                return text.strip()
-    return ""
+    # pydantic's Field has `description`, typing's Doc (PEP 727) `documentation`.
+    named = ((item, *(getattr(item, name, None) for name in ("description", "documentation"))) for item in metadata)
+    return next((text.strip() for texts in named for text in texts if isinstance(text, str) and text.strip()), "")
 
 
 @dataclass(frozen=True, slots=True)

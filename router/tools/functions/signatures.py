@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from inspect import Parameter
 from typing import Annotated, Any, Unpack, get_args, get_origin
 
-from router import record
 from router.errors import RecordRejected, RequestInvalid
 from router.record import Origin
 from router.tools.definitions.json_values import replace_unstorable
@@ -51,6 +50,8 @@ def function_tool(function: Function, provider: str | None = None) -> RawTool:
     if not given and (kinds := [p for p in signature.parameters.values() if p.kind in _VARIADIC]):
         listed = ", ".join(str(p.replace(annotation=Parameter.empty)) for p in kinds)
         notices.append(f"it takes {listed} and no named parameter, so a model can give it nothing")
+    result = SchemaMaker()
+    returned = result.of(hints.get("return"))
     return RawTool(
         name=replace_unstorable(name),
         origin=Origin(getattr(within, "__module__", None) or "", getattr(within, "__qualname__", name)),
@@ -64,16 +65,9 @@ def function_tool(function: Function, provider: str | None = None) -> RawTool:
                 **({"$defs": maker.definitions} if maker.definitions else {}),
             }
         ),
-        outputs=_outputs(hints.get("return")),
+        outputs=output_rows(replace_unstorable({**returned, "$defs": result.definitions})),
         notices=tuple(notices),
     )
-
-
-def _outputs(hint: Any) -> tuple[record.Parameter, ...]:
-    """Return the rows of what a function returns; empty unless that has named fields."""
-    maker = SchemaMaker()
-    schema = maker.of(hint)
-    return output_rows(replace_unstorable({**schema, "$defs": maker.definitions} if maker.definitions else schema))
 
 
 def _given_by_model(function: Function, signature: inspect.Signature, hints: Mapping[str, Any]) -> list[Parameter]:
