@@ -7,9 +7,9 @@ reference to nothing.
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from router.provider_formats.formats import Schema
@@ -138,8 +138,7 @@ def with_targets(changed: Schema, whole: Schema, shape: Callable[[Any], Any] = l
             return part
         if reference not in names:
             word = re.sub(r"[^A-Za-z0-9]+", "_", reference).strip("_") or "part"
-            taken = {*changed.get("$defs", ()), *names.values()}
-            names[reference] = next(name for name in numbered(word) if name not in taken)
+            names[reference] = free_name(word, {*changed.get("$defs", ()), *names.values()})
             waiting.append(reference)
         return {**part, "$ref": f"#/$defs/{names[reference]}"}
 
@@ -158,10 +157,11 @@ def _leads_to_schema(root: Schema, reference: str) -> bool:
         return False
 
 
-def numbered(name: str) -> Iterator[str]:
-    """Yield a name, and then the name with 2, 3 and so on behind it."""
-    yield name
-    yield from (f"{name}_{number}" for number in count(2))
+def free_name(name: str, taken: Collection[str], length: int = 1_000) -> str:
+    """Return the name, or the first of name_2, name_3 and so on that is free, within a length."""
+    endings = chain([""], (f"_{number}" for number in count(2)))
+    candidates = (f"{name[: length - len(ending)]}{ending}" for ending in endings)
+    return next(candidate for candidate in candidates if candidate not in taken)
 
 
 class _Repair:
