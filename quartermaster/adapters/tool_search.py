@@ -132,8 +132,8 @@ def called_tool(rendered: Rendered, record: ToolRecord, name: str, arguments: An
 
     Raises RequestInvalid where they are no object.
     """
-    mended = mend_arguments(record.input_schema, rendered.arguments(name, arguments))
-    return CalledTool(record.tool_id, dict(mended.arguments), mended.told)
+    mended, told = mend_arguments(record.input_schema, rendered.arguments(name, arguments))
+    return CalledTool(record.tool_id, dict(mended), told)
 
 
 def request_of(arguments: Any) -> str:

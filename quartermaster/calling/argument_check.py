@@ -16,6 +16,7 @@ from quartermaster.calling.errors import CallRefused
 from router.provider_formats import signature
 from router.record import ToolRecord
 from router.tools.arguments import take_arguments
+from router.tools.definitions.rows import Steps, TooManySteps
 from router.tools.trust import trusted_text
 
 _Check = Callable[..., Iterator[Any] | None]
@@ -29,11 +30,7 @@ _MAX_STEPS, _MISMATCH_STEPS = 20_000, 100
 _MAX_JSON = 100_000  # characters of the arguments
 _MAX_PROBLEMS, _MAX_MESSAGE = 3, 200
 
-_steps_left: ContextVar[list[int]] = ContextVar("steps")
-
-
-class _TooManySteps(Exception):
-    """A schema takes more steps than any real one."""
+_steps: ContextVar[Steps] = ContextVar("steps")
 
 
 def fitting_arguments(record: ToolRecord, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
@@ -61,7 +58,7 @@ def argument_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
     An invalid schema, one that refers to another document or takes too long, and arguments of more than 100,000
     characters are left to the tool's server.
     """
-    _steps_left.set([_MAX_STEPS])
+    _steps.set(Steps(_MAX_STEPS))
     try:
         if len(json.dumps(arguments)) > _MAX_JSON:
             return []
@@ -73,7 +70,7 @@ def argument_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
         # An empty registry: a reference to an address is not fetched.
         validator = _bounded_validator(dialect)(_without_dialects(schema), registry=Registry())
         errors = list(islice(validator.iter_errors(arguments), _MAX_PROBLEMS))
-    except (jsonschema.SchemaError, jsonschema.exceptions.UnknownType, Unresolvable, RecursionError, _TooManySteps):
+    except (jsonschema.SchemaError, jsonschema.exceptions.UnknownType, Unresolvable, RecursionError, TooManySteps):
         return []
     return [f"{error.json_path}: {error.message}" for error in errors]
 
@@ -96,21 +93,14 @@ def _bounded_validator(dialect: Any) -> Any:
 
 def _count_steps(check: _Check) -> _Check:
     def counted(validator: Any, value: Any, instance: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-        _spend(1)
+        _steps.get().spend()
         for error in check(validator, value, instance, schema) or ():
-            _spend(_MISMATCH_STEPS)
+            _steps.get().spend(_MISMATCH_STEPS)
             if len(error.message) > _MAX_MESSAGE:
                 error.message = f"{error.message[:_MAX_MESSAGE]}…"
             yield error
 
     return counted
-
-
-def _spend(steps: int) -> None:
-    steps_left = _steps_left.get()
-    steps_left[0] -= steps
-    if steps_left[0] < 0:
-        raise _TooManySteps
 
 
 def _without_dialects(schema: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from router.fingerprint import canonical_json
 from router.provider_formats.formats import Schema
 from router.provider_formats.roots import members
-from router.provider_formats.schemas import COMBINATIONS, map_schemas, whole_part
+from router.provider_formats.schemas import COMBINATIONS, kinds_of, map_schemas, whole_part
 
 _LOOKAROUND = re.compile(r"\(\?(?:<?[=!])")
 _LONGEST_PATTERN = 1_000  # characters: a longer one is not worth compiling
@@ -88,12 +88,12 @@ class _Gemini:
             return {"type": "STRING"}
         for branch in part.get("allOf", ()):
             part = {**whole_part(branch, self._root), **part}
-        kinds = _kinds(part)
+        kinds = kinds_of(part)
         branches = [one for keyword in ("anyOf", "oneOf") for one in part.get(keyword, ())]
         self._left -= len(branches)
         plain = {keyword: value for keyword, value in part.items() if keyword != "description"}
         options: list[Any] = [{**plain, "type": kind} for kind in kinds if kind != "null"] if len(kinds) > 1 else []
-        others = [one for one in branches if _kinds(whole_part(one, self._root)) != ["null"]]
+        others = [one for one in branches if kinds_of(whole_part(one, self._root)) != ["null"]]
         nullable = "null" in kinds or None in part.get("enum", ()) or len(others) < len(branches)
         if branches and kinds in ([], ["null"]):
             options = others
@@ -126,9 +126,3 @@ class _Gemini:
         made["properties"] = {name: self.part(child, depth) for name, child in properties.items()}
         made["required"] = [name for name in required if name in properties]
         return {keyword: value for keyword, value in made.items() if value not in ({}, [])}
-
-
-def _kinds(part: Mapping[str, Any]) -> list[str]:
-    """Return the types of a part; none where it says none."""
-    kind = part.get("type", "object" if "properties" in part else "array" if "items" in part else [])
-    return [kind] if isinstance(kind, str) else list(kind)

@@ -3,8 +3,8 @@
 To add a format, write its entry in `ProviderFormat` and nothing else.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -15,38 +15,8 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
-class ToolParts:
-    """The parts of one tool, from which a format makes the tool that its provider takes.
-
-    `named` has `name`, and `description` where there is one. `is_strict` says that `schema` is to be followed strictly.
-    `title` and `hints` are those of the record's annotations; None and empty where it has none.
-    """
-
-    named: Mapping[str, str]
-    schema: Schema
-    is_strict: bool
-    title: str | None
-    hints: Mapping[str, bool]
-
-    @property
-    def strict_flag(self) -> dict[str, bool]:
-        """Return `{"strict": True}` for a strict tool, and an empty dict for any other."""
-        return {"strict": True} if self.is_strict else {}
-
-
-@dataclass(frozen=True, slots=True)
-class RequestLimits:
-    """What a provider's strict mode takes in one request, all its tools together: strict tools, optional properties and
-    properties of several types."""
-
-    tools: int
-    optional: int
-    unions: int
-
-
-@dataclass(frozen=True, slots=True)
 class StrictLimits:
-    """What a provider's strict mode takes in one schema; `request` says what it takes in one request, None for any.
+    """What a provider's strict mode takes in one schema; `request` says what it takes in one request, by name.
 
     `null_for_optional` says that an optional property is required and may be null, `bounds` that numbers, texts and
     arrays may be bounded, `recursion` that a schema may refer to itself. An enum of more than `many_values` may have
@@ -56,7 +26,7 @@ class StrictLimits:
     null_for_optional: bool
     bounds: bool
     recursion: bool
-    request: RequestLimits | None = None
+    request: Mapping[str, int] = field(default_factory=dict)
     properties: int = 5_000
     levels: int = 10
     values: int = 1_000
@@ -68,7 +38,10 @@ class StrictLimits:
 OPENAI_STRICT = StrictLimits(null_for_optional=True, bounds=True, recursion=True)
 # Anthropic, "JSON schema limitations": beyond them the whole request fails, "Schema is too complex for compilation".
 ANTHROPIC_STRICT = StrictLimits(
-    null_for_optional=False, bounds=False, recursion=False, request=RequestLimits(tools=20, optional=24, unions=16)
+    null_for_optional=False,
+    bounds=False,
+    recursion=False,
+    request={"strict tools": 20, "optional properties": 24, "properties of several types": 16},
 )
 
 
@@ -77,8 +50,8 @@ class FormatSpec:
     """How a provider takes tools.
 
     Attributes:
-        shape: Makes the tool from its parts.
-        schema_path: The keys that lead to the schema in the tool.
+        schema_path: The keys that lead to the schema in the tool. Of several, the first is that of an object around the
+            name, the description and the rest.
         length: The greatest length of a name.
         marks: The characters that a name may have besides ASCII letters and digits, `_` and `-` among them.
         cap: The greatest number of tools in one request; None for any number.
@@ -90,9 +63,11 @@ class FormatSpec:
         strict_limits: The limits of the provider's strict mode; None where it has none.
         deferrable: Whether a tool may be marked with `defer_loading`, so that the provider's tool search loads it when
             the model asks for it.
+        typed: Whether a tool says that it is a function.
+        strict_by_default: Whether a tool must say that it is not strict.
+        annotated: Whether a tool has the record's title and hints.
     """
 
-    shape: Callable[[ToolParts], dict[str, Any]]
     schema_path: tuple[str, ...]
     length: int
     marks: str = "_-"
@@ -104,38 +79,21 @@ class FormatSpec:
     first_letter: bool = False
     strict_limits: StrictLimits | None = None
     deferrable: bool = False
+    typed: bool = False
+    strict_by_default: bool = False
+    annotated: bool = False
 
-
-def _parameters(parts: ToolParts) -> dict[str, Any]:
-    return {**parts.named, "parameters": parts.schema, **parts.strict_flag}
-
-
-def _openai(parts: ToolParts) -> dict[str, Any]:
-    return {"type": "function", "function": _parameters(parts)}
-
-
-def _responses(parts: ToolParts) -> dict[str, Any]:
-    # Responses is strict by default.
-    return {"type": "function", **parts.named, "parameters": parts.schema, "strict": parts.is_strict}
-
-
-def _anthropic(parts: ToolParts) -> dict[str, Any]:
-    return {**parts.named, "input_schema": parts.schema, **parts.strict_flag}
-
-
-def _gemini(parts: ToolParts) -> dict[str, Any]:
-    # An object without properties is refused: a function without parameters has none.
-    return {**parts.named, **({"parameters": parts.schema} if parts.schema.get("properties") else {})}
-
-
-def _bedrock(parts: ToolParts) -> dict[str, Any]:
-    return {"toolSpec": {**parts.named, "inputSchema": {"json": parts.schema}}}
-
-
-def _mcp(parts: ToolParts) -> dict[str, Any]:
-    title = {} if parts.title is None else {"title": parts.title}
-    annotations = {"annotations": dict(parts.hints)} if parts.hints else {}
-    return {**parts.named, **title, "inputSchema": parts.schema, **annotations}
+    def tool(self, named: Mapping[str, str], schema: Schema, is_strict: bool) -> dict[str, Any]:
+        """Return a tool of its name and description, and of its schema, which `is_strict` says to follow strictly."""
+        path, made = self.schema_path, schema
+        for key in reversed(path[1:] or path):
+            made = {key: made}
+        # Gemini refuses an object without properties: a function without parameters has none.
+        made = dict(named) if self.openapi_subset and not schema.get("properties") else {**named, **made}
+        if is_strict or self.strict_by_default:
+            made["strict"] = is_strict
+        made = {path[0]: made} if path[1:] else made
+        return {"type": "function", **made} if self.typed else made
 
 
 # Limits that are not in a provider's reference are in its error messages:
@@ -165,37 +123,33 @@ class ProviderFormat(StrEnum):
     OPENAI = (
         "openai",
         FormatSpec(
-            _openai, ("function", "parameters"), 64, cap=128, portable_patterns=True, strict_limits=OPENAI_STRICT
+            ("function", "parameters"), 64, typed=True, cap=128, portable_patterns=True, strict_limits=OPENAI_STRICT
         ),
     )
     # OpenAI's Responses API.
     RESPONSES = (
         "responses",
         FormatSpec(
-            _responses,
             ("parameters",),
             64,
+            typed=True,
+            strict_by_default=True,
+            deferrable=True,
             cap=128,
             portable_patterns=True,
             strict_limits=OPENAI_STRICT,
-            deferrable=True,
         ),
     )
     ANTHROPIC = (
         "anthropic",
-        FormatSpec(
-            _anthropic, ("input_schema",), 128, plain_parameters=True, strict_limits=ANTHROPIC_STRICT, deferrable=True
-        ),
+        FormatSpec(("input_schema",), 128, plain_parameters=True, strict_limits=ANTHROPIC_STRICT, deferrable=True),
     )
-    MCP = "mcp", FormatSpec(_mcp, ("inputSchema",), 128, marks="_.-", combined_root=True)
-    LANGCHAIN = (
-        "langchain",
-        FormatSpec(_parameters, ("parameters",), 64, portable_patterns=True, strict_limits=OPENAI_STRICT),
-    )
+    MCP = "mcp", FormatSpec(("inputSchema",), 128, marks="_.-", combined_root=True, annotated=True)
+    LANGCHAIN = "langchain", FormatSpec(("parameters",), 64, portable_patterns=True, strict_limits=OPENAI_STRICT)
     # Function declarations of Gemini and Vertex: `types.Tool(function_declarations=rendered.tools)`.
-    GEMINI = "gemini", FormatSpec(_gemini, ("parameters",), 64, openapi_subset=True, first_letter=True)
+    GEMINI = "gemini", FormatSpec(("parameters",), 64, openapi_subset=True, first_letter=True)
     # Amazon Bedrock's Converse: `toolConfig={"tools": rendered.tools}`.
-    BEDROCK = "bedrock", FormatSpec(_bedrock, ("toolSpec", "inputSchema", "json"), 64, plain_parameters=True)
+    BEDROCK = "bedrock", FormatSpec(("toolSpec", "inputSchema", "json"), 64, plain_parameters=True)
 
 
 class Detail(StrEnum):

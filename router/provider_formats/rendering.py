@@ -1,17 +1,18 @@
 """Records → the tools of a provider's request, and a model's calls → tool ids and arguments."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any, Literal
 
 from router.errors import RequestInvalid, SettingsInvalid
 from router.provider_formats.formats import Detail, ProviderFormat, Schema, VendorText, parse_choice
 from router.provider_formats.names import legal_name
 from router.provider_formats.restoring import without_added_nulls
+from router.provider_formats.schemas import free_name
 from router.provider_formats.shaping import ToolShaper, signature
-from router.provider_formats.strict import NotStrict, Quota
+from router.provider_formats.strict import NotStrict
 from router.record import ToolRecord
 from router.tools.arguments import object_of
 from router.tools.trust import WithheldText
@@ -103,7 +104,6 @@ def render(
     of details is another than that of the records.
     """
     form, vendor_text = parse_choice(ProviderFormat, form), parse_choice(VendorText, vendor_text)
-    limits = form.spec.strict_limits
     if defer_loading and not form.spec.deferrable:
         able = ", ".join(other for other in ProviderFormat if other.spec.deferrable)
         raise SettingsInvalid(f"form {form} has no deferred tools: leave defer_loading out, or choose from {able}")
@@ -111,7 +111,7 @@ def render(
     if len(details) != len(records):
         raise ValueError(f"{len(records)} records and {len(details)} details: give one for all, or one for each record")
     most = form.spec.cap if cap == "provider" else cap
-    quota = Quota(limits.request) if limits and limits.request else None
+    taken: Counter[str] = Counter()  # of what the strict mode takes in one request
     rendered = Rendered(form)
     tools: list[dict[str, Any]] = []
     dropped: list[RenderNote] = []
@@ -136,7 +136,7 @@ def render(
         closed: Schema | None = None
         if strict:
             try:
-                closed = shaper.strict_schema(form, its_detail, quota)
+                closed = shaper.strict_schema(form, its_detail, taken)
                 rendered.strict[name] = schema
             except NotStrict as why_not:
                 notes.append(RenderNote(tool_id, f"not strict: {why_not}"))
@@ -178,20 +178,13 @@ def in_namespaces(rendered: Rendered, providers: Mapping[str, str | None], *, ta
         parts = -(-len(tools) // _MAX_FUNCTIONS)  # as few as possible, whose sizes differ by one at most
         for part in range(parts):
             functions = tools[part * len(tools) // parts : (part + 1) * len(tools) // parts]
-            name = _free_name(legal_name(provider or "tools", ProviderFormat.RESPONSES), names)
+            name = free_name(legal_name(provider or "tools", rendered.form), names, rendered.form.spec.length)
             names.add(name)
             # All are legal names: none of them can hold a sentence.
             listed = ", ".join(tool["name"].partition("__")[2] or tool["name"] for tool in functions)
             namespace = {"type": "namespace", "name": name, "description": f"{name}: {listed}", "tools": functions}
             namespaces.append(namespace)
     return replace(rendered, tools=(*namespaces, *loose))
-
-
-def _free_name(name: str, taken: Collection[str]) -> str:
-    """Return the name, or the first of name_2, name_3 and so on that is free."""
-    endings: Iterable[str] = [""] if name not in taken else (f"_{number}" for number in count(2))
-    candidates = (f"{name[: ProviderFormat.RESPONSES.spec.length - len(ending)]}{ending}" for ending in endings)
-    return next(candidate for candidate in candidates if candidate not in taken)
 
 
 def listed_row(record: ToolRecord, detail: Detail, schema_key: str) -> dict[str, Any]:

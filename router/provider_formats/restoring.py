@@ -8,6 +8,7 @@ from typing import Any
 from router.provider_formats.formats import Schema
 from router.provider_formats.schemas import whole_part
 from router.tools.arguments import kind_of
+from router.tools.definitions.rows import Steps, TooManySteps
 
 _MOST_STEPS = 200_000  # parts of a schema that a call may visit, in a fifth of a second: unions in unions have no end
 # A pattern may take time without end where it repeats a group, or three parts, and the text is long.
@@ -30,12 +31,8 @@ def without_added_nulls(arguments: Any, schema: Schema) -> Any:
     """
     try:
         return _Restoring(schema).restored(arguments, schema)
-    except (_TooManySteps, RecursionError, OverflowError):  # of integers that no double can hold
+    except (TooManySteps, RecursionError, OverflowError):  # of integers that no double can hold
         return arguments
-
-
-class _TooManySteps(Exception):
-    """Raised when a schema takes more steps than any real one."""
 
 
 class _Restoring:
@@ -43,7 +40,7 @@ class _Restoring:
 
     def __init__(self, root: Schema) -> None:
         self._root = root
-        self._steps = 0
+        self._steps = Steps(_MOST_STEPS)
 
     def restored(self, value: Any, schema: Any) -> Any:
         """Return a value without added nulls, at any depth."""
@@ -79,7 +76,10 @@ class _Restoring:
             values = part.get("enum", [part.get("const")])
             return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in values)
         if isinstance(value, Mapping):
-            return self._fits_object(value, part)
+            properties, others = part.get("properties", {}), part.get("additionalProperties", True)
+            return all(name in value for name in part.get("required", ())) and all(
+                self.fits(inner, properties.get(name, others)) for name, inner in value.items()
+            )
         if isinstance(value, list):
             bounded = part.get("minItems", 0) <= len(value) <= part.get("maxItems", len(value))
             return bounded and all(self.fits(item, part.get("items", True)) for item in value)
@@ -88,18 +88,9 @@ class _Restoring:
         bounds = {} if value is None or isinstance(value, bool) else part
         return all(holds(value, bounds[keyword]) for keyword, holds in _BOUNDS.items() if keyword in bounds)
 
-    def _fits_object(self, value: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
-        properties = part.get("properties", {})
-        others = part.get("additionalProperties", True)
-        return all(name in value for name in part.get("required", ())) and all(
-            self.fits(inner, properties.get(name, others)) for name, inner in value.items()
-        )
-
     def _part(self, schema: Any) -> Mapping[str, Any]:
         """Return a part as strict schemas have it."""
-        self._steps += 1
-        if self._steps > _MOST_STEPS:
-            raise _TooManySteps
+        self._steps.spend()
         part = whole_part(schema, self._root)
         return part if isinstance(part, Mapping) else {}
 

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from router.provider_formats.formats import Schema
-from router.provider_formats.schemas import COMBINATIONS, numbered, resolve_reference, with_targets
+from router.provider_formats.schemas import COMBINATIONS, free_name, resolve_reference, with_targets
 
 # Other keywords that OpenAI does not accept at the root.
 _REFUSED_ROOTS = ("enum", "const", "not", "if", "then", "else", "dependentSchemas")
@@ -89,7 +89,7 @@ def with_plain_parameters(root: Schema) -> tuple[Schema, dict[str, str]]:
             is_readable = name.isascii() or 2 * len(re.sub(r"\W", "", ascii_letters)) > len(re.sub(r"\W", "", name))
             readable = re.sub(r"[^a-zA-Z0-9_.-]+", "_", name if name.isascii() else ascii_letters)[:56]
             word = readable if is_readable and readable.strip("_.-") else f"parameter_{place}"
-            new[name] = next(free for free in numbered(word) if free not in taken and free not in new.values())
+            new[name] = free_name(word, {*taken, *new.values()})
     if not new:
         return root, {}
     properties = {new.get(name, name): child for name, child in root["properties"].items()}

@@ -7,8 +7,9 @@ reference to nothing.
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from itertools import count
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from itertools import chain, count
 from typing import Any
 
 from router.provider_formats.formats import Schema
@@ -102,6 +103,12 @@ def whole_part(schema: Any, root: Mapping[str, Any]) -> Any:
     return {}
 
 
+def kinds_of(part: Mapping[str, Any]) -> list[str]:
+    """Return the types of a part; none where it says none."""
+    kind = part.get("type", "object" if "properties" in part else "array" if "items" in part else [])
+    return [kind] if isinstance(kind, str) else list(kind)
+
+
 def map_schemas(schema: Any, change: Callable[[Schema], Schema]) -> Any:
     """Return a valid schema in which `change` made each part anew, the inner ones first."""
     if not isinstance(schema, Mapping):
@@ -131,8 +138,7 @@ def with_targets(changed: Schema, whole: Schema, shape: Callable[[Any], Any] = l
             return part
         if reference not in names:
             word = re.sub(r"[^A-Za-z0-9]+", "_", reference).strip("_") or "part"
-            taken = {*changed.get("$defs", ()), *names.values()}
-            names[reference] = next(name for name in numbered(word) if name not in taken)
+            names[reference] = free_name(word, {*changed.get("$defs", ()), *names.values()})
             waiting.append(reference)
         return {**part, "$ref": f"#/$defs/{names[reference]}"}
 
@@ -151,10 +157,11 @@ def _leads_to_schema(root: Schema, reference: str) -> bool:
         return False
 
 
-def numbered(name: str) -> Iterator[str]:
-    """Yield a name, and then the name with 2, 3 and so on behind it."""
-    yield name
-    yield from (f"{name}_{number}" for number in count(2))
+def free_name(name: str, taken: Collection[str], length: int = 1_000) -> str:
+    """Return the name, or the first of name_2, name_3 and so on that is free, within a length."""
+    endings = chain([""], (f"_{number}" for number in count(2)))
+    candidates = (f"{name[: length - len(ending)]}{ending}" for ending in endings)
+    return next(candidate for candidate in candidates if candidate not in taken)
 
 
 class _Repair:
@@ -196,8 +203,9 @@ class _Repair:
         if keyword in _IS_VALID:
             is_valid = _IS_VALID[keyword](value)
             return (int(value) if keyword in _COUNTS else value) if is_valid else None
-        if keyword in _NAMED:
-            return {str(name): self.schema(child, depth) for name, child in value.items()} if _is_map(value) else None
+        if keyword in _NAMED or keyword == "dependentRequired":
+            change = _texts if keyword == "dependentRequired" else partial(self.schema, depth=depth)
+            return {str(name): change(child) for name, child in value.items()} if isinstance(value, dict) else None
         if keyword in _BRANCHES:
             return self._branches(value, depth)
         if keyword == "items" and isinstance(value, list):  # a tuple's, in older drafts: each item is one of them
@@ -206,11 +214,9 @@ class _Repair:
         if keyword == "items" or keyword in _NESTED:
             if isinstance(value, bool):
                 return {} if keyword == "items" and value else value
-            return self.schema(value, depth) if _is_map(value) else None
+            return self.schema(value, depth) if isinstance(value, dict) else None
         if keyword == "required":
             return _texts(value) or None
-        if keyword == "dependentRequired":
-            return {str(name): _texts(others) for name, others in value.items()} if _is_map(value) else None
         return _type(value)
 
     def _branches(self, value: Any, depth: int) -> list[Any] | None:
@@ -220,18 +226,12 @@ class _Repair:
 _KEYWORDS = frozenset({*_IS_VALID, *_NAMED, *_BRANCHES, *_NESTED, "items", "required", "dependentRequired", "type"})
 
 
-def _is_map(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
 def _texts(value: Any) -> list[str]:
     return list(dict.fromkeys(item for item in value if isinstance(item, str))) if isinstance(value, list) else []
 
 
 def _type(value: Any) -> str | list[str] | None:
     """Return a type, or several, by the names of JSON Schema; None for any, such as one unknown among several."""
-    if isinstance(value, str) and value in JSON_TYPES:
-        return value
     kinds = value if isinstance(value, list) else [value]
     lower = [kind.lower() for kind in kinds if isinstance(kind, str)]
     known = list(dict.fromkeys(k for kind in lower if (k := kind if kind in JSON_TYPES else TYPE_ALIASES.get(kind))))

@@ -4,6 +4,7 @@ A shorter tool has its descriptions cut to a sentence and a schema without prose
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
@@ -11,11 +12,11 @@ from typing import Any
 
 from router.fingerprint import canonical_json
 from router.provider_formats.dialects import gemini_schema, without_unportable_patterns
-from router.provider_formats.formats import Detail, ProviderFormat, Schema, ToolParts, VendorText
+from router.provider_formats.formats import Detail, ProviderFormat, Schema, VendorText
 from router.provider_formats.names import legal_name
 from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
 from router.provider_formats.schemas import resolve_reference, valid_schema, with_targets
-from router.provider_formats.strict import NotStrict, Quota, strict_schema
+from router.provider_formats.strict import NotStrict, strict_schema, take
 from router.record import Kind, ToolRecord
 from router.tools.trust import TrustedRecord, trusted_record
 
@@ -62,20 +63,17 @@ class ToolShaper:
         if detail is not Detail.FULL:
             is_short = detail is Detail.SHORT
             description = first_sentence(description, _MAX_TOOL_DESCRIPTION) if is_short else self._signature
-        title = annotations.get("title") if detail is Detail.FULL else None
-        hints = () if detail is Detail.SIGNATURE else _HINTS
-        return form.spec.shape(
-            ToolParts(
-                named={"name": name, "description": description} if description else {"name": name},
-                schema=closed or self.schema(form, detail)[0],
-                is_strict=bool(closed),
-                title=title if isinstance(title, str) else None,
-                hints={hint: value for hint in hints if isinstance(value := annotations.get(hint), bool)},
-            )
-        )
+        named = {"name": name, "description": description} if description else {"name": name}
+        title = annotations.get("title") if form.spec.annotated and detail is Detail.FULL else None
+        if isinstance(title, str):
+            named["title"] = title
+        tool = form.spec.tool(named, closed or self.schema(form, detail)[0], bool(closed))
+        hints = _HINTS if form.spec.annotated and detail is not Detail.SIGNATURE else ()
+        kept = {hint: annotations[hint] for hint in hints if isinstance(annotations.get(hint), bool)}
+        return {**tool, "annotations": kept} if kept else tool
 
-    def strict_schema(self, form: ProviderFormat, detail: Detail, quota: Quota | None = None) -> Schema:
-        """Return the strict schema, which `quota` counts. Raises NotStrict, with the reason, where there is none."""
+    def strict_schema(self, form: ProviderFormat, detail: Detail, taken: Counter[str] | None = None) -> Schema:
+        """Return the strict schema, which `taken` counts. Raises NotStrict, with the reason, where there is none."""
         limits = form.spec.strict_limits
         if limits is None:
             raise NotStrict(f"{form} has no strict mode")
@@ -84,8 +82,8 @@ class ToolShaper:
         if not self._record.input_schema:
             raise NotStrict("the record has no schema")
         closed = strict_schema(self.schema(form, detail)[0], limits)
-        if quota is not None:
-            quota.take(closed)
+        if taken is not None and limits.request:
+            take(closed, limits.request, taken)
         return closed
 
     def schema(self, form: ProviderFormat, detail: Detail) -> tuple[Schema, dict[str, str]]:
@@ -100,7 +98,7 @@ class ToolShaper:
                 root = without_unportable_patterns(root)
             root, renamed = with_plain_parameters(root) if spec.plain_parameters else (root, {})
             if detail is Detail.SHORT:
-                root = with_targets(short_schema(root), root, partial(_short, depth=1))
+                root = with_targets(short_schema(root), root, partial(short_schema, depth=1))
             self._schemas[key] = (gemini_schema(root) if spec.openapi_subset else root), renamed
         return self._schemas[key]
 
@@ -138,17 +136,12 @@ def first_sentence(text: str, most: int) -> str:
     return sentence[: most - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
 
 
-def short_schema(root: Schema) -> Schema:
+def short_schema(schema: Any, depth: int = 0) -> Any:
     """Return a schema by which the tool can still be called: names, types, enums and required properties.
 
-    Of the descriptions it keeps those of the root's properties, cut.
+    Of the descriptions it keeps those of the root's properties, cut. `depth` is how many properties and items a part
+    lies in.
     """
-    short: Schema = _short(root, 0)
-    return short
-
-
-def _short(schema: Any, depth: int) -> Any:
-    """Return a part of a schema, shortened; `depth` is how many properties and items it lies in."""
     if not isinstance(schema, Mapping):
         return schema
     short: Schema = {}
@@ -157,11 +150,11 @@ def _short(schema: Any, depth: int) -> Any:
             short[keyword] = value
         elif keyword in _NAMED:
             below = depth + (keyword == "properties")
-            short[keyword] = {name: _short(child, below) for name, child in value.items()}
+            short[keyword] = {name: short_schema(child, below) for name, child in value.items()}
         elif keyword in _NESTED and value is not False:
-            short[keyword] = _short(value, depth + 1)
+            short[keyword] = short_schema(value, depth + 1)
         elif keyword in _BRANCHES:
-            short[keyword] = [_short(branch, depth + 1) for branch in value]
+            short[keyword] = [short_schema(branch, depth + 1) for branch in value]
         elif depth == 1 and keyword == "description" and (text := first_sentence(value, _MAX_PARAMETER_DESCRIPTION)):
             short[keyword] = text
     return short

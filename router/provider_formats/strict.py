@@ -6,13 +6,14 @@ of names and values. Anthropic, "JSON schema limitations": every object closed, 
 recursion, no bounds of numbers, texts and arrays.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from router.errors import QuartermasterError
-from router.provider_formats.formats import RequestLimits, Schema, StrictLimits
-from router.provider_formats.schemas import merged_all_of
+from router.provider_formats.formats import Schema, StrictLimits
+from router.provider_formats.schemas import kinds_of, merged_all_of
 
 _FORMATS = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split())
 _SCALARS = {bool: "boolean", type(None): "null", str: "string", int: "integer", float: "number"}
@@ -150,13 +151,11 @@ class _StrictConversion:
 
     def _typed(self, schema: Mapping[str, Any], place: str, level: int) -> Schema:
         """Return a part with a type, or with several as alternatives."""
-        kind = schema.get("type") or ("object" if "properties" in schema else "array" if "items" in schema else None)
-        if kind is None:
+        if not (kinds := kinds_of(schema)):
             raise NotStrict(f"{place} has no type")
-        kinds = [k for k in kind if k != "null"] if isinstance(kind, list) else [kind]
-        branches = [self._of_kind(k, schema, place, level) for k in kinds]
+        branches = [self._of_kind(kind, schema, place, level) for kind in kinds if kind != "null"]
         closed = branches[0] if len(branches) == 1 else {"anyOf": branches} if branches else {"type": "null"}
-        return _nullable(closed) if isinstance(kind, list) and "null" in kind and branches else closed
+        return _nullable(closed) if "null" in kinds else closed
 
     def _of_kind(self, kind: str, schema: Mapping[str, Any], place: str, level: int) -> Schema:
         """Return a part as one of its types, with the keywords of that type that the provider supports."""
@@ -193,28 +192,20 @@ def _nullable(schema: Schema) -> Schema:
     return {**schema, "type": [*kinds, "null"], **({"enum": [*schema["enum"], None]} if "enum" in schema else {})}
 
 
-@dataclass(slots=True)
-class Quota:
-    """The strict tools, optional properties and properties of several types that a request has so far."""
-
-    limits: RequestLimits
-    tools: int = 0
-    optional: int = 0
-    unions: int = 0
-
-    def take(self, schema: Schema) -> None:
-        """Count a strict schema in. Raises NotStrict, and counts nothing, where it is too much for the request."""
-        properties = list(_properties(schema))
-        optional = self.optional + sum(not required for _, required in properties)
-        unions = self.unions + sum("anyOf" in child or isinstance(child.get("type"), list) for child, _ in properties)
-        for counted, count, most in (
-            ("strict tools", self.tools + 1, self.limits.tools),
-            ("optional properties", optional, self.limits.optional),
-            ("properties of several types", unions, self.limits.unions),
-        ):
-            if count > most:
-                raise NotStrict(f"a request takes at most {most} {counted}; with this tool there would be {count}")
-        self.tools, self.optional, self.unions = self.tools + 1, optional, unions
+def take(schema: Schema, limits: Mapping[str, int], taken: Counter[str]) -> None:
+    """Count a strict schema among those of a request. Raises NotStrict, and counts nothing, where it is too much."""
+    properties = list(_properties(schema))
+    counts = {
+        "strict tools": 1,
+        "optional properties": sum(not required for _, required in properties),
+        "properties of several types": sum(
+            "anyOf" in child or isinstance(child.get("type"), list) for child, _ in properties
+        ),
+    }
+    for counted, most in limits.items():
+        if (count := taken[counted] + counts[counted]) > most:
+            raise NotStrict(f"a request takes at most {most} {counted}; with this tool there would be {count}")
+    taken.update(counts)
 
 
 def _properties(schema: Any) -> Iterator[tuple[Schema, bool]]:

@@ -12,30 +12,18 @@ from typing import Any, TypeVar
 
 from router.errors import QuartermasterError, RequestInvalid, quoted
 from router.tools.definitions.json_values import parse_json, value_at_pointer
+from router.tools.definitions.rows import Steps, TooManySteps
 
 _Taken = TypeVar("_Taken")
 _DEEPEST = 32  # schemas within each other, references included
 _MOST_STEPS = 50_000  # parts of a schema that one call may visit
 _MOST_TEXT = 100_000  # characters of a text that is read as JSON
 _MOST_TOLD = 5  # notes
+_KINDS: tuple[tuple[type, frozenset[str]], ...] = (
+    *((kind, frozenset({name})) for kind, name in ((type(None), "null"), (bool, "boolean"), (str, "string"))),
+    *((int, frozenset({"integer", "number"})), (Mapping, frozenset({"object"}))),
+)
 _WORDS = {"true": "true", "false": "false", "none": "null"}  # Python writes them in capitals
-
-
-@dataclass(frozen=True)
-class MendedArguments:
-    """Arguments that fit better: `notes` say, by the path of each value, what was done; empty where nothing was."""
-
-    arguments: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def told(self) -> str:
-        """Return what was done as a sentence for a model; an empty text where nothing was."""
-        from router.tools.trust import trusted_text  # here: a first answer mends nothing
-
-        more = len(self.notes) - _MOST_TOLD
-        listed = "; ".join((*self.notes[:_MOST_TOLD], *([f"and {more} more"] if more > 0 else [])))
-        return trusted_text(listed and f"The arguments were mended by the tool's schema: {listed}.")
 
 
 def object_of(arguments: Any, tool: str = "") -> Mapping[str, Any]:
@@ -66,25 +54,29 @@ def take_arguments(
     try:
         return take(arguments), ""
     except QuartermasterError:
-        mended = mend_arguments(schema, arguments)
-        if mended.notes:
+        mended, told = mend_arguments(schema, arguments)
+        if told:
             with suppress(QuartermasterError):
-                return take(mended.arguments), mended.told
+                return take(mended), told
         raise
 
 
-def mend_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> MendedArguments:
-    """Return arguments mended by a JSON Schema; as they are where that takes more steps than any real one."""
+def mend_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """Return arguments mended by a JSON Schema, and what was done to each, by its path, as a sentence for a model.
+
+    They are as they were, and the text is empty, where nothing was done or it takes more steps than any real schema.
+    """
     mending = _Mending(schema)
     try:
-        mended = mending.mended(schema, arguments, "", 0)
-    except _TooManySteps:
-        return MendedArguments(arguments)
-    return MendedArguments(mended, tuple(mending.notes)) if mending.notes else MendedArguments(arguments)
+        mended, notes = mending.mended(schema, arguments, "", 0), mending.notes
+    except TooManySteps:
+        notes = []
+    if not notes:
+        return arguments, ""
+    from router.tools.trust import trusted_text  # here: a first answer mends nothing
 
-
-class _TooManySteps(Exception):
-    """Raised where a schema branches without an end."""
+    listed = "; ".join([*notes[:_MOST_TOLD], *([f"and {len(notes) - _MOST_TOLD} more"] if notes[_MOST_TOLD:] else [])])
+    return mended, trusted_text(f"The arguments were mended by the tool's schema: {listed}.")
 
 
 @dataclass
@@ -93,7 +85,7 @@ class _Mending:
 
     root: Mapping[str, Any]
     notes: list[str] = field(default_factory=list)
-    steps: int = 0
+    steps: Steps = field(default_factory=lambda: Steps(_MOST_STEPS))
 
     def mended(self, schema: Any, value: Any, path: str, depth: int) -> Any:
         """Return a value mended by its schema; as it is where the schema says nothing of its type."""
@@ -130,7 +122,7 @@ class _Mending:
         found = frozenset(one for one in named if isinstance(one, str))
         if not found:
             values = [schema["const"]] if "const" in schema else _schemas(schema.get("enum"))
-            self._spend(len(values))
+            self.steps.spend(len(values))
             found = frozenset().union(*map(kind_of, values))
         if not found:
             branches = [self.types(branch, depth + 1) for branch in _branches(schema)]
@@ -143,7 +135,7 @@ class _Mending:
         """Yield what a value can stand for, of the types that are due, where nothing is lost; each with a note."""
         text = value.strip() if isinstance(value, str) else None
         if text is not None and len(text) <= _MOST_TEXT:
-            self._spend(len(text) // 100)
+            self.steps.spend(len(text) // 100)
             try:
                 read = parse_json(_WORDS.get(text.lower(), text))
             except ValueError:
@@ -170,7 +162,7 @@ class _Mending:
         # Which properties are additional depends on patterns, which do not run here.
         others = None if "patternProperties" in schema else schema.get("additionalProperties")
         required = {name for name in _schemas(schema.get("required")) if isinstance(name, str)}
-        self._spend(len(required))
+        self.steps.spend(len(required))
         kept = {}
         for name, inner in value.items():
             place = f"{path}.{name}" if path else f"{name}"
@@ -194,39 +186,22 @@ class _Mending:
     def _resolved(self, schema: Any) -> Mapping[str, Any] | None:
         """Follow references within the document; None for what is no schema, or leads in a circle."""
         for _ in range(_DEEPEST):
-            self._spend(1)
+            self.steps.spend()
             if not isinstance(schema, Mapping) or not isinstance(reference := schema.get("$ref"), str):
                 return schema if isinstance(schema, Mapping) else None
-            self._spend(len(reference) // 10)
+            self.steps.spend(len(reference) // 10)
             try:
                 schema = value_at_pointer(self.root, reference)
             except LookupError:
                 return None
         return None
 
-    def _spend(self, steps: int) -> None:
-        self.steps += steps
-        if self.steps > _MOST_STEPS:
-            raise _TooManySteps
-
 
 def kind_of(value: Any) -> frozenset[str]:
     """Return the JSON types of a value: a whole number is an integer and a number."""
-    match value:
-        case None:
-            return frozenset({"null"})
-        case bool():
-            return frozenset({"boolean"})
-        case int():
-            return frozenset({"integer", "number"})
-        case float():
-            return frozenset({"number", "integer"} if value.is_integer() else {"number"})
-        case str():
-            return frozenset({"string"})
-        case Mapping():
-            return frozenset({"object"})
-        case _:
-            return frozenset({"array"})
+    if isinstance(value, float):
+        return frozenset({"number", "integer"} if value.is_integer() else {"number"})
+    return next((names for kind, names in _KINDS if isinstance(value, kind)), frozenset({"array"}))
 
 
 def _schemas(value: Any) -> Sequence[Any]:

@@ -25,16 +25,25 @@ _MAX_PARAMETER_STEPS = 20_000
 _COMBINED = ("allOf", "anyOf", "oneOf")
 
 
+class TooManySteps(Exception):
+    """Raised where a schema takes more steps than any real one."""
+
+
 @dataclass(slots=True)
 class Steps:
     """Counts how many schemas and references may still be looked at."""
 
     left: int = MAX_STEPS
 
-    def take(self) -> bool:
-        """Take one step; return whether it was left."""
-        self.left -= 1
+    def take(self, steps: int = 1) -> bool:
+        """Take steps; return whether they were left."""
+        self.left -= steps
         return self.left >= 0
+
+    def spend(self, steps: int = 1) -> None:
+        """Take steps. Raises TooManySteps where they were not left."""
+        if not self.take(steps):
+            raise TooManySteps
 
 
 @dataclass(frozen=True, slots=True)

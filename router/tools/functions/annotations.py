@@ -101,8 +101,7 @@ def fields_of(annotation: Any) -> tuple[dict[str, Any], list[str]] | None:
 def _own_fields(kind: Any) -> tuple[dict[str, Any], list[str]] | None:
     struct = getattr(kind, "__struct_config__", None)
     # One with a tag, with other names or written as an array is left to msgspec.
-    is_plain_struct = struct and not (struct.tag or struct.array_like)
-    is_plain_struct = is_plain_struct and kind.__struct_fields__ == kind.__struct_encode_fields__
+    is_renamed = struct and (struct.tag or struct.array_like or kind.__struct_fields__ != kind.__struct_encode_fields__)
     if issubclass(kind, dict) and hasattr(kind, "__required_keys__"):  # of `typing` or `typing_extensions`
         hints, keys = hints_of(kind), kind.__required_keys__
         # The keys ignore the marks in annotations that are strings.
@@ -112,7 +111,7 @@ def _own_fields(kind: Any) -> tuple[dict[str, Any], list[str]] | None:
         dataclasses.is_dataclass(kind)
         or hasattr(kind, "__attrs_attrs__")
         or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
-        or is_plain_struct
+        or (struct and not is_renamed)
     ):
         hints, given = hints_of(kind), inspect.signature(kind).parameters.values()
         required = [parameter.name for parameter in given if parameter.default is parameter.empty]

@@ -27,10 +27,11 @@ from router.tools.functions.annotations import (
 
 Schema = dict[str, Any]
 
+_PLAIN: list[tuple[Any, Schema]] = [(kind, {"type": name}) for kind, name in JSON_TYPES]
+_PLAIN += [(None, {"type": "null"}), (Any, {}), (object, {})]
 _TIMES = {datetime: "date-time", time: "time"}  # msgspec names the format only of those that must have a time zone
 # Types in docstrings, for parameters without an annotation.
-_DOCSTRING_TYPES = {name: name for name in ("string", "integer", "number", "boolean")}
-_DOCSTRING_TYPES |= {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+_DOCSTRING_TYPES = {written: name for kind, name in JSON_TYPES[:-1] for written in (name, kind.__name__)}
 _DOCSTRING_TYPES |= {"list": "array", "dict": "object"}
 # Keywords of JSON Schema by the attributes of msgspec's Meta, pydantic's Field and annotated_types.
 _BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
@@ -41,12 +42,9 @@ _DEFINITION = "#/$defs/"
 
 def description_of(metadata: Iterable[Any]) -> str:
     """Return the first text in an annotation's metadata: an item itself, or an item's description; else empty."""
-    for item in metadata:
-        # pydantic's Field has `description`, typing's Doc (PEP 727) `documentation`.
-        for text in (item, getattr(item, "description", None), getattr(item, "documentation", None)):
-            if isinstance(text, str) and text.strip():
-                return text.strip()
-    return ""
+    # pydantic's Field has `description`, typing's Doc (PEP 727) `documentation`.
+    named = ((item, *(getattr(item, name, None) for name in ("description", "documentation"))) for item in metadata)
+    return next((text.strip() for texts in named for text in texts if isinstance(text, str) and text.strip()), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +97,9 @@ class SchemaMaker:
 
     def of(self, annotation: Any) -> Schema:
         """Return the schema of an annotation."""
-        for kind, name in JSON_TYPES:
+        for kind, schema in _PLAIN:
             if annotation is kind:
-                return {"type": name}
-        if annotation is None:
-            return {"type": "null"}
-        if annotation is Any or annotation is object:
-            return {}
+                return {**schema}
         origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
         if origin is typing.Annotated:
             schema, text = self.of(inside[0]), description_of(inside[1:])
@@ -130,10 +124,8 @@ class SchemaMaker:
         return schema
 
     def _union(self, options: Iterable[Any]) -> Schema:
-        schemas: list[Schema] = []
-        for option in options:
-            if (schema := self.of(option)) not in schemas:
-                schemas.append(schema)
+        schemas = [self.of(option) for option in options]
+        schemas = [schema for place, schema in enumerate(schemas) if schema not in schemas[:place]]
         if {} in schemas:
             return {}
         return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
@@ -152,8 +144,6 @@ class SchemaMaker:
             return {"type": "integer", "description": "A sum of " + ", ".join(f"{m.value} ({m.name})" for m in bare)}
         if issubclass(bare, enum.Enum):
             return _choice(bare)
-        if hasattr(bare, "model_json_schema"):
-            return self._by_pydantic(bare)
         if is_pydantic(bare):
             return self._anything(annotation)
         if issubclass(bare, os.PathLike):
@@ -178,17 +168,6 @@ class SchemaMaker:
             schema.update({"required": required} if required else {})
         return {"$ref": _DEFINITION + self._names[annotation]}
 
-    def _by_pydantic(self, model: Any) -> Schema:
-        """Return a reference to the schema that a pydantic model makes of itself."""
-        if model not in self._names:
-            try:
-                schema = dict(model.model_json_schema())
-            except (TypeError, ValueError, RuntimeError):  # a field's type has no JSON form
-                return self._anything(model)
-            names = self._adopt({model.__name__: schema, **schema.pop("$defs", {})})
-            self._names[model] = names[model.__name__]
-        return {"$ref": _DEFINITION + self._names[model]}
-
     def _by_msgspec(self, annotation: Any) -> Schema:
         """Return msgspec's schema of dates, UUIDs, decimals, structs and the like."""
         if isinstance(annotation, str):  # a name that could not be resolved
@@ -200,11 +179,19 @@ class SchemaMaker:
         return dict(_rename_references(schema, self._adopt(definitions)))
 
     def _anything(self, annotation: Any) -> Schema:
-        """Return pydantic's schema of what nothing here describes; one that takes any value where it has none."""
+        """Return pydantic's schema of what nothing here describes; one that takes any value where it has none.
+
+        That of a model is a reference to its definition.
+        """
         with contextlib.suppress(*UNRESOLVED, RuntimeError):
-            schema = dict(adapter_of(annotation).json_schema())
-            names = self._adopt(schema.pop("$defs", {}))
-            return dict(_rename_references(schema, names))
+            if annotation not in self._names:
+                schema = dict(adapter_of(annotation).json_schema())
+                definitions = schema.pop("$defs", {})
+                if not hasattr(annotation, "model_json_schema"):
+                    return dict(_rename_references(schema, self._adopt(definitions)))
+                name = annotation.__name__
+                self._names[annotation] = self._adopt({name: schema, **definitions})[name]
+            return {"$ref": _DEFINITION + self._names[annotation]}
         self.unknown.append(getattr(annotation, "__qualname__", None) or str(annotation).strip("'\""))
         return {}
 
@@ -214,8 +201,7 @@ class SchemaMaker:
         for name, schema in definitions.items():
             names[name] = self._free_name(name, schema)
             self.definitions[names[name]] = schema
-        for name, schema in definitions.items():
-            self.definitions[names[name]] = _rename_references(schema, names)
+        self.definitions |= {names[name]: _rename_references(schema, names) for name, schema in definitions.items()}
         return names
 
     def _free_name(self, name: str, same: Schema | None = None) -> str:
@@ -248,8 +234,7 @@ def _rename_references(value: Any, names: Mapping[str, str]) -> Any:
     if not isinstance(value, dict):
         return value
     renamed = {key: _rename_references(item, names) for key, item in value.items()}
-    reference = value.get("$ref")
-    if isinstance(reference, str) and reference.startswith(_DEFINITION):
+    if isinstance(reference := value.get("$ref"), str):
         name = reference.removeprefix(_DEFINITION)
-        renamed["$ref"] = _DEFINITION + names.get(name, name)
+        renamed["$ref"] = reference.removesuffix(name) + names.get(name, name)
     return renamed

@@ -34,8 +34,6 @@ def fit(value: Any, hint: Any, where: str, *, strict: bool = False) -> Any:
     """
     if hint in (Any, object, Parameter.empty) or isinstance(hint, str):
         return value
-    if hint in (None, str, int, float, bool):  # at once: most are
-        return _leaf(value, hint, where, strict)
     if (target := stands_for(hint)) is not None:
         return fit(value, target, where, strict=strict)
     origin, inside = typing.get_origin(hint), typing.get_args(hint)

@@ -1,9 +1,7 @@
 """Requests of operations: each argument in its place, and no argument outside of it."""
 
-import asyncio
 import json
 import sys
-from collections.abc import Iterator
 from email.parser import BytesParser
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -14,9 +12,7 @@ from hypothesis import strategies as st
 
 from quartermaster.calling.errors import CallRefused
 from quartermaster.calling.requests import HttpRequest, Parts, build_request
-from quartermaster.calling.sending import send
 from router.operation import BodyField, Operation, OperationBody, OperationParameter
-from tests.support.api_server import ApiServer, api_server
 
 BASE = "https://api.test/v1"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -187,30 +183,6 @@ def test_no_argument_leaves_its_place(identifier: str, name: str, values: list[s
     assert parse_qsl(parts.query, keep_blank_values=True) == [("name", name), *(("values", one) for one in values)]
     assert request.all_headers["Cookie"].isascii() and request.all_headers["Cookie"].isprintable()
     assert unquote(request.all_headers["Cookie"]) == f"session={cookie}" and ";" not in request.all_headers["Cookie"]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ApiServer]:
-    with api_server() as running:
-        yield running
-
-
-@given(identifier=TEXTS, name=TEXTS)
-def test_a_server_receives_what_was_given(server: ApiServer, identifier: str, name: str) -> None:
-    called = operation(
-        parameter("id", "path"),
-        parameter("name", "query"),
-        path="/items/{id}",
-        body=OperationBody("application/json", fields=(BodyField("note"),)),
-    )
-    try:
-        request = build_request(called, {"id": identifier, "name": name, "note": name}, server.url)
-    except CallRefused:
-        return
-    asyncio.run(send(request, timeout_s=10, max_bytes=1_000))
-    assert unquote(server.last.path) == f"/items/{identifier}"
-    assert server.last.query == [("name", name)]
-    assert json.loads(server.last.body) == {"note": name}
 
 
 def test_a_request_s_text_shows_no_header_query_or_body_and_a_part_of_the_settings_replaces_one_of_its_name() -> None:

@@ -1,7 +1,6 @@
 """HTTPS: the certificate must be the host's own, also where the address was looked up beforehand."""
 
 import asyncio
-import datetime as dt
 import ssl
 from pathlib import Path
 
@@ -11,42 +10,20 @@ from quartermaster.calling import ApiCalls, CallFailed, CallResult, CallSettings
 from quartermaster.calling import sending as sending_module
 from router.operation import Operation
 from tests.support.api_server import ApiServer, Reply, api_server
+from tests.support.certificates import write_certificate
 from tests.support.factories import make_record
 
-pytest.importorskip("cryptography")
 NAME = "api.example.com"
 
 
 @pytest.fixture
 def contexts(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """The TLS settings of a server with a certificate for NAME, and of a client that trusts it."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.x509.oid import NameOID
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
-    now = dt.datetime.now(dt.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    encoding, private = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    (tmp_path / "server.pem").write_bytes(
-        key.private_bytes(encoding, private, serialization.NoEncryption()) + certificate.public_bytes(encoding)
-    )
+    certificate, key = tmp_path / "certificate", tmp_path / "key"
+    write_certificate(NAME, certificate, key)
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    serving.load_cert_chain(tmp_path / "server.pem")
-    trusting = ssl.create_default_context(cadata=certificate.public_bytes(encoding).decode())
-    return serving, trusting
+    serving.load_cert_chain(certificate, key)
+    return serving, ssl.create_default_context(cafile=certificate)
 
 
 def call(api: ApiServer, host: str, monkeypatch: pytest.MonkeyPatch, client: ssl.SSLContext) -> CallResult:

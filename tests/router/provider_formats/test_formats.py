@@ -11,7 +11,7 @@ import regex
 from pipeline.tokens import TokenCounter
 from router import Router
 from router.provider_formats import Detail, ProviderFormat, id_of, legal_name, render
-from router.provider_formats.formats import FormatSpec, ToolParts
+from router.provider_formats.formats import FormatSpec
 from router.provider_formats.shaping import ToolShaper
 from router.snapshot.loading import estimated_tokens
 from tests.pipeline.test_tokens import CL100K
@@ -20,17 +20,12 @@ from tests.support.factories import make_record
 RECORD = make_record("send.mail", input_schema={"type": "object", "properties": {"to": {"type": "string"}}})
 
 
-def cohere_tool(parts: ToolParts) -> dict[str, Any]:
-    """Return a tool as a provider takes it that the table does not have."""
-    return {"toolSpec": {**parts.named, "inputSchema": {"json": parts.schema}}}
-
-
 @pytest.fixture
 def cohere(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderFormat]:
     """An entry more in the table."""
     form = str.__new__(ProviderFormat, "cohere")
     form._name_, form._value_ = "COHERE", "cohere"
-    form.spec = FormatSpec(cohere_tool, ("toolSpec", "inputSchema", "json"), 64, cap=2, marks="-_:")
+    form.spec = FormatSpec(("toolSpec", "inputSchema", "json"), 64, cap=2, marks="-_:")
     monkeypatch.setattr(ProviderFormat, "_member_names_", [*ProviderFormat._member_names_, "COHERE"])
     monkeypatch.setitem(ProviderFormat._member_map_, "COHERE", form)
     monkeypatch.setitem(ProviderFormat._value2member_map_, "cohere", form)

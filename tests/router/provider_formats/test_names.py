@@ -53,6 +53,7 @@ def test_two_ids_never_meet_and_each_name_is_legal_and_leads_back(ids: list[str]
     limits = form.spec
     assert len(names) == len(ids)
     assert all(re.fullmatch(f"[a-zA-Z0-9{limits.marks}]{{1,{limits.length}}}", name) for name in names)
+    assert not limits.first_letter or all(re.match("[A-Za-z_]", name) for name in names)
     known = hashed_names(ids)
     assert {name: id_of(name, set(ids).__contains__, lambda: known) for name in names} == names
 

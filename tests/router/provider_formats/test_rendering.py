@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from jsonschema import Draft202012Validator
 
 from router.errors import RequestInvalid, SettingsInvalid
 from router.provider_formats import Detail, ProviderFormat, Rendered, legal_name, render, variants
@@ -101,18 +100,6 @@ def test_a_strict_tool_says_so_and_the_nulls_of_its_arguments_are_taken_back() -
     assert function["strict"] is True and function["parameters"]["required"] == ["charge", "amount"]
     assert rendered.arguments("stripe__refund", {"charge": "ch_1", "amount": None}) == {"charge": "ch_1"}
     assert not rendered.notes
-
-
-def test_arguments_keep_a_null_that_the_tool_itself_takes_at_any_depth() -> None:
-    line = {"type": "object", "properties": {"n": {"type": "integer"}, "note": {"type": ["string", "null"]}}}
-    properties = {"lines": {"type": "array", "items": {"$ref": "#/$defs/line"}}, "kind": {"enum": ["a", None]}}
-    record = make_record(input_schema={"type": "object", "properties": properties, "$defs": {"line": line}})
-    rendered = render([record], ProviderFormat.RESPONSES, strict=True)
-    answered = {"lines": [{"n": None, "note": None}, {"n": 2, "note": "x"}], "kind": None}
-    Draft202012Validator(rendered.tools[0]["parameters"]).validate(answered)
-    kept = rendered.arguments("stripe__list_charges", answered)
-    assert kept == {"lines": [{"note": None}, {"n": 2, "note": "x"}], "kind": None}
-    Draft202012Validator(record.input_schema).validate(kept)
 
 
 def test_anthropic_takes_twenty_strict_tools_and_the_others_are_handed_over_as_they_are() -> None:

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from router.provider_formats.formats import ANTHROPIC_STRICT as ANTHROPIC
 from router.provider_formats.formats import OPENAI_STRICT as OPENAI
@@ -135,33 +133,3 @@ def test_a_strict_schema_has_only_what_openai_takes(schema: Any) -> None:
         assert set(part) <= ALLOWED and (set(part) == {"$ref"} or "$ref" not in part)
         if part.get("type") == "object":
             assert part["additionalProperties"] is False and part["required"] == list(part["properties"])
-
-
-TYPED = st.sampled_from(
-    [
-        ({"type": "string", "maxLength": 9}, "x"),
-        ({"type": "integer", "minimum": 2}, 2),
-        ({"type": ["boolean", "null"]}, None),
-        ({"enum": ["a", 1]}, "a"),
-        ({"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "string"}}]}, ["b"]),
-        ({"$ref": "#/$defs/d"}, {"e": "f"}),
-    ]
-)
-DEFINITIONS = {"d": {"type": "object", "properties": {"e": {"type": "string"}}, "required": ["e"]}}
-
-
-@given(st.dictionaries(st.sampled_from("pqrst"), st.tuples(TYPED, st.booleans(), st.booleans())))
-def test_arguments_that_the_strict_schema_takes_fit_the_records_own_once_nulls_are_dropped(
-    drawn: dict[str, tuple[tuple[dict[str, Any], Any], bool, bool]],
-) -> None:
-    own = {
-        **of(*(n for n, (_, needed, _) in drawn.items() if needed), **{n: t[0][0] for n, t in drawn.items()}),
-        "$defs": DEFINITIONS,
-    }
-    # What is optional is null where the model leaves it out.
-    given_ = {n: value if needed or said else None for n, ((_, value), needed, said) in drawn.items()}
-    Draft202012Validator(strict_schema(own, OPENAI)).validate(given_)
-    kept = {
-        n: value for n, value in given_.items() if value is not None or drawn[n][0][0] == {"type": ["boolean", "null"]}
-    }
-    Draft202012Validator(own).validate(kept)

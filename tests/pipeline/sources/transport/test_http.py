@@ -1,7 +1,6 @@
 """Connections of sources: where they may lead, whom TLS names, which proxy is asked, and their deadline."""
 
 import asyncio
-import datetime
 import socket
 import ssl
 import threading
@@ -13,10 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.monitoring.hook import HookFailed, post
@@ -25,6 +20,7 @@ from pipeline.sources.transport import http
 from pipeline.sources.transport.http import Reach
 from tests.pipeline.sources.reading import read_one, stop_one
 from tests.pipeline.sources.web import Web, in_thread
+from tests.support.certificates import write_certificate
 
 HOST = "tools.example.com"
 _JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -133,17 +129,6 @@ def test_whatever_a_server_drips_a_request_ends_at_its_deadline(kind: str | None
         assert time.monotonic() - started < 30  # the headers take minutes
 
 
-def _write_certificate(certificate: Path, key_file: Path) -> None:
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
-    name, day = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)]), datetime.timedelta(days=1)
-    made = x509.CertificateBuilder(name, name, key.public_key(), 7, now - day, now + day)
-    made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
-    made = made.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-    certificate.write_bytes(made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
-    how = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    key_file.write_bytes(key.private_bytes(serialization.Encoding.PEM, *how))
-
-
 @pytest.fixture
 def secure(tmp_path: Path) -> Iterator[int]:
     """The port of a server that says which host it is asked for, by TLS, with a certificate of HOST."""
@@ -159,7 +144,7 @@ def secure(tmp_path: Path) -> Iterator[int]:
         def log_message(self, *_: object) -> None:
             pass
 
-    _write_certificate(tmp_path / "certificate", tmp_path / "key")
+    write_certificate(HOST, tmp_path / "certificate", tmp_path / "key")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "certificate", tmp_path / "key")
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

@@ -171,6 +171,7 @@ def call(function: Function, **arguments: Any) -> Any:
 def check(hint: Any, written: Any, promised: Any) -> None:
     tool = function_tool(typed(hint))
     assert not tool.notices
+    jsonschema.Draft202012Validator.check_schema(tool.input_schema)
     jsonschema.Draft202012Validator(tool.input_schema).validate({"value": written})
     taken = call(typed(hint), value=written)
     assert taken == promised and type(taken) is type(promised)

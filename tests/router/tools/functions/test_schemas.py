@@ -2,36 +2,17 @@
 
 import dataclasses
 import datetime
-import enum
 import pathlib
 import re
-import typing
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, Optional, Required, TypedDict, TypeVar
+from typing import Annotated, Any, Literal, Required, TypedDict
 
-import msgspec
 import pydantic
 import pytest
 import typing_extensions
-from hypothesis import given
-from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from router.tools.functions.schemas import ParsedDocstring, Schema, SchemaMaker, parse_docstring
-
-
-class Color(enum.Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-class Level(enum.IntEnum):
-    LOW = 1
-
-
-class Odd(enum.Enum):
-    PAIR = (1, 2)
-    WORD = "word"
+from tests.router.tools.functions.kinds import Color, Level, Query, Spot, Struct, T, UserId
 
 
 @dataclasses.dataclass
@@ -47,38 +28,16 @@ class Address:
     made: int = dataclasses.field(default=0, init=False)
 
 
-@dataclasses.dataclass
-class Bare:
-    x: int
-
-
 class Filter(TypedDict, total=False):
     state: Required[str]
     labels: list[str]
 
 
-class Total(TypedDict):
-    a: int
-    b: NotRequired[int]
-
-
-class Point(NamedTuple):
-    x: float
-    y: float = 0
-
-
 class Item(pydantic.BaseModel):
     name: str = pydantic.Field(description="What it is.")
-    where: Bare | None = None
+    where: Spot | None = None
     parts: list["Item"] = []
 
-
-class Struct(msgspec.Struct):
-    a: int
-
-
-UserId = NewType("UserId", int)
-T = TypeVar("T")
 
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 
@@ -98,9 +57,8 @@ STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "num
         (int | str, {"anyOf": [INTEGER, STRING]}),
         (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
         (Literal[1, True, "x"], {"enum": [1, True, "x"]}),
-        (Color, {"type": "string", "enum": ["red", "blue"]}),
         (Level, {"type": "integer", "enum": [1]}),
-        (Odd, {"type": "string", "enum": ["(1, 2)", "word"]}),
+        (Color, {"type": "string", "enum": ["red", "('red', 'blue')"]}),
         (Annotated[int, "How many."], {**INTEGER, "description": "How many."}),
         (Annotated[int, object(), {"not": "hashable"}], INTEGER),
         (datetime.date, {**STRING, "format": "date"}),
@@ -156,7 +114,7 @@ def test_a_dataclass_has_its_fields_their_descriptions_and_what_is_required() ->
 
 @pytest.mark.parametrize(
     ("kind", "required"),
-    [(Filter, ["state"]), (Total, ["a"]), (Point, ["x"]), (Item, ["name"]), (Struct, ["a"])],
+    [(Filter, ["state"]), (Query, ["text"]), (Spot, ["x"]), (Item, ["name"]), (Struct, ["id"])],
 )
 def test_classes_with_fields_say_what_is_required(kind: type, required: list[str]) -> None:
     maker = SchemaMaker()
@@ -166,40 +124,13 @@ def test_classes_with_fields_say_what_is_required(kind: type, required: list[str
 
 
 def test_two_types_of_one_name_have_two_definitions() -> None:
-    other = dataclasses.make_dataclass("Bare", [("y", str)])
+    one, other = (dataclasses.make_dataclass("Bare", [(name, str)]) for name in "xy")
     model = pydantic.create_model("Bare", z=(float, ...))
     maker = SchemaMaker()
-    references = [maker.of(kind)["$ref"] for kind in (Bare, other, model)]
+    references = [maker.of(kind)["$ref"] for kind in (one, other, model)]
     assert references == ["#/$defs/Bare", "#/$defs/Bare2", "#/$defs/Bare3"]
     assert [list(schema["properties"]) for schema in maker.definitions.values()] == [["x"], ["y"], ["z"]]
     assert "description" not in maker.definitions["Bare"]  # the docstring that `dataclass` generates is none
-
-
-_LEAVES = st.sampled_from(
-    [str, int, float, bool, Any, None, Color, Level, Address, Filter, Point, Item, datetime.datetime, Literal["a", 1]]
-)
-_ANNOTATIONS = st.recursive(
-    _LEAVES,
-    lambda inner: st.one_of(
-        inner.map(lambda t: list[t]),  # type: ignore[valid-type]
-        inner.map(lambda t: dict[str, t]),  # type: ignore[valid-type]
-        inner.map(lambda t: Optional[t]),  # noqa: UP045
-        inner.map(lambda t: Annotated[t, "said"]),
-        st.tuples(inner, inner).map(lambda pair: typing.Union[pair]),  # noqa: UP007
-        st.tuples(inner, inner).map(lambda pair: tuple[pair]),  # type: ignore[valid-type]
-    ),
-    max_leaves=6,
-)
-
-
-@given(_ANNOTATIONS)
-def test_every_schema_is_valid_and_every_reference_leads_somewhere(annotation: Any) -> None:
-    maker = SchemaMaker()
-    schema = {"type": "object", "properties": {"x": maker.of(annotation)}, "$defs": maker.definitions}
-    Draft202012Validator.check_schema(schema)
-    assert not maker.unknown
-    told = str(schema).split("'$ref': '#/$defs/")[1:]
-    assert {part.partition("'")[0] for part in told} <= set(maker.definitions)
 
 
 GOOGLE = """Refund a charge.

@@ -66,7 +66,6 @@ from tests.router.tools.functions.kinds import (
 
 ROUND_TRIPS: list[tuple[Any, Any, Any]] = [
     # unions of models, alone and within every container
-    (Card | Iban, IBAN, iban),
     (Pay, CARD, card),
     (list[Card | Iban], [IBAN, CARD], [iban, card]),
     (dict[str, Pay], {"a": CARD}, {"a": card}),
@@ -85,8 +84,6 @@ ROUND_TRIPS: list[tuple[Any, Any, Any]] = [
     (Box[Card], {"value": CARD, "more": {"a": [CARD]}}, Box(card, {"a": [card]})),
     (list[Box[int] | Box[str]], [{"value": "a"}], [Box("a")]),
     (Positive, {"number": 1, "start": 2}, Positive(3)),
-    (Spot, {"x": 1}, Spot(1)),
-    (list[Spot], [{"x": 1, "y": 2}], [Spot(1, 2)]),
     (Untyped, {"a": "x"}, Untyped("x", 1)),
     (Options, {"by": CARD, "until": "2026-01-02"}, {"by": card, "until": DAY}),
     (Query, {"text": "a", "within": {"x": 1}}, {"text": "a", "within": Spot(1)}),
@@ -97,7 +94,6 @@ ROUND_TRIPS: list[tuple[Any, Any, Any]] = [
     # choices
     (Color, "red", Color.RED),
     (Color, "('red', 'blue')", Color.MIX),
-    (Level, 1, Level.LOW),
     (Right, 3, Right.READ | Right.WRITE),
     (Literal["a", 1, True, None, Color.RED], True, True),
     (Literal["a", 1, True, None, Color.RED], 1, 1),
@@ -110,16 +106,11 @@ ROUND_TRIPS: list[tuple[Any, Any, Any]] = [
     (datetime.date | str, "2026-01-02", DAY),
     (datetime.date | str, "tomorrow", "tomorrow"),
     (datetime.time, "03:04:05", datetime.time(3, 4, 5)),
-    (datetime.timedelta, "PT1H", datetime.timedelta(hours=1)),
-    (uuid.UUID, str(ID), ID),
-    (decimal.Decimal, "1.10", decimal.Decimal("1.10")),
-    (bytes, "aGk=", b"hi"),
     (pathlib.Path | None, "a/b", pathlib.Path("a/b")),
     (ipaddress.IPv4Address, "10.0.0.1", ipaddress.IPv4Address("10.0.0.1")),
     # containers
     (set[int], [1, 2], {1, 2}),
     (frozenset[datetime.date], ["2026-01-02"], frozenset({DAY})),
-    (tuple[int, ...], [1, 2], (1, 2)),
     (Set[str], ["a"], {"a"}),
     (Iterable[uuid.UUID], [str(ID)], [ID]),
     (deque[Spot], [{"x": 1}], deque([Spot(1)])),
