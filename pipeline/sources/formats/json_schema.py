@@ -1,7 +1,7 @@
 """Turn schemas of an API document into self-contained JSON Schema: move references to `$defs`, unify dialects."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
@@ -29,9 +29,6 @@ _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSc
 _DATA = ("enum", "default", "const", "examples", "required")
 
 
-_NamesOf = Callable[[Mapping[Any, Any]], Iterator[str]]
-
-
 def mapping(value: Any) -> Mapping[Any, Any]:
     """Return an object of a document; an empty one in place of any other value."""
     return value if isinstance(value, Mapping) else {}
@@ -44,7 +41,7 @@ class SchemaBudget:
         self.limits = limits
         self.left = limits.document_bytes
         self._sizes: dict[int, tuple[Any, int]] = {}  # with the value, so that no other takes its id
-        self.names: dict[tuple[int, tuple[str, ...], bool], tuple[Any, frozenset[str]]] = {}  # likewise
+        self.properties: dict[tuple[int, tuple[str, ...]], tuple[Any, tuple[frozenset[str], frozenset[str]]]] = {}
 
     def size_of(self, schema: Any) -> int:
         """Return the length of a value of the document as JSON. It is measured once: many operations may share it."""
@@ -138,23 +135,26 @@ class SchemaScope:
 
     def read_only(self, schema: Any, branches: tuple[str, ...] = ("allOf",)) -> frozenset[str]:
         """Return the properties of an object that only answers have (`readOnly`), declared by itself or a branch."""
+        return self._properties(schema, branches)[1]
 
-        def names(part: Mapping[Any, Any]) -> Iterator[str]:
-            for name, one in mapping(part.get("properties")).items():
-                if any(inner.get("readOnly") is True for inner in self._parts(one)):
-                    yield str(name)
+    def _properties(self, schema: Any, branches: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the properties that a schema or a part of it declares or requires, and those that only answers have.
 
-        return self._names_of(schema, branches, names)
-
-    def _names_of(
-        self, schema: Any, branches: tuple[str, ...] = ("allOf",), names: _NamesOf | None = None
-    ) -> frozenset[str]:
-        """Return the `names` of all parts of a schema, by default of all properties. They are collected once."""
-        key = id(schema), branches, names is None
-        if (known := self._budget.names.get(key)) is None:
-            found = frozenset(name for part in self._parts(schema, branches) for name in (names or _declared)(part))
-            known = self._budget.names[key] = (schema, found)
+        They are collected once.
+        """
+        if (known := self._budget.properties.get((id(schema), branches))) is None:
+            declared, read_only = set[str](), set[str]()
+            for part in self._parts(schema, branches):
+                properties, required = mapping(part.get("properties")), part.get("required")
+                listed = required if isinstance(required, list) else ()
+                declared |= {name for name in (*properties, *listed) if isinstance(name, str)}
+                read_only |= {name for name, one in properties.items() if self._is_read_only(one)}
+            known = schema, (frozenset(declared), frozenset(read_only))
+            self._budget.properties[id(schema), branches] = known
         return known[1]
+
+    def _is_read_only(self, schema: Any) -> bool:
+        return any(part.get("readOnly") is True for part in self._parts(schema))
 
     def _parts(self, schema: Any, branches: tuple[str, ...] = ("allOf",)) -> Iterator[Mapping[Any, Any]]:
         """Yield a schema, those that it refers to, and their branches, each once."""
@@ -177,9 +177,10 @@ class SchemaScope:
         if not isinstance(schema, dict):
             return schema
         if isinstance(schema.get("$ref"), str):
-            inner = self._names_of(schema) - self.read_only(schema) if hidden and depth < _MAX_INLINE else frozenset()
-            if hidden & inner:  # it is another schema here
-                return self.rewrite(self.target(schema), depth + 1, hidden)
+            if hidden and depth < _MAX_INLINE:
+                declared, read_only = self._properties(schema, ("allOf",))
+                if hidden & (declared - read_only):  # it is another schema here
+                    return self.rewrite(self.target(schema), depth + 1, hidden)
             return self._reference(schema)
         hidden |= self.read_only(schema)
         kept: dict[str, Any] = {}
@@ -226,13 +227,6 @@ class SchemaScope:
             raise
         except LookupError as error:
             raise RecordRejected(self.origin, as_written(str(error))) from None
-
-
-def _declared(schema: Mapping[Any, Any]) -> Iterator[str]:
-    """Yield the names of the properties that a schema itself declares or requires."""
-    yield from map(str, mapping(schema.get("properties")))
-    required = schema.get("required")
-    yield from (name for name in required if isinstance(name, str)) if isinstance(required, list) else ()
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
