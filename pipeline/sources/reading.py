@@ -22,6 +22,8 @@ from pipeline.sources.transport import fetch, mcp_client
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
 
+_WAY_OUT = "split it, or raise the limit"
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -194,9 +196,7 @@ def _within(items: Items, limits: LimitsSettings, subject: str) -> Items:
     total = number = 0
     for item in items:
         if (number := number + (not isinstance(item, str))) > limits.tools:
-            raise RunAborted(
-                f"{subject} holds more than the {limits.tools:,} tools of limits.tools: split it, or raise the limit"
-            )
+            raise RunAborted(f"{subject} holds more than the {limits.tools:,} tools of limits.tools: {_WAY_OUT}")
         if isinstance(item, RawTool):
             item = _shortened(item, limits)
             texts = [item.name, item.description, item.examples, item.categories]
@@ -209,8 +209,7 @@ def _within(items: Items, limits: LimitsSettings, subject: str) -> Items:
                 total += size + len(msgspec.json.encode(beside))
         if total > (most := limits.source_bytes):
             raise RunAborted(
-                f"{subject} holds tools of more than the {most:,} bytes of limits.source_bytes: split it, or raise "
-                "the limit"
+                f"{subject} holds tools of more than the {most:,} bytes of limits.source_bytes: {_WAY_OUT}"
             )
         yield item
 

@@ -14,6 +14,7 @@ import yaml
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
+from pipeline.settings.files import OF_PROGRAMS
 from pipeline.settings.files import SKILL_FILES as FILES
 from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_text
 from pipeline.sources.formats.yaml_values import parse_yaml
@@ -23,7 +24,6 @@ from router.tools.definitions.raw_tool import FieldReader, RawTool
 MAX_INSTRUCTIONS = 100_000  # characters; the specification advises fewer than 5,000 tokens
 _MAX_FILES = 100  # of one skill that its record names
 _MAX_DEPTH = 8  # levels of folders
-_NOT_SKILLS = ("node_modules", "__pycache__")
 _HIDDEN = "disable-model-invocation"
 _WHEN = "when_to_use"  # Claude Code's: it stands behind the description in what a model chooses from
 _OWN = ("name", "description", _HIDDEN, _WHEN, "files", "readOnlyHint")  # no annotations, or set here
@@ -76,7 +76,7 @@ def _walk(folder: Path, *, follow_links: bool = False) -> Iterator[tuple[Path, l
     for place, folders, files in os.walk(folder, followlinks=follow_links):
         if len(Path(place).relative_to(folder).parts) >= _MAX_DEPTH:
             folders.clear()
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_SKILLS)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in OF_PROGRAMS)
         yield Path(place), folders, sorted(files)
 
 

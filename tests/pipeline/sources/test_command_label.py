@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.settings import SourceSettings
-from pipeline.sources.command_label import label_of_command
+from pipeline.sources.naming import label_of_command
 from pipeline.sources.naming import label_of, name_of, subject
 
 

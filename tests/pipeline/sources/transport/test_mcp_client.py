@@ -15,7 +15,7 @@ from mcp.server.mcpserver import MCPServer
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources import RawTool
-from pipeline.sources.command_label import label_of_command
+from pipeline.sources.naming import label_of_command
 from pipeline.sources.transport import http, mcp_client
 from router.record import Kind, Origin, Parameter
 from tests.pipeline.sources.authority import listening, running
