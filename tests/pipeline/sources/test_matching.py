@@ -141,14 +141,6 @@ def test_a_label_may_hold_the_names_of_folder_and_file(folder: Path, label: str 
     assert tuple(source_keys(alone)) == reading.keys  # so entries that become a pattern keep their last known records
 
 
-@pytest.mark.parametrize(
-    "source", [{"path": "reg", "provider": "{dir}"}, {"url": "https://a.example", "provider": "{file}"}]
-)
-def test_other_marks_in_a_label_are_refused(source: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"is not filled in: \{folder\} and \{file\} are, of a path"):
-        SourceSettings.model_validate(source)
-
-
 def test_each_file_fails_alone_and_one_that_went_is_no_longer_in_the_catalog(folder: Path) -> None:
     before = _read(folder, {"path": "reg"})
     (folder / "reg/top.json").unlink()

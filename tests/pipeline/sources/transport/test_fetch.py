@@ -150,12 +150,6 @@ def test_the_body_is_read_as_type_or_path_or_content_say_in_its_encoding(
     assert {tool.name for tool in reading.tools} == {"found"}
 
 
-@pytest.mark.parametrize(("label", "provider"), [("ours", "ours"), (None, "tools")])
-def test_the_catalogs_label_wins_over_the_name_in_the_url(web: Web, label: str | None, provider: str) -> None:
-    url = web.page('{"name": "a"}', path="/v1/tools.json")
-    assert [tool.provider for tool in read_one(url=url, format="function", provider=label).tools] == [provider]
-
-
 @pytest.mark.parametrize(
     ("status", "passes", "answer"),
     [

@@ -111,14 +111,6 @@ def elsewhere() -> Iterator[Web]:
         yield web
 
 
-def test_two_real_servers_are_told_apart_by_their_ports(web: Web, elsewhere: Web) -> None:
-    target = elsewhere.page(API)
-    away = web.page("", status=302, headers={"location": target})
-    assert _read(away, headers=HEADERS, redirect_hosts=["127.0.0.1"]) == ["found"]
-    sent = elsewhere.asked[-1][1]
-    assert web.asked[-1][1]["x-key"] == "key" and not {"x-key", "authorization"} & sent.keys()
-
-
 def test_an_mcp_server_that_redirects_elsewhere_is_not_followed(web: Web, elsewhere: Web) -> None:
     stop_one(url=web.page("", status=307, headers={"location": elsewhere.page("")}), headers=HEADERS)
     assert web.asked[-1][1]["x-key"] == "key" and elsewhere.asked == []
