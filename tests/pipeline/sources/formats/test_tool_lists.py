@@ -19,10 +19,7 @@ NAMED = {"name": "send_mail", "description": "Sends a mail."}
 BARE = {**NAMED, "parameters": SCHEMA}
 ANTHROPIC = {**NAMED, "input_schema": SCHEMA}
 WRAPPED = {"type": "function", "function": BARE}
-FORMS = [BARE, WRAPPED, {"type": "function", **BARE}, ANTHROPIC, {**NAMED, "inputSchema": SCHEMA}]
 A, B = ({"name": name, "description": f"Does {name}.", "inputSchema": {"type": "object"}} for name in "ab")
-NONE: list[Any] = []
-EMPTY: dict[str, Any] = {}
 
 
 def test_examples_and_strictness_are_kept_and_an_empty_schema_gives_way_to_another_spelling(
