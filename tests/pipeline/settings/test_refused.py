@@ -102,10 +102,8 @@ def test_a_field_is_named_as_it_was_given(tmp_path: Path) -> None:
     ("section", "value"),
     [
         ("enrichment", "api_key = ['sk-secret']"),
-        ("enrichment", "base_url = {key = 'sk-secret'}"),
         ("enrichment", "parameters = 'sk-secret'"),
         ("notify", "command = 'sk-secret'"),
-        ("notify", "headers = 'sk-secret'"),
     ],
 )
 def test_what_may_be_a_secret_is_not_shown(tmp_path: Path, section: str, value: str) -> None:
@@ -138,10 +136,8 @@ def test_a_section_that_is_no_table_is_refused_though_it_is_added_to(
     ("hook", "sentence"),
     [
         ('events = ["helt"]', "notify.events.0"),
-        ("command = []", "notify.command: it is empty"),
         ('url = "ftp://x"', "notify.url: it is not an address of http or https"),
         ('headers = {A = "b"}', "notify.headers: they are for a url, and notify.url is not set"),
-        ('url = "https://x"\nheaders = {"A b" = "c"}', "notify.headers.A b: it cannot name a header"),
         ("timeout_s = 0", "notify.timeout_s"),
     ],
 )

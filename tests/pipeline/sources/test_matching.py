@@ -45,13 +45,10 @@ def _paths(reading: Reading) -> list[str]:
     [
         ("reg", _ALL),
         (".", _ALL),
-        ("reg/", _ALL),
         ("reg/**", _ALL),
         ("reg/*", ["top.json"]),
         ("reg/**/*.json", _JSON),
-        ("./reg/**/*.json", _JSON),
         (r"reg\**\*.json", _JSON),
-        ("reg/**/*.JSON", _JSON),
         ("reg/**/*.{json,yaml}", _ALL),
         ("reg/**/t*s.json", ["github/tools.json", "slack/v1/tools.json"]),
         ("reg/*/tools.json", ["github/tools.json"]),
@@ -82,7 +79,6 @@ def test_a_folder_or_pattern_names_files_in_the_order_of_their_paths(folder: Pat
     [
         ("reg/**/*.csv", r"'\.git/', '\.mcp\.json', 'README\.md', 'empty/', 'github/', .* and 2 more"),
         ("gone/**/*.json", r"the source gone/\*\*/\*\.json names no file: .*catalog holds 'reg/'"),
-        ("reg/gone/deep/*.json", r"reg holds '\.git/'"),
         ("reg/[z-a].json", "names no file"),
         ("reg/node_modules/x/*.md", r"x holds 'package\.json'"),
         ("reg/out*", r"left out: 'reg/out\.json' \(it leads out\)"),

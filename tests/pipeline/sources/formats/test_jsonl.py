@@ -72,7 +72,6 @@ def test_null_and_empty_mean_the_same_as_missing(write_lines: Write, row: dict[s
         ('{"name": "b", "parameters": "x"}', "parameters is a text, not an object"),
         ('{"name": "b", "parameters": [1]}', "parameters is a list, not an object or a list of named ones"),
         ('{"name": "b", "x": -Infinity}', "not JSON: -Infinity is not JSON"),
-        ('{"name": "b", "x": 1e999}', "not JSON: 1e999 is too large a number"),
         (f'{{"name": "b", "x": -{HUGE}}}', f"not JSON: -{HUGE[:19]}… has 309 digits: it is too large a number"),
         *(('{"name": "a\\u0000", "x": ' + "[" * depth + "]" * depth + "}", "nested") for depth in (201, 5_000)),
     ],
