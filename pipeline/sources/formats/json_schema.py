@@ -68,8 +68,8 @@ class SchemaScope:
         self._pending: deque[tuple[str, Any]] = deque()
         self.notices: list[str] = []
 
-    def target(self, value: Any) -> Any:
-        """Return the end of a chain of references; one that is not followed stays as it is."""
+    def target(self, value: Any) -> tuple[Any, str]:
+        """Return the end of a chain of references, and why it is not followed further; empty where it is."""
         seen: set[str] = set()
         while isinstance(value, dict) and isinstance(ref := value.get("$ref"), str) and ref.startswith("#"):
             if ref in seen:
@@ -79,32 +79,23 @@ class SchemaScope:
             seen.add(ref)
             try:
                 value = self._at(ref)
-            except NotFollowed:
-                break
-        return value
+            except NotFollowed as error:
+                return value, str(error)
+        return value, ""
 
-    def whole(self, value: Any) -> Any:
-        """Return the end of a chain of references, with what stands beside the first one."""
-        target = self.target(value)
+    def whole(self, value: Any) -> tuple[Any, str]:
+        """Return what `target` returns, with what stands beside the first reference."""
+        target, away = self.target(value)
         if target is value or not isinstance(target, dict):
-            return target
-        return {**target, **{key: item for key, item in value.items() if key != "$ref"}}
+            return target, away
+        return {**target, **{key: item for key, item in value.items() if key != "$ref"}}, away
 
     def local(self, value: Any) -> Any:
-        """Return what `whole` returns; None, with a notice, for a reference that is not followed."""
-        if away := self.away(value := self.whole(value)):
+        """Return the end of a chain of references; None, with a notice, where it is not followed."""
+        whole, away = self.whole(value)
+        if away:
             self.notices.append(f"{away}: left open")
-            return None
-        return value
-
-    def away(self, target: Any) -> str:
-        """Return why a reference is not followed, with its name; empty for any other value."""
-        if isinstance(reference := mapping(target).get("$ref"), str):
-            try:
-                self._at(reference)
-            except NotFollowed as error:
-                return f"{as_written(reference)[:200]} is in another document, which {error}"
-        return ""
+        return None if away else whole
 
     def definitions(self) -> dict[str, Any]:
         """Return the `$defs` of every schema rewritten so far, in order of first use."""
@@ -180,7 +171,7 @@ class SchemaScope:
             if hidden and depth < _MAX_INLINE:
                 declared, read_only = self._properties(schema, ("allOf",))
                 if hidden & (declared - read_only):  # it is another schema here
-                    return self.rewrite(self.target(schema), depth + 1, hidden)
+                    return self.rewrite(self.target(schema)[0], depth + 1, hidden)
             return self._reference(schema)
         hidden |= self.read_only(schema)
         kept: dict[str, Any] = {}
@@ -203,8 +194,10 @@ class SchemaScope:
     def _reference(self, schema: dict[str, Any]) -> dict[str, Any]:
         beside = {key: value for key, value in schema.items() if key in ("description", "title", "default")}
         if (name := self._names.get(reference := schema["$ref"])) is None:
-            if away := self.away(schema):
-                self.notices.append(f"{away}: left open")
+            try:
+                found = self._at(reference)
+            except NotFollowed as error:
+                self.notices.append(f"{error}: left open")
                 return beside
             written = as_written(reference)  # a file as a whole is named without its folder and its suffix
             base = unquote(reference.rsplit("/", 1)[-1] if "#" in written else PurePosixPath(written).stem)
@@ -214,7 +207,7 @@ class SchemaScope:
             self.target(schema)  # raises where the references lead nowhere
             self._names[reference] = name
             self._definitions[name] = {}  # holds its place until it is rewritten
-            self._pending.append((name, self._at(reference)))
+            self._pending.append((name, found))
         return {"$ref": f"#/$defs/{name.replace('~', '~0')}", **beside}
 
     def _at(self, reference: str) -> Any:
@@ -223,8 +216,8 @@ class SchemaScope:
             raise RecordRejected(self.origin, why)
         try:
             return value_at_pointer(self._document, reference, MAX_HOPS)
-        except NotFollowed:
-            raise
+        except NotFollowed as error:
+            raise NotFollowed(f"{as_written(reference)[:200]} is in another document, which {error}") from None
         except LookupError as error:
             raise RecordRejected(self.origin, as_written(str(error))) from None
 

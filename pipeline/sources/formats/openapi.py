@@ -86,7 +86,7 @@ def _operations(document: dict[str, Any], file: str, budget: SchemaBudget) -> It
         """Return the value that stands at a pointer, or why its reference cannot be followed, and its scope."""
         scope = SchemaScope(document, Origin(file, pointer), budget)
         try:
-            away = scope.away(value := scope.whole(value))
+            value, away = scope.whole(value)
         except RecordRejected as rejected:
             return rejected, scope
         return RecordRejected(scope.origin, f"the reference {away}") if away else value, scope
