@@ -47,7 +47,6 @@ MAIL = {"command": "npx", "args": ["-y", "@acme/mail-mcp"]}
     [
         ("claude_desktop_config.json", {"mcpServers": {"mail": MAIL}}),
         (".mcp.json", {"mcpServers": {"mail": {**MAIL, "type": "stdio"}}}),
-        ("settings.json", {"theme": "dark", "mcpServers": {"mail": {**MAIL, "trust": True, "timeout": 600_000}}}),
         ("cline_mcp_settings.json", {"mcpServers": {"mail": {**MAIL, "alwaysAllow": ["x"], "disabled": False}}}),
         ("servers.json", {"servers": {"mail": MAIL}, "inputs": [{"id": "key", "type": "promptString"}]}),
         ("user.json", {"mcp": {"servers": {"mail": MAIL}, "inputs": []}}),
@@ -155,7 +154,6 @@ def test_a_clients_own_places_are_read(write: Write, tmp_path: Path) -> None:
         ({"command": "a", "timeout_s": 0}, "timeout_s"),
         ({"command": "a", "cwd": "${DIR}/x"}, "cwd takes no variable beside ${workspaceFolder}"),
         ({"command": "a", "cwd": "~no-such-user/x", "args": ["${NO_SUCH}"]}, "NO_SUCH, which is not set"),
-        ({"command": {}, "url": ["x"], "type": [1]}, "its type is '[1]'"),
         ({"command": "a", "includeTools": 3}, "includeTools must be a list of names"),
         ({"url": "https://a", "headers": {"K": "sk-secret\n"}}, "it holds a control character"),
         ({"command": "a", "env": {"K": "${input:mail-key}"}}, "needs the environment variable MAIL_KEY"),

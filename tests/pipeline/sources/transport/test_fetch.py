@@ -130,7 +130,6 @@ def test_what_a_command_started_ends_with_it(tmp_path: Path) -> None:
         ("openapi", API, "/api", {"content-type": "application/vnd.oai.openapi+json; charset=utf-8"}),
         ("openapi", YAML, "/api", {"content-type": "application/yaml"}),
         ("openapi", YAML, "/api.json", {"content-type": "text/x-yaml"}),
-        ("openapi", API, "/api", {"content-type": "text/plain"}),
         ("openapi", YAML, "/api", {}),
         ("function", LINES, "/tools", {"content-type": "application/x-ndjson"}),
         ("function", LINES, "/tools.jsonl", {"content-type": "text/plain"}),
@@ -213,7 +212,6 @@ def test_a_body_that_cannot_be_read_stops_the_run(web: Web, body: Any, headers: 
     [
         ("openapi", LOGIN, "text/html; charset=utf-8"),
         ("function", LOGIN, "application/json"),
-        ("jsonl", LOGIN, None),
         ("openapi", "\ufeff\n " + LOGIN.lower(), "application/yaml"),
         ("function", '<?xml version="1.0"?><html/>', "application/xhtml+xml"),
         ("jsonl", "Please sign in.\nYour session has ended.\n", "text/html"),
