@@ -111,11 +111,10 @@ class SchemaScope:
         """
         size, budget = self._budget.size_of(schema), self._budget
         if size > min(self._left, budget.left):
-            most = budget.limits.schema_characters
-            limit = f"{most:,} characters of limits.schema_characters"
-            if budget.left < most:
-                most = budget.limits.document_bytes
-                limit = f"{most:,} characters of limits.document_bytes, for all operations together,"
+            limits = budget.limits
+            limit = f"{limits.schema_characters:,} characters of limits.schema_characters"
+            if budget.left < limits.schema_characters:
+                limit = f"{limits.document_bytes:,} characters of limits.document_bytes, for all operations together,"
             notice = f"its schemas exceed the {limit} and are left open in part"
             if notice not in self.notices:
                 self.notices.append(notice)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.settings import CatalogSettings
-from pipeline.sources import Coverage, Gap, read
+from pipeline.sources import Coverage, Gap
 from pipeline.sources.coverage import UnreadKey, by_source, empties
+from tests.pipeline.sources.reading import read_all
 from tests.support.places import DATA
 
 WriteJson = Callable[[str, Any], Path]
@@ -17,7 +17,7 @@ SHAPES = DATA / "shapes"
 
 
 def coverage(folder: Path, *sources: dict[str, Any]) -> tuple[Coverage, ...]:
-    return read(CatalogSettings(name="office", folder=folder, source=sources)).coverage
+    return read_all(folder, *sources).coverage
 
 
 def of_rows(write_json: WriteJson, rows: list[Any]) -> Coverage:

@@ -3,15 +3,15 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.errors import RunAborted
 from pipeline.publish.gates import served_sources
-from pipeline.settings import CatalogSettings, SourceSettings
-from pipeline.sources import Reading, read
+from pipeline.settings import SourceSettings
+from pipeline.sources import Reading
 from pipeline.sources.last_reading import source_keys
+from tests.pipeline.sources.reading import read_all
 
 _FILES = (
     "reg/top.json", "reg/github/tools.json", "reg/slack/v1/tools.json", "reg/slack/v1/api.YAML",
@@ -30,10 +30,6 @@ def folder(tmp_path: Path) -> Path:
         # One tool a file: JSON is YAML and a line of JSONL, too.
         file.write_text(json.dumps([{"name": name.replace("/", " "), "description": "Does it."}]), encoding="utf-8")
     return tmp_path / "catalog"
-
-
-def _read(folder: Path, *sources: dict[str, Any], **more: Any) -> Reading:
-    return read(CatalogSettings(name="office", folder=folder, source=sources, **more))
 
 
 def _paths(reading: Reading) -> list[str]:
@@ -64,7 +60,7 @@ def _paths(reading: Reading) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_folder_or_pattern_names_files_in_the_order_of_their_paths(folder: Path, path: str, found: list[str]) -> None:
-    reading = _read(
+    reading = read_all(
         folder, {"path": path.replace("{folder}", str(folder)), "format": "function" if "nd" in path else None}
     )
     assert _paths(reading) == [name.replace("{folder}", str(folder)) for name in found]
@@ -89,9 +85,9 @@ def test_where_nothing_fits_the_place_and_what_lies_there_are_told(folder: Path,
     (folder / "reg/out.json").symlink_to(folder.parent / "outside.json")
     (folder / "reg/empty").mkdir()
     with pytest.raises(RunAborted, match=told):
-        _read(folder, {"path": path})
+        read_all(folder, {"path": path})
     one = {"path": "reg/top.json"}
-    skipped = _read(folder, one, {"path": path}, sources={"skip_unreadable": True})
+    skipped = read_all(folder, one, {"path": path}, sources={"skip_unreadable": True})
     assert [gap.source for gap in skipped.gaps] == [path] and len(skipped.tools) == 1
 
 
@@ -103,7 +99,7 @@ def test_links_that_lead_out_and_names_that_cannot_be_shown_are_left_out_and_tol
     (reg / "again").symlink_to(reg / "slack")
     (reg / "x\x1b[31m.json").write_text("[]", encoding="utf-8")
     os.mkfifo(reg / "pipe.json")
-    reading = _read(folder, {"path": "reg/**/*.json"})
+    reading = read_all(folder, {"path": "reg/**/*.json"})
     assert sorted([*_JSON, "data.json"]) == sorted(_paths(reading))
     (note,) = reading.notes
     assert (
@@ -113,7 +109,7 @@ def test_links_that_lead_out_and_names_that_cannot_be_shown_are_left_out_and_tol
 
 def test_a_file_that_two_sources_name_is_read_once_by_the_one_that_names_it_alone(folder: Path) -> None:
     sources = {"path": "reg/*/*.json", "provider": "a"}, {"path": "reg"}, {"path": "reg/top.json", "provider": "own"}
-    reading = _read(folder, *sources)
+    reading = read_all(folder, *sources)
     assert _paths(reading) == ["github/tools.json", *_ALL[1:4], "top.json"]
     assert [tool.provider for tool in reading.tools] == ["a", "api", "tools", "ü", "own"]
     assert "'reg/github/tools.json' (it is named elsewhere too)" in reading.notes[0]
@@ -130,7 +126,7 @@ def test_a_file_that_two_sources_name_is_read_once_by_the_one_that_names_it_alon
     ],
 )
 def test_a_label_may_hold_the_names_of_folder_and_file(folder: Path, label: str | None, labels: list[str]) -> None:
-    reading = _read(folder, {"path": "reg/**/tools.json", "provider": label})
+    reading = read_all(folder, {"path": "reg/**/tools.json", "provider": label})
     assert [tool.provider for tool in reading.tools] == labels
     alone = [SourceSettings(path=Path("reg") / path, provider=label and one)
              for path, one in zip(_paths(reading), labels, strict=True)]  # fmt: skip
@@ -138,12 +134,12 @@ def test_a_label_may_hold_the_names_of_folder_and_file(folder: Path, label: str 
 
 
 def test_each_file_fails_alone_and_one_that_went_is_no_longer_in_the_catalog(folder: Path) -> None:
-    before = _read(folder, {"path": "reg"})
+    before = read_all(folder, {"path": "reg"})
     (folder / "reg/top.json").unlink()
     (folder / "reg/github/tools.json").write_text("{bad", encoding="utf-8")
     with pytest.raises(RunAborted, match=r"reg/github/tools\.json is not readable JSON"):
-        _read(folder, {"path": "reg"})
-    after = _read(folder, {"path": "reg"}, sources={"skip_unreadable": True})
+        read_all(folder, {"path": "reg"})
+    after = read_all(folder, {"path": "reg"}, sources={"skip_unreadable": True})
     assert [gap.source for gap in after.gaps] == ["reg/github/tools.json"]
     assert set(after.keys) < set(before.keys)
     origins = {tool.name: tool.origin.file for tool in before.tools}
@@ -154,15 +150,15 @@ def test_each_file_fails_alone_and_one_that_went_is_no_longer_in_the_catalog(fol
 
 
 def test_fields_and_format_hold_for_each_file_and_skills_stay_one_source(folder: Path) -> None:
-    reading = _read(folder, {"path": "reg", "format": "function", "fields": {"name": "description"}})
+    reading = read_all(folder, {"path": "reg", "format": "function", "fields": {"name": "description"}})
     assert {tool.name for tool in reading.tools} == {"Does it."}
     (folder / "reg/pdf").mkdir()
     (folder / "reg/pdf/SKILL.md").write_text("# PDF\n\nFill in forms.\n", encoding="utf-8")
-    skills = _read(folder, {"path": "reg"})
+    skills = read_all(folder, {"path": "reg"})
     assert [tool.name for tool in skills.tools] == ["pdf"] and skills.sources == 1
-    assert [tool.name for tool in _read(folder, {"path": "reg/**/SKILL.md"}).tools] == ["pdf"]
+    assert [tool.name for tool in read_all(folder, {"path": "reg/**/SKILL.md"}).tools] == ["pdf"]
 
 
 def test_more_files_than_the_limit_stop_with_it(folder: Path) -> None:
     with pytest.raises(RunAborted, match=r"names more than the 3 files of limits\.files: narrow it"):
-        _read(folder, {"path": "reg"}, limits={"files": 3})
+        read_all(folder, {"path": "reg"}, limits={"files": 3})
