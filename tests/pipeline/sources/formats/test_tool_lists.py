@@ -22,6 +22,12 @@ WRAPPED = {"type": "function", "function": BARE}
 A, B = ({"name": name, "description": f"Does {name}.", "inputSchema": {"type": "object"}} for name in "ab")
 
 
+def test_jsonl_holds_a_schema_a_line(write_lines: Callable[[str, list[Any]], Path]) -> None:
+    names, rejected = apart(read_functions(write_lines("mail.jsonl", [BARE, WRAPPED, "{"])))
+    assert names == ["send_mail"] * 2
+    assert len(rejected) == 1 and rejected[0].startswith("mail.jsonl line 3: not JSON")
+
+
 def test_examples_and_strictness_are_kept_and_an_empty_schema_gives_way_to_another_spelling(
     write_json: WriteJson,
 ) -> None:
