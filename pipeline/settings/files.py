@@ -10,7 +10,7 @@ DOCUMENTS = (".json", ".jsonl", ".yaml", ".yml")
 # What may lie beside tool definitions in the formats of this project.
 NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "usage.jsonl", "meta.json")
 UNLISTED = "it cannot be listed"
-_OF_PROGRAMS = ("node_modules", "__pycache__")
+OF_PROGRAMS = ("node_modules", "__pycache__")
 
 
 def is_document(file: Path) -> bool:
@@ -27,7 +27,7 @@ def files_below(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
     inside = tuple(os.path.join(os.path.realpath(place), "") for place in (folder, root))
     unlisted: list[OSError] = []
     for place, folders, files in os.walk(folder, onerror=unlisted.append):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in _OF_PROGRAMS]
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in OF_PROGRAMS]
         for name in (*files, *folders):
             path, why_not = Path(place, name), ""
             if not name.isprintable():

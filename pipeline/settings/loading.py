@@ -91,13 +91,12 @@ def overrides(
     skip_unreadable: bool | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Return the settings that are arguments too, as `load` takes them; None leaves the catalog's own."""
-    chosen: dict[str, dict[str, Any]] = {
-        "sources": {"skip_unreadable": skip_unreadable},
-        "enrichment": {"generator": generator, "max_cost_usd": max_cost, "max_tools": max_tools, "mode": mode},
-        "vectors": {"encoder": encoder},
-    }
-    present = {section: {k: v for k, v in fields.items() if v is not None} for section, fields in chosen.items()}
-    return {section: fields for section, fields in present.items() if fields}
+    chosen: dict[str, dict[str, Any]] = {}
+    values = (skip_unreadable, generator, max_cost, max_tools, mode, encoder)
+    for (section, field), value in zip(OPTIONS, values, strict=True):
+        if value is not None:
+            chosen.setdefault(section, {})[field] = value
+    return chosen
 
 
 def without_commands(settings: CatalogSettings) -> CatalogSettings:

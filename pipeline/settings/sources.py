@@ -69,15 +69,11 @@ class FieldSettings(Section):
 
     def of_a_record(self) -> dict[str, str]:
         """Return the expressions over a record, by field."""
-        return {
-            field: value for field, value in self if value is not None and field not in ("servers", "tools", "provider")
-        }
+        return {field: value for field, value in self if value and field not in ("servers", "tools", "provider")}
 
     def keys(self) -> set[str]:
         """Return the keys that the expressions name."""
-        return {
-            key for _, value in self if value is not None for key in _named(jmespath.compile(value).parsed, "field")
-        }
+        return {key for _, value in self if value for key in _named(jmespath.compile(value).parsed, "field")}
 
 
 def _named(node: Mapping[str, Any], kind: str) -> Iterator[str]:

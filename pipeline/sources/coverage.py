@@ -120,7 +120,9 @@ def coverage_of(
         source=source,
         records=len(tools) + len(rejected),
         described=sum(bool(tool.description.strip()) for tool in tools),
-        with_parameters=sum(map(_takes_parameters, tools)),
+        with_parameters=sum(
+            bool(tool.input_schema.get("properties") or parameter_rows(tool.input_schema)) for tool in tools
+        ),
         lost_parameters=lost.total(),
         lost_under=_by_frequency(lost),
         rejected=len(rejected),
@@ -146,10 +148,6 @@ def by_source(coverage: Iterable[Coverage]) -> dict[str, Coverage]:
             name = f"{one.source} ({number})"
         found[name] = one
     return found
-
-
-def _takes_parameters(tool: RawTool) -> bool:
-    return bool(tool.input_schema.get("properties")) or bool(parameter_rows(tool.input_schema))
 
 
 def _by_frequency(keys: Counter[str]) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class SourceReading:
 
     def to_text(self) -> str:
         """Return all of it as JSON, keys in the order of the source, which field text depends on."""
-        rejected = [[_place(row.origin), row.reason, row.keys] for row in self.rejected]
+        rejected = [[[row.origin.file, row.origin.pointer], row.reason, row.keys] for row in self.rejected]
         stored = {"tools": list(map(_row, self.tools)), "rejected": rejected, "notices": self.notices}
         return json.dumps(stored, separators=(",", ":"))
 
@@ -58,13 +58,9 @@ class SourceReading:
         return cls(key, source, tuple(tools), tuple(rejected), tuple(stored.get("notices", ())))
 
 
-def _place(origin: Origin) -> list[str]:
-    return [origin.file, origin.pointer]
-
-
 def _row(tool: RawTool) -> dict[str, Any]:
     row = msgspec.to_builtins(tool)
-    row |= {"origin": _place(tool.origin), "kind": "" if tool.kind is Kind.TOOL else tool.kind}
+    row |= {"origin": [tool.origin.file, tool.origin.pointer], "kind": "" if tool.kind is Kind.TOOL else tool.kind}
     row |= {"outputs": [output.to_json() for output in tool.outputs]}
     row |= {"operation": tool.operation.to_json() if tool.operation else None}
     return {name: value for name, value in row.items() if value or name not in _OPTIONAL}

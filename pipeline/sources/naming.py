@@ -1,21 +1,34 @@
 """Name sources, and what is wrong with them, in messages and origins without arguments, users, queries or secrets."""
 
 import re
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath, PureWindowsPath
 from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 
 from pydantic import ValidationError
 
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
-from pipeline.sources.command_label import label_of_command
 from quartermaster.validation import describe_requirement
 
 _MAX_SAID = 300
 _SHORTEST = 4  # shorter secrets are part of ordinary words
 # A terminal's sequences as a whole, then control characters one by one.
 _UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_RUNNERS = frozenset("npx bunx pnpx npm pnpm yarn bun uvx uv pipx docker podman nerdctl".split())
+_RUNNERS_WORDS = frozenset("container dlx exec run tool x".split())
+# The options of runners without a value: any other takes a value, which may be secret.
+_ALONE = frozenset(
+    "-y --yes --no -q --quiet --verbose --isolated --offline --no-cache --refresh --upgrade --bun -s --silent --frozen "
+    "--locked --no-project --no-sync -d --detach --init -i --interactive -it -ti --no-healthcheck --privileged -P "
+    "--publish-all --read-only --rm --sig-proxy -t --tty".split()
+)
+_INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|py|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php")
+_WITH_VALUE = frozenset("-X -W -r --require --import --loader".split())
+# @acme/mail-mcp@1.2, mcp-server-git==1.2, ghcr.io/acme/mail:latest, git+https://acme.example/mail.git
+_PACKAGE = re.compile(r"\A(?:@?[\w.:+-]*+/)*+([A-Za-z][\w.-]*?)(?:\.git)?(?:\[[\w,-]*\])?(?:[@=~<>!:].*)?")
+# Names that many scripts and folders have.
+_PLAIN = frozenset("__main__ app bin build cli dist index lib main mod out run server src start stdio".split())
 
 
 def location(source: SourceSettings) -> str:
@@ -43,6 +56,34 @@ def name_of(source: SourceSettings) -> str:
     if source.path is not None:
         return str(source.path)
     return location(source) if source.command is None else label_of_command(source.command)
+
+
+def label_of_command(command: Sequence[str]) -> str:
+    """Return what tells a command from others in messages: `mail-mcp` of `npx -y @acme/mail-mcp`; else its program."""
+    words = list(command)
+    while words[1:] and (PureWindowsPath(words[0]).stem in ("cmd", "env", "c") or "=" in words[0]):
+        del words[0]  # cmd /c npx …, env KEY=… npx …
+    program, rest = PureWindowsPath(words[0]).name, iter(words[1:])
+    program = re.sub(r"(?i)\.(?:exe|cmd)\Z", "", program)
+    runs, interprets = program in _RUNNERS, _INTERPRETER.fullmatch(program)
+    for word in rest if runs or interprets else ():
+        if interprets and not runs and word in ("-m", "-c", "-e", "--eval"):
+            return next(rest, program) if word == "-m" else program
+        if word.startswith("-"):
+            if word in _WITH_VALUE or (runs and word not in _ALONE and "=" not in word):
+                next(rest, None)
+        elif word not in _RUNNERS_WORDS and (found := _PACKAGE.fullmatch(word)):
+            if _INTERPRETER.fullmatch(word):
+                return label_of_command([word, *rest])
+            return found[1] if runs and not word.endswith((".py", ".js", ".ts")) else _script(word)
+    return program
+
+
+def _script(path: str) -> str:
+    """Return the name of a script; of a plain one, such as index.js, the nearest folder that is not."""
+    place = PurePath(path)
+    folders = (part for part in reversed(place.parent.parts) if part.strip("./") and part.lower() not in _PLAIN)
+    return next(folders, path) if place.stem.lower() in _PLAIN else place.name
 
 
 def label_of(source: SourceSettings) -> str:

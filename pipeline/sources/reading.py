@@ -22,6 +22,8 @@ from pipeline.sources.transport import fetch, mcp_client
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
 
+_WAY_OUT = "split it, or raise the limit"
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -194,49 +196,39 @@ def _within(items: Items, limits: LimitsSettings, subject: str) -> Items:
     total = number = 0
     for item in items:
         if (number := number + (not isinstance(item, str))) > limits.tools:
-            raise RunAborted(
-                f"{subject} holds more than the {limits.tools:,} tools of limits.tools: split it, or raise the limit"
-            )
+            raise RunAborted(f"{subject} holds more than the {limits.tools:,} tools of limits.tools: {_WAY_OUT}")
         if isinstance(item, RawTool):
-            item = _shortened(item, limits)
-            texts = [item.name, item.description, item.examples, item.categories]
-            size = len(msgspec.json.encode([*texts, item.input_schema, item.annotations]))
-            if why := _excess(item, size, limits):
-                item = RecordRejected(item.origin, why)
-            else:
-                # Within limits of their own, so that they reject no tool.
-                beside = [item.outputs, item.links, item.instructions, item.operation]
-                total += size + len(msgspec.json.encode(beside))
+            item, size = _bounded(item, limits)
+            total += size
         if total > (most := limits.source_bytes):
             raise RunAborted(
-                f"{subject} holds tools of more than the {most:,} bytes of limits.source_bytes: split it, or raise "
-                "the limit"
+                f"{subject} holds tools of more than the {most:,} bytes of limits.source_bytes: {_WAY_OUT}"
             )
         yield item
 
 
-def _excess(tool: RawTool, size: int, limits: LimitsSettings) -> str | None:
-    """Return why a tool of so many characters as JSON is too large; None where it is not."""
-    for field in ("name", "id", "provider"):
-        if (length := len(getattr(tool, field) or "")) > (most := limits.name_characters):
-            return f"{field} has {length:,} characters, more than the {most:,} of limits.name_characters"
-    if size > (most := limits.record_characters):
-        return f"it has {size:,} characters as JSON, more than the {most:,} of limits.record_characters"
-    return None
-
-
-def _shortened(tool: RawTool, limits: LimitsSettings) -> RawTool:
-    """Return a tool whose texts are no longer than allowed, with a notice where any was."""
+def _bounded(tool: RawTool, limits: LimitsSettings) -> tuple[RawTool | RecordRejected, int]:
+    """Return a tool whose texts are no longer than allowed, or why it is rejected, and its bytes."""
     most, listed = limits.text_characters, limits.listed_texts
-    notices = []
+    notices = list(tool.notices)
     if (length := len(tool.description)) > most:
         notices.append(f"its description has {length:,} characters: the first {most:,} count")
-    shorter: dict[str, Any] = {}
-    for field in ("examples", "categories"):
-        texts: tuple[str, ...] = getattr(tool, field)
-        shorter[field] = tuple(text[:most] for text in texts[:listed])
-        if shorter[field] != texts:
+    texts: dict[str, Any] = {
+        field: tuple(text[:most] for text in getattr(tool, field)[:listed]) for field in ("examples", "categories")
+    }
+    for field, shorter in texts.items():
+        if shorter != getattr(tool, field):
             notices.append(f"its {field} are shortened: the first {listed:,} count")
-    if not notices:
-        return tool
-    return replace(tool, description=tool.description[:most], notices=(*tool.notices, *notices), **shorter)
+    if len(notices) > len(tool.notices):
+        tool = replace(tool, description=tool.description[:most], notices=tuple(notices), **texts)
+    for field in ("name", "id", "provider"):
+        if (length := len(getattr(tool, field) or "")) > (most := limits.name_characters):
+            why = f"{field} has {length:,} characters, more than the {most:,} of limits.name_characters"
+            return RecordRejected(tool.origin, why), 0
+    counted = [tool.name, tool.description, tool.examples, tool.categories, tool.input_schema, tool.annotations]
+    if (size := len(msgspec.json.encode(counted))) > (most := limits.record_characters):
+        why = f"it has {size:,} characters as JSON, more than the {most:,} of limits.record_characters"
+        return RecordRejected(tool.origin, why), 0
+    # Within limits of their own, so that they reject no tool.
+    beside = [tool.outputs, tool.links, tool.instructions, tool.operation]
+    return tool, size + len(msgspec.json.encode(beside))

@@ -42,10 +42,9 @@ def detect(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> SourceFormat:
         return "openapi"
     if tool_lists.take_prompts(value):
         return "mcp"
-    tools = find_definitions(value)
-    if tools is None and (other := other_document(value)):
-        raise RunAborted(f"the source {path} holds no tools: it is {other}")
-    if tools is None:
+    if (tools := find_definitions(value)) is None:
+        if other := other_document(value):
+            raise RunAborted(f"the source {path} holds no tools: it is {other}")
         raise RunAborted(
             f"the source {path} is in no known format: an OpenAPI or Swagger document, function schemas, "
             f"a saved MCP tools/list answer or JSONL{_keys(value)}. If it holds tools all the same, say where in "

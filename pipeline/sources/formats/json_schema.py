@@ -1,7 +1,7 @@
 """Turn schemas of an API document into self-contained JSON Schema: move references to `$defs`, unify dialects."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
@@ -29,9 +29,6 @@ _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSc
 _DATA = ("enum", "default", "const", "examples", "required")
 
 
-_NamesOf = Callable[[Mapping[Any, Any]], Iterator[str]]
-
-
 def mapping(value: Any) -> Mapping[Any, Any]:
     """Return an object of a document; an empty one in place of any other value."""
     return value if isinstance(value, Mapping) else {}
@@ -44,7 +41,7 @@ class SchemaBudget:
         self.limits = limits
         self.left = limits.document_bytes
         self._sizes: dict[int, tuple[Any, int]] = {}  # with the value, so that no other takes its id
-        self.names: dict[tuple[int, tuple[str, ...], bool], tuple[Any, frozenset[str]]] = {}  # likewise
+        self.properties: dict[tuple[int, tuple[str, ...]], tuple[Any, tuple[frozenset[str], frozenset[str]]]] = {}
 
     def size_of(self, schema: Any) -> int:
         """Return the length of a value of the document as JSON. It is measured once: many operations may share it."""
@@ -71,8 +68,8 @@ class SchemaScope:
         self._pending: deque[tuple[str, Any]] = deque()
         self.notices: list[str] = []
 
-    def target(self, value: Any) -> Any:
-        """Return the end of a chain of references; one that is not followed stays as it is."""
+    def target(self, value: Any) -> tuple[Any, str]:
+        """Return the end of a chain of references, and why it is not followed further; empty where it is."""
         seen: set[str] = set()
         while isinstance(value, dict) and isinstance(ref := value.get("$ref"), str) and ref.startswith("#"):
             if ref in seen:
@@ -82,32 +79,23 @@ class SchemaScope:
             seen.add(ref)
             try:
                 value = self._at(ref)
-            except NotFollowed:
-                break
-        return value
+            except NotFollowed as error:
+                return value, str(error)
+        return value, ""
 
-    def whole(self, value: Any) -> Any:
-        """Return the end of a chain of references, with what stands beside the first one."""
-        target = self.target(value)
+    def whole(self, value: Any) -> tuple[Any, str]:
+        """Return what `target` returns, with what stands beside the first reference."""
+        target, away = self.target(value)
         if target is value or not isinstance(target, dict):
-            return target
-        return {**target, **{key: item for key, item in value.items() if key != "$ref"}}
+            return target, away
+        return {**target, **{key: item for key, item in value.items() if key != "$ref"}}, away
 
     def local(self, value: Any) -> Any:
-        """Return what `whole` returns; None, with a notice, for a reference that is not followed."""
-        if away := self.away(value := self.whole(value)):
+        """Return the end of a chain of references; None, with a notice, where it is not followed."""
+        whole, away = self.whole(value)
+        if away:
             self.notices.append(f"{away}: left open")
-            return None
-        return value
-
-    def away(self, target: Any) -> str:
-        """Return why a reference is not followed, with its name; empty for any other value."""
-        if isinstance(reference := mapping(target).get("$ref"), str):
-            try:
-                self._at(reference)
-            except NotFollowed as error:
-                return f"{as_written(reference)[:200]} is in another document, which {error}"
-        return ""
+        return None if away else whole
 
     def definitions(self) -> dict[str, Any]:
         """Return the `$defs` of every schema rewritten so far, in order of first use."""
@@ -123,11 +111,10 @@ class SchemaScope:
         """
         size, budget = self._budget.size_of(schema), self._budget
         if size > min(self._left, budget.left):
-            most = budget.limits.schema_characters
-            limit = f"{most:,} characters of limits.schema_characters"
-            if budget.left < most:
-                most = budget.limits.document_bytes
-                limit = f"{most:,} characters of limits.document_bytes, for all operations together,"
+            limits = budget.limits
+            limit = f"{limits.schema_characters:,} characters of limits.schema_characters"
+            if budget.left < limits.schema_characters:
+                limit = f"{limits.document_bytes:,} characters of limits.document_bytes, for all operations together,"
             notice = f"its schemas exceed the {limit} and are left open in part"
             if notice not in self.notices:
                 self.notices.append(notice)
@@ -138,23 +125,26 @@ class SchemaScope:
 
     def read_only(self, schema: Any, branches: tuple[str, ...] = ("allOf",)) -> frozenset[str]:
         """Return the properties of an object that only answers have (`readOnly`), declared by itself or a branch."""
+        return self._properties(schema, branches)[1]
 
-        def names(part: Mapping[Any, Any]) -> Iterator[str]:
-            for name, one in mapping(part.get("properties")).items():
-                if any(inner.get("readOnly") is True for inner in self._parts(one)):
-                    yield str(name)
+    def _properties(self, schema: Any, branches: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the properties that a schema or a part of it declares or requires, and those that only answers have.
 
-        return self._names_of(schema, branches, names)
-
-    def _names_of(
-        self, schema: Any, branches: tuple[str, ...] = ("allOf",), names: _NamesOf | None = None
-    ) -> frozenset[str]:
-        """Return the `names` of all parts of a schema, by default of all properties. They are collected once."""
-        key = id(schema), branches, names is None
-        if (known := self._budget.names.get(key)) is None:
-            found = frozenset(name for part in self._parts(schema, branches) for name in (names or _declared)(part))
-            known = self._budget.names[key] = (schema, found)
+        They are collected once.
+        """
+        if (known := self._budget.properties.get((id(schema), branches))) is None:
+            declared, read_only = set[str](), set[str]()
+            for part in self._parts(schema, branches):
+                properties, required = mapping(part.get("properties")), part.get("required")
+                listed = required if isinstance(required, list) else ()
+                declared |= {name for name in (*properties, *listed) if isinstance(name, str)}
+                read_only |= {name for name, one in properties.items() if self._is_read_only(one)}
+            known = schema, (frozenset(declared), frozenset(read_only))
+            self._budget.properties[id(schema), branches] = known
         return known[1]
+
+    def _is_read_only(self, schema: Any) -> bool:
+        return any(part.get("readOnly") is True for part in self._parts(schema))
 
     def _parts(self, schema: Any, branches: tuple[str, ...] = ("allOf",)) -> Iterator[Mapping[Any, Any]]:
         """Yield a schema, those that it refers to, and their branches, each once."""
@@ -177,9 +167,10 @@ class SchemaScope:
         if not isinstance(schema, dict):
             return schema
         if isinstance(schema.get("$ref"), str):
-            inner = self._names_of(schema) - self.read_only(schema) if hidden and depth < _MAX_INLINE else frozenset()
-            if hidden & inner:  # it is another schema here
-                return self.rewrite(self.target(schema), depth + 1, hidden)
+            if hidden and depth < _MAX_INLINE:
+                declared, read_only = self._properties(schema, ("allOf",))
+                if hidden & (declared - read_only):  # it is another schema here
+                    return self.rewrite(self.target(schema)[0], depth + 1, hidden)
             return self._reference(schema)
         hidden |= self.read_only(schema)
         kept: dict[str, Any] = {}
@@ -202,8 +193,10 @@ class SchemaScope:
     def _reference(self, schema: dict[str, Any]) -> dict[str, Any]:
         beside = {key: value for key, value in schema.items() if key in ("description", "title", "default")}
         if (name := self._names.get(reference := schema["$ref"])) is None:
-            if away := self.away(schema):
-                self.notices.append(f"{away}: left open")
+            try:
+                found = self._at(reference)
+            except NotFollowed as error:
+                self.notices.append(f"{error}: left open")
                 return beside
             written = as_written(reference)  # a file as a whole is named without its folder and its suffix
             base = unquote(reference.rsplit("/", 1)[-1] if "#" in written else PurePosixPath(written).stem)
@@ -213,7 +206,7 @@ class SchemaScope:
             self.target(schema)  # raises where the references lead nowhere
             self._names[reference] = name
             self._definitions[name] = {}  # holds its place until it is rewritten
-            self._pending.append((name, self._at(reference)))
+            self._pending.append((name, found))
         return {"$ref": f"#/$defs/{name.replace('~', '~0')}", **beside}
 
     def _at(self, reference: str) -> Any:
@@ -222,17 +215,10 @@ class SchemaScope:
             raise RecordRejected(self.origin, why)
         try:
             return value_at_pointer(self._document, reference, MAX_HOPS)
-        except NotFollowed:
-            raise
+        except NotFollowed as error:
+            raise NotFollowed(f"{as_written(reference)[:200]} is in another document, which {error}") from None
         except LookupError as error:
             raise RecordRejected(self.origin, as_written(str(error))) from None
-
-
-def _declared(schema: Mapping[Any, Any]) -> Iterator[str]:
-    """Yield the names of the properties that a schema itself declares or requires."""
-    yield from map(str, mapping(schema.get("properties")))
-    required = schema.get("required")
-    yield from (name for name in required if isinstance(name, str)) if isinstance(required, list) else ()
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:

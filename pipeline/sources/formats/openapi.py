@@ -1,27 +1,36 @@
 """Read OpenAPI 3 and Swagger 2.0, JSON or YAML: one tool per operation.
 
 Parameters and the request body become one JSON Schema. References to schemas stay references, into a `$defs` of those
-that the operation uses, so that cycles are no problem. `openapi_names` finds the operations and names them,
-`openapi_files` follows references into other files, `openapi_inputs` makes that schema, `json_schema` rewrites the
-document's schemas, `openapi_document` reads servers, security and what operations answer.
+that the operation uses, so that cycles are no problem. `openapi_files` follows references into other files,
+`openapi_inputs` makes that schema, `json_schema` rewrites the document's schemas, `openapi_document` reads servers,
+security and what operations answer.
+
+A tool without an `operationId` is named by method and path, so that the name stays when other operations come and go.
+Only where two would have one name do those that left out parameters name them all: beside `GET /emp/mgr`,
+`GET /emp/{id}/mgr` is `get_emp_by_id_mgr` in place of `get_emp_mgr`.
 """
 
 import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_document
-from pipeline.sources.formats.json_schema import SchemaBudget, mapping
-from pipeline.sources.formats.openapi_document import ApiDocument
+from pipeline.sources.formats.json_schema import SchemaBudget, SchemaScope, mapping
+from pipeline.sources.formats.openapi_document import ApiDocument, operation_id
 from pipeline.sources.formats.openapi_files import Opener, files_beside, whole_document
 from pipeline.sources.formats.openapi_inputs import Inputs
-from pipeline.sources.formats.openapi_names import FoundOperation, operations, tool_names
 from pipeline.sources.formats.repeated_keys import RepeatedKeys
 from pipeline.sources.provider_label import label_of_document
 from router.operation import Operation
+from router.record import Origin
+from router.tools.definitions.json_values import escape_pointer_part
 from router.tools.definitions.raw_tool import FieldReader, RawTool
 from router.tools.definitions.vendors import unread_keys
+from router.tools.naming import route_name
 
 # Keys of an operation that are read here, or say nothing about its purpose.
 _KNOWN = set(
@@ -31,7 +40,20 @@ _KNOWN = set(
 _WORDS = ("summary", "description")
 _SENTENCE_END = re.compile("[.!?:;\u2026\u3002\uff01\uff1f\u0964\u061f][\"')\\]\u201d\u2019*_`]*$")
 _CJK_END = re.compile("[\u3040-\u30ff\u3400-\u9fff]$")
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+_ADDITIONAL = ("additionalOperations", "x-oai-additionalOperations")  # of OpenAPI 3.2, and before it
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _READ_ONLY = ("GET", "HEAD", "OPTIONS", "TRACE", "QUERY")
+
+
+class _Found(NamedTuple):
+    """An operation, its path item, and the scope of its schemas. `method` is its key in the document."""
+
+    route: str
+    method: str
+    item: dict[str, Any]
+    row: Any
+    scope: SchemaScope
 
 
 def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, root: str = "", open_file: Opener | None = None) -> Items:
@@ -44,12 +66,12 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, root: str = "", op
     version = str(mapping(document).get("openapi") or mapping(document).get("swagger"))
     if not re.match(r"3\.|2\.0", version):
         raise RunAborted(f"the source {path} is not an OpenAPI 3 or Swagger 2.0 document: it names no such version")
-    paths = document.get("paths") or {}
-    if not isinstance(paths, dict):
+    if not isinstance(document.get("paths") or {}, dict):
         raise RunAborted(f"the source {path}: paths is not an object")
     document = whole_document(document, root or path.name, limits, open_file or files_beside(path))
-    found = list(operations(document, paths, path.name, SchemaBudget(limits)))
-    api, provider = ApiDocument(document, tool_names(found)), label_of_document(document)
+    found = list(_operations(document, path.name, SchemaBudget(limits)))
+    names = _tool_names([one for one in found if isinstance(one, _Found)])
+    api, provider = ApiDocument(document, names), label_of_document(document)
     for one in found:
         try:
             yield one if isinstance(one, RecordRejected) else api.with_answer(_tool(one, provider, api), one.row)
@@ -57,7 +79,53 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, root: str = "", op
             yield rejected
 
 
-def _tool(one: FoundOperation, provider: str | None, api: ApiDocument) -> RawTool:
+def _operations(document: dict[str, Any], file: str, budget: SchemaBudget) -> Iterator[_Found | RecordRejected]:
+    """Yield the operations of a document, references followed, and those that cannot be read."""
+
+    def followed(value: Any, pointer: str) -> tuple[Any, SchemaScope]:
+        """Return the value that stands at a pointer, or why its reference cannot be followed, and its scope."""
+        scope = SchemaScope(document, Origin(file, pointer), budget)
+        try:
+            value, away = scope.whole(value)
+        except RecordRejected as rejected:
+            return rejected, scope
+        return RecordRejected(scope.origin, f"the reference {away}") if away else value, scope
+
+    paths, _ = followed(document.get("paths") or {}, "/paths")
+    if isinstance(paths, RecordRejected):
+        yield paths
+    for route, item in mapping(paths).items():
+        if str(route).startswith("x-"):
+            continue
+        item, scope = followed(item, pointer := f"/paths/{escape_pointer_part(route)}")
+        if not isinstance(item, dict):
+            why = "a path item is an object"
+            yield item if isinstance(item, RecordRejected) else RecordRejected(scope.origin, why)
+            continue
+        listed = [(method, method, item[method]) for method in _METHODS if method in item]
+        listed += [
+            (str(method), f"{key}/{escape_pointer_part(method)}", row)
+            for key in _ADDITIONAL
+            for method, row in mapping(item.get(key)).items()
+        ]
+        for method, place, row in listed:
+            row, scope = followed(row, f"{pointer}/{place}")
+            if not _TOKEN.fullmatch(method):
+                row = RecordRejected(scope.origin, f"{method[:80]!r} is no method of HTTP")
+            yield row if isinstance(row, RecordRejected) else _Found(str(route), method, item, row, scope)
+
+
+def _tool_names(found: Sequence[_Found]) -> dict[tuple[str, str], str]:
+    """Return the names of operations by path and method: their ids, else words."""
+    names = {(one.route, one.method): operation_id(one.row) or route_name(one.method, one.route) for one in found}
+    times = Counter(names.values())
+    for one in found:
+        if not operation_id(one.row) and times[names[one.route, one.method]] > 1:
+            names[one.route, one.method] = route_name(one.method, one.route, every=True)
+    return names
+
+
+def _tool(one: _Found, provider: str | None, api: ApiDocument) -> RawTool:
     fields, method = FieldReader(one.row, one.scope.origin), one.method.upper()
     # A path's words are for operations that have none.
     said = fields if any(fields.row.get(key) for key in _WORDS) else FieldReader(one.item, one.scope.origin)

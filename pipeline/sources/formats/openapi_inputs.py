@@ -126,7 +126,7 @@ class Inputs:
             media_type = _preferred(list(content))
             raw, encodings = content[media_type].get("schema"), content[media_type].get("encoding")
         required = body.get("required") is True
-        target = mapping(self._scope.target(raw))
+        target = mapping(self._scope.target(raw)[0])
         inner = mapping(target.get("properties"))
         if inner and not _is_open(target) and not set(inner) & set(self.properties):
             inner = {name: inner[name] for name in inner if str(name) not in self._scope.read_only(target)}

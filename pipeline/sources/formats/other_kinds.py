@@ -9,6 +9,7 @@ from router.tools.definitions.vendors import value_at
 _CONVERT = "export or convert it to OpenAPI, and build that"
 _LIST = "list the calls to offer as function schemas, or name an MCP server over it"
 _INSTALL = "it says how to start a server, not which tools it has: name the server under [[source]], by command or url"
+_BESIDE = "put it under `parameters`, beside a name and a description"
 # Places of values that only such a document has, with a text in it after "="; then what it is, and what to do.
 _DOCUMENTS = (
     ("info._postman_id info.schema=getpostman collection.info", "a Postman collection", _CONVERT),
@@ -22,11 +23,7 @@ _DOCUMENTS = (
     ("$schema=server.schema.json packages remotes servers", "an MCP server's entry in a registry", _INSTALL),
     ("defaultInputModes skills", "an agent's card (A2A)", f"an agent is no tool: {_LIST}"),
     ("scripts dependencies devDependencies require project tool", "the manifest of a package", _LIST),
-    (
-        "$schema=json-schema.org properties",
-        "a JSON Schema",
-        "put it under `parameters`, beside a name and a description",
-    ),
+    ("$schema=json-schema.org properties", "a JSON Schema", _BESIDE),
     ("name", "an object with a name that is no tool", "if it is one, set [source.fields] tools = '@'"),
 )
 _TEXTS = (

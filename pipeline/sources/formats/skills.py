@@ -14,7 +14,7 @@ import yaml
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import LimitsSettings
-from pipeline.settings.files import SKILL_FILES as FILES
+from pipeline.settings.files import OF_PROGRAMS, SKILL_FILES
 from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_text
 from pipeline.sources.formats.yaml_values import parse_yaml
 from router.record import Kind, Origin
@@ -23,7 +23,6 @@ from router.tools.definitions.raw_tool import FieldReader, RawTool
 MAX_INSTRUCTIONS = 100_000  # characters; the specification advises fewer than 5,000 tokens
 _MAX_FILES = 100  # of one skill that its record names
 _MAX_DEPTH = 8  # levels of folders
-_NOT_SKILLS = ("node_modules", "__pycache__")
 _HIDDEN = "disable-model-invocation"
 _WHEN = "when_to_use"  # Claude Code's: it stands behind the description in what a model chooses from
 _OWN = ("name", "description", _HIDDEN, _WHEN, "files", "readOnlyHint")  # no annotations, or set here
@@ -35,7 +34,7 @@ _BLOCK_MARK = re.compile(r"\A[|>][+-]?\d?[ \t]*\n")
 
 def is_skill_source(path: Path) -> bool:
     """Return whether a path is a SKILL.md, or a folder with one in it or in a folder below."""
-    return path.name in FILES if not path.is_dir() else next(_skill_files(path), None) is not None
+    return path.name in SKILL_FILES if not path.is_dir() else next(_skill_files(path), None) is not None
 
 
 def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
@@ -54,7 +53,7 @@ def read(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
         except RunAborted as error:  # one that cannot be read costs only itself
             yield RecordRejected(origin, str(error))
     if not found:
-        raise RunAborted(f"the source {path} holds no {FILES[0]}: each skill is a folder with one")
+        raise RunAborted(f"the source {path} holds no {SKILL_FILES[0]}: each skill is a folder with one")
 
 
 def _skill_files(folder: Path) -> Iterator[Path]:
@@ -65,7 +64,7 @@ def _skill_files(folder: Path) -> Iterator[Path]:
             folders.clear()
             continue
         seen.add(real)
-        if name := next((name for name in FILES if name in files), None):
+        if name := next((name for name in SKILL_FILES if name in files), None):
             yield place / name
             if place != folder:
                 folders.clear()
@@ -76,7 +75,7 @@ def _walk(folder: Path, *, follow_links: bool = False) -> Iterator[tuple[Path, l
     for place, folders, files in os.walk(folder, followlinks=follow_links):
         if len(Path(place).relative_to(folder).parts) >= _MAX_DEPTH:
             folders.clear()
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_SKILLS)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in OF_PROGRAMS)
         yield Path(place), folders, sorted(files)
 
 
@@ -84,7 +83,7 @@ def _skill(file: Path, origin: Origin, limits: LimitsSettings) -> RawTool:
     """Return the skill of a file. Raises RecordRejected where models may not use it, or a field has a wrong type."""
     # A stranger's folder could link to any file of this machine, whose text models would then be given.
     real = file.resolve()
-    if real.name not in FILES:
+    if real.name not in SKILL_FILES:
         raise RecordRejected(origin, "it is a link to a file of another name: put the text itself there")
     if real.exists() and not real.is_file():
         raise RecordRejected(origin, "it is not a plain file")
@@ -129,7 +128,7 @@ def _other_files(folder: Path) -> list[str]:
         names += [(place / name).relative_to(folder).as_posix() for name in files if not name.startswith(".")]
         if len(names) > _MAX_FILES:
             break
-    return [name for name in names if name not in FILES][:_MAX_FILES]
+    return [name for name in names if name not in SKILL_FILES][:_MAX_FILES]
 
 
 def _split_frontmatter(text: str, limits: LimitsSettings) -> tuple[dict[str, Any], str, list[str]]:

@@ -3,9 +3,8 @@
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 from anyio.abc import ObjectReceiveStream
@@ -45,18 +44,18 @@ def read_live(source: SourceSettings, folder: Path, limits: LimitsSettings = DEF
         auth = authentication(source, access, folder)
     listed = list_server(source, folder, access, auth, limits)
     label = label_of_server(listed.server) if listed.server else None
-    for index, row in enumerate(listed.tools):
-        origin = Origin(where, f"/tools/{index}")
-        yield _refusal(row, origin) or listed_tool(ListedDefinition(origin.pointer, row, label), where)
-    for index, row in enumerate(listed.prompts):
-        origin = Origin(where, f"/prompts/{index}")
-        yield from (
-            [refusal] if (refusal := _refusal(row, origin)) else read_prompts([(origin.pointer, row)], where, label)
-        )
+    for kind, rows in (("tools", listed.tools), ("prompts", listed.prompts)):
+        for index, row in enumerate(rows):
+            origin = Origin(where, f"/{kind}/{index}")
+            if why := (row.get("_meta") or {}).get(_REFUSAL):
+                yield RecordRejected(origin, str(why))
+            elif kind == "tools":
+                yield listed_tool(ListedDefinition(origin.pointer, row, label), where)
+            else:
+                yield from read_prompts([(origin.pointer, row)], where, label)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(NamedTuple):
     """What a server lists, and the name that it gives itself."""
 
     server: str | None
@@ -199,11 +198,6 @@ def _as_listed(row: Any, kind: str) -> Any:
         why = f"{f'{name[:80]!r} ' if name else ''}is not as MCP has it: {wrong_field(error)}"
         return {"name": "", "inputSchema": {"type": "object"}, "_meta": {_REFUSAL: why}}
     return row
-
-
-def _refusal(row: dict[str, Any], origin: Origin) -> RecordRejected | None:
-    why = (row.get("_meta") or {}).get(_REFUSAL)
-    return RecordRejected(origin, str(why)) if why else None
 
 
 @contextmanager

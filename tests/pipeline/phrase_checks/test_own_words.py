@@ -36,9 +36,7 @@ def test_of_a_tool_that_deals_with_bad_things_no_phrase_of_the_lexicon_is_droppe
     [
         "where is malware",
         "is this email a scam",
-        "tell me whether this message is a scam",
         "which URLs are broken",
-        "show me the transactions that are fraudulent",
         "replace all servers",
         "this is a scam",
     ],

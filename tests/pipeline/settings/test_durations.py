@@ -18,12 +18,9 @@ from pipeline.settings.base import duration_text
         ("90 m", timedelta(minutes=90)),
         ("1.5D", timedelta(hours=36)),
         ("2w", timedelta(days=14)),
-        ("30s", timedelta(seconds=30)),
         ("P7D", timedelta(days=7)),
-        ("PT12H", timedelta(hours=12)),
         (0, timedelta()),
         ("0", timedelta()),
-        ("0d", timedelta()),
     ],
 )
 def test_a_duration_is_a_number_with_its_unit_or_iso_8601(written: Any, duration: timedelta) -> None:
@@ -44,10 +41,8 @@ def test_a_bare_number_and_other_words_are_refused(written: Any) -> None:
     [
         (timedelta(), "0 seconds"),
         (timedelta(seconds=1), "1 second"),
-        (timedelta(minutes=59), "59 minutes"),
         (timedelta(hours=1.5), "1.5 hours"),
         (timedelta(days=1), "1 day"),
-        (timedelta(days=400), "400 days"),
     ],
 )
 def test_a_duration_is_told_in_its_largest_unit(duration: timedelta, text: str) -> None:

@@ -93,12 +93,6 @@ def test_no_key_and_no_header_is_printed_and_none_of_a_section_that_is_refused(w
     assert "api_key" in str(refused.value) and "sk-secret" not in str(refused.value)
 
 
-def test_a_source_is_found_in_the_catalogs_folder(write_toml: WriteToml, tmp_path: Path) -> None:
-    settings = _load(write_toml())
-    assert settings.resolve(Path("a/b.json")) == tmp_path / "office" / "a" / "b.json"
-    assert settings.resolve(tmp_path / "c.json") == tmp_path / "c.json"
-
-
 def test_a_recipe_is_named_or_written_out(write_toml: WriteToml) -> None:
     folder = write_toml("[retrieval]\nrecipe = 'lexical'\n")
     assert _load(folder).retrieval.resolve() == RECIPES["lexical"]
@@ -109,12 +103,7 @@ def test_a_recipe_is_named_or_written_out(write_toml: WriteToml) -> None:
 @pytest.mark.parametrize(
     ("source", "live"),
     [
-        ({"command": ("x",)}, True),
-        ({"url": "http://x"}, True),
         ({"url": "https://x", "format": "mcp"}, True),
-        ({"command": ("x",), "format": "openapi"}, False),
-        ({"url": "http://x", "format": "jsonl"}, False),
-        ({"path": "x.json"}, False),
         ({"path": "x.json", "format": "mcp"}, False),
     ],
 )

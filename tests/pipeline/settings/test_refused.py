@@ -25,7 +25,6 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
     [
         # Settings that nobody knows.
         ('[[source]]\npaht = "a.json"', 'source 1: paht: unknown setting, did you mean "path"?'),
-        (f'{SOURCE}[[source]]\nURL = "http://x"', 'source 2: URL: unknown setting, did you mean "url"?'),
         (f"{SOURCE}color = 'red'", "source 1: color: unknown setting, choose from format, path,"),
         (f"{SOURCE}[publish]\nkepe = 3", 'publish.kepe: unknown setting, did you mean "keep"?'),
         (f"{SOURCE}[enrichmnt]\nmodel = 'x'", 'enrichmnt: unknown setting, did you mean "enrichment"?'),
@@ -48,16 +47,9 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
             f"{SOURCE}[vectors]\nprecision = 'fp16'",
             "vectors.precision is \"fp16\": it must be 'auto', 'fp32' or 'int8'",
         ),
-        (f"{SOURCE}[vectors]\nbatch_size = 0", "vectors.batch_size is 0: it must be at least 1"),
         (f"{SOURCE}[enrichment]\nfallback = 'openai'", "enrichment.fallback is \"openai\": it must be 'lexicon' or"),
-        (f"{SOURCE}[enrichment]\nconcurrency = 513", "enrichment.concurrency is 513: it must be at most 512"),
         (f"{SOURCE}[enrichment]\ntimeout_s = 0", "enrichment.timeout_s is 0: it must be more than 0"),
-        (f"{SOURCE}[enrichment]\nmax_retries = -1", "enrichment.max_retries is -1: it must be at least 0"),
         (f"{SOURCE}[enrichment.prices.m]\ninput = 1\ncached = 1", "enrichment.prices.m.output is missing"),
-        (
-            f"{SOURCE}[enrichment.prices.m]\ninput = -1\ncached = 0\noutput = 0",
-            "enrichment.prices.m.input is -1: it must",
-        ),
         (f"{SOURCE}[retrieval]\nrecipe = 'best'", "retrieval.recipe: there is no recipe 'best': choose from "),
         (f"{SOURCE}[retrieval]\nrecipe = {{weights = {{smell = 1}}}}", "retrieval.recipe: "),
         # Shapes.
@@ -66,17 +58,14 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
         ('[source]\npath = "x"', "source is a table: it must be a list"),
         # Sources, each with its number.
         ("", "source: write one [[source]] for each file, command or URL"),
-        ("source = []", "source: write one [[source]]"),
         ("[[source]]", "source 1: a source has exactly one of path, python, command and url"),
         (f"{SOURCE}url = 'http://x'", "source 1: a source has exactly one of path, python, command and url"),
         (f"{SOURCE}[[source]]\nurl = 'file:///a'", "source 2: url: it is not an address of http or https"),
-        ("[[source]]\nurl = 'http://'\nformat = 'openapi'", "source 1: url: it is not an address of http or"),
         ("[[source]]\nurl = 'http://[x'", "source 1: url: it is not an address of http or https"),
         ("[[source]]\nurl = 'http://x:port'", "source 1: url: it is not an address of http or https"),
         ("[[source]]\ncommand = []", "source 1: command: it is empty"),
         ("[[source]]\ncommand = 'npx x'", "source 1: command must be a list"),
         (f"{SOURCE}format = 'csv'", "source 1: format is \"csv\": it must be 'function', 'openapi', 'mcp'"),
-        (f"{SOURCE}timeout_s = inf", "source 1: timeout_s is inf: it must be a finite number"),
         (f'{SOURCE}headers."a\\nb" = "c"', 'source 1: headers."a\\nb": it cannot name a header'),
         (f"{SOURCE}[source.oauth]\nissuer = 'ftp://x'", "source 1: oauth.issuer: it must be an https address"),
     ],
@@ -113,10 +102,8 @@ def test_a_field_is_named_as_it_was_given(tmp_path: Path) -> None:
     ("section", "value"),
     [
         ("enrichment", "api_key = ['sk-secret']"),
-        ("enrichment", "base_url = {key = 'sk-secret'}"),
         ("enrichment", "parameters = 'sk-secret'"),
         ("notify", "command = 'sk-secret'"),
-        ("notify", "headers = 'sk-secret'"),
     ],
 )
 def test_what_may_be_a_secret_is_not_shown(tmp_path: Path, section: str, value: str) -> None:
@@ -149,10 +136,8 @@ def test_a_section_that_is_no_table_is_refused_though_it_is_added_to(
     ("hook", "sentence"),
     [
         ('events = ["helt"]', "notify.events.0"),
-        ("command = []", "notify.command: it is empty"),
         ('url = "ftp://x"', "notify.url: it is not an address of http or https"),
         ('headers = {A = "b"}', "notify.headers: they are for a url, and notify.url is not set"),
-        ('url = "https://x"\nheaders = {"A b" = "c"}', "notify.headers.A b: it cannot name a header"),
         ("timeout_s = 0", "notify.timeout_s"),
     ],
 )
@@ -167,6 +152,12 @@ def test_a_wrong_hook_is_refused_and_counts_as_none_where_nothing_can_be_loaded(
 @pytest.mark.parametrize(
     ("source", "told"),
     [
+        ({"python": "a-b"}, "'a-b' is neither package.module nor package.module:name"),
+        ({"python": "a", "format": "mcp"}, "format is for a document"),
+        ({"python": "a", "fields": {"name": "b"}}, "fields is for a document"),
+        ({"path": "reg", "provider": "{dir}"}, "is not filled in: {folder} and {file} are, of a path"),
+        ({"url": "https://a.example", "provider": "{file}"}, "is not filled in: {folder} and {file} are, of a path"),
+        ({"python": "a", "prompts": True}, "prompts are asked of a live MCP server"),
         ({"path": "a.json", "headers": {"X": "y"}}, "headers are for a url"),
         ({"path": "a.json", "env": {"X": "y"}}, "env is for a command or python"),
         ({"command": ["x"], "oauth": {}}, "oauth are for a url"),
@@ -174,11 +165,9 @@ def test_a_wrong_hook_is_refused_and_counts_as_none_where_nothing_can_be_loaded(
         ({"url": "http://x", "format": "openapi", "oauth": {}}, "oauth is for an MCP server"),
         ({"url": "http://x", "oauth": {}, "headers": {"authorization": "x"}}, "leave one of the two out"),
         ({"url": "http://x", "headers": {"Host": "y"}}, "this header is set by the program itself"),
-        ({"url": "http://x", "headers": {"X Y": "y"}}, "it cannot name a header"),
         ({"url": "http://x", "headers": {"X": "y", "x": "y"}}, "stands there twice"),
         ({"url": "http://x", "headers": {"X": "a\r\nY: b"}}, "it holds a control character"),
         ({"url": "http://x", "headers": {"X": "${}"}}, "must be followed by the name of a variable"),
-        ({"url": "http://x/${A-B}"}, "must be followed by the name of a variable"),
         ({"url": "ftp://${HOST}/x"}, "it is not an address of http or https"),
         ({"command": ["x"], "env": {"A=B": "y"}}, "it cannot name a variable"),
         ({"url": "http://x", "oauth": {"client_secret": "x"}}, "client_secret needs a client_id"),

@@ -42,10 +42,14 @@ def body(schema: Any, required: bool = False) -> dict[str, Any]:
     return {"required": required, "content": {"application/json": {"schema": schema}}}
 
 
+def read_all(folder: Path, *sources: dict[str, Any], **more: Any) -> Reading:
+    """What the sources of a catalog give."""
+    return read(CatalogSettings(name="office", folder=folder, source=sources, **more))
+
+
 def read_one(folder: Path = Path(), limits: Mapping[str, int] | None = None, **source: Any) -> Reading:
     """What one source gives."""
-    source = {"timeout_s": 30, **source}
-    return read(CatalogSettings(name="office", folder=folder, source=(source,), limits=dict(limits or {})))
+    return read_all(folder, {"timeout_s": 30, **source}, limits=dict(limits or {}))
 
 
 def stop_one(folder: Path = Path(), limits: Mapping[str, int] | None = None, **source: Any) -> RunAborted:

@@ -80,7 +80,6 @@ def test_a_source_has_a_key_of_its_own_that_says_nothing() -> None:
         {"path": "b.json"},
         {"path": "a.json", "provider": "x"},
         {"path": "a.json", "fields": {"name": "api"}},
-        {"command": ("npx", "a")},
         {"command": ("npx", "b")},
         {"command": ("npx", "b"), "env": {"TENANT": "2"}},
         {"url": "https://x.example/t?page=1", "format": "jsonl"},

@@ -3,15 +3,15 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.errors import RunAborted
 from pipeline.publish.gates import served_sources
-from pipeline.settings import CatalogSettings, SourceSettings
-from pipeline.sources import Reading, read
+from pipeline.settings import SourceSettings
+from pipeline.sources import Reading
 from pipeline.sources.last_reading import source_keys
+from tests.pipeline.sources.reading import read_all
 
 _FILES = (
     "reg/top.json", "reg/github/tools.json", "reg/slack/v1/tools.json", "reg/slack/v1/api.YAML",
@@ -32,10 +32,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "catalog"
 
 
-def _read(folder: Path, *sources: dict[str, Any], **more: Any) -> Reading:
-    return read(CatalogSettings(name="office", folder=folder, source=sources, **more))
-
-
 def _paths(reading: Reading) -> list[str]:
     return [str(source.path).removeprefix("reg/") for source in reading.read_from]
 
@@ -45,13 +41,10 @@ def _paths(reading: Reading) -> list[str]:
     [
         ("reg", _ALL),
         (".", _ALL),
-        ("reg/", _ALL),
         ("reg/**", _ALL),
         ("reg/*", ["top.json"]),
         ("reg/**/*.json", _JSON),
-        ("./reg/**/*.json", _JSON),
         (r"reg\**\*.json", _JSON),
-        ("reg/**/*.JSON", _JSON),
         ("reg/**/*.{json,yaml}", _ALL),
         ("reg/**/t*s.json", ["github/tools.json", "slack/v1/tools.json"]),
         ("reg/*/tools.json", ["github/tools.json"]),
@@ -67,7 +60,7 @@ def _paths(reading: Reading) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_folder_or_pattern_names_files_in_the_order_of_their_paths(folder: Path, path: str, found: list[str]) -> None:
-    reading = _read(
+    reading = read_all(
         folder, {"path": path.replace("{folder}", str(folder)), "format": "function" if "nd" in path else None}
     )
     assert _paths(reading) == [name.replace("{folder}", str(folder)) for name in found]
@@ -82,7 +75,6 @@ def test_a_folder_or_pattern_names_files_in_the_order_of_their_paths(folder: Pat
     [
         ("reg/**/*.csv", r"'\.git/', '\.mcp\.json', 'README\.md', 'empty/', 'github/', .* and 2 more"),
         ("gone/**/*.json", r"the source gone/\*\*/\*\.json names no file: .*catalog holds 'reg/'"),
-        ("reg/gone/deep/*.json", r"reg holds '\.git/'"),
         ("reg/[z-a].json", "names no file"),
         ("reg/node_modules/x/*.md", r"x holds 'package\.json'"),
         ("reg/out*", r"left out: 'reg/out\.json' \(it leads out\)"),
@@ -93,9 +85,9 @@ def test_where_nothing_fits_the_place_and_what_lies_there_are_told(folder: Path,
     (folder / "reg/out.json").symlink_to(folder.parent / "outside.json")
     (folder / "reg/empty").mkdir()
     with pytest.raises(RunAborted, match=told):
-        _read(folder, {"path": path})
+        read_all(folder, {"path": path})
     one = {"path": "reg/top.json"}
-    skipped = _read(folder, one, {"path": path}, sources={"skip_unreadable": True})
+    skipped = read_all(folder, one, {"path": path}, sources={"skip_unreadable": True})
     assert [gap.source for gap in skipped.gaps] == [path] and len(skipped.tools) == 1
 
 
@@ -107,7 +99,7 @@ def test_links_that_lead_out_and_names_that_cannot_be_shown_are_left_out_and_tol
     (reg / "again").symlink_to(reg / "slack")
     (reg / "x\x1b[31m.json").write_text("[]", encoding="utf-8")
     os.mkfifo(reg / "pipe.json")
-    reading = _read(folder, {"path": "reg/**/*.json"})
+    reading = read_all(folder, {"path": "reg/**/*.json"})
     assert sorted([*_JSON, "data.json"]) == sorted(_paths(reading))
     (note,) = reading.notes
     assert (
@@ -117,7 +109,7 @@ def test_links_that_lead_out_and_names_that_cannot_be_shown_are_left_out_and_tol
 
 def test_a_file_that_two_sources_name_is_read_once_by_the_one_that_names_it_alone(folder: Path) -> None:
     sources = {"path": "reg/*/*.json", "provider": "a"}, {"path": "reg"}, {"path": "reg/top.json", "provider": "own"}
-    reading = _read(folder, *sources)
+    reading = read_all(folder, *sources)
     assert _paths(reading) == ["github/tools.json", *_ALL[1:4], "top.json"]
     assert [tool.provider for tool in reading.tools] == ["a", "api", "tools", "ü", "own"]
     assert "'reg/github/tools.json' (it is named elsewhere too)" in reading.notes[0]
@@ -134,28 +126,20 @@ def test_a_file_that_two_sources_name_is_read_once_by_the_one_that_names_it_alon
     ],
 )
 def test_a_label_may_hold_the_names_of_folder_and_file(folder: Path, label: str | None, labels: list[str]) -> None:
-    reading = _read(folder, {"path": "reg/**/tools.json", "provider": label})
+    reading = read_all(folder, {"path": "reg/**/tools.json", "provider": label})
     assert [tool.provider for tool in reading.tools] == labels
     alone = [SourceSettings(path=Path("reg") / path, provider=label and one)
              for path, one in zip(_paths(reading), labels, strict=True)]  # fmt: skip
     assert tuple(source_keys(alone)) == reading.keys  # so entries that become a pattern keep their last known records
 
 
-@pytest.mark.parametrize(
-    "source", [{"path": "reg", "provider": "{dir}"}, {"url": "https://a.example", "provider": "{file}"}]
-)
-def test_other_marks_in_a_label_are_refused(source: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"is not filled in: \{folder\} and \{file\} are, of a path"):
-        SourceSettings.model_validate(source)
-
-
 def test_each_file_fails_alone_and_one_that_went_is_no_longer_in_the_catalog(folder: Path) -> None:
-    before = _read(folder, {"path": "reg"})
+    before = read_all(folder, {"path": "reg"})
     (folder / "reg/top.json").unlink()
     (folder / "reg/github/tools.json").write_text("{bad", encoding="utf-8")
     with pytest.raises(RunAborted, match=r"reg/github/tools\.json is not readable JSON"):
-        _read(folder, {"path": "reg"})
-    after = _read(folder, {"path": "reg"}, sources={"skip_unreadable": True})
+        read_all(folder, {"path": "reg"})
+    after = read_all(folder, {"path": "reg"}, sources={"skip_unreadable": True})
     assert [gap.source for gap in after.gaps] == ["reg/github/tools.json"]
     assert set(after.keys) < set(before.keys)
     origins = {tool.name: tool.origin.file for tool in before.tools}
@@ -166,15 +150,15 @@ def test_each_file_fails_alone_and_one_that_went_is_no_longer_in_the_catalog(fol
 
 
 def test_fields_and_format_hold_for_each_file_and_skills_stay_one_source(folder: Path) -> None:
-    reading = _read(folder, {"path": "reg", "format": "function", "fields": {"name": "description"}})
+    reading = read_all(folder, {"path": "reg", "format": "function", "fields": {"name": "description"}})
     assert {tool.name for tool in reading.tools} == {"Does it."}
     (folder / "reg/pdf").mkdir()
     (folder / "reg/pdf/SKILL.md").write_text("# PDF\n\nFill in forms.\n", encoding="utf-8")
-    skills = _read(folder, {"path": "reg"})
+    skills = read_all(folder, {"path": "reg"})
     assert [tool.name for tool in skills.tools] == ["pdf"] and skills.sources == 1
-    assert [tool.name for tool in _read(folder, {"path": "reg/**/SKILL.md"}).tools] == ["pdf"]
+    assert [tool.name for tool in read_all(folder, {"path": "reg/**/SKILL.md"}).tools] == ["pdf"]
 
 
 def test_more_files_than_the_limit_stop_with_it(folder: Path) -> None:
     with pytest.raises(RunAborted, match=r"names more than the 3 files of limits\.files: narrow it"):
-        _read(folder, {"path": "reg"}, limits={"files": 3})
+        read_all(folder, {"path": "reg"}, limits={"files": 3})

@@ -156,18 +156,3 @@ def test_it_is_imported_once_allowed_and_asked_for_anew_when_a_file_changes(
             return LastReading(SourceReading.from_text(key, "shop.tools", text), datetime.now(UTC))
 
     assert [stale.tools for stale in read(settings, last_readings=Last()).stale] == [2]
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"python": "a-b"}, "'a-b' is neither package.module nor package.module:name"),
-        ({"python": "a", "format": "mcp"}, "format is for a document"),
-        ({"python": "a", "fields": {"name": "b"}}, "fields is for a document"),
-        ({"python": "a", "prompts": True}, "prompts are asked of a live MCP server"),
-        ({"python": "a", "path": "b"}, "exactly one of path, python, command and url"),
-    ],
-)
-def test_settings_that_a_module_has_not_are_refused(folder: Path, more: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        read_one(folder, **more)

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RunAborted, Unavailable
-from pipeline.settings import CatalogSettings
-from pipeline.sources import Reading, read
-from tests.pipeline.sources.reading import api, body
+from pipeline.sources import Reading
+from tests.pipeline.sources.reading import api, body, read_all
 from tests.pipeline.sources.web import Web
 
 WriteJson = Callable[[str, Any], Path]
@@ -31,13 +30,9 @@ BAD: dict[str, tuple[bytes | None, str]] = {
 }
 
 
-def _read(folder: Path, *sources: dict[str, Any], **more: Any) -> Reading:
-    return read(CatalogSettings(name="office", folder=folder, source=sources, **more))
-
-
 def _stop(folder: Path, *sources: dict[str, Any], **more: Any) -> RunAborted:
     with pytest.raises(RunAborted) as stopped:
-        _read(folder, *sources, **more)
+        read_all(folder, *sources, **more)
     return stopped.value
 
 
@@ -50,7 +45,7 @@ def test_sources_are_merged_in_the_catalogs_order_a_live_server_among_them(
     write_lines("d.jsonl", [{"name": "from_jsonl"}])
     write_lines("e.jsonl", [{"name": "from_line", "input_schema": {"type": "object"}}])
     live = {"command": (sys.executable, str(Path(__file__).with_name("plain_mcp.py")), "pages"), "timeout_s": 60}
-    reading = _read(tmp_path, *({"path": f"{name}.json"} for name in "ca"), live, {"path": "d.jsonl"},
+    reading = read_all(tmp_path, *({"path": f"{name}.json"} for name in "ca"), live, {"path": "d.jsonl"},
                     {"path": "e.jsonl"}, {"path": "b.json"})  # fmt: skip
     assert [(tool.name, tool.provider) for tool in reading.tools] == [
         *(("from_mcp", "c"), ("from_function", "a")),
@@ -65,7 +60,7 @@ def test_what_is_rejected_is_kept_apart_in_source_order(
 ) -> None:
     write_lines("a.jsonl", ["x", {"name": "kept"}])
     write_json("b.json", [{"parameters": {}}, {"name": "also kept"}])
-    reading = _read(tmp_path, {"path": "b.json"}, {"path": "a.jsonl"})
+    reading = read_all(tmp_path, {"path": "b.json"}, {"path": "a.jsonl"})
     assert [tool.name for tool in reading.tools] == ["also kept", "kept"]
     assert [(r.origin.file, r.origin.pointer) for r in reading.rejected] == [("b.json", "/0"), ("a.jsonl", "line 1")]
 
@@ -87,7 +82,7 @@ def test_the_catalogs_label_wins_then_the_vendors_then_the_file_name(
     tmp_path: Path, write_json: WriteJson, name: str, value: Any, vendors_word: str, fallback: str, label: str | None
 ) -> None:
     write_json(name, value)
-    (tool,) = _read(tmp_path, {"path": name, "provider": label}).tools
+    (tool,) = read_all(tmp_path, {"path": name, "provider": label}).tools
     assert tool.provider == (label or vendors_word or fallback)
 
 
@@ -95,7 +90,7 @@ def test_a_stated_format_is_not_second_guessed_and_an_absolute_path_not_taken_fr
     tmp_path: Path, write_json: WriteJson
 ) -> None:
     path = write_json("mail.json", FUNCTIONS)
-    assert len(_read(tmp_path / "folder", {"path": path, "format": "mcp"}).tools) == 1
+    assert len(read_all(tmp_path / "folder", {"path": path, "format": "mcp"}).tools) == 1
     assert "is not an OpenAPI 3" in str(_stop(tmp_path, {"path": "mail.json", "format": "openapi"}))
 
 
@@ -116,7 +111,7 @@ def test_every_source_that_cannot_be_read_is_told_in_one_error_or_skipped_where_
     for name, (_, reason) in BAD.items():
         assert any(str(tmp_path / name) in line and reason in line for line in message.splitlines())
     assert message.endswith("or build without them: --skip-unreadable (sources.skip_unreadable)")
-    reading = _read(tmp_path, *sources, sources={"skip_unreadable": True})
+    reading = read_all(tmp_path, *sources, sources={"skip_unreadable": True})
     assert [tool.name for tool in reading.tools] == ["send_mail"] and reading.sources == 6
     skipped = {gap.source: gap.reason for gap in reading.gaps if gap.skipped}
     assert skipped.keys() == BAD.keys() and all(reason in skipped[name] for name, (_, reason) in BAD.items())
@@ -139,7 +134,7 @@ def test_a_source_without_a_tool_is_empty_and_one_whose_records_were_all_rejecte
     (tmp_path / "blank.jsonl").write_text("\n", encoding="utf-8")
     (tmp_path / "nameless.json").write_text('[{"name": 7}]', encoding="utf-8")
     empty = [{"path": name} for name in ("none.json", "blank.jsonl", "nameless.json")]
-    reading = _read(tmp_path, *_files(tmp_path, "good.json"), *empty)
+    reading = read_all(tmp_path, *_files(tmp_path, "good.json"), *empty)
     assert [gap.source for gap in reading.gaps] == ["none.json", "blank.jsonl"]
     assert len(reading.rejected) == 1 and not any(gap.skipped for gap in reading.gaps)
 
@@ -153,7 +148,7 @@ def test_servers_that_may_answer_later_make_an_error_that_may_pass(web: Web, tmp
 
 def _within(write_lines: WriteLines, rows: list[Any], **limits: int) -> Reading:
     path = write_lines("tools.jsonl", rows)
-    return _read(path.parent, {"path": path.name}, limits=limits)
+    return read_all(path.parent, {"path": path.name}, limits=limits)
 
 
 def test_a_name_a_record_or_a_line_that_is_too_large_is_rejected_alone(write_lines: WriteLines) -> None:
@@ -202,14 +197,14 @@ def test_dense_schemas_of_an_api_are_left_open_beyond_the_limit_and_told(tmp_pat
     paths = {f"/o{n}": {"post": {"operationId": f"op{n}", "requestBody": body(ref(n))}} for n in range(40)}
     write_json("api.json", api(paths, components={"schemas": schemas}))
     source = {"path": "api.json"}
-    tools = _read(tmp_path, source, limits={"schema_characters": 5_000}).tools
+    tools = read_all(tmp_path, source, limits={"schema_characters": 5_000}).tools
     assert len(tools) == 40
     for tool in tools:
         assert len(json.dumps(tool.input_schema)) < 10_000
         assert tool.notices[-1].startswith("its schemas exceed the 5,000 characters of limits.schema_characters")
-    whole = _read(tmp_path, source).tools
+    whole = read_all(tmp_path, source).tools
     assert min(len(json.dumps(tool.input_schema)) for tool in whole) > 40_000
     assert all(tool.notices == () for tool in whole)
-    tools = _read(tmp_path, source, limits={"document_bytes": 500_000}).tools
+    tools = read_all(tmp_path, source, limits={"document_bytes": 500_000}).tools
     assert tools[0].notices == () and sum(len(json.dumps(tool.input_schema)) for tool in tools) < 1_000_000
     assert "500,000 characters of limits.document_bytes, for all operations together" in tools[-1].notices[-1]

@@ -72,7 +72,6 @@ def test_null_and_empty_mean_the_same_as_missing(write_lines: Write, row: dict[s
         ('{"name": "b", "parameters": "x"}', "parameters is a text, not an object"),
         ('{"name": "b", "parameters": [1]}', "parameters is a list, not an object or a list of named ones"),
         ('{"name": "b", "x": -Infinity}', "not JSON: -Infinity is not JSON"),
-        ('{"name": "b", "x": 1e999}', "not JSON: 1e999 is too large a number"),
         (f'{{"name": "b", "x": -{HUGE}}}', f"not JSON: -{HUGE[:19]}… has 309 digits: it is too large a number"),
         *(('{"name": "a\\u0000", "x": ' + "[" * depth + "]" * depth + "}", "nested") for depth in (201, 5_000)),
     ],
@@ -124,7 +123,6 @@ def test_a_line_ends_at_a_newline_only_and_a_byte_order_mark_is_skipped(tmp_path
     ("escaped", "text"),
     [
         (r"a\ud800b", "a\ufffdb"),
-        (r"a\uDFFFb", "a\ufffdb"),
         (r"a\u0000b", "a\ufffdb"),
         (r"a\ud83d\ude00b", "a\U0001f600b"),
         (r"a\\ud800b", r"a\ud800b"),

@@ -116,7 +116,6 @@ def test_a_record_in_which_an_expression_finds_no_name_or_fails_is_rejected_with
         ("name", "api..name", "'api..name' is not a JMESPath expression: Expecting: "),
         ("description", "a[", "'a[' is not a JMESPath expression: Incomplete expression"),
         ("tools", "api name", 'Parse error at column 4, token "name"'),
-        ("parameters", "'x", "Unclosed ' delimiter"),
         ("provider", "", "cannot be empty"),
         ("id", "shout(name)", "'shout(name)' calls shout(), which JMESPath does not have: it has abs, avg"),
         ("nam", "x", 'nam: unknown setting, did you mean "name"?'),

@@ -87,14 +87,6 @@ def test_paths_and_components_may_be_files_as_a_whole(tmp_path: Path) -> None:
     assert apart(openapi.read(tmp_path / "api.json")) == ([], [why])
 
 
-def test_swagger_follows_files_too(tmp_path: Path) -> None:
-    paths = {"/a": {"put": {"parameters": [{"$ref": "p.yml"}]}}}
-    _write(tmp_path, {"api.json": json.dumps({"swagger": "2.0", "paths": paths})})
-    _write(tmp_path, {"p.yml": "{name: n, in: body, schema: {$ref: m.yml}}"})
-    _write(tmp_path, {"m.yml": "{properties: {a: {}, b: {readOnly: true}}}"})
-    assert tools(openapi.read(tmp_path / "api.json"))[0].input_schema == {"type": "object", "properties": {"a": {}}}
-
-
 def test_a_url_s_files_are_asked_of_its_own_server_with_its_headers(web: Web) -> None:
     for name, text in {**FILES, "api.yaml": API % "openapi: 3.1.0"}.items():
         web.page(text, path=f"/split/{name.replace(' ', '%20')}")

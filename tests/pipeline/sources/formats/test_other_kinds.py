@@ -80,22 +80,10 @@ def test_a_text_of_another_kind_is_refused_by_what_it_is(tmp_path: Path, kind: s
 @pytest.mark.parametrize(
     "tool",
     [
-        *(
-            {"name": "a"},
-            {"name": "a", "description": "x", "category": "y"},
-            {"name": "a", "parameters": {}, "version": "1"},
-        ),
-        *(
-            {"name": "a", "inputSchema": SCHEMA, "scripts": {"x": 1}, "version": "2"},
-            {"name": "a", "args": {"b": "text"}},
-        ),
-        *({"type": "function", "function": {"name": "a", "parameters": SCHEMA}}, {"name": "a", "input_schema": {}}),
-        {
-            "name": "a",
-            "description": "x",
-            "annotations": {"readOnlyHint": True},
-            "required_parameters": [{"name": "b"}],
-        },
+        *({"name": "a"}, {"name": "a", "description": "x", "category": "y"}),
+        *({"name": "a", "parameters": {}, "version": "1"}, {"name": "a", "args": {"b": "text"}}),
+        {"name": "a", "inputSchema": SCHEMA, "scripts": {"x": 1}, "version": "2"},
+        {"name": "a", "description": "x", "required_parameters": [{"name": "b"}]},
     ],
 )
 def test_one_tool_in_a_file_of_its_own_is_read(tmp_path: Path, tool: Any) -> None:
@@ -116,14 +104,12 @@ LIST = b'[{"name": "a", "description": "x"}]'
         ("tools.jsonl.gz", gzip.compress(LIST[1:-1], mtime=0), None),
         ("tools.yaml.gz", gzip.compress(b"- name: a\n  description: x\n", mtime=0), None),
         ("tools.json", zlib.compress(LIST), None),
-        ("tools.json", gzip.compress(LIST, mtime=0)[:-9], "broke off: its gzip body has no end"),
         (
             "tools.json",
             gzip.compress(LIST + b" " * 5_000, mtime=0),
             "more than the 2,000 bytes of limits.document_bytes",
         ),
         ("tools.json", b"\x28\xb5\x2f\xfd\x04\x00", "is packed by zstd; unpack it first"),
-        ("tools.json", b"PK\x03\x04\x14\x00", "is packed by zip; unpack it first"),
         ("tools.json", b"\x0b\x02\x80[]\x03", "is packed (brotli and deflate leave no mark), or another binary file"),
         ("tools.json.br", b"\x8b\x82", "is packed (brotli and deflate leave no mark), or another binary file"),
     ],

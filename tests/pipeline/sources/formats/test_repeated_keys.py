@@ -39,7 +39,6 @@ TOGETHER, LAST = "all of them are read together: ", "only the last of each is re
             {"x": {"a": {"b": 1}}, "y": {"a": {"b": 1, "c": 2}}},
             [f"{TOGETHER}y, y › a"],
         ),
-        (".json", '{"a": {"b": 1}, "c": {"b": 1}}', {"a": {"b": 1}, "c": {"b": 1}}, []),
     ],
 )
 def test_a_repeated_key_is_read_together_or_the_last_counts(

@@ -79,7 +79,6 @@ def test_a_skill_without_frontmatter_has_the_name_of_its_folder_and_its_first_pa
         ("---\nname: x\ndescription: y\ndisable-model-invocation: true\n---\nz", "models do not choose it"),
         ("---\nname: x\n---\n# Only a heading\n", "neither a description nor instructions"),
         ("---\nname: [a]\ndescription: y\n---\nz", "name is a list, not a text"),
-        ("---\nname: x\ndescription: {a: 1}\n---\nz", "description is an object, not a text"),
         ("\ufeff", "neither a description nor instructions"),
         ("---\nname: x\ndescription: y\nz", "its frontmatter has no end"),
         # Agents accept what is no YAML, and a skill that is hidden there stays hidden.

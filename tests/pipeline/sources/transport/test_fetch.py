@@ -130,7 +130,6 @@ def test_what_a_command_started_ends_with_it(tmp_path: Path) -> None:
         ("openapi", API, "/api", {"content-type": "application/vnd.oai.openapi+json; charset=utf-8"}),
         ("openapi", YAML, "/api", {"content-type": "application/yaml"}),
         ("openapi", YAML, "/api.json", {"content-type": "text/x-yaml"}),
-        ("openapi", API, "/api", {"content-type": "text/plain"}),
         ("openapi", YAML, "/api", {}),
         ("function", LINES, "/tools", {"content-type": "application/x-ndjson"}),
         ("function", LINES, "/tools.jsonl", {"content-type": "text/plain"}),
@@ -150,19 +149,11 @@ def test_the_body_is_read_as_type_or_path_or_content_say_in_its_encoding(
     assert {tool.name for tool in reading.tools} == {"found"}
 
 
-@pytest.mark.parametrize(("label", "provider"), [("ours", "ours"), (None, "tools")])
-def test_the_catalogs_label_wins_over_the_name_in_the_url(web: Web, label: str | None, provider: str) -> None:
-    url = web.page('{"name": "a"}', path="/v1/tools.json")
-    assert [tool.provider for tool in read_one(url=url, format="function", provider=label).tools] == [provider]
-
-
 @pytest.mark.parametrize(
     ("status", "passes", "answer"),
     [
-        (304, False, "304 Not Modified"),
         (404, False, "404 Not Found"),
         (429, True, "429 Too Many Requests"),
-        (500, True, "500 Internal Server Error"),
         (503, True, "503 Service Unavailable"),
     ],
 )
@@ -221,7 +212,6 @@ def test_a_body_that_cannot_be_read_stops_the_run(web: Web, body: Any, headers: 
     [
         ("openapi", LOGIN, "text/html; charset=utf-8"),
         ("function", LOGIN, "application/json"),
-        ("jsonl", LOGIN, None),
         ("openapi", "\ufeff\n " + LOGIN.lower(), "application/yaml"),
         ("function", '<?xml version="1.0"?><html/>', "application/xhtml+xml"),
         ("jsonl", "Please sign in.\nYour session has ended.\n", "text/html"),

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from mcp.server.mcpserver import MCPServer
 
-from pipeline.errors import RunAborted, Unavailable
+from pipeline.errors import Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources import RawTool
-from pipeline.sources.command_label import label_of_command
+from pipeline.sources.naming import label_of_command
 from pipeline.sources.transport import http, mcp_client
 from router.record import Kind, Origin, Parameter
 from tests.pipeline.sources.authority import listening, running
@@ -135,13 +135,6 @@ def test_an_unreachable_url_is_unavailable_and_its_secrets_are_not_told() -> Non
     stopped = stop_one(url=url)
     assert "/mcp' could not be read: ConnectError" in str(stopped) and "sk-secret" not in str(stopped)
     assert isinstance(stopped, Unavailable)
-
-
-def test_a_command_that_does_not_exist_stops_the_run_and_its_arguments_are_not_told(tmp_path: Path) -> None:
-    command = str(tmp_path / "no-such-server")
-    stopped = stop_one(command=(command, "--key", "sk-secret"))
-    assert str(stopped).startswith(f"the command '{command}' is not installed: ") and "sk-secret" not in str(stopped)
-    assert type(stopped) is RunAborted
 
 
 @pytest.mark.parametrize(

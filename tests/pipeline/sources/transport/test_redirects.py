@@ -73,14 +73,12 @@ def test_the_servers_own_redirects_keep_headers_and_user(internet: Internet, url
     ("url", "location", "host"),
     [
         ("https://a.example/x", "https://b.example/y", "b.example"),
-        ("https://a.example/x", "//b.example/y", "b.example"),
         ("https://a.example/x", "https://sub.a.example/y", "sub.a.example"),
         ("https://a.example/x", "https://a.example.b.test/y", "a.example.b.test"),
         ("https://a.example/x", "https://a.example@b.example/y", "b.example"),
         ("https://a.example/x", "https://a.example:8443/y", "a.example"),
         ("https://a.example/x", "http://a.example/y", "a.example"),
         ("http://a.example:8080/x", "https://a.example/y", "a.example"),
-        ("http://a.example/x", "https://b.example/y", "b.example"),
     ],
 )
 def test_a_redirect_to_any_other_server_is_refused_and_where_it_is_named_takes_no_header_and_no_user(
@@ -109,14 +107,6 @@ def elsewhere() -> Iterator[Web]:
     """Another server, on another port."""
     with serving() as web:
         yield web
-
-
-def test_two_real_servers_are_told_apart_by_their_ports(web: Web, elsewhere: Web) -> None:
-    target = elsewhere.page(API)
-    away = web.page("", status=302, headers={"location": target})
-    assert _read(away, headers=HEADERS, redirect_hosts=["127.0.0.1"]) == ["found"]
-    sent = elsewhere.asked[-1][1]
-    assert web.asked[-1][1]["x-key"] == "key" and not {"x-key", "authorization"} & sent.keys()
 
 
 def test_an_mcp_server_that_redirects_elsewhere_is_not_followed(web: Web, elsewhere: Web) -> None:
