@@ -37,11 +37,13 @@ def show_explanation(routed: RoutedTools) -> None:
 
 
 def show_verdict(routed: RoutedTools) -> None:
-    """Print a warning if no tool fits, the steps of a request that has several, and what it implies."""
+    """Print a warning if no tool fits, the steps of a request that has several or its needs, and what it implies."""
     if routed.none_fits:
         out.print(f"{routed.doubt} What came closest:")
     for number, step in enumerate(routed.steps, 1):
         print_out(f"step {number}: {step}", "dim")
+    for number, need in enumerate(routed.needs, 1):
+        print_out(f"need {number}: {need}" + (" (nothing fits)" if need in routed.uncovered else ""), "dim")
     for need, text in routed.implicit_needs.items():
         print_out(f"implied, {need}: {text}", "dim")
 
@@ -99,13 +101,15 @@ def results_table(routed: RoutedTools) -> Table:
 def _explanation_table(routed: RoutedTools) -> Table:
     """Return an answer with its reasons: for each signal the rank and the share of the fused score.
 
-    A request of several steps has a column for the step that the tool serves best, and an answer with tools that others
-    need one for that.
+    A request of several steps has a column for the step that the tool serves best, one with needs for the need, and an
+    answer with tools that others need one for that.
     """
     # Past requests rank no tool for most requests, so their column is optional.
     signals = [s for s in Signal if s in DOCUMENT_SIGNALS or any(s in tool.ranks for tool in routed)]
     has_needed = any(tool.raised for tool in routed)
-    lists = [*signals, *(["step"] if routed.steps else []), *(["needed"] if has_needed else [])]
+    parts = routed.needs or routed.steps
+    part = ["need" if routed.needs else "step"] if parts else []
+    lists = [*signals, *part, *(["needed"] if has_needed else [])]
     columns = (
         Column("#", justify="right"),
         Column("tool, nearest phrase", overflow="fold", ratio=1),
@@ -114,8 +118,8 @@ def _explanation_table(routed: RoutedTools) -> Table:
     rows: list[Row] = []
     for rank, tool in enumerate(routed, 1):
         cells: list[str | Text] = [_rank_and_share(tool, signal) for signal in signals]
-        if routed.steps:
-            number = routed.steps.index(tool.step) + 1 if tool.step in routed.steps else None
+        if parts:
+            number = parts.index(tool.step) + 1 if tool.step in parts else None
             cells.append(_share(f"{number} ", tool.gain - tool.raised, tool) if number else _NOTHING)
         if has_needed:
             cells.append(_share("", tool.raised, tool) if tool.raised else _NOTHING)

@@ -10,6 +10,7 @@ from router.answer.respond import respond
 from router.answer.results import RoutedTool, RoutedTools
 from router.contract import DOCUMENT_SIGNALS, Signal
 from router.errors import RequestInvalid
+from router.query.needs import clean_needs
 from router.retrieval.retrievers import Ranking
 from router.search.search import clean_request, rank, search
 from router.selection import admit
@@ -84,7 +85,9 @@ def diagnose(snapshot: Snapshot, request: str, tool_id: str, options: CheckedOpt
     """Return why a request finds a tool, or does not. Raises what `respond` does; RequestInvalid for an unknown id."""
     ordinal, recipe = _ordinal(snapshot, tool_id), recipe_of(snapshot, options.recipe)
     # A tool that stands under its duplicate has a rank of its own here.
-    result = search(snapshot, clean_request(request), replace(recipe, collapse=False))
+    cleaned = clean_request(request)
+    needs = clean_needs(options.needs, cleaned)
+    result = search(snapshot, cleaned, replace(recipe, collapse=False), needs=needs)
     fused_rank = result.ranking.rank_of(ordinal)
     score = float(result.ranking.scores[fused_rank - 1]) if fused_rank else 0.0
     rankings = rank(snapshot, result.query, recipe, max(len(snapshot.records), 1))
