@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Unpack
 
 from quartermaster.adapters import Call, answer_call, finish_now
-from quartermaster.adapters.tool_search import DESCRIPTION, NAME, CalledTool, ToolSearch
+from quartermaster.adapters.tool_search import DESCRIPTION, NAME, CalledTool, ToolSearch, unquoted_doubt
 from router.answer.options import SharedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, SettingsInvalid, quoted
@@ -102,7 +102,8 @@ class AnthropicToolSearch:
 
         A search is answered by references, other calls by `call(tool_id, arguments)`; calls of `own` are left out. The
         model reads what is wrong with an invented tool or with arguments, also where `call` raises RequestInvalid.
-        The list opens the next user message: the API takes a text only after the last `tool_result`.
+        The list opens the next user message: the API takes a text only after the last `tool_result`. One is there where
+        most likely nothing fits a search, or some of its needs.
 
         Raises:
             Exception: Whatever else `call` raises.
@@ -116,7 +117,7 @@ class AnthropicToolSearch:
         return await self._answers(content, call)
 
     async def _answers(self, content: Iterable[Any], call: Call, remedy: str | None = None) -> list[dict[str, Any]]:
-        results = []
+        results, doubts = list[dict[str, Any]](), list[str]()
         for block in _blocks(content):
             name, given = _field(block, "name"), _field(block, "input")
             if _field(block, "type") != "tool_use" or _field(block, "toolset_name"):  # a toolset of Anthropic's
@@ -124,7 +125,9 @@ class AnthropicToolSearch:
             answer: str | list[dict[str, Any]]
             if name == self.name:
                 try:
-                    answer, is_error = self._found(await self._search.found(given, at_once=remedy is not None)), False
+                    routed = await self._search.found(given, at_once=remedy is not None)
+                    answer, is_error = self._found(routed), False
+                    doubts += [unquoted_doubt(routed, given)] if isinstance(answer, list) else []
                 except RequestInvalid as error:
                     answer, is_error = str(error), True
             elif name in self._taken:
@@ -133,17 +136,14 @@ class AnthropicToolSearch:
                 answer, is_error = await answer_call(self._search, call, name, given, remedy)
             result = {"type": "tool_result", "tool_use_id": _field(block, "id"), "content": answer}
             results.append({**result, "is_error": True} if is_error else result)
-        return results
+        return [*results, *({"type": "text", "text": doubt} for doubt in doubts if doubt)]
 
     def called(self, tool_use: Any) -> CalledTool:
         """Return the tool that a `tool_use` block calls, with its own arguments. Raises as `ToolSearch.called`."""
         return self._search.called(_field(tool_use, "name"), _field(tool_use, "input"))
 
     def _found(self, routed: RoutedTools) -> list[dict[str, Any]] | str:
-        """Return references to the tools of an answer; a text where there is none, as the API takes no mixture.
-
-        So needs that no tool fits can only be told where nothing was found.
-        """
+        """Return references to the tools of an answer; a text where there is none, as the API takes no mixture."""
         always = {tool.tool_id for tool in routed.always}  # loaded already
         references = [
             {"type": "tool_reference", "tool_name": name}

@@ -9,19 +9,18 @@ package of OpenAI's.
     >>> items += [*response.output, *answers]  # and again, until there are no answers
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, Unpack
 
 from quartermaster.adapters import Call, answer_call, finish_now
 from quartermaster.adapters.openai_items import Item, fields_of, names_in
-from quartermaster.adapters.tool_search import DESCRIPTION, CalledTool, Searched, ToolSearch
+from quartermaster.adapters.tool_search import DESCRIPTION, CalledTool, ToolSearch, unquoted_doubt
 from router.answer.options import SharedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
 from router.provider_formats import ProviderFormat, render
 from router.provider_formats.rendering import in_namespaces
-from router.query.needs import clean_need
 from router.router import Router
 
 # A search's answer has no place for a sentence, so these follow it in a developer's message. Models give such messages
@@ -115,8 +114,8 @@ class ResponsesToolSearch:
                     status, notes = "incomplete", [_NO_REQUEST]
                 else:
                     tools = self._new_tools(routed, loaded)
-                    gaps = _gaps(routed, Searched.read(item.get("arguments")).needs)
-                    status, notes = "completed", [routed.doubt or gaps, "" if tools else _ALL_LOADED]
+                    doubt = unquoted_doubt(routed, item.get("arguments"))
+                    status, notes = "completed", [doubt, "" if tools else _ALL_LOADED]
                     if not routed.tools:
                         notes = [routed.nothing]
                     loaded |= names_in(tools)
@@ -145,11 +144,3 @@ class ResponsesToolSearch:
         """
         item = fields_of(function_call)
         return self._search.called(item.get("name", ""), item.get("arguments"))
-
-
-def _gaps(routed: RoutedTools, needs: Sequence[str]) -> str:
-    """Return which of a search's needs no tool fits, by their places in it; an empty text where there are none."""
-    named = " and ".join(str(place) for place, need in enumerate(needs, 1) if clean_need(need) in routed.uncovered)
-    if not named or routed.none_fits:
-        return ""
-    return f"{'Nothing' if routed.calibrated else 'Perhaps nothing'} fits need {named} of the search."

@@ -1,5 +1,7 @@
 """Answers to requests on a terminal: the tools, the reasons, and whether any tool fits."""
 
+from collections.abc import Sequence
+
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -88,13 +90,18 @@ def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
 
 
 def results_table(routed: RoutedTools) -> Table:
-    """Return an answer without reasons: rank, tool, the beginning of its description."""
+    """Return an answer without reasons: rank, the need that the tool serves, tool, the beginning of its description."""
+    need = [Column("need", justify="right")] if routed.needs else []
     columns = (
         Column("#", justify="right"),
+        *need,
         Column("tool", overflow="fold"),
         Column("description", ratio=1, no_wrap=True, overflow="ellipsis"),
     )
-    rows = ((str(rank), _name(tool), " ".join(tool.record.description.split())) for rank, tool in enumerate(routed, 1))
+    rows: list[Row] = []
+    for rank, tool in enumerate(routed, 1):
+        served = [_number(tool, routed.needs)] if need else []
+        rows.append((str(rank), *served, _name(tool), " ".join(tool.record.description.split())))
     return make_table(columns, rows, expand=True)
 
 
@@ -119,7 +126,7 @@ def _explanation_table(routed: RoutedTools) -> Table:
     for rank, tool in enumerate(routed, 1):
         cells: list[str | Text] = [_rank_and_share(tool, signal) for signal in signals]
         if parts:
-            number = parts.index(tool.step) + 1 if tool.step in parts else None
+            number = _number(tool, parts)
             cells.append(_share(f"{number} ", tool.gain - tool.raised, tool) if number else _NOTHING)
         if has_needed:
             cells.append(_share("", tool.raised, tool) if tool.raised else _NOTHING)
@@ -135,6 +142,11 @@ def _name(tool: RoutedTool) -> Text:
     named, rest = tool.also_from[:_MAX_DUPLICATES], len(tool.also_from) - _MAX_DUPLICATES
     also = f"\n  also {', '.join(named)}" + (f" and {rest} more" if rest > 0 else "") if named else ""
     return plain_text(tool.tool_id, "cyan") + plain_text(kind + first + also, "dim")
+
+
+def _number(tool: RoutedTool, parts: Sequence[str]) -> str:
+    """Return the number of the need or step that a tool serves; an empty text where it serves none."""
+    return str(parts.index(tool.step) + 1) if tool.step in parts else ""
 
 
 def _needed_by(tool: RoutedTool) -> list[str]:

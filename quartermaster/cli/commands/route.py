@@ -37,7 +37,7 @@ class RouteOptions(SignedSource):
             request,
             needs=self.need or (),
             k=self.k,
-            explain=explain,
+            explain=explain or bool(self.need),  # says which need each tool serves
             recipe=self.recipe,
             category=self.category,
             category_confidence=self.category_confidence,
