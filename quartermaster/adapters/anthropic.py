@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Unpack
 
 from quartermaster.adapters import Call, answer_call, finish_now
-from quartermaster.adapters.tool_search import DESCRIPTION, NAME, CalledTool, ToolSearch, unquoted_doubt
+from quartermaster.adapters.tool_search import DESCRIPTION, NAME, CalledTool, ToolSearch
 from router.answer.options import SharedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, SettingsInvalid, quoted
@@ -102,8 +102,7 @@ class AnthropicToolSearch:
 
         A search is answered by references, other calls by `call(tool_id, arguments)`; calls of `own` are left out. The
         model reads what is wrong with an invented tool or with arguments, also where `call` raises RequestInvalid.
-        The list opens the next user message: the API takes a text only after the last `tool_result`. One is there where
-        most likely nothing fits a search, or some of its needs.
+        The list opens the next user message: the API takes a text only after the last `tool_result`.
 
         Raises:
             Exception: Whatever else `call` raises.
@@ -117,7 +116,7 @@ class AnthropicToolSearch:
         return await self._answers(content, call)
 
     async def _answers(self, content: Iterable[Any], call: Call, remedy: str | None = None) -> list[dict[str, Any]]:
-        results, doubts = list[dict[str, Any]](), list[str]()
+        results = []
         for block in _blocks(content):
             name, given = _field(block, "name"), _field(block, "input")
             if _field(block, "type") != "tool_use" or _field(block, "toolset_name"):  # a toolset of Anthropic's
@@ -125,9 +124,7 @@ class AnthropicToolSearch:
             answer: str | list[dict[str, Any]]
             if name == self.name:
                 try:
-                    routed = await self._search.found(given, at_once=remedy is not None)
-                    answer, is_error = self._found(routed), False
-                    doubts += [unquoted_doubt(routed, given)] if isinstance(answer, list) else []
+                    answer, is_error = self._found(await self._search.found(given, at_once=remedy is not None)), False
                 except RequestInvalid as error:
                     answer, is_error = str(error), True
             elif name in self._taken:
@@ -136,7 +133,7 @@ class AnthropicToolSearch:
                 answer, is_error = await answer_call(self._search, call, name, given, remedy)
             result = {"type": "tool_result", "tool_use_id": _field(block, "id"), "content": answer}
             results.append({**result, "is_error": True} if is_error else result)
-        return [*results, *({"type": "text", "text": doubt} for doubt in doubts if doubt)]
+        return results
 
     def called(self, tool_use: Any) -> CalledTool:
         """Return the tool that a `tool_use` block calls, with its own arguments. Raises as `ToolSearch.called`."""

@@ -20,7 +20,6 @@ from router.answer.options import CheckedOptions, SharedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, quoted
 from router.provider_formats import ProviderFormat, Rendered, parse_choice, render
-from router.query.needs import clean_need
 from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
@@ -166,17 +165,6 @@ class ToolSearch:
     def selection(self) -> Selection:
         """Return the selection of this search: that of its options, by default the router's."""
         return self._options.get("selection") or self.router.selection
-
-
-def unquoted_doubt(routed: RoutedTools, arguments: Any) -> str:
-    """Return the doubt of an answer, or which needs of its search no tool fits, by their places in it.
-
-    For messages to which models give authority: needs may quote a stranger. Empty where a tool fits each.
-    """
-    needs = Searched.read(arguments).needs
-    named = " and ".join(str(place) for place, need in enumerate(needs, 1) if clean_need(need) in routed.uncovered)
-    nothing = "Nothing" if routed.calibrated else "Perhaps nothing"
-    return routed.doubt or (f"{nothing} fits need {named} of the search." if named else "")
 
 
 def known_id(router: Router, name: str) -> str | None:

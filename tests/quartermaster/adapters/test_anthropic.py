@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -214,16 +213,8 @@ def test_settings_that_cannot_hold_are_refused(growing: Router) -> None:
         AnthropicToolSearch(growing, shorten=True)
 
 
-def test_behind_the_references_a_text_names_the_needs_that_nothing_fits_by_their_place(
-    router: Router, serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    needs = ["forecast the weather", "send a fax"]
-    routed = replace(router.route(UMBRELLA["request"], needs=needs), uncovered=("send a fax",), calibrated=True)
-    monkeypatch.setattr(Router, "route", lambda *_, **__: routed)
-    search, use = AnthropicToolSearch(router), call("search_tools", {**UMBRELLA, "needs": needs})
-    results = search.answers([use], echo)
-    assert [part["type"] for part in results] == ["tool_result", "text"]
-    assert results[1]["text"] == "Nothing fits need 2 of the search."
-    _, client = serve(lambda _: [say("So I send none.")])
-    dialogue = [*ASKED, {"role": "assistant", "content": [use]}, {"role": "user", "content": results}]
-    assert len(run(client, search, dialogue)) == 4
+def test_a_search_is_answered_by_its_needs(router: Router) -> None:
+    search = AnthropicToolSearch(router, k=1)
+    asked = {"request": "sort it out", "needs": ["create an issue on github"]}
+    (result,) = search.answers([call(search.name, asked)], echo)
+    assert result["content"] == [{"type": "tool_reference", "tool_name": "github__create_issue"}]
