@@ -38,6 +38,7 @@ STATE_NEEDS = (
     "'send an email with an attachment']."
 )
 DESCRIPTION = f"{PURPOSE} {STATE_NEEDS}"
+_SCHEMA_WORDS = ("type", "description", "enum", "items", "default")
 
 
 class Searched(msgspec.Struct, frozen=True):
@@ -68,11 +69,8 @@ def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     properties = {}
     for name, declared in schema["properties"].items():
         declared = declared.get("anyOf", [declared])[0] | {"default": declared.get("default")}
-        properties[name] = {word: said for word, said in declared.items() if word in _READ and said}
+        properties[name] = {word: said for word, said in declared.items() if word in _SCHEMA_WORDS and said}
     return {"type": "object", "properties": properties, "required": schema["required"], "additionalProperties": False}
-
-
-_READ = ("type", "description", "enum", "items", "default")
 
 
 @dataclass(frozen=True, slots=True)
