@@ -37,6 +37,7 @@ _SCHEMA = pa.schema(
         *(pa.field(name, pa.list_(_TEXT)) for name in ("tools", "always")),
         *(pa.field(name, _TEXT) for name in ("caller", "request")),
         pa.field("named", pa.bool_()),
+        pa.field("needs", pa.list_(_TEXT)),
         *(pa.field(name, _TEXT) for name in ("tool", "outcome")),
         pa.field("events", pa.int64()),
     ]
@@ -104,7 +105,7 @@ def compact_events(folder: Path, limits: FeedbackLimits | None = None, now: floa
 
 
 def forget_request(folder: Path, request: str) -> int:
-    """Erase the text of a request, whatever its case and spaces, and return how many answers had it.
+    """Erase the text of a request and its needs, whatever its case and spaces, and return how many answers had it.
 
     Files that a running router still writes are left as they are: `read_events` counts them. Raises RequestInvalid for
     a blank text, and RunAborted.
@@ -130,7 +131,7 @@ def _rewrite(folder: Path, limits: FeedbackLimits | None, now: float, forget: st
             events = [*_once([*_read_table(folder / EVENTS_FILE), *events])]
             for place, event in enumerate(events):
                 if forget is not None and isinstance(event, Offered) and _asks(event, forget):
-                    events[place] = msgspec.structs.replace(event, request=None)
+                    events[place] = msgspec.structs.replace(event, request=None, needs=())
             _write_table(folder, events, limits, now)
             for path in complete:
                 path.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from quartermaster.adapters import Call, answer_call, finish_now
 from quartermaster.adapters.tool_search import DESCRIPTION, NAME, CalledTool, ToolSearch
-from router.answer.options import RouteOptions
+from router.answer.options import SharedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, SettingsInvalid, quoted
 from router.provider_formats import Detail, ProviderFormat, parse_choice, render
@@ -54,7 +54,7 @@ class AnthropicToolSearch:
         description: str = DESCRIPTION,
         own: Collection[str] = (),
         strict: bool = False,
-        **options: Unpack[RouteOptions],
+        **options: Unpack[SharedOptions],
     ) -> None:
         if options.get("shorten"):
             raise SettingsInvalid("shorten is true: a found tool is sent alike at every turn, give `detail` instead")

@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
+from quartermaster.adapters.tool_search import Searched
+from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.dialogue.stable_selection import StableSelection
 from router.errors import RequestInvalid
@@ -25,13 +27,6 @@ class Called:
     """A call in a dialogue: the model called a tool of this id."""
 
     tool_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """A search in a dialogue: the model asked for tools that fit a request in its own words."""
-
-    request: str
 
 
 Event = str | Called | Searched  # a text is a message of the user
@@ -63,7 +58,7 @@ class DialogueTools:
         self._options: StableOptions = {"k": 8, "form": ProviderFormat.RESPONSES, **options}
         StableSelection(router, **self._options)  # checks the options
         self._served: tuple[object, ...] = ()
-        self._answers: dict[tuple[str, ...], RoutedTools] = {}
+        self._answers: dict[tuple[tuple[str, ...], tuple[str, ...]], RoutedTools] = {}
         self._dialogues: dict[tuple[Event, ...], tuple[ToolRecord, ...]] = {}
 
     async def tools(self, events: Sequence[Event]) -> tuple[ToolRecord, ...]:
@@ -78,13 +73,14 @@ class DialogueTools:
             _keep(dialogues, dialogue, await self._replayed(dialogue))
         return dialogues[dialogue]
 
-    async def routed(self, messages: Sequence[str]) -> RoutedTools:
-        """Return the answer to messages of the user. Answers are kept while the same tools serve."""
+    async def routed(self, messages: Sequence[str], needs: Sequence[str] = ()) -> RoutedTools:
+        """Return the answer to messages of the user, or to a search. Answers are kept while the same tools serve."""
         self._forget_other_tools()
-        key, answers = tuple(messages), self._answers
+        key, answers = (tuple(messages), tuple(needs)), self._answers
         if key not in answers:
             k, form, selection = self._options["k"], self._options["form"], self._options.get("selection")
-            _keep(answers, key, await self._router.route_async(list(key), k=k, form=form, selection=selection))
+            options: RouteOptions = {"needs": needs, "k": k, "form": form, "selection": selection}
+            _keep(answers, key, await self._router.route_async(list(messages), **options))
         return answers[key]
 
     async def _replayed(self, events: Sequence[Event]) -> tuple[ToolRecord, ...]:
@@ -96,7 +92,7 @@ class DialogueTools:
                     stable.called(event.tool_id)
             elif isinstance(event, Searched):
                 with suppress(RequestInvalid):  # the model read the error when it searched
-                    records = stable.take(await self.routed([event.request])).tools
+                    records = stable.take(await self.routed([event.request], event.needs)).tools
             elif event.strip():
                 said.append(event)
                 records = stable.take(await self.routed(said)).tools

@@ -21,7 +21,7 @@ from langgraph.prebuilt import tools_condition
 
 from quartermaster.adapters import Answer, Call, answer_call, finish_now
 from quartermaster.adapters.tool_search import ToolSearch
-from router.answer.options import RouteOptions
+from router.answer.options import SharedOptions
 from router.answer.results import RoutedTools
 from router.provider_formats import ProviderFormat, legal_name
 from router.router import Router
@@ -41,7 +41,7 @@ class AgentInput(TypedDict):
 
 
 def create_agent(
-    model: BaseChatModel, router: Router, call: Call, **options: Unpack[RouteOptions]
+    model: BaseChatModel, router: Router, call: Call, **options: Unpack[SharedOptions]
 ) -> "StateGraph[State, None, AgentInput, State]":
     """Return a graph, to be compiled, that binds the tools for the user's messages and calls them by `call`.
 

@@ -16,7 +16,7 @@ from llama_index.core.tools.types import adapt_to_async_tool
 
 from quartermaster.adapters import Call, as_text, call_tool, finish_now
 from quartermaster.adapters.tool_search import ToolSearch, known_id
-from router.answer.options import RouteOptions
+from router.answer.options import SharedOptions
 from router.errors import SettingsInvalid
 from router.provider_formats import ProviderFormat, render
 from router.router import Router
@@ -42,7 +42,7 @@ class RouterToolRetriever(ObjectRetriever[BaseTool]):
         tools: Iterable[BaseTool] = (),
         *,
         call: Call | None = None,
-        **options: Unpack[RouteOptions],
+        **options: Unpack[SharedOptions],
     ) -> None:
         # ObjectRetriever's own parts are an index of nodes and a mapping from them to objects: the router is both.
         self._router, self._call = router, call

@@ -31,9 +31,9 @@ from mcp.types import CallToolResult, GetPromptResult, ListPromptsResult
 from mcp.types import Tool as MCPTool
 
 from quartermaster.adapters import Call, answer_call, as_text, call_tool
-from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Searched, StableOptions
+from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, StableOptions
 from quartermaster.adapters.openai_items import hosted_tools
-from quartermaster.adapters.tool_search import DESCRIPTION, NAME, ToolSearch, called_tool, request_of
+from quartermaster.adapters.tool_search import DESCRIPTION, NAME, Searched, ToolSearch, called_tool
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
 from router.provider_formats import ProviderFormat, Rendered, render
@@ -106,7 +106,7 @@ class SearchContext:
         searches: What the model searched for, by the id of its call.
     """
 
-    searches: dict[str, str] = field(default_factory=dict)
+    searches: dict[str, Searched] = field(default_factory=dict)
 
 
 class RouterServer(MCPServer):
@@ -176,11 +176,11 @@ class RouterServer(MCPServer):
         if not isinstance(context.context, SearchContext):
             raise UserError("the run has no SearchContext: pass Runner.run(…, context=SearchContext())")
         try:
-            request = request_of(arguments)
-            routed = await self._dialogue.routed([request])
+            search = Searched.read(arguments)
+            routed = await self._dialogue.routed([search.request], search.needs)
         except RequestInvalid as error:
             return str(error)
-        context.context.searches[context.tool_call_id] = request
+        context.context.searches[context.tool_call_id] = search
         return as_text(self._search.found_names(routed))
 
     def _events(self, run_context: RunContextWrapper[Any]) -> Iterator[Event]:
@@ -195,10 +195,10 @@ class RouterServer(MCPServer):
                 if name == NAME:
                     searches.pop(str(item.get("call_id")), None)
                     with suppress(RequestInvalid):  # the model read the error when it searched
-                        yield Searched(request_of(item.get("arguments")))
+                        yield Searched.read(item.get("arguments"))
                 elif tool_id := self._router.tool_id_of(name):
                     yield Called(tool_id)
-        yield from map(Searched, searches.values())  # of this run, whose calls are not in its input
+        yield from searches.values()  # of this run, whose calls are not in its input
 
 
 def _tell_model(_: RunContextWrapper[Any], error: Exception) -> str:

@@ -15,17 +15,21 @@ from typing import Any, Unpack
 
 from quartermaster.adapters import Call, answer_call, finish_now
 from quartermaster.adapters.openai_items import Item, fields_of, names_in
-from quartermaster.adapters.tool_search import DESCRIPTION, CalledTool, ToolSearch
-from router.answer.options import RouteOptions
+from quartermaster.adapters.tool_search import DESCRIPTION, CalledTool, Searched, ToolSearch
+from router.answer.options import SharedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
 from router.provider_formats import ProviderFormat, render
 from router.provider_formats.rendering import in_namespaces
+from router.query.needs import MAX_NEEDS, clean_need
 from router.router import Router
 
 # A search's answer has no place for a sentence, so these follow it in a developer's message. Models give such messages
-# authority: none of the sentences quotes the model, a user or a vendor.
-_NO_REQUEST = "The tool search failed: its argument `request` must say in words what should be done. Search again."
+# authority: none of the sentences quotes the model, a user or a vendor; needs are named by their place.
+_REFUSED = (
+    "The tool search failed: `request` must say in words what should be done, and `needs` must be a list of at most "
+    f"{MAX_NEEDS} texts. Search again."
+)
 _ALL_LOADED = "The tools that fit best are loaded already. Call one of them, or search in other words."
 
 
@@ -51,7 +55,7 @@ class ResponsesToolSearch:
         own: Collection[str] = (),
         namespaces: bool = False,
         strict: bool = False,
-        **options: Unpack[RouteOptions],
+        **options: Unpack[SharedOptions],
     ) -> None:
         self.description = description
         self._router = router
@@ -111,10 +115,11 @@ class ResponsesToolSearch:
                 try:
                     routed = await self._search.found(item.get("arguments"), at_once=remedy is not None)
                 except RequestInvalid:
-                    status, notes = "incomplete", [_NO_REQUEST]
+                    status, notes = "incomplete", [_REFUSED]
                 else:
                     tools = self._new_tools(routed, loaded)
-                    status, notes = "completed", [routed.doubt, "" if tools else _ALL_LOADED]
+                    doubt = _unquoted_doubt(routed, item.get("arguments"))
+                    status, notes = "completed", [doubt, "" if tools else _ALL_LOADED]
                     if not routed.tools:
                         notes = [routed.nothing]
                     loaded |= names_in(tools)
@@ -143,3 +148,14 @@ class ResponsesToolSearch:
         """
         item = fields_of(function_call)
         return self._search.called(item.get("name", ""), item.get("arguments"))
+
+
+def _unquoted_doubt(routed: RoutedTools, arguments: Any) -> str:
+    """Return the doubt of an answer, or which needs of its search no tool fits, by their places in it.
+
+    Empty where a tool fits each.
+    """
+    needs = Searched.read(arguments).needs
+    named = " and ".join(str(place) for place, need in enumerate(needs, 1) if clean_need(need) in routed.uncovered)
+    nothing = "Nothing" if routed.calibrated else "Perhaps nothing"
+    return routed.doubt or (f"{nothing} fits need {named} of the search." if named else "")

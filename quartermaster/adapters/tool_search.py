@@ -1,16 +1,22 @@
 """The search that a model asks for by itself, whichever provider or framework carries it: arguments in, tools out.
 
+What models read about a search stands here, once for all searches.
+
 >>> search = ToolSearch(router, "responses", {"k": 5})
->>> search.render(search.find({"request": "give the customer half of the money back"})).tools
+>>> search.render(search.find({"request": "give half of it back", "needs": ["refund a part of a charge"]})).tools
 >>> search.called("stripe__createRefund", {"charge": "ch_1"})
 CalledTool(tool_id='stripe/createRefund', arguments={'charge': 'ch_1'}, mended='')
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
-from router.answer.options import CheckedOptions, RouteOptions
+import msgspec
+from msgspec import Meta
+
+from router.answer.options import CheckedOptions, SharedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, quoted
 from router.provider_formats import ProviderFormat, Rendered, parse_choice, render
@@ -18,14 +24,53 @@ from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
 from router.selection.admission import refusal_reason
-from router.tools.arguments import mend_arguments, object_of
+from router.tools.arguments import mend_arguments, object_of, take_arguments
+from router.typed import converted
 
 NAME = "search_tools"
-DESCRIPTION = (
+PURPOSE = (
     "Search the tools that are not listed here, and load those that fit. Search before you say that something cannot "
     "be done, and again when the task changes."
 )
-REQUEST = "What should be done, in everyday words; several steps are welcome."
+STATE_NEEDS = (
+    "First work out which calls the request takes, also lookups that it leaves unsaid. Write what each does into "
+    "`needs`, in plain words, no tool names. Mail Ann the report: ['find a contact by name', 'find a file by title', "
+    "'send an email with an attachment']."
+)
+DESCRIPTION = f"{PURPOSE} {STATE_NEEDS}"
+_SCHEMA_WORDS = ("type", "description", "enum", "items", "default")
+
+
+class Searched(msgspec.Struct, frozen=True):
+    """A search: what a model says in it. Both are required, so that models fill them; `read` takes a call without."""
+
+    request: Annotated[str, Meta(description="What should be done, in everyday words.")]
+    needs: Annotated[tuple[str, ...], Meta(description="What you expect to call, a line each, in order; at least one.")]
+
+    @classmethod
+    def read(cls, arguments: Any) -> "Searched":
+        """Return a model's search. Raises RequestInvalid where the arguments hold no request, or needs are no texts."""
+        given = with_needs(object_of(arguments))
+        request = given.get("request")
+        if not isinstance(request, str) or not request.strip():
+            raise RequestInvalid(f"request is {quoted(request)}: say in words what should be done")
+        return take_arguments(lambda taken: converted(taken, cls, error=RequestInvalid), schema_of(cls), given)[0]
+
+
+def with_needs(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model's arguments with `needs`: an empty list where they have none."""
+    return {**arguments, "needs": arguments.get("needs") or ()}
+
+
+def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of a tool's arguments in the fewest tokens: bounds and nulls are for the check alone."""
+    _, components = msgspec.json.schema_components([kind])
+    (schema,) = components.values()
+    properties = {}
+    for name, declared in schema["properties"].items():
+        declared = declared.get("anyOf", [declared])[0] | {"default": declared.get("default")}
+        properties[name] = {word: said for word, said in declared.items() if word in _SCHEMA_WORDS and said}
+    return {"type": "object", "properties": properties, "required": schema["required"], "additionalProperties": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,37 +101,34 @@ class ToolSearch:
     """
 
     def __init__(
-        self, router: Router, form: ProviderFormat | str, options: RouteOptions, *, strict: bool = False
+        self, router: Router, form: ProviderFormat | str, options: SharedOptions, *, strict: bool = False
     ) -> None:
         self.router = router
         self.form = parse_choice(ProviderFormat, form)
         self.strict = strict
-        self._options: RouteOptions = {"k": 5, **options, "form": self.form}
+        self._options: SharedOptions = {"k": 5, **options, "form": self.form}
         CheckedOptions.of(self._options, CheckedOptions())
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """Return the JSON Schema of the search's arguments, which the strict modes of all providers accept."""
-        return {
-            "type": "object",
-            "properties": {"request": {"type": "string", "description": REQUEST}},
-            "required": ["request"],
-            "additionalProperties": False,
-        }
+        return schema_of(Searched)
 
     def find(self, arguments: Any) -> RoutedTools:
         """Return the tools that fit a model's search: arguments as an object, or as the JSON text of one.
 
         Raises:
-            RequestInvalid: The arguments are no object with a request, or the request is empty.
+            RequestInvalid: The arguments are no object with a request, the request is empty, or needs are too many.
         """
-        return self.router.route(request_of(arguments), **self._options)
+        search = Searched.read(arguments)
+        return self.router.route(search.request, needs=search.needs, **self._options)
 
     async def found(self, arguments: Any, *, at_once: bool = False) -> RoutedTools:
         """Return what `find` does, which runs beside the event loop unless `at_once`."""
-        return (
-            self.find(arguments) if at_once else await self.router.route_async(request_of(arguments), **self._options)
-        )
+        if at_once:
+            return self.find(arguments)
+        search = Searched.read(arguments)
+        return await self.router.route_async(search.request, needs=search.needs, **self._options)
 
     def render(self, routed: RoutedTools) -> Rendered:
         """Return found tools in the provider's format."""
@@ -94,7 +136,8 @@ class ToolSearch:
 
     def found_names(self, routed: RoutedTools) -> dict[str, Any]:
         """Return what a model reads where the tools that it found are listed from its next turn on."""
-        found, note = {"found": list(self.render(routed).names)}, routed.doubt if routed.tools else routed.nothing
+        found, note = {"found": list(self.render(routed).names)}, routed.doubt or routed.gaps
+        note = note if routed.tools else routed.nothing
         return {**found, "note": note} if note else found
 
     def called(self, name: str, arguments: Any) -> CalledTool:
@@ -134,11 +177,3 @@ def called_tool(rendered: Rendered, record: ToolRecord, name: str, arguments: An
     """
     mended, told = mend_arguments(record.input_schema, rendered.arguments(name, arguments))
     return CalledTool(record.tool_id, dict(mended), told)
-
-
-def request_of(arguments: Any) -> str:
-    """Return the request of a model's search. Raises RequestInvalid where the arguments hold none."""
-    request = object_of(arguments).get("request")
-    if not isinstance(request, str) or not request.strip():
-        raise RequestInvalid(f"request is {quoted(request)}: say in words what should be done")
-    return request

@@ -1,5 +1,7 @@
 """Answers to requests on a terminal: the tools, the reasons, and whether any tool fits."""
 
+from collections.abc import Sequence
+
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -37,11 +39,13 @@ def show_explanation(routed: RoutedTools) -> None:
 
 
 def show_verdict(routed: RoutedTools) -> None:
-    """Print a warning if no tool fits, the steps of a request that has several, and what it implies."""
+    """Print a warning if no tool fits, the steps of a request that has several or its needs, and what it implies."""
     if routed.none_fits:
         out.print(f"{routed.doubt} What came closest:")
     for number, step in enumerate(routed.steps, 1):
         print_out(f"step {number}: {step}", "dim")
+    for number, need in enumerate(routed.needs, 1):
+        print_out(f"need {number}: {need}" + (" (nothing fits)" if need in routed.uncovered else ""), "dim")
     for need, text in routed.implicit_needs.items():
         print_out(f"implied, {need}: {text}", "dim")
 
@@ -86,26 +90,33 @@ def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
 
 
 def results_table(routed: RoutedTools) -> Table:
-    """Return an answer without reasons: rank, tool, the beginning of its description."""
+    """Return an answer without reasons: rank, the need that the tool serves, tool, the beginning of its description."""
+    need = [Column("need", justify="right")] if routed.needs else []
     columns = (
         Column("#", justify="right"),
+        *need,
         Column("tool", overflow="fold"),
         Column("description", ratio=1, no_wrap=True, overflow="ellipsis"),
     )
-    rows = ((str(rank), _name(tool), " ".join(tool.record.description.split())) for rank, tool in enumerate(routed, 1))
+    rows: list[Row] = []
+    for rank, tool in enumerate(routed, 1):
+        served = [_number(tool, routed.needs)] if need else []
+        rows.append((str(rank), *served, _name(tool), " ".join(tool.record.description.split())))
     return make_table(columns, rows, expand=True)
 
 
 def _explanation_table(routed: RoutedTools) -> Table:
     """Return an answer with its reasons: for each signal the rank and the share of the fused score.
 
-    A request of several steps has a column for the step that the tool serves best, and an answer with tools that others
-    need one for that.
+    A request of several steps has a column for the step that the tool serves best, one with needs for the need, and an
+    answer with tools that others need one for that.
     """
     # Past requests rank no tool for most requests, so their column is optional.
     signals = [s for s in Signal if s in DOCUMENT_SIGNALS or any(s in tool.ranks for tool in routed)]
     has_needed = any(tool.raised for tool in routed)
-    lists = [*signals, *(["step"] if routed.steps else []), *(["needed"] if has_needed else [])]
+    parts = routed.needs or routed.steps
+    part = ["need" if routed.needs else "step"] if parts else []
+    lists = [*signals, *part, *(["needed"] if has_needed else [])]
     columns = (
         Column("#", justify="right"),
         Column("tool, nearest phrase", overflow="fold", ratio=1),
@@ -114,8 +125,8 @@ def _explanation_table(routed: RoutedTools) -> Table:
     rows: list[Row] = []
     for rank, tool in enumerate(routed, 1):
         cells: list[str | Text] = [_rank_and_share(tool, signal) for signal in signals]
-        if routed.steps:
-            number = routed.steps.index(tool.step) + 1 if tool.step in routed.steps else None
+        if parts:
+            number = _number(tool, parts)
             cells.append(_share(f"{number} ", tool.gain - tool.raised, tool) if number else _NOTHING)
         if has_needed:
             cells.append(_share("", tool.raised, tool) if tool.raised else _NOTHING)
@@ -131,6 +142,11 @@ def _name(tool: RoutedTool) -> Text:
     named, rest = tool.also_from[:_MAX_DUPLICATES], len(tool.also_from) - _MAX_DUPLICATES
     also = f"\n  also {', '.join(named)}" + (f" and {rest} more" if rest > 0 else "") if named else ""
     return plain_text(tool.tool_id, "cyan") + plain_text(kind + first + also, "dim")
+
+
+def _number(tool: RoutedTool, parts: Sequence[str]) -> str:
+    """Return the number of the need or step that a tool serves; an empty text where it serves none."""
+    return str(parts.index(tool.step) + 1) if tool.step in parts else ""
 
 
 def _needed_by(tool: RoutedTool) -> list[str]:

@@ -26,7 +26,9 @@ def record_answer(
     messages = user_messages(request)
     text = None if messages.earlier else clean_request(messages.latest)
     always = [tool.tool_id for tool in routed.always]
-    answer = log.offered(routed.snapshot, routed.ids, always=always, request=text, caller=options.caller)
+    answer = log.offered(
+        routed.snapshot, routed.ids, always=always, request=text, needs=routed.needs, caller=options.caller
+    )
     return replace(routed, request_id=answer)
 
 

@@ -187,6 +187,18 @@ class RoutedTools:
         return f"Most likely no tool fits this request{probability}."
 
     @property
+    def gaps(self) -> str:
+        """Return the needs that no tool fits as a sentence for people and models; an empty text where there are none.
+
+        Where none fits at all, `doubt` says it. Needs may quote a stranger, so steering text is left out.
+        """
+        from router.tools.trust import trusted_text  # here: most answers cover all needs
+
+        named = "; ".join(trusted_text(need) for need in self.uncovered)
+        nothing = "Nothing" if self.calibrated else "Perhaps nothing"
+        return f"{nothing} fits: {named}." if named and not self.none_fits else ""
+
+    @property
     def nothing(self) -> str:
         """Return the sentences for people and models where no tool is handed over: why, and what to do."""
         why = self.why_empty or "no tool was found: search in other words"

@@ -125,16 +125,18 @@ class StableSelection:
         self,
         request: str | Sequence[Message],
         *,
+        needs: Sequence[str] = (),
         category: str | None = None,
         category_confidence: float | None = None,
     ) -> Turn:
-        """Return the tools of the next turn.
+        """Return the tools of the next turn. `needs` are those of the latest message.
 
         Raises what `Router.route` raises, and SettingsInvalid where the tools that are in every answer do not fit by
         themselves. After an error nothing has changed.
         """
         routed = self._router.route(
             request,
+            needs=needs,
             k=self._within,
             selection=self._selection,
             category=category,

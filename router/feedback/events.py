@@ -28,8 +28,8 @@ class Offered(msgspec.Struct, frozen=True, tag="offered", tag_field="event", omi
     """An answer. `tools` are the ids of its ranked tools, best first, `always` those that every answer has.
 
     `named` says that no tool was offered: somebody names the right tool of a request in a report.
-    `at` is in seconds since 1970. `request` is None where the log keeps no texts; `caller` is who asked, None where
-    callers are not told apart.
+    `at` is in seconds since 1970. `request` is None, and `needs` are empty, where the log keeps no texts; `caller` is
+    who asked, None where callers are not told apart.
     """
 
     at: float
@@ -40,6 +40,7 @@ class Offered(msgspec.Struct, frozen=True, tag="offered", tag_field="event", omi
     caller: str | None = None
     request: str | None = None
     named: bool = False
+    needs: tuple[str, ...] = ()
 
 
 class Reported(msgspec.Struct, frozen=True, tag="reported", tag_field="event", omit_defaults=True):

@@ -90,6 +90,7 @@ class FeedbackLog:
         *,
         always: Sequence[str] = (),
         request: str | None = None,
+        needs: Sequence[str] = (),
         caller: str | None = None,
         named: bool = False,
     ) -> str:
@@ -100,12 +101,14 @@ class FeedbackLog:
             tools: The ids of its ranked tools, best first.
             always: The ids of those that the selection adds to every answer.
             request: What was asked for; kept where the log keeps texts.
+            needs: What the caller expected to call; kept with the request.
             caller: Who asked, where callers are told apart.
             named: Nothing was offered: a report names the right tool of the request.
         """
         answer = token_hex(16)
         text = request if self.texts else None
-        self._put(Offered(time.time(), answer, snapshot, tuple(tools), tuple(always), caller, text, named))
+        stated = () if text is None else tuple(needs)
+        self._put(Offered(time.time(), answer, snapshot, tuple(tools), tuple(always), caller, text, named, stated))
         return answer
 
     def report(self, answer: str, tool_id: str, outcome: Outcome | str, *, caller: str | None = None) -> None:

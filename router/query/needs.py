@@ -15,13 +15,18 @@ def clean_needs(needs: Sequence[str], request: str) -> tuple[str, ...]:
     """
     seen, cleaned = {_key(request)}, []
     for need in needs:
-        text = " ".join(need[: 4 * MAX_NEED].encode("utf-8", "replace").decode("utf-8").split())[:MAX_NEED].strip()
+        text = clean_need(need)
         if text and _key(text) not in seen:
             seen.add(_key(text))
             cleaned.append(text)
     if len(cleaned) > MAX_NEEDS:
         raise RequestInvalid(f"needs holds {len(cleaned)} needs, at most {MAX_NEEDS} may be")
     return tuple(cleaned)
+
+
+def clean_need(need: str) -> str:
+    """Return a need with its white space collapsed, cut to MAX_NEED characters, unpaired surrogates replaced."""
+    return " ".join(need[: 4 * MAX_NEED].encode("utf-8", "replace").decode("utf-8").split())[:MAX_NEED].strip()
 
 
 def _key(text: str) -> str:

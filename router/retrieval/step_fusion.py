@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from router.query.steps import MANY_STEPS, Steps
 from router.retrieval.retrievers import EncodedQuery, Ranking
 
-# See docs/decisions/steps.md for these eight.
-SHARE_BESIDE_NEEDS = 0.6
+# See docs/decisions/steps.md for these nine.
+SHARE_BESIDE_NEEDS = 0.5
+_LEAST_OF_NEED = 0.5
 _RELATED = 0.4
 _GAIN = 0.65
 _GAIN_OF_MANY = 1.0
@@ -88,15 +89,17 @@ def cover_steps(whole: Ranking, parts: Sequence[Ranking], steps: Steps) -> StepC
 
 
 def need_weights(request: EncodedQuery, needs: Sequence[EncodedQuery], dense: Ranking | None) -> tuple[float, ...]:
-    """Return what each need counts, from 0 to 1: how near it is to the request, in units of the request's best tool.
+    """Return what each need counts: from _LEAST_OF_NEED to 1, the more the nearer it is to the request.
 
-    `dense` is the request's dense list. All count 1 where it has no tool.
+    A need is near that is _RELATED as near as the best tool of `dense`, the request's dense list. All count 1 where
+    that has no tool.
     """
     if request.adapted_vector is None or not dense:
         return (1.0,) * len(needs)
     best = max(float(dense.scores[0]) - dense.center, dense.spread)
     cosines = [float(request.adapted_vector @ need.adapted_vector) for need in needs if need.adapted_vector is not None]
-    return tuple(min(max((cosine - dense.center) / (_RELATED * best), 0.0), 1.0) for cosine in cosines)
+    related = [min(max((cosine - dense.center) / (_RELATED * best), 0.0), 1.0) for cosine in cosines]
+    return tuple(_LEAST_OF_NEED + (1 - _LEAST_OF_NEED) * share for share in related)
 
 
 def _reserved(parts: Sequence[Ranking], steps: Steps) -> list[list[int]]:

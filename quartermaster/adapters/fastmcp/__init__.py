@@ -8,7 +8,7 @@ Needs the extra `fastmcp`.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 from anyio.to_thread import run_sync
 from fastmcp.exceptions import ToolError
@@ -16,11 +16,10 @@ from fastmcp.server.context import Context
 from fastmcp.server.transforms.search.base import BaseSearchTransform
 from fastmcp.tools.base import Tool, ToolResult
 from mcp_types import ToolAnnotations
-from pydantic import Field
 
 from quartermaster.adapters import first_tools, withheld_notes
 from quartermaster.adapters.fastmcp.catalog import Catalog, definition, provider_of
-from quartermaster.adapters.tool_search import DESCRIPTION, REQUEST, ToolSearch
+from quartermaster.adapters.tool_search import DESCRIPTION, Searched, ToolSearch, schema_of
 from router.answer.results import RoutedTools
 from router.errors import QuartermasterError
 from router.provider_formats import Detail, ProviderFormat, handed_record, listed_line, listed_row, parse_choice
@@ -101,16 +100,17 @@ class RouterSearch(BaseSearchTransform):
 
     def _make_search_tool(self) -> Tool:
         async def search_tools(
-            request: Annotated[str, Field(description=REQUEST)],
+            request: Any,
+            needs: Any = None,
             ctx: Context = None,  # type: ignore[assignment]  # FastMCP passes it
         ) -> ToolResult:
             tools = await self._get_visible_tools(ctx)
             try:
-                return await run_sync(partial(self._find, tools, request))
+                return await run_sync(partial(self._find, tools, {"request": request, "needs": needs}))
             except QuartermasterError as error:  # a ToolError reaches the model even where other errors are masked
                 raise ToolError(str(error)) from error
 
-        return Tool.from_function(
+        found = Tool.from_function(
             search_tools,
             name=self._search_tool_name,
             title="Search tools",
@@ -118,17 +118,18 @@ class RouterSearch(BaseSearchTransform):
             annotations=_READ_ONLY,
             output_schema=_RESULT_SCHEMA,
         )
+        return found.model_copy(update={"parameters": schema_of(Searched)})
 
-    def _find(self, tools: Sequence[Tool], request: str) -> ToolResult:
+    def _find(self, tools: Sequence[Tool], arguments: Mapping[str, Any]) -> ToolResult:
         router, by_id = self._catalog.among(tools)
         if router is None:
             return ToolResult(_NO_TOOLS, {"tools": [], "none_fits": True, "notes": [_NO_TOOLS]})
         search = ToolSearch(router, ProviderFormat.MCP, {"k": self._max_results, "detail": self._detail})
-        return _result(search.find({"request": request}), by_id)
+        return _result(search.find(arguments), by_id)
 
     async def _search(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:
         """Return the best of some tools: what FastMCP's base class asks of a search."""
-        result = await run_sync(partial(self._find, tools, query))
+        result = await run_sync(partial(self._find, tools, {"request": query}))
         by_name = {tool.name: tool for tool in tools}
         return [by_name[row["name"]] for row in (result.structured_content or {})["tools"]]
 
@@ -149,6 +150,7 @@ def _result(routed: RoutedTools, tools: Mapping[str, Tool]) -> ToolResult:
     for first in first_tools(found.values(), names):
         rows[first.needing].setdefault("first", []).append(names[first.tool_id])
     notes = [f"{routed.doubt} Below is what comes closest."] if routed.none_fits and rows else []
+    notes += [routed.gaps] if routed.gaps and rows else []
     notes += withheld_notes({name: handed[tool_id] for tool_id, name in names.items()})
     notes += [] if rows else [routed.nothing]
     answer = {"tools": list(rows.values()), "none_fits": routed.none_fits or not rows, "notes": notes}

@@ -10,6 +10,7 @@ Needs the extra `pydantic-ai`.
 
 import inspect
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import reduce
 from operator import getitem
 from typing import Any, Unpack
@@ -22,9 +23,9 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from quartermaster.adapters import Call
-from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Searched, StableOptions
+from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, StableOptions
 from quartermaster.adapters.pydantic_ai.strategy import RouterStrategy, tool_search
-from quartermaster.adapters.tool_search import DESCRIPTION, ToolSearch, request_of
+from quartermaster.adapters.tool_search import DESCRIPTION, Searched, ToolSearch
 from router.errors import RequestInvalid
 from router.provider_formats import ProviderFormat, render
 from router.record import ToolRecord
@@ -176,7 +177,8 @@ class RouterToolset(_CatalogToolset):
         if not (self._searches and name == SEARCH):
             return await super().call_tool(name, tool_args, ctx, tool)
         try:
-            routed = await self._dialogue.routed([request_of(tool_args)])
+            search = Searched.read(tool_args)
+            routed = await self._dialogue.routed([search.request], search.needs)
         except RequestInvalid as error:
             raise ModelRetry(str(error)) from error
         return self.search.found_names(routed)
@@ -188,7 +190,8 @@ class RouterToolset(_CatalogToolset):
                 yield _text(part)
             elif isinstance(part, ToolCallPart):
                 if self._searches and part.tool_name == SEARCH:
-                    yield Searched(str(part.args_as_dict().get("request", "")))
+                    with suppress(RequestInvalid):  # the model read the error when it searched
+                        yield Searched.read(part.args_as_dict())
                 elif tool_id := self.router.tool_id_of(part.tool_name):
                     yield Called(tool_id)
 

@@ -10,19 +10,21 @@ from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.capabilities import ToolSearch
 from pydantic_ai.tools import ToolDefinition
 
-from quartermaster.adapters.tool_search import DESCRIPTION
-from router.answer.options import RouteOptions
+from quartermaster.adapters.tool_search import PURPOSE
+from router.answer.options import SharedOptions
 from router.errors import RequestInvalid, SettingsInvalid, quoted
 from router.router import Router
 from router.selection import Profile, Selection
 from router.snapshot.memory import EncoderChoice
 
-PARAMETER = "What should be done, in everyday words; one query for each thing to do."
+PARAMETER = (
+    "What each call that the request takes does, also lookups that it leaves unsaid, in plain words: a query each."
+)
 _PROVIDER = "agent"  # the label of tools that a router is made of here
 
 
 def tool_search(
-    router: Router | None = None, *, encoder: EncoderChoice = "auto", **options: Unpack[RouteOptions]
+    router: Router | None = None, *, encoder: EncoderChoice = "auto", **options: Unpack[SharedOptions]
 ) -> ToolSearch[object]:
     """Return pydantic-ai's tool search with the router behind it, for `Agent(capabilities=[…])`.
 
@@ -38,7 +40,7 @@ def tool_search(
     return ToolSearch(
         strategy=RouterStrategy(router, encoder=encoder, **options),
         max_results=options.get("k", 5),
-        tool_description=DESCRIPTION,
+        tool_description=PURPOSE,
         parameter_description=PARAMETER,
     )
 
@@ -47,10 +49,10 @@ class RouterStrategy:
     """A `ToolSearch(strategy=…)`. It keeps nothing of a run, so one serves all runs of all agents."""
 
     def __init__(
-        self, router: Router | None = None, *, encoder: EncoderChoice = "auto", **options: Unpack[RouteOptions]
+        self, router: Router | None = None, *, encoder: EncoderChoice = "auto", **options: Unpack[SharedOptions]
     ) -> None:
         self._router, self._encoder = router, encoder
-        self._options: RouteOptions = {"k": 5, **options}
+        self._options: SharedOptions = {"k": 5, **options}
         self._lock = threading.Lock()
         self._indexed: tuple[object, ...] = ()  # what the last search was over
         self._last: tuple[Router, Mapping[str, str]] | None = None

@@ -21,6 +21,10 @@ class RouteOptions(SignedSource):
 
     k: Annotated[int, typer.Option("-k", help="How many tools.")] = 10
     recipe: RecipeName = None
+    need: Annotated[
+        list[str] | None,
+        typer.Option(help="What you expect to call, such as “find a customer by e-mail”. May be repeated."),
+    ] = None
     selection: SelectionFile = None
     category: Annotated[str | None, "The request's category, for a selection that filters by it."] = None
     category_confidence: Annotated[float | None, "Confidence in the category, 0 to 1."] = None
@@ -31,8 +35,9 @@ class RouteOptions(SignedSource):
         """Return the answer to a request."""
         return self.open(self.selection).route(
             request,
+            needs=self.need or (),
             k=self.k,
-            explain=explain,
+            explain=explain or bool(self.need),  # says which need each tool serves
             recipe=self.recipe,
             category=self.category,
             category_confidence=self.category_confidence,
@@ -77,7 +82,7 @@ def explain(
             f"with a TOOL its rank in every list is shown, whatever a selection says: leave out {in_vain[0]}"
         )
     router = how.open()
-    found = router.diagnose(request, tool, k=how.k, recipe=how.recipe)
+    found = router.diagnose(request, tool, needs=how.need or (), k=how.k, recipe=how.recipe)
     if how.as_json:
         print_json({"rank": found.rank, **found.tool.to_json()})
     else:

@@ -6,6 +6,7 @@ Each returns what is answered as JSON, or a response.
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -41,7 +42,7 @@ def route(call: Call[RouteRequest]) -> object:
     """The tools that fit a request, or the latest of several messages, best first."""
     routed = call.router.route(call.body.messages(), **_options(call))
     call.service.metrics.answer(routed)
-    call.caller.actions.offer(routed.offered, call.body.texts())
+    call.caller.actions.offer(routed.offered, [*call.body.texts(), *call.body.needs])
     return _answer_json(call, routed)
 
 
@@ -52,7 +53,7 @@ def route_many(call: Call[RouteManyRequest]) -> object:
     for routed in all_routed:
         call.service.metrics.answer(routed)
         call.caller.actions.offer(routed.offered)
-    call.caller.actions.texts += call.body.requests
+    call.caller.actions.texts += [*call.body.requests, *chain.from_iterable(call.body.needs)]
     return {"answers": [_answer_json(call, routed) for routed in all_routed]}
 
 

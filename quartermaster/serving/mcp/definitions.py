@@ -6,28 +6,23 @@ import mcp_types as types
 import msgspec
 from msgspec import Meta
 
+from quartermaster.adapters.tool_search import STATE_NEEDS, Searched, schema_of
 from router.answer.options import Category, K, TokenBudget
 
 _ToolId = Annotated[str, Meta(min_length=1, description="The id that find_tools gave, such as stripe/createRefund.")]
 
 
-class FindTools(msgspec.Struct, forbid_unknown_fields=True):
-    """Arguments of find_tools."""
+class FindTools(Searched, frozen=True, forbid_unknown_fields=True):
+    """Arguments of find_tools. Their descriptions are short: every dialogue pays for them."""
 
-    request: Annotated[
-        str, Meta(min_length=1, description="What should be done, in everyday words; several steps are welcome.")
-    ]
-    k: Annotated[K, Meta(le=50, description="The most tools to return.")] = 5
-    detail: Annotated[
-        Literal["signature", "short", "full"],
-        Meta(
-            description="signature: one line for each tool; short: with a shortened JSON schema; full: with all of it."
-        ),
-    ] = "signature"
-    token_budget: Annotated[TokenBudget, Meta(description="The most tokens that the tools may take.")] | None = None
-    kind: Annotated[Literal["tool", "skill", "prompt"], Meta(description="Only these; all by default.")] | None = None
-    category: Annotated[Category, Meta(description="Only tools of this category, if there are any.")] | None = None
-    read_only: Annotated[bool, Meta(description="Only tools that declare that they change nothing.")] = False
+    k: Annotated[K, Meta(le=50, description="The most tools.")] = 5
+    detail: Annotated[Literal["signature", "short", "full"], Meta(description="Of each tool; full has the schema.")] = (
+        "signature"
+    )
+    token_budget: TokenBudget | None = None
+    kind: Literal["tool", "skill", "prompt"] | None = None
+    category: Annotated[Category, Meta(description="Only its tools.")] | None = None
+    read_only: Annotated[bool, Meta(description="Only tools that change nothing.")] = False
 
 
 class DescribeTool(msgspec.Struct, forbid_unknown_fields=True):
@@ -41,13 +36,6 @@ class CallTool(msgspec.Struct, forbid_unknown_fields=True):
 
     tool_id: _ToolId
     arguments: Annotated[dict[str, Any], Meta(description="As the tool's own input schema asks.")] = {}
-
-
-def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the JSON schema of a tool's arguments, without its title and description."""
-    _, components = msgspec.json.schema_components([kind])
-    (schema,) = components.values()
-    return {keyword: value for keyword, value in schema.items() if keyword not in ("title", "description")}
 
 
 _TEXT, _TABLE, _FLAG = {"type": "string"}, {"type": "object"}, {"type": "boolean"}
@@ -81,9 +69,10 @@ _FIND_TOOLS_RESULT: dict[str, Any] = {
         "tools": {"type": "array", "items": _TOOL_SCHEMA},
         "none_fits": _FLAG,
         "calibrated": {**_FLAG, "description": "Whether none_fits was fitted to this catalog."},
+        "uncovered": {"type": "array", "items": _TEXT, "description": "Needs that most likely no tool fits."},
         "notes": {"type": "array", "items": _TEXT},
     },
-    "required": ["tools", "none_fits", "calibrated", "notes"],
+    "required": ["tools", "none_fits", "calibrated", "uncovered", "notes"],
 }
 _DESCRIBE_TOOL_RESULT: dict[str, Any] = {**_TOOL_SCHEMA, "required": ["tool_id", "description", "input_schema"]}
 CALL_TOOL = "call_tool"
@@ -93,10 +82,7 @@ DEFINITIONS = (
     types.Tool(
         name="find_tools",
         title="Find tools",
-        description=(
-            "Search the catalog for the tools that fit a request. Each line is a tool: its id, parameters (? optional) "
-            "and what it does; below it, what must run first. Says so when most likely none fits."
-        ),
+        description=(f"Search the catalog for tools: a line each, with id and parameters (? optional). {STATE_NEEDS}"),
         input_schema=schema_of(FindTools),
         output_schema=_FIND_TOOLS_RESULT,
         annotations=_READ_ONLY,
@@ -121,7 +107,8 @@ DEFINITIONS = (
     ),
 )
 INSTRUCTIONS = """A catalog of tools, too many to list. For each thing to be done:
-1. find_tools with the user's own words. It answers with tool ids and signatures, the best first.
+1. find_tools with the user's own words, and what you need for it. It answers with tool ids and signatures, the best
+first, and says which needs nothing fits.
 2. describe_tool, where a signature does not say enough to call the tool.
 3. call_tool with the tool's id and arguments.
 A line that begins with [skill] is a text on how to do something: describe_tool gives it, and you follow it for that.

@@ -39,7 +39,8 @@ def find_result(routed: RoutedTools, k: int) -> types.CallToolResult:
             rows[first.needing].setdefault("first", []).append(needed)
     lines = [_line(row) for row in rows.values()]
     found = [*rows.values()]
-    answer = {"tools": found, "none_fits": routed.none_fits, "calibrated": routed.calibrated, "notes": notes}
+    fits = {"none_fits": routed.none_fits, "calibrated": routed.calibrated, "uncovered": [*routed.uncovered]}
+    answer = {"tools": found, **fits, "notes": notes}
     return types.CallToolResult(content=[_text("\n".join([*notes, *lines]))], structured_content=answer)
 
 
@@ -97,6 +98,8 @@ def _notes(routed: RoutedTools, k: int) -> Iterator[str]:
         yield f"The selection failed, these tools are unfiltered: {routed.failed}"
     if routed.none_fits and routed.tools:
         yield f"{routed.doubt} Below is what comes closest."
+    if routed.gaps and routed.tools:
+        yield routed.gaps
     yield from routed.notes
     over_budget = [trusted_text(dropped.tool_id) for dropped in routed.dropped if dropped.by == "budget"][:k]
     if over_budget:

@@ -8,10 +8,11 @@ from typing import Any
 import mcp_types as types
 from msgspec.structs import replace
 
+from quartermaster.adapters.tool_search import schema_of, with_needs
 from quartermaster.calling import ApiCalls
 from quartermaster.serving.mcp import results
 from quartermaster.serving.mcp.client import CallingClient
-from quartermaster.serving.mcp.definitions import CallTool, DescribeTool, FindTools, schema_of
+from quartermaster.serving.mcp.definitions import CallTool, DescribeTool, FindTools
 from quartermaster.serving.mcp.upstreams import Upstreams
 from quartermaster.serving.profiles import Caller
 from quartermaster.serving.recent_answers import RecentAnswers
@@ -60,6 +61,7 @@ class Tools:
             return results.error_result(f"there is no tool {name!r} here, only {', '.join(handlers)}{how}")
         try:
             kind, handler = handlers[name]
+            arguments = with_needs(arguments) if kind is FindTools else arguments
             call, mended = take_arguments(lambda given: _read(given, kind), schema_of(kind), arguments)
             result = results.with_note(await handler(call), mended)
         except QuartermasterError as error:
@@ -80,6 +82,7 @@ class Tools:
             selection = replace(selection, kinds=(call.kind,))
         routed = await self.caller.router.route_async(
             call.request,
+            needs=call.needs,
             k=call.k,
             selection=selection,
             category=call.category,
@@ -91,7 +94,7 @@ class Tools:
         )
         if self.dialogue is not None and routed.request_id:
             self.recent.add(self.dialogue, routed.request_id, routed.offered)
-        self.caller.actions.offer(routed.offered, [call.request])
+        self.caller.actions.offer(routed.offered, [call.request, *call.needs])
         return results.find_result(routed, call.k)
 
     async def describe(self, call: DescribeTool) -> types.CallToolResult:

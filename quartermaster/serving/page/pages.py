@@ -27,7 +27,7 @@ ShowPage = Callable[[Request, Caller], Response]
 _MAX_REQUEST = 4_000  # characters; the forms take no more
 _DROPPED = "dropped"
 _LISTS = ("allow", "block", "providers", "categories")
-_BLANK = dict.fromkeys(("request", "recipe", *_LISTS, "kind", "token_budget", "read_only"), "") | {
+_BLANK = dict.fromkeys(("request", "needs", "recipe", *_LISTS, "kind", "token_budget", "read_only"), "") | {
     "k": "10",
     "detail": "full",
 }
@@ -102,7 +102,7 @@ def _form_of(query: Mapping[str, str]) -> dict[str, str]:
 
 def _is_filtered(form: Mapping[str, str]) -> bool:
     """Return whether a field is filled in that can leave tools out or shorten them."""
-    return any(form[name] != blank for name, blank in _BLANK.items() if name not in ("request", "k", "recipe"))
+    return any(form[name] != blank for name, blank in _BLANK.items() if name not in ("request", "needs", "k", "recipe"))
 
 
 def _options_of(form: Mapping[str, str]) -> RouteOptions:
@@ -116,7 +116,8 @@ def _options_of(form: Mapping[str, str]) -> RouteOptions:
         selection["annotations"] = {"readOnlyHint": True}
     values: dict[str, Any] = {name: form[name] for name in ("k", "recipe", "token_budget", "detail")}
     # An empty form uses the server's own selection.
-    values = {name: value for name, value in {**values, "selection": selection}.items() if value}
+    values |= {"needs": form["needs"].splitlines(), "selection": selection}
+    values = {name: value for name, value in values.items() if value}
     return converted({**values, "explain": True, "feedback": False}, ServedOptions, strict=False).arguments()
 
 
@@ -130,7 +131,7 @@ def _answer(caller: Caller, form: dict[str, str]) -> Response:
     except QuartermasterError as error:
         status, values["problem"] = status_of(error), str(error)
     else:
-        caller.actions.offer(routed.offered, [request])
+        caller.actions.offer(routed.offered, [request, *routed.needs])
         signals = charted_signals(routed, router.manifest.signals)
         values |= {"routed": routed, "rank_rows": [rank_rows(tool, signals) for tool in routed]}
     return _page(router, "route.jinja", f"{request[:60]} · routed", status, **values)

@@ -211,3 +211,10 @@ def test_settings_that_cannot_hold_are_refused(growing: Router) -> None:
         AnthropicToolSearch(growing, name="search tools")
     with pytest.raises(SettingsInvalid, match="shorten is true"):
         AnthropicToolSearch(growing, shorten=True)
+
+
+def test_a_search_is_answered_by_its_needs(router: Router) -> None:
+    search = AnthropicToolSearch(router, k=1)
+    asked = {"request": "sort it out", "needs": ["create an issue on github"]}
+    (result,) = search.answers([call(search.name, asked)], echo)
+    assert result["content"] == [{"type": "tool_reference", "tool_name": "github__create_issue"}]

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Searched
+from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event
+from quartermaster.adapters.tool_search import Searched
 from router import Router, SettingsInvalid
 
 FORECAST, REFUND, ISSUE = "weather/getForecast", "stripe/create_refund", "github/create_issue"
@@ -28,17 +29,25 @@ def test_what_is_said_next_adds_tools_behind_those_of_before(router: Router) -> 
 
 
 def test_the_same_dialogue_gives_the_same_tools_in_another_instance(router: Router) -> None:
-    events = ("do I need an umbrella", Called(FORECAST), Searched("pay money back"), "and book a room")
+    events = ("do I need an umbrella", Called(FORECAST), Searched("pay money back", ()), "and book a room")
     assert ids(router, *events, k=2) == ids(router, *events, k=2)
 
 
 def test_a_search_adds_what_fits_its_own_words_and_one_that_the_router_refuses_adds_nothing(router: Router) -> None:
-    searched = Searched("give the customer half of the money back")
-    assert ids(router, "do I need an umbrella", Searched(" "), searched, k=1) == [FORECAST, REFUND]
+    searched = Searched("give the customer half of the money back", ())
+    assert ids(router, "do I need an umbrella", Searched(" ", ()), searched, k=1) == [FORECAST, REFUND]
+
+
+def test_the_needs_of_a_search_choose_its_tools(router: Router) -> None:
+    def found(*needs: str) -> list[str]:
+        return ids(router, "do I need an umbrella", Searched("sort it out for the customer", needs), k=1)
+
+    assert found("refund a charge") == [FORECAST, REFUND]
+    assert found("create an issue on github") == [FORECAST, ISSUE]
 
 
 def test_a_called_tool_stays_when_room_is_short(router: Router) -> None:
-    others = [Searched("give the customer half of the money back"), Searched("open an issue on github")]
+    others = [Searched("give the customer half of the money back", ()), Searched("open an issue on github", ())]
     short: dict[str, Any] = {"k": 1, "capacity": 2}
     assert ids(router, "do I need an umbrella", *others, **short) == [ISSUE]
     assert ids(router, "do I need an umbrella", others[0], Called(FORECAST), others[1], **short) == [FORECAST, ISSUE]

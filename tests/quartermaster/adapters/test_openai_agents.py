@@ -92,7 +92,7 @@ def test_the_next_turn_chooses_anew_behind_the_tools_of_the_one_before(router: R
 
 def test_what_the_model_searches_is_enabled_from_its_next_call_on(router: Router, model: ResponsesServer) -> None:
     agent = desk(RouterServer(router, call, k=1), search=True)
-    calls = [("search_tools", json.dumps({"request": MONEY})), (REFUND, '{"charge": "ch_1"}')]
+    calls = [("search_tools", json.dumps({"request": "sort it out", "needs": [MONEY]})), (REFUND, '{"charge": "ch_1"}')]
     first = run(model, agent, RAIN, *calls, context=SearchContext())
     assert json.loads(first.final_output) == {"stripe/create_refund": {"charge": "ch_1"}}
     before, *after = offered(model)

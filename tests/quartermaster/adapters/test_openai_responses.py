@@ -145,3 +145,13 @@ def test_other_items_and_searches_of_the_server_are_left_alone(router: Router) -
     assert ResponsesToolSearch(router).answers([saying("done"), hosted], call) == []
     with pytest.raises(TypeError, match="must be a mapping, or an object of the package openai"):
         ResponsesToolSearch(router).answers([7], call)
+
+
+def test_needs_that_nothing_fits_are_named_by_their_place_and_never_quoted(
+    router: Router, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs = [UMBRELLA, "send  a fax"]  # the first says what the request says
+    routed = replace(router.route(UMBRELLA, needs=needs), uncovered=("send a fax",), calibrated=True)
+    monkeypatch.setattr(Router, "route", lambda *_, **__: routed)
+    _, message = ResponsesToolSearch(router).answers([searching({"request": UMBRELLA, "needs": needs})], call)
+    assert message["content"] == "Nothing fits need 2 of the search."

@@ -190,7 +190,7 @@ def test_the_tools_of_a_follow_up_stand_behind_those_of_before(router: Router) -
 
 
 def test_what_the_model_searches_is_offered_from_its_next_request_on(router: Router) -> None:
-    model = Scripted(("find_tools", {"request": MONEY}), (REFUND, {"charge": "ch_1"}))
+    model = Scripted(("find_tools", {"request": "sort it out", "needs": [MONEY]}), (REFUND, {"charge": "ch_1"}))
     toolset = RouterToolset(router, call, k=1, search=True)
     first = model.agent(toolset).run_sync(RAIN)
     assert model.offered == [["find_tools", FORECAST], *[["find_tools", FORECAST, REFUND]] * 2]

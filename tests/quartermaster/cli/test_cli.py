@@ -65,6 +65,19 @@ def test_search_lists_tools_at_any_width_and_prints_json_for_programs(run: Run, 
         assert "\x1b[" not in table.stdout and max(map(len, table.stdout.splitlines())) <= width
 
 
+def test_search_and_explain_take_needs(run: Run, workspace: Path) -> None:
+    asked = ("sort it out", "--need", "refund a charge", "--need", "forecast the weather", "-k", 8)
+    for command in ("search", "explain"):
+        done = run(command, *asked, "--workspace", workspace, COLUMNS="120")
+        assert done.stdout.splitlines()[:2] == ["need 1: refund a charge", "need 2: forecast the weather"]
+        answer = json.loads(run(command, *asked, "--workspace", workspace, "--json").stdout)
+        served = {tool["tool_id"]: tool["step"] for tool in answer["tools"]}
+        assert served["stripe/create_refund"] == "refund a charge"
+        assert served["weather/getForecast"] == "forecast the weather"
+    of_one = ("explain", "sort it out", "weather/getForecast", "--need", "forecast the weather", "--json")
+    assert json.loads(run(*of_one, "--workspace", workspace).stdout)["step"] == "forecast the weather"
+
+
 def test_explain_gives_ranks_by_signal_and_says_where_one_tool_stands(run: Run, workspace: Path) -> None:
     explain = ("explain", "undo a payment")
     done = run(*explain, "--workspace", workspace, COLUMNS="160")

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from quartermaster.evaluation.verdict import score_text
-from quartermaster.output.answer import results_table, show_diagnosis, show_explanation, show_verdict
+from quartermaster.output.answer import results_table, show_answer, show_diagnosis, show_explanation, show_verdict
 from quartermaster.output.terminal import out
 from router import NeededBy, RoutedTools, Router, Signal, ToolRecord
 from router.record import Kind
-from tests.support.film_tools import CREDITS, SEARCH, film_router
+from tests.support.film_tools import CREDITS, SEARCH, WEATHER, film_router
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,15 @@ def test_what_is_no_tool_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
     )
     shown = capsys.readouterr().out
     assert "own/tea (skill)" in shown and "own/cup (" not in shown
+
+
+def test_each_need_is_printed_with_the_tools_that_serve_it_or_that_nothing_fits(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    needs = ["the weather in a city", "send a fax"]
+    routed = Router.from_tools([SEARCH, CREDITS, WEATHER], encoder=None).route("both", needs=needs, k=1, explain=True)
+    for show in (show_answer, show_explanation):
+        show(replace(routed, uncovered=("send a fax",)))
+        need, missed, heads, row, *_ = capsys.readouterr().out.splitlines()
+        assert (need, missed) == ("need 1: the weather in a city", "need 2: send a fax (nothing fits)")
+        assert "need" in heads.split() and "1" in row.split()[1:]

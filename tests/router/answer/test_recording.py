@@ -52,6 +52,17 @@ def test_each_way_of_asking_is_an_answer_in_the_log_and_a_dialogue_keeps_no_text
     assert [event.always for event in events] == [(), (), (always,), (), ()] and len(answers[3]) == 1
 
 
+@pytest.mark.parametrize("texts", [True, False])
+def test_needs_are_kept_with_the_text_of_their_request_alone(snapshot: Path, tmp_path: Path, texts: bool) -> None:
+    with Router.open(snapshot, feedback=FeedbackLog(tmp_path / "log", texts=texts)) as router:
+        router.route(REFUND, needs=["find a charge", " "])
+        router.route_many([REFUND, "rain"], needs=[[], ["forecast the weather"]])
+        router.route([REFUND, "and the same for Bob"], needs=["refund Bob"])
+    events = [event for event in events_in(tmp_path / "log") if isinstance(event, Offered)]
+    kept = [("find a charge",), (), ("forecast the weather",), ()]
+    assert [event.needs for event in events] == (kept if texts else [()] * 4)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "says"),
     [

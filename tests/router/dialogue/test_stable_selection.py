@@ -141,8 +141,9 @@ def test_a_turn_that_finds_nothing_or_fails_keeps_what_is_held() -> None:
 
 def test_the_router_is_asked_as_deep_as_tools_count_as_useful() -> None:
     scripted = Scripted()
-    StableSelection(scripted, k=3, keep_within=6).select("ab", category="payments", category_confidence=0.5)
-    assert (scripted.options["k"], scripted.options["category"]) == (6, "payments")
+    given: dict[str, Any] = {"needs": ["pay"], "category": "payments", "category_confidence": 0.5}
+    StableSelection(scripted, k=3, keep_within=6).select("ab", **given)
+    assert given.items() <= scripted.options.items() and scripted.options["k"] == 6
 
 
 @pytest.mark.parametrize(

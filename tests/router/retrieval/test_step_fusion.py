@@ -44,10 +44,10 @@ def test_a_need_counts_by_how_near_it_is_to_the_request() -> None:
     # The best tool is .5 above the center of .1: .4 of that, .2, is near enough to count in full.
     dense = Ranking.of(np.array([1, 2]), np.array([0.6, 0.2]), center=0.1, spread=0.1)
     needs = [query(0.9, 0), query(0.3, 0), query(0.2, 0), query(0.1, 0), query(-1, 0)]
-    assert need_weights(query(1, 0), needs, dense) == pytest.approx((1, 1, 0.5, 0, 0), abs=1e-6)
+    assert need_weights(query(1, 0), needs, dense) == pytest.approx((1, 1, 0.75, 0.5, 0.5), abs=1e-6)
     # A list whose best tool does not stand out is measured by its spread.
     flat = Ranking.of(np.array([1]), np.array([0.1]), center=0.1, spread=0.5)
-    assert need_weights(query(1, 0), [query(0.2, 0)], flat) == pytest.approx((0.5,))
+    assert need_weights(query(1, 0), [query(0.2, 0)], flat) == pytest.approx((0.75,))
     for no_list, of in ((None, query(1, 0)), (EMPTY, query(1, 0)), (dense, EncodedQuery("text", ()))):
         assert need_weights(of, needs, no_list) == (1,) * 5
 

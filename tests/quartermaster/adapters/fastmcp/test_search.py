@@ -74,7 +74,7 @@ def test_the_server_lists_the_search_the_call_tool_and_those_that_stay_visible()
     server.add_transform(RouterSearch(encoder=None, always_visible=["page_oncall"]))
     listed = with_client(server, lambda client: client.list_tools())
     assert [tool.name for tool in listed] == ["page_oncall", "search_tools", "call_tool"]
-    assert listed[1].input_schema["required"] == ["request"]
+    assert listed[1].input_schema["required"] == ["request", "needs"]
     assert listed[1].annotations.read_only_hint
     assert "page_oncall" not in names(searched(server, "page the engineer on call"))
 
@@ -90,6 +90,17 @@ def test_a_model_reads_one_line_for_each_tool_and_programs_read_json(server: Fas
     assert not found.structured_content["none_fits"]
     with Router.from_tools(desk_server.FUNCTIONS, encoder=None) as router:
         assert names(found.structured_content) == list(router.route(MONEY["request"], k=5).ids)
+
+
+def test_needs_choose_the_tools_and_those_that_nothing_fits_are_noted(server: FastMCP) -> None:
+    asked = {"request": "sort it out", "needs": "give a customer the money of a charge back"}
+    found = with_client(server, lambda client: client.call_tool("search_tools", asked))
+    assert names(found.structured_content)[0] == "refund_charge"
+    with Router.from_tools([desk_server.get_forecast], encoder=None) as router:
+        routed = replace(router.route("forecast"), uncovered=("send a fax",), calibrated=True)
+    result = _result(routed, {"get_forecast": Tool.from_function(desk_server.get_forecast)})
+    assert result.structured_content is not None
+    assert result.structured_content["notes"] == ["Nothing fits: send a fax."]
 
 
 def test_in_full_detail_a_tool_comes_with_the_schema_that_the_server_has() -> None:
@@ -228,7 +239,7 @@ def test_callers_who_have_different_tools_of_one_name_never_read_each_others_tex
 
         tool = Tool.from_function(balance, description=f"Show the balance, for {owner} alone.")
         for _ in range(20):
-            (found,) = search._find([tool], "show the balance").structured_content["tools"]  # type: ignore[index]
+            (found,) = search._find([tool], {"request": "show the balance"}).structured_content["tools"]  # type: ignore[index]
             assert found["signature"].endswith(f"for {owner} alone.")
 
     with ThreadPoolExecutor(4) as threads:

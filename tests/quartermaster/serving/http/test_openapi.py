@@ -20,6 +20,7 @@ ROUTED: list[tuple[Any, int]] = [
     ({"request": REQUEST, "k": 3.0, "token_budget": 60, "detail": "signature", "strict": True}, 200),
     ({"request": REQUEST, "selection": {"block": ["s*"], "always": ["weather/getForecast"]}}, 200),
     ({"request": REQUEST, "form": "openai", "strict": True, "recipe": "lexical"}, 200),
+    ({"request": REQUEST, "needs": ["undo a payment"], "explain": True}, 200),
     ({"request": REQUEST, "strict": 0}, 422),
     ({"request": REQUEST, "k": "3"}, 422),
     ({"request": REQUEST, "k": True}, 422),
@@ -28,6 +29,7 @@ ROUTED: list[tuple[Any, int]] = [
 ASKED: list[tuple[str, str, Any, int]] = [
     *(("post", "/v1/route", body, status) for body, status in ROUTED),
     ("post", "/v1/route-many", {"requests": [REQUEST, "rain"], "explain": True, "form": "mcp"}, 200),
+    ("post", "/v1/route-many", {"requests": [REQUEST], "needs": [["undo a payment"]]}, 200),
     ("post", "/v1/route-many", {"requests": []}, 422),
     ("get", "/v1/tools?limit=2", None, 200),
     ("get", "/v1/tools?limit=501", None, 422),

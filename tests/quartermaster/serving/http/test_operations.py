@@ -73,6 +73,25 @@ def test_many_requests_are_answered_in_their_order_by_one_snapshot(client: TestC
     assert len({answer["snapshot"] for answer in answers}) == 1
 
 
+def test_needs_are_those_of_a_request_and_of_many_a_list_for_each(client: TestClient, router: Router) -> None:
+    needs = ["refund a charge in full", "send a message to a channel"]
+    answer = asked(client, request="sort it out", needs=needs, k=8, explain=True)
+    assert [tool["tool_id"] for tool in answer["tools"]] == [*router.route("sort it out", needs=needs, k=8).ids]
+    assert (answer["needs"], answer["uncovered"]) == (needs, [])
+    assert {tool["step"] for tool in answer["tools"]} == {*needs}
+    body = {"requests": ["sort it out", "will it rain"], "needs": [needs, []], "k": 8}
+    first, second = client.post("/v1/route-many", json=body).json()["answers"]
+    assert [tool["tool_id"] for tool in first["tools"]] == [tool["tool_id"] for tool in answer["tools"]]
+    assert (first["needs"], second["needs"]) == (needs, [])
+    for path, wrong, said in (
+        ("/v1/route-many", {**body, "needs": [needs]}, "needs has 1 lists for 2 requests"),
+        ("/v1/route", {"request": "x", "needs": [*"abcdefghijklm"]}, "13 needs, at most 12"),
+        ("/v1/route", {"request": "x", "needs": "refund"}, "needs is 'refund', it must be a list"),
+    ):
+        refused = client.post(path, json=wrong)
+        assert refused.status_code == 422 and said in refused.json()["error"]["message"]
+
+
 def test_many_requests_of_many_tools_are_refused_with_the_most(client: TestClient) -> None:
     def refused(**body: Any) -> str:
         response = client.post("/v1/route-many", json={"requests": ["undo a payment"] * 20, **body})
@@ -109,7 +128,7 @@ def test_many_requests_of_many_tools_are_refused_with_the_most(client: TestClien
         ({"request": "x", "selection": {"allowed": []}}, "selection.allowed", ""),
         ({"request": "x", "selection": {"allow": "x"}}, "selection.allow", "selection.allow is 'x', it must be a list"),
         ({"request": "x", "category_confidence": -1}, "category_confidence", ""),
-        ({"request": "x", "kk": 1}, "kk", "there is no field kk: choose from k, "),
+        ({"request": "x", "kk": 1}, "kk", "there is no field kk: choose from needs, k, "),
     ],
 )
 def test_what_is_wrong_is_refused_named_and_told_in_plain_english(

@@ -157,7 +157,7 @@ def test_the_audit_log_says_who_was_offered_and_shown_what(
 ) -> None:
     first = f'audit = "audit.jsonl"\naudit_text = {str(texts).lower()}'
     client = client_of(router, profiles=written(tmp_path / "p.toml", first=first))
-    wish = {"request": "give my secret customer their money back"}
+    wish = {"request": "give my secret customer their money back", "needs": ["find a secret person"]}
     answer = client.post("/v1/route", json=wish, headers=bearer(ALICE))
     for path in ("tools/stripe/create_refund", "tools/linear/create_issue", "snapshot"):  # the last hands no tool out
         client.get(f"/v1/{path}", headers=bearer(ALICE))
@@ -170,7 +170,7 @@ def test_the_audit_log_says_who_was_offered_and_shown_what(
     ]
     assert {(row["token"], row["profile"]) for row in rows} == {("alice", "support")}
     assert rows[0]["request"] == answer.headers["X-Request-Id"]
-    assert ("secret customer" in content) is texts
+    assert ("secret customer" in content) is ("secret person" in content) is texts
     assert ALICE not in content
 
 

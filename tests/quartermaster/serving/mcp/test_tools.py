@@ -29,7 +29,7 @@ async def test_the_list_has_three_tools_with_schemas_and_hints(weather_router: R
     hints: list[Any] = [tool.annotations for tool in tools]
     assert [hint.read_only_hint for hint in hints] == [True, True, False]
     assert [hint.open_world_hint for hint in hints] == [False, False, True]
-    assert [tool.input_schema["required"] for tool in tools] == [["request"], ["tool_id"], ["tool_id"]]
+    assert [tool.input_schema["required"] for tool in tools] == [["request", "needs"], ["tool_id"], ["tool_id"]]
     assert [tool.output_schema is None for tool in tools] == [False, False, True]
     assert all(tool.name in (instructions or "") for tool in tools)
 
@@ -39,7 +39,26 @@ async def test_a_found_tool_is_a_line_that_can_be_called_by(weather_router: Rout
     line = "weather/forecast(city: string, days?: integer) — Weather forecast for a city over the next days."
     assert text_of(found) == line
     row = {"tool_id": "weather/forecast", "signature": line}
-    assert found.structured_content == {"tools": [row], "none_fits": False, "calibrated": False, "notes": []}
+    answer = {"tools": [row], "none_fits": False, "calibrated": False, "uncovered": [], "notes": []}
+    assert found.structured_content == answer
+
+
+async def test_needs_choose_the_tools_in_every_form_and_those_that_nothing_fits_are_named(
+    weather_router: Router, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for needs in (["how high the sea stands"], "how high the sea stands", '["how high the sea stands"]'):
+        found = await asked(weather_router, "find_tools", {"request": "help me sail", "needs": needs, "k": 1})
+        assert found.structured_content["tools"][0]["tool_id"] == "weather/sea-level"
+        assert len(found.content) == (1 if isinstance(needs, list) else 2)  # the second says what was mended
+    nothings: list[Any] = [None, [], ""]
+    for nothing in nothings:
+        found = await asked(weather_router, "find_tools", {"request": "storm warnings", "needs": nothing, "k": 1})
+        assert text_of(found).startswith("weather/storm(") and len(found.content) == 1
+    routed = weather_router.route("forecast", k=1, detail="signature")
+    monkeypatch.setattr(Router, "route_async", _answering(replace(routed, uncovered=("send a fax",), calibrated=True)))
+    found = await asked(weather_router, "find_tools", {"request": "forecast", "needs": ["send a fax"]})
+    assert text_of(found).splitlines()[0] == "Nothing fits: send a fax." == found.structured_content["notes"][0]
+    assert found.structured_content["uncovered"] == ["send a fax"]
 
 
 @pytest.mark.parametrize("detail", ["short", "full"])
@@ -91,10 +110,10 @@ async def test_what_a_budget_leaves_out_is_named(weather_router: Router, monkeyp
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"request": ""}, "request is '', it must be a text"),
+        ({"request": ""}, "the request is empty: say what should be done"),
         ({"request": "   "}, "the request is empty: say what should be done"),
         ({"request": "forecast", "k": 0}, "k is 0, it must be a whole number from 1 to 50"),
-        ({"request": "forecast", "limit": 3}, "there is no field limit: choose from request, k, "),
+        ({"request": "forecast", "limit": 3}, "there is no field limit: choose from request, needs, k, "),
         ({}, "request is missing, it must be a text"),
     ],
 )

@@ -258,3 +258,9 @@ def test_a_router_in_memory_is_ready_and_says_what_it_is(client: TestClient) -> 
     status = client.get("/v1/snapshot").json()
     assert (status["catalog"], status["encoder"], status["token_counter"]) == ("memory", None, "estimate")
     assert [client.get(path).status_code for path in ("/readyz", "/metrics", "/")] == [200] * 3
+
+
+def test_needs_are_a_line_each_and_the_page_says_which_a_tool_serves(pages: TestClient) -> None:
+    page = text(pages, "/", request="sort it out", needs="refund a charge\r\nsend a <b>message</b>\n", k="2")
+    assert 'aria-label="Needs"' in page and "· need 1" in page
+    assert "<bdi>send a &lt;b&gt;message&lt;/b&gt;</bdi>" in page and "<b>message" not in page
