@@ -7,7 +7,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.plan import plan
 from pipeline.settings import CatalogSettings, load
-from pipeline.sources.formats import openapi_names
+from pipeline.sources.formats import openapi
 from router.feedback import FeedbackLog
 from tests.pipeline.enrichment.model_server import ModelServer, row
 from tests.support.notes import Notes
@@ -36,7 +36,7 @@ def _settings(folder: Path, server: ModelServer) -> CatalogSettings:
 
 def test_what_is_known_of_renamed_tools_follows_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ModelServer() as server, monkeypatch.context() as names:
-        names.setattr(openapi_names, "route_name", lambda method, path, **_: f"{method}_{path}")
+        names.setattr(openapi, "route_name", lambda method, path, **_: f"{method}_{path}")
         settings, workspace, notes = _settings(tmp_path, server), tmp_path / "ws", Notes()
         before = build(settings, workspace=workspace)
         names.undo()
