@@ -1,8 +1,8 @@
 """How well it is told that no tool fits, and the priors of it, fitted on other catalogs:
 `python -m benchmarks.no_tool FOLDER… [--held FOLDER…] [--only-fitted FOLDER…] [--json FILE]`.
 
-A FOLDER holds tools.jsonl and queries.jsonl, or is a judged catalog. It is built three times, with its expansions, with
-the lexicon's alone and with none, or written FOLDER=SNAPSHOT for each build there is.
+A FOLDER holds tools.jsonl and queries.jsonl, or is a judged catalog. It is built twice, with its expansions and without,
+or written FOLDER=SNAPSHOT for each build there is.
 
 The priors of pipeline/learning/no_answer_calibration/prior.py and the calibrations of
 router/retrieval/no_answer_calibration.py are fitted on all but the held folders, and printed. Each row of the table is
