@@ -1,7 +1,7 @@
 """How well it is told that no tool fits, and the priors of it, fitted on other catalogs:
 `python -m benchmarks.no_tool FOLDER… [--held FOLDER…] [--only-fitted FOLDER…] [--json FILE]`.
 
-A FOLDER holds tools.jsonl and queries.jsonl, or is a judged catalog. It is built twice, with its expansions and without,
+A FOLDER holds tools.jsonl and queries.jsonl, or is a judged catalog. It is built with its expansions and without,
 or written FOLDER=SNAPSHOT for each build there is.
 
 The priors of pipeline/learning/no_answer_calibration/prior.py and the calibrations of
