@@ -25,7 +25,7 @@ from pipeline.enrichment.generator import GeneratedExpansion
 from pipeline.progress import SilentProgress
 from pipeline.settings import load
 from pipeline.vectors import BatchEncoder, ReferenceEncoder, export_encoder, resolve_encoder
-from router.tools.field_text import project_record
+from router.tools.field_text import project_record, record_document
 
 Vectors = NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Vectors]
@@ -39,7 +39,7 @@ def texts_of(catalog: Path, tools: int) -> list[str]:
     found: dict[str, None] = {}
     for place in np.linspace(0, len(held) - 1, min(tools, len(held))).astype(int):
         record = held[place]
-        found[project_record(record, None).dense] = None
+        found[record_document(record)] = None
         question = written.question(record, "")
         for outcome in next(iter(written.generate([question] if question else []))):
             if isinstance(outcome, GeneratedExpansion):

@@ -1,8 +1,8 @@
 """How well it is told that no tool fits, and the priors of it, fitted on other catalogs:
 `python -m benchmarks.no_tool FOLDER… [--held FOLDER…] [--only-fitted FOLDER…] [--json FILE]`.
 
-A FOLDER holds tools.jsonl and queries.jsonl, or is a judged catalog. It is built three times, with its expansions, with
-the lexicon's alone and with none, or written FOLDER=SNAPSHOT for each build there is.
+A FOLDER holds tools.jsonl and queries.jsonl, or is a judged catalog. It is built with its expansions and without,
+or written FOLDER=SNAPSHOT for each build there is.
 
 The priors of pipeline/learning/no_answer_calibration/prior.py and the calibrations of
 router/retrieval/no_answer_calibration.py are fitted on all but the held folders, and printed. Each row of the table is
@@ -53,7 +53,7 @@ from router.retrieval.recipe import DEFAULT
 from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
 from router.snapshot.snapshot import Snapshot
 
-BUILDS = {"expansions": None, "lexicon": "lexicon", "bare": "none"}
+BUILDS = {"expansions": None, "bare": "none"}
 # An agent asks its router at every turn of a conversation: most of what no tool fits is talk.
 SHARES_OF_NONE = {"talk": 2 / 3, "absent": 1 / 6, "foreign": 1 / 12, "errand": 1 / 12}
 FOREIGN_REQUESTS = 40  # of each other folder
@@ -186,8 +186,7 @@ def _open(text: str, workspace: Path) -> Iterator[Folder]:
     for opened in map(Snapshot.open, paths):
         if opened.encoder is not None:
             opened = replace(opened, encoder=Remembering(opened.encoder, _known[str(opened.manifest.encoder)]))
-        written = set(opened.manifest.generators) - {"lexicon"}
-        kind = "bare" if not opened.manifest.counts["phrases"] else "expansions" if written else "lexicon"
+        kind = "expansions" if opened.manifest.counts["phrases"] else "bare"
         yield Folder(Path(path).resolve().name, kind, opened, read_judgements(file))
 
 
@@ -220,8 +219,8 @@ def _fit(trained: Sequence[Folder]) -> tuple[list[Prior], list[Calibration]]:
         priors.append(Prior(weights, round(intercept, 2), tuple(round(score, 2) for score in least)))
     in_memory = []
     for cues in IN_MEMORY:
-        # Tools in memory have the lexicon's phrases.
-        slopes, intercept, least = _fitted([f for f in trained if f.build == "lexicon"], cues)
+        # Tools in memory have no phrases.
+        slopes, intercept, least = _fitted([f for f in trained if f.build == "bare"], cues)
         weights = {cue: round(float(slope), 2) for cue, slope in zip(cues, slopes, strict=True)}
         # Without a background the scale of a catalog is not known: most of the share is left for that.
         threshold = 0.5 + 0.5 * np.tanh(least[0] / 2)
@@ -265,7 +264,7 @@ def _measure(folder: Folder, taught: Sequence[Prior], in_memory: Sequence[Calibr
     """A row for each calibration of a snapshot, and for those of tools in memory."""
     made = calibrate(folder.snapshot, priors=taught)
     rules = [("dense" if Signal.DENSE in c.weights else "lexical", c) for c in made.calibrations]
-    if folder.build == "lexicon":
+    if folder.build == "bare":
         rules += [("dense, in memory" if DENSE_Z_SCORE in c.weights else "lexical, in memory", c) for c in in_memory]
     for by, calibration in rules:
         said = {

@@ -28,7 +28,7 @@ SHARES = (0.0, 0.1, 0.5, 0.9, 1.0)
 METRICS = ("full@10", "ndcg@10")
 
 
-def measure(folder: Path, rest: str, recipes: Sequence[str], seeds: int) -> dict[str, Any]:
+def measure(folder: Path, recipes: Sequence[str], seeds: int) -> dict[str, Any]:
     """Metrics by share, recipe, group of requests, and whether the router knows what is expanded."""
     path = judgements_of(folder)
     assert path, f"{folder} holds no judged requests"
@@ -39,7 +39,7 @@ def measure(folder: Path, rest: str, recipes: Sequence[str], seeds: int) -> dict
         for share in SHARES:
             for seed in range(seeds if 0 < share < 1 else 1):
                 kept = random.Random(seed).sample(lines, round(share * len(lines)))
-                snapshot = _snapshot(folder, Path(scratch), kept, rest)
+                snapshot = _snapshot(folder, Path(scratch), kept)
                 expanded = {json.loads(line)["id"] for line in kept}
                 for recipe in recipes:
                     for knows, opened in (("aware", snapshot), ("unaware", replace(snapshot, expanded=None))):
@@ -67,12 +67,12 @@ def _routed(
                 yield group, metric, value
 
 
-def _snapshot(folder: Path, scratch: Path, expansions: Sequence[str], rest: str) -> Snapshot:
+def _snapshot(folder: Path, scratch: Path, expansions: Sequence[str]) -> Snapshot:
     catalog = scratch / folder.name
     catalog.mkdir(exist_ok=True)
     (catalog / "tools.jsonl").write_bytes((folder / "tools.jsonl").read_bytes())
     (catalog / "expansions.jsonl").write_text("".join(f"{line}\n" for line in expansions), encoding="utf-8")
-    settings = load(catalog, {"enrichment": {"generator": rest}}, environment={})
+    settings = load(catalog, {"enrichment": {"generator": "none"}}, environment={})
     return Snapshot.open(build(settings, workspace=scratch / "workspace").snapshot, check=False)
 
 
@@ -80,14 +80,13 @@ def main() -> None:
     """Measure a folder, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--rest", choices=("none", "lexicon"), default="none", help="what the other tools get")
     parser.add_argument("--recipe", action="append", help="default and published, where none is named")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     found = about()
-    figures = measure(asked.folder, asked.rest, asked.recipe or ["default", "published"], asked.seeds)
-    report(f"{asked.folder.name}, the rest: {asked.rest}", found, figures, asked.json, None)
+    figures = measure(asked.folder, asked.recipe or ["default", "published"], asked.seeds)
+    report(asked.folder.name, found, figures, asked.json, None)
 
 
 if __name__ == "__main__":

@@ -105,10 +105,9 @@ DOCUMENT_SIGNALS = (*LEXICAL_SIGNALS, Signal.DENSE)
 
 
 class Expanded(IntEnum):
-    """The kind of expansion that a tool has: none, a stopgap from the lexicon, or one written for it."""
+    """Whether a tool has an expansion. Earlier versions wrote 1 where a rule had made it: that is none."""
 
     NO = 0
-    STOPGAP = 1
     YES = 2
 
 

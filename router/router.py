@@ -160,7 +160,7 @@ class Router(ToolRegistration):
                 write them, MCP's, LangChain's and LlamaIndex's own objects, or records; or a mapping from a provider's
                 label to such a list.
             provider: The label of tools that have none, which begins their ids.
-            phrases: Requests that a tool is for, by its id or name, in place of the lexicon's.
+            phrases: Requests that a tool is for, by its id or name.
             encoder: Makes the vectors. "auto" is the encoder that comes with Quartermaster, exported once a user; where
                 its base is not installed there is none, and a warning says how to install it. None is none; else the
                 folder of an exported encoder or of a snapshot, or an object with `encode(texts)`.

@@ -112,7 +112,7 @@ def test_the_model_obeys_all_that_it_is_shown(built: Built) -> None:
 
 def test_no_expansion_holds_what_an_attack_demanded_or_a_line_of_the_prompt(built: Built) -> None:
     texts = _expansions(built)
-    assert len(texts) == len(ATTACKS) + len(_HONEST)  # none is without: the lexicon writes where nothing was left
+    assert texts.keys() >= {tool["id"] for tool in honest_tools.tools()}
     found = {(a.name, d, tool_id) for a in ATTACKS for d in a.demanded for tool_id, text in texts.items() if d in text}
     assert found == set()
     lines = [line for line in INSTRUCTIONS.splitlines() if len(line) > 40]

@@ -54,7 +54,7 @@ def page() -> str:
         folder = Path(name)
         (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in _TOOLS), encoding="utf-8")
         workspace = folder / "workspace"
-        chosen = {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"}}
+        chosen = {"vectors": {"encoder": "none"}, "enrichment": {"generator": "none"}}
         report = build(load(folder, chosen, environment={}), workspace=workspace)
         with Ledger.open(workspace) as ledger:
             ledger.vectors.known((), "", 1)  # creates the table

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import Enrichment
-from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION, Assessment
 from pipeline.phrase_checks.assessment import assess as assess_catalog
@@ -42,21 +41,19 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
     embedding, answers = state.encoder.embedding, context.ledger.answers
     records, settings = state.catalog.records, context.settings.assessment
     expansions = {tool_id: one.expansion for tool_id, one in state.enrichment.written.items()}
-    by_model = {tool_id for tool_id, one in state.enrichment.written.items() if one.generator != LexiconGenerator.name}
     key = fingerprint(
         [
             ASSESSMENT_VERSION,
             settings.model_dump(),
             embedding.model.key,
             [[r.tool_id, [*record_texts(r)], [*schema_texts(r.input_schema)]] for r in records],
-            {tool_id: [expansion.to_json(), tool_id in by_model] for tool_id, expansion in expansions.items()},
+            {tool_id: expansion.to_json() for tool_id, expansion in expansions.items()},
         ]
     )
     if (known := answers.assessment(key)) is not None:
         return msgspec.convert(known, Assessed)
     of_catalog = _against_catalog(context, [AssessedTool.of(r, expansions.get(r.tool_id)) for r in records], embedding)
-    # The lexicon obeys no record.
-    tools = [WrittenTool.of(r, expansions[r.tool_id] if r.tool_id in by_model else None) for r in records]
+    tools = [WrittenTool.of(r, expansions.get(r.tool_id)) for r in records]
     texts = [*(tool.subject for tool in tools), *(text for tool in tools for text in tool.judged)]
 
     def vectors(texts: Sequence[str]) -> NDArray[np.float32]:

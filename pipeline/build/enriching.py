@@ -7,7 +7,7 @@ from pipeline import enrichment
 from pipeline.build.assessing import assess, leave_out
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import EnrichmentContext, Generator
-from pipeline.enrichment.chain import LexiconGenerator, ledger_only
+from pipeline.enrichment.chain import ledger_only
 from pipeline.enrichment.generator import UNASKED
 from pipeline.errors import RunAborted
 from pipeline.execution import parts
@@ -26,7 +26,7 @@ def enrich(context: BuildContext, state: BuildState) -> None:
     asking = EnrichmentContext(catalog, context.ledger, context.run, context.clock, screen, settings.name)
     context.clock.start("enrich", len(catalog.records))
     _ask(context, state, asking)
-    if state.encoder is not None and settings.assessment.enabled:
+    if state.encoder is not None and settings.assessment.enabled and written.written:
         found = assess(context, state)
         # Siblings found while some answers are still to come would be others tomorrow, and paid for again.
         complete = all(failure.asked for failure in written.failures)
@@ -55,20 +55,16 @@ def _ask(context: BuildContext, state: BuildState, asking: EnrichmentContext) ->
             aborted, chain = error, _without_model(state, error)
             go_on = partial(enrichment.enrich, asking, chain, batch=batch, into=state.enrichment)
             context.execution.run("enrich", go_on, label=label)
-    if aborted is not None and _left_over(state) > context.settings.publish.max_failed_share * len(records):
-        raise aborted
+    if aborted is not None:
+        left_over = sum(record.tool_id not in state.enrichment.written for record in records)
+        if left_over > context.settings.publish.max_failed_share * len(records):
+            raise aborted
 
 
 def _without_model(state: BuildState, error: RunAborted) -> Sequence[Generator]:
     """Return the generators with the ledger's answers in the place of the model."""
     state.enrichment.unavailable = str(error)
     return ledger_only(state.chain, UNASKED, f"not asked: {error}")
-
-
-def _left_over(state: BuildState) -> int:
-    """Return how many tools have the lexicon's words at most."""
-    by = (state.enrichment.written.get(record.tool_id) for record in state.catalog.records)
-    return sum(one is None or one.generator == LexiconGenerator.name for one in by)
 
 
 def _stage_size(context: BuildContext) -> int | None:

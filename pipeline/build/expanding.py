@@ -7,7 +7,6 @@ from pipeline import learning, publish
 from pipeline.build.enriching import enrich
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import Enrichment
-from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.execution import parts
 from pipeline.phrase_checks.subject import reduced
 from router.expansion import Expansion
@@ -51,11 +50,6 @@ def _parts_to_project(records: Sequence[ToolRecord], enrichment: Enrichment) -> 
         yield label, ProjectedPart(number * _TOOLS_A_PART, kept, expansions)
 
 
-def written_for(enrichment: Enrichment) -> frozenset[str]:
-    """Return the ids of the tools whose phrases were written for them: the lexicon's teach nothing."""
-    return frozenset(tool_id for tool_id, w in enrichment.written.items() if w.generator != LexiconGenerator.name)
-
-
 def reuse(context: BuildContext, state: BuildState) -> None:
     """See which adapter and calibration of the snapshot that serves can be reused.
 
@@ -66,7 +60,7 @@ def reuse(context: BuildContext, state: BuildState) -> None:
     if state.encoder is None or not tuning.adapter:
         return
     exports = state.encoder.exports
-    state.phrase_keys = learning.phrase_keys(state.catalog, state.documents, written_for(state.enrichment))
+    state.phrase_keys = learning.phrase_keys(state.catalog, state.documents)
     state.adapter = learning.reuse_adapter(
         serving, state.phrase_keys, exports.of_tools().spec, learning.TUNING_VERSION, tuning.max_stale_share
     )

@@ -3,7 +3,6 @@
 from functools import partial
 
 from pipeline import learning, vectors
-from pipeline.build.expanding import written_for
 from pipeline.build.identifying import regression
 from pipeline.build.report import put_counts
 from pipeline.build_state import BuildContext, BuildState
@@ -34,7 +33,6 @@ def _learn_adapter(context: BuildContext, state: BuildState) -> None:
     if state.phrase_keys is None:
         state.adapter = learning.LearnedAdapter(evidence={"skipped": "tuning.adapter is false"})
     elif state.adapter is None and state.vectors is not None and state.encoder is not None:
-        original = written_for(state.enrichment)
-        space = learning.phrase_space(state.catalog, state.documents, original, state.vectors, state.encoder.embedding)
+        space = learning.phrase_space(state.catalog, state.vectors, state.encoder.embedding)
         context.clock.start("tune", None)
         state.adapter = context.execution.run("tune", learning.tune, space, state.phrase_keys)

@@ -1,4 +1,4 @@
-"""The generators that a build asks, in order, and those that need no model: a file, the lexicon, the ledger."""
+"""The generators that a build asks, in order, and those that need no model: a file, the ledger."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,8 +24,6 @@ from pipeline.sources.formats.document import read_lines
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.record import Origin, ToolRecord
-from router.tools import lexicon
-from router.tools.trust import sanitize
 
 NO_KEY_SET = "no key or base URL is set (OPENAI_API_KEY, OPENAI_BASE_URL)"
 
@@ -109,46 +107,22 @@ def ledger_only(chain: Sequence[Generator], kind: str, reason: str) -> list[Gene
     return [LedgerOnly(generator, kind, reason) if generator.accepts_siblings else generator for generator in chain]
 
 
-class LexiconGenerator(Generator):
-    """Writes phrases from a tool's operation (verb) and resource (nouns), in several everyday wordings."""
-
-    name = "lexicon"
-
-    def __init__(self) -> None:
-        """The model's name holds the lexicon's hash."""
-        self.model = f"lexicon-{lexicon.lexicon_version()}"
-
-    def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question:
-        """Return a question about a record."""
-        return Question(record_key(self.name, self.model, record_hash, {}), record)
-
-    def generate(self, questions: Sequence[Question], stop: Event = NEVER) -> Iterator[Sequence[Outcome]]:
-        """Yield an answer for every record."""
-        records = [question.record for question in questions]
-        yield [GeneratedExpansion(record.tool_id, lexicon.expand(sanitize(record)[0])) for record in records]
-
-
 def generators(settings: CatalogSettings, ledger: Ledger, progress: Progress, catalog: Catalog) -> list[Generator]:
-    """Return the file of expansions, if there is one, the chosen generator, and the fallback for its failures.
+    """Return the file of expansions, if there is one, and the chosen generator.
 
-    The generator `auto` is an OpenAI-compatible model where a key or a base URL is set, else the lexicon, after the
-    answers that a model gave about the catalog before. `progress` hears of batches. Raises RunAborted where the file
+    The generator `auto` is an OpenAI-compatible model where a key or a base URL is set, else the answers that a model
+    gave about the catalog before. `progress` hears of batches. Raises RunAborted where the file
     cannot be read, SettingsInvalid where the key cannot be sent.
     """
     enrichment = settings.enrichment
     chain: list[Generator] = []
     if enrichment.expansions is not None:
         chain.append(FileGenerator(settings.resolve(enrichment.expansions), catalog.former_ids))
-    chosen = enrichment.generator
-    if chosen == "openai" or (chosen == "auto" and enrichment.reaches_model):
+    if enrichment.generator == "openai" or (enrichment.generator == "auto" and enrichment.reaches_model):
         chain.append(_model(enrichment, ledger, progress.note))
-        chosen = enrichment.fallback
-    elif chosen == "auto" and ledger.answers.has_model_answers(settings.name):
+    elif enrichment.generator == "auto" and ledger.answers.has_model_answers(settings.name):
         # What a model wrote serves on: a key that is missing from one night's environment takes nothing back.
         chain.append(LedgerOnly(_model(enrichment, ledger, progress.note), NO_KEY, f"not asked: {NO_KEY_SET}"))
-        chosen = enrichment.fallback
-    if chosen in ("auto", "lexicon"):
-        chain.append(LexiconGenerator())
     return chain
 
 

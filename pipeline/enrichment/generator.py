@@ -150,7 +150,7 @@ def answer_key(name: str, model: str, asked: Prompt) -> str:
 
 
 def record_key(name: str, model: str, record_hash: str, extra: Mapping[str, Any]) -> str:
-    """Return the key of an answer that depends on the whole record: a file's, the lexicon's."""
+    """Return the key of an answer that depends on the whole record: a file's."""
     return fingerprint([record_hash, prompt.PROMPT_VERSION, name, model, extra])
 
 

@@ -13,7 +13,7 @@ LEFT JOIN (
 ORDER BY tool_id;
 
 -- A file is read by every build, and a model that is asked is in this build's rows: what stands from earlier builds is a
--- model's failure that no words but the lexicon's have made good.
+-- model's failure that no words have made good.
 INSERT INTO failures
 SELECT tools.tool_id, failure.generator, failure.model, failure.kind, failure.message, failure.prompt_tokens,
     failure.cached_tokens, failure.completion_tokens, failure.cost_usd, failure.run_id,
@@ -24,7 +24,7 @@ LEFT JOIN words USING (tool_id)
 WHERE failure.kind IS NOT NULL
 QUALIFY failure.run_id = (SELECT run_id FROM snapshot)
     AND coalesce(words.generator || ' ' || words.model, '') <> failure.generator || ' ' || failure.model
-    OR failure.generator <> 'file' AND coalesce(words.generator, 'lexicon') = 'lexicon' AND row_number() OVER (
+    OR failure.generator <> 'file' AND words.generator IS NULL AND row_number() OVER (
         PARTITION BY tools.tool_id, failure.generator, failure.model
         ORDER BY failure.run_id DESC, failure.created_at DESC
     ) = 1

@@ -152,9 +152,9 @@ CREATE TABLE changes ( -- What differs from the snapshot that served when this o
 
 CREATE TABLE expansions ( -- How people ask for each tool, as a generator wrote it, and what that cost, whichever build paid for it. A tool without a row has no expansion.
     tool_id VARCHAR, -- The tool.
-    generator VARCHAR, -- Who wrote it: file, openai or lexicon.
-    model VARCHAR, -- The model, the file's name, or the lexicon's version.
-    expansion_key VARCHAR, -- The key of the answer: the hash of what the model was shown, or of the record for a file and the lexicon. The ledger has the answer under it: see phrase_sources.
+    generator VARCHAR, -- Who wrote it: file or openai.
+    model VARCHAR, -- The model, or the file's name.
+    expansion_key VARCHAR, -- The key of the answer: the hash of what the model was shown, or of the record for a file. The ledger has the answer under it: see phrase_sources.
     stale VARCHAR, -- Why it is an earlier expansion: written for an older record or another prompt, by another model, with other parameters or beside other siblings. It serves until a better one is there; NULL where it is the answer to the question of today.
     when_to_use VARCHAR, -- The situation in which somebody needs the tool, in one sentence.
     user_phrases VARCHAR[], -- Requests as people would type them, those that passed the checks.
@@ -173,7 +173,7 @@ CREATE TABLE expansions ( -- How people ask for each tool, as a generator wrote 
     run_id BIGINT -- The build that paid for it, perhaps of another catalog of the workspace.
 );
 
-CREATE TABLE failures ( -- Tools that a generator failed on: all failures of this build, and the last one of an earlier build where no answer has replaced it since. Such a tool has the lexicon's words or none.
+CREATE TABLE failures ( -- Tools that a generator failed on: all failures of this build, and the last one of an earlier build where no answer has replaced it since. Such a tool has no expansion.
     tool_id VARCHAR, -- The tool.
     generator VARCHAR, -- Who was asked: file or openai.
     model VARCHAR, -- The model, or the file's name.
@@ -206,8 +206,8 @@ CREATE TABLE builds ( -- Every build of this catalog, up to the one that wrote t
 CREATE TABLE spending ( -- What each build of this catalog was answered and paid, by provider, generator and model; the view costs_by_build shows it with dates.
     run_id BIGINT, -- The build, as in builds.
     provider VARCHAR, -- The provider of the tools; NULL for tools without one.
-    generator VARCHAR, -- Who was asked: file, openai or lexicon.
-    model VARCHAR, -- The model, the file's name, or the lexicon's version.
+    generator VARCHAR, -- Who was asked: file or openai.
+    model VARCHAR, -- The model, or the file's name.
     answers BIGINT, -- How many questions were answered.
     failures BIGINT, -- How many brought no usable answer.
     prompt_tokens BIGINT, -- Tokens sent, the cached among them.

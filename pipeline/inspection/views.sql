@@ -39,7 +39,7 @@ ORDER BY english_phrases, tool_id;
 COMMENT ON VIEW unread_descriptions IS 'Tools described in another language than English, those with the fewest English phrases first. English requests find them by name and English phrases alone: a tool without any is found by its name or not at all.';
 COMMENT ON COLUMN unread_descriptions.tool_id IS 'The tool.';
 COMMENT ON COLUMN unread_descriptions.provider IS 'Its provider.';
-COMMENT ON COLUMN unread_descriptions.english_phrases IS 'Its phrases in Latin letters, a model''s or the lexicon''s.';
+COMMENT ON COLUMN unread_descriptions.english_phrases IS 'Its phrases in Latin letters.';
 COMMENT ON COLUMN unread_descriptions.description IS 'The description.';
 
 -- A problem stands out beside the rest of the catalog: what more than a quarter of the tools have is how the catalog was
@@ -62,14 +62,13 @@ WITH facts AS (
 ), problems AS (
     SELECT *,
         writer = 'nobody' AND avg((writer <> 'nobody')::INT) OVER () >= 0.5 AS unwritten,
-        writer = 'lexicon' AND avg((writer NOT IN ('nobody', 'lexicon'))::INT) OVER () >= 0.5 AS stopgap,
-        thin AND writer IN ('nobody', 'lexicon') AS unknown,
+        thin AND writer = 'nobody' AS unknown,
         lost > 0 AND lost >= kept AS stripped,
         collisions >= 3 AS confusable
     FROM facts
 ), standing_out AS (
     SELECT tool_id, provider, dropped, collisions, concat_ws(', ',
-            CASE WHEN unwritten THEN 'no expansion' WHEN stopgap THEN 'only the lexicon''s words' END,
+            CASE WHEN unwritten THEN 'no expansion' END,
             CASE WHEN unknown AND avg(unknown::INT) OVER () <= 0.25 THEN 'thin description' END,
             CASE WHEN stripped AND avg(stripped::INT) OVER () <= 0.25
                 THEN lost || ' of ' || (lost + kept) || ' phrases dropped' END,
@@ -82,7 +81,7 @@ SELECT tool_id, provider, problems, dropped, collisions
 FROM standing_out
 WHERE problems <> ''
 ORDER BY len(string_split(problems, ', ')) DESC, dropped + collisions DESC, tool_id;
-COMMENT ON VIEW worst_tools IS 'Tools that search will find worse than the rest of this catalog, worst first, and why: no expansion or only the lexicon''s words where most tools have better, a thin description that no model filled up, phrases that were dropped, phrases that fit siblings as well. Empty where no tool stands out.';
+COMMENT ON VIEW worst_tools IS 'Tools that search will find worse than the rest of this catalog, worst first, and why: no expansion where most tools have one, a thin description that no model filled up, phrases that were dropped, phrases that fit siblings as well. Empty where no tool stands out.';
 COMMENT ON COLUMN worst_tools.tool_id IS 'The tool.';
 COMMENT ON COLUMN worst_tools.provider IS 'Its provider.';
 COMMENT ON COLUMN worst_tools.problems IS 'What is wrong, in words.';
@@ -126,8 +125,8 @@ COMMENT ON COLUMN phrase_sources.position IS 'The number of the phrase within it
 COMMENT ON COLUMN phrase_sources.phrase IS 'The phrase.';
 COMMENT ON COLUMN phrase_sources.language IS 'The ISO 639-1 code of its language.';
 COMMENT ON COLUMN phrase_sources.field IS 'The part of the answer that it stands in: user_phrases, when_to_use or translations.';
-COMMENT ON COLUMN phrase_sources.generator IS 'Who wrote it: file, openai or lexicon.';
-COMMENT ON COLUMN phrase_sources.model IS 'The model, the file''s name, or the lexicon''s version.';
+COMMENT ON COLUMN phrase_sources.generator IS 'Who wrote it: file or openai.';
+COMMENT ON COLUMN phrase_sources.model IS 'The model, or the file''s name.';
 COMMENT ON COLUMN phrase_sources.expansion_key IS 'The key of the answer in the ledger.';
 COMMENT ON COLUMN phrase_sources.run_id IS 'The build that paid for the answer.';
 COMMENT ON COLUMN phrase_sources.written_at IS 'When the answer was stored, UTC.';
@@ -182,7 +181,7 @@ ORDER BY cost_usd DESC NULLS LAST, provider, generator, model;
 COMMENT ON VIEW costs IS 'What the answers in use have cost, by provider, generator and model, dearest first. What builds spent in all, failures and replaced answers too, is in builds.';
 COMMENT ON COLUMN costs.provider IS 'The provider of the tools; NULL for tools without one.';
 COMMENT ON COLUMN costs.generator IS 'Who wrote the answers.';
-COMMENT ON COLUMN costs.model IS 'The model, the file''s name, or the lexicon''s version.';
+COMMENT ON COLUMN costs.model IS 'The model, or the file''s name.';
 COMMENT ON COLUMN costs.tools IS 'How many tools have such an answer.';
 COMMENT ON COLUMN costs.prompt_tokens IS 'Tokens sent, the cached among them.';
 COMMENT ON COLUMN costs.cached_tokens IS 'Tokens sent that the server had in its cache.';
@@ -199,8 +198,8 @@ COMMENT ON VIEW costs_by_build IS 'What each build of this catalog was answered 
 COMMENT ON COLUMN costs_by_build.run_id IS 'The build, as in builds.';
 COMMENT ON COLUMN costs_by_build.night IS 'The day on which it began, UTC.';
 COMMENT ON COLUMN costs_by_build.outcome IS 'published, unchanged, held, failed or running.';
-COMMENT ON COLUMN costs_by_build.model IS 'The model, the file''s name, or the lexicon''s version.';
-COMMENT ON COLUMN costs_by_build.generator IS 'Who was asked: file, openai or lexicon.';
+COMMENT ON COLUMN costs_by_build.model IS 'The model, or the file''s name.';
+COMMENT ON COLUMN costs_by_build.generator IS 'Who was asked: file or openai.';
 COMMENT ON COLUMN costs_by_build.provider IS 'The provider of the tools; NULL for tools without one.';
 COMMENT ON COLUMN costs_by_build.answers IS 'How many questions were answered.';
 COMMENT ON COLUMN costs_by_build.failures IS 'How many brought no usable answer.';

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.field_text import project_record
+from router.tools.field_text import record_document
 from router.tools.foreign_text import foreign_script
 from router.tools.text_overlap import identifying_terms, uses_only_terms
 from router.tools.trust import sanitize
@@ -41,7 +41,7 @@ class AssessedTool:
     @classmethod
     def of(cls, record: ToolRecord, expansion: Expansion | None) -> "AssessedTool":
         """Return the tool of a record. Without expansion it has no phrases; others' are still compared with it."""
-        text = project_record(record, None).dense
+        text = record_document(record)
         content = f"{record.name}\n{record.description}"
         if expansion is None:
             return cls(record.tool_id, text, content)

@@ -1,4 +1,4 @@
-"""The gates that need no snapshot: limits on what a build skipped, rejected, failed on, removed or left to the lexicon.
+"""The gates that need no snapshot: limits on what a build skipped, rejected, failed on or removed.
 
 A held snapshot is written and kept.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipeline.build_state import MissingTools
 from pipeline.enrichment import Enrichment
-from pipeline.enrichment.chain import NO_KEY_SET, FileGenerator, LexiconGenerator
+from pipeline.enrichment.chain import NO_KEY_SET, FileGenerator
 from pipeline.ledger import KnownSource
 from pipeline.records import Catalog
 from pipeline.sentences import named
@@ -22,6 +22,7 @@ from pipeline.sources.naming import name_of, origin_of
 _FEWEST = 3  # lost tools: one or two are a large share of a small source, and no sign of a fault
 _LONGEST_CAUSE = 300
 _NAMED = 5
+_BY_RULE = "lexicon"  # wrote phrases in snapshots of earlier versions, which nobody misses
 
 
 def setting(name: str) -> str:
@@ -49,12 +50,11 @@ def hold_reasons(
     `read` and `rejected` count records.
     """
     tools = len(catalog.records)
-    # A tool that another model or file had an answer for did not fail; the lexicon's words are a stopgap.
-    answered = {tool_id for tool_id in enrichment.written if _has_words(enrichment, tool_id)}
-    postponed = {failure.tool_id for failure in enrichment.failures if failure.postponed} - answered
+    # A tool that another model or file had an answer for did not fail.
+    postponed = {failure.tool_id for failure in enrichment.failures if failure.postponed} - enrichment.written.keys()
     # Nor is an answer that the checks refused: asked again, the model would say the same.
     faults = {f.tool_id for f in enrichment.failures if not f.postponed and f.kind != "rejected"}
-    failed = faults - answered - postponed
+    failed = faults - enrichment.written.keys() - postponed
     lost = sum(gap.serving for gap in missing.skipped)
     shares = (
         ("{:.1%} of the sources were skipped", len(missing.skipped) / max(missing.sources, 1), "max_skipped_share"),
@@ -73,27 +73,22 @@ def hold_reasons(
 def lost_phrases_reasons(
     settings: CatalogSettings, tool_ids: Sequence[str], enrichment: Enrichment, serving: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return why a snapshot must not serve yet: too large a share of the tools would fall to the lexicon or to nothing.
+    """Return why a snapshot must not serve yet: too large a share of the tools would lose their phrases.
 
     The share is of the catalog's tools, `tool_ids`, that have the words of a model or of a file in the snapshot that
     serves. `serving` has the generator of each serving tool.
     """
-    before = {tool_id: name for tool_id, name in serving.items() if name != LexiconGenerator.name}
+    before = {tool_id: name for tool_id, name in serving.items() if name != _BY_RULE}
     written = [tool_id for tool_id in tool_ids if tool_id in before]
-    fallen = [tool_id for tool_id in written if not _has_words(enrichment, tool_id)]
+    fallen = [tool_id for tool_id in written if tool_id not in enrichment.written]
     limit = settings.publish.max_downgraded_share
     if len(fallen) < _FEWEST or len(fallen) <= limit * len(written):
         return ()
     cause = _cause(settings.enrichment, fallen, before, enrichment)
     return (
-        f"{len(fallen):,} of the {len(written):,} tools that a model or a file wrote for would fall to the lexicon's "
-        f"words or to none: {named(fallen)}. {cause}; {setting('max_downgraded_share')} allows {limit:.1%}",
+        f"{len(fallen):,} of the {len(written):,} tools that a model or a file wrote for would lose their phrases: "
+        f"{named(fallen)}. {cause}; {setting('max_downgraded_share')} allows {limit:.1%}",
     )
-
-
-def _has_words(enrichment: Enrichment, tool_id: str) -> bool:
-    written = enrichment.written.get(tool_id)
-    return written is not None and written.generator != LexiconGenerator.name
 
 
 def _cause(
@@ -104,8 +99,8 @@ def _cause(
         if settings.expansions is None:
             return "There is no file of expansions any more (enrichment.expansions)"
         return f"{settings.expansions.name} has no usable line for them any more"
-    if settings.generator in ("lexicon", "none"):
-        return f"enrichment.generator (--generator) is {settings.generator}"
+    if settings.generator == "none":
+        return "enrichment.generator (--generator) is none"
     names = set(fallen)
     messages = Counter(failure.message for failure in enrichment.failures if failure.tool_id in names)
     if messages:

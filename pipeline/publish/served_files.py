@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.build_state import BuildState
-from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.indexing import dense
 from pipeline.settings import CandidateEngine
 from pipeline.tokens import TokenCounter
@@ -53,14 +52,12 @@ def _expanded(state: BuildState) -> list[contract.Expanded]:
     A record that tries to steer counts as expanded: nothing is made up for what it lost by that.
     """
     suspects = {verdict.tool_id for verdict in state.enrichment.suspicious}
-    written = state.enrichment.written
-    stopgaps = {tool_id for tool_id, w in written.items() if w.generator == LexiconGenerator.name} - suspects
-    marks = []
-    for document in state.documents:
-        bare = not document.expansion and not document.translations and document.tool_id not in suspects
-        stopgap = document.tool_id in stopgaps
-        marks.append(contract.Expanded.NO if bare else contract.Expanded.STOPGAP if stopgap else contract.Expanded.YES)
-    return marks
+    return [
+        contract.Expanded.YES
+        if document.expansion or document.translations or document.tool_id in suspects
+        else contract.Expanded.NO
+        for document in state.documents
+    ]
 
 
 def _write_records(folder: Path, state: BuildState, counter: TokenCounter) -> None:

@@ -1,7 +1,7 @@
 """Who writes the expansions, at which limits and prices, and how their phrases are judged."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
@@ -38,14 +38,13 @@ class BatchSettings(Section):
 class EnrichmentSettings(Section):
     """Who writes the expansions, how fast, and at what price."""
 
-    generator: Literal["auto", "openai", "lexicon", "none"] = "auto"
-    """Who writes. `openai` is any server with OpenAI's chat API; `lexicon` writes by rule, offline; `auto` is `openai`
-    where a key or a base URL is set; else what a model wrote before serves, and `lexicon` writes the rest."""
+    removed: ClassVar = {"fallback": "a tool without an expansion has the lexicon's words: remove the setting"}
+
+    generator: Literal["auto", "openai", "none"] = "auto"
+    """Who writes. `openai` is any server with OpenAI's chat API; `auto` is `openai` where a key or a base URL is set;
+    else what a model wrote before serves."""
     expansions: Path | None = None
     """A file of expansions that were written ahead. It is used first, whatever the generator."""
-    fallback: Literal["lexicon", "none"] = "lexicon"
-    """What a tool gets when the model fails on it and never wrote for it. Without any expansion a tool loses ground to
-    those that have one."""
     model: str = "gpt-5-mini"
     """The model's name, as the server knows it."""
     base_url: str | None = None
@@ -82,6 +81,11 @@ class EnrichmentSettings(Section):
         default_factory=lambda: {"gpt-5-mini": Price(input=0.25, cached=0.025, output=2.0)},
     )
     """Prices by model."""
+
+    @field_validator("generator", mode="before")
+    @classmethod
+    def _renamed(cls, value: Any) -> Any:
+        return "none" if value == "lexicon" else value  # as earlier versions had it
 
     @field_validator("languages", mode="before")
     @classmethod

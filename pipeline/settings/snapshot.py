@@ -166,10 +166,10 @@ class PublishSettings(Section):
     """Hold back a snapshot if the model failed on a larger share of the tools."""
     max_postponed_share: Share = 1.0
     """Hold back a snapshot if a larger share of the tools was postponed, by a budget or by a batch that is not ready.
-    The lexicon serves them meanwhile, so by default they hold nothing back."""
+    They are found without phrases meanwhile, so by default they hold nothing back."""
     max_downgraded_share: Share = 0.05
     """Hold back a snapshot if a larger share of the tools that a model or a file wrote for, and at least three, would
-    fall to the lexicon's words or to none."""
+    lose their phrases."""
     judged: bool = True
     """Measure a catalog that has judgements. A snapshot is held back that answers them worse than the serving one, in
     full@10 or ndcg@10, by more than `smallest_loss` and beyond chance."""

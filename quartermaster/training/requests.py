@@ -10,15 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.errors import RecordRejected
 from pipeline.sources.formats.document import read_lines
 from quartermaster.evaluation import read_judgements
-from router.contract import Expanded
 from router.fingerprint import fingerprint
 from router.record import Origin
 from router.snapshot.snapshot import Snapshot
-from router.tools.field_text import project_record
+from router.tools.field_text import record_document
 
 _HELD_BACK = 0.1  # of the pairs, by whole providers
 _MOST_OTHERS = 1_500  # tools without requests, of a catalog: they only stand in the way of the others
@@ -193,16 +191,14 @@ class _Catalog:
         snapshot = Snapshot.open(folder)
         name = snapshot.manifest.catalog
         catalog = cls(name, tools := [], providers := [], ordinals := {}, [])
-        is_written = bool(set(snapshot.manifest.generators) - {LexiconGenerator.name})
         for ordinal in range(len(snapshot.records)):
             entry = snapshot.records.entry(ordinal)
             record = entry.record
-            tools.append(project_record(record, None).dense)
+            tools.append(record_document(record))
             providers.append((name, record.provider or record.tool_id))  # without a provider it stands for itself
             ordinals[record.tool_id] = ordinal
-            if is_written and (snapshot.expanded is None or snapshot.expanded[ordinal] == Expanded.YES):
-                for phrase in entry.phrases:
-                    catalog.add(phrase, [record.tool_id])
+            for phrase in entry.phrases:
+                catalog.add(phrase, [record.tool_id])
         return catalog
 
     def add(self, request: str, tools: Sequence[str]) -> int:

@@ -4,7 +4,7 @@ RRF: Cormack, Clarke and Büttcher, SIGIR 2009. Convex combination: Bruch, Gai a
 
 A tool without an expansion is absent from the expansion's list for every request, so its absence says nothing. Its
 contribution there is assumed from the other lists that describe what a tool does: the better of description and dense,
-or only dense where the lexicon's words stand in for an expansion. It is at most the best in the expansion's own list.
+at most the best in the expansion's own list.
 
 A tool that is described in another language shares no words with an English request, whatever it does. Its
 contributions of name and description are assumed too: the lesser of those of dense and expansion.
@@ -84,9 +84,7 @@ def fuse(
         assumed = _assumed(rows, recipe, expanded[ordinals], listed)
         rows[Signal.EXPANSION] += assumed
     if non_english is not None and recipe.impute_non_english:
-        # A stopgap is made of the name, so it adds no evidence.
-        is_stopgap = np.zeros(len(ordinals), bool) if expanded is None else expanded[ordinals] == Expanded.STOPGAP
-        for signal, beyond in _imputed_of_non_english(rows, recipe, non_english[ordinals] & ~is_stopgap).items():
+        for signal, beyond in _imputed_of_non_english(rows, recipe, non_english[ordinals]).items():
             rows[signal] += beyond
             assumed += beyond
     scores = np.add.reduce(list(rows.values()), axis=0)
@@ -97,23 +95,20 @@ def fuse(
 def _assumed(
     rows: Mapping[Signal, NDArray[np.float64]], recipe: Recipe, expanded: NDArray[np.uint8], listed: bool
 ) -> NDArray[np.float64]:
-    """Return the contributions assumed for tools without an expansion, beyond those of a stopgap's words.
+    """Return the contributions assumed for tools without an expansion.
 
     `listed`: the catalog has an expansion list, so its best contribution is the limit, even where that is 0.
     """
     # See docs/decisions/fusion.md.
     own = rows[Signal.EXPANSION]
-    best = np.zeros(len(own))
-    if Signal.DENSE in rows:
-        best = rows[Signal.DENSE] / recipe.weights[Signal.DENSE]
-    if Signal.DESCRIPTION in rows:
-        description = rows[Signal.DESCRIPTION] / recipe.weights[Signal.DESCRIPTION]
-        best = np.where(expanded == Expanded.NO, np.maximum(best, description), best)
-    assumed = recipe.weights[Signal.EXPANSION] * best
+    assumed = np.zeros(len(own))
+    for signal in (Signal.DENSE, Signal.DESCRIPTION):
+        if signal in rows:
+            weight = recipe.weights[Signal.EXPANSION] / recipe.weights[signal]
+            assumed = np.maximum(assumed, weight * rows[signal])
     if listed:
         assumed = np.minimum(assumed, own.max())
-    beyond = np.maximum(assumed - own, 0)
-    return np.where(expanded == Expanded.YES, 0, beyond)
+    return np.where(expanded == Expanded.YES, 0, np.maximum(assumed - own, 0))
 
 
 def _imputed_of_non_english(

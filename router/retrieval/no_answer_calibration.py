@@ -179,7 +179,7 @@ def generic_calibrations(signals: Collection[Signal], tools: int) -> tuple[Calib
 
 
 # Fitted by `python -m benchmarks.no_tool`, like pipeline/learning/no_answer_calibration/prior.py, on builds with the
-# lexicon's phrases. The thresholds refuse at most 1 % of the answerable requests of any folder.
+# a rule's phrases. The thresholds refuse at most 1 % of the answerable requests of any folder.
 _IN_MEMORY = (
     Calibration({DENSE_Z_SCORE: 1.76, BEST_BM25: 2.87}, -2.87, 0.154, 0.05, GENERIC),
     Calibration({BEST_BM25: 3.29}, -1.33, 0.21, 0.05, GENERIC),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from router.contract import Signal
 from router.expansion import Expansion
 from router.record import Parameter, ToolRecord
+from router.tools.lexicon import EverydayWords, everyday_words
 from router.tools.text_overlap import short_label
 from router.tools.trust import sanitize
 
-# Part of every snapshot's content hash: raise it with any change to the texts below. (Vectors are cached by text.)
-PROJECTION_VERSION = 5
+# Part of every snapshot's content hash: raise it with any change to the texts below or to the lexicon. (Vectors are
+# cached by text.)
+PROJECTION_VERSION = 6
 # The longest real description seen has 13,865 characters; descriptions of megabytes must not slow every build.
 _MAX_TEXT = 20_000
 # A long description would push the phrases past the encoder's limit. See docs/decisions/vectors.md.
@@ -78,18 +80,26 @@ class FieldDocuments:
         return join_texts(*self.translations.get(language, ()))
 
 
-def project_record(record: ToolRecord, expansion: Expansion | None, languages: Collection[str] = ()) -> FieldDocuments:
-    """Return the documents of one tool; without an expansion, the expansion document is empty.
+def record_document(record: ToolRecord) -> str:
+    """Return the dense document of a record's own text alone, without the remarks that steer."""
+    return dense_document(sanitize(record)[0])
 
-    `languages` selects the translations. Steering text in the record is removed first: see `router.tools.trust`.
+
+def project_record(record: ToolRecord, expansion: Expansion | None, languages: Collection[str] = ()) -> FieldDocuments:
+    """Return the documents of one tool.
+
+    Without an expansion, the expansion document is empty, and the lexicon's words stand in those of description and
+    dense. `languages` selects the translations. Steering text in the record is removed first: see `router.tools.trust`.
     """
+    # See docs/decisions/fusion.md.
     record, _ = sanitize(record)
+    words = everyday_words(record) if expansion is None else EverydayWords(())
     written = expansion or Expansion("", ())
     phrases = (phrase for phrase in (*written.user_phrases, written.when_to_use) if phrase)
     return FieldDocuments(
         record.tool_id,
         name=name_document(record),
-        description=description_document(record),
+        description=join_texts(description_document(record), *words.requests, *words.synonyms),
         expansion=join_texts(
             written.when_to_use,
             *written.user_phrases,
@@ -97,7 +107,7 @@ def project_record(record: ToolRecord, expansion: Expansion | None, languages: C
             *written.related_concepts,
             *written.task_categories,
         ),
-        dense=dense_document(record, written.user_phrases, written.synonyms),
+        dense=dense_document(record, words.requests or written.user_phrases, written.synonyms),
         phrases=tuple(dict.fromkeys(phrases)),
         translations={code: texts for code, texts in written.translations.items() if code in languages},
     )

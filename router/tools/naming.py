@@ -47,11 +47,6 @@ class Operation:
     noun_phrase: NounPhrase
     words: tuple[str, ...]
 
-    @property
-    def is_question(self) -> bool:
-        """Return whether the name is a question: `is_valid_email`."""
-        return bool(self.words) and _QUESTION.fullmatch(self.words[0]) is not None
-
 
 def route_name(method: str, path: str, *, every: bool = False) -> str:
     """Return an HTTP method and a path as words: `get_emp_mgr` of `/emp/{id}/mgr`, `get_emp_by_id` of `/emp/{id}`.

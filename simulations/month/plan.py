@@ -14,7 +14,7 @@ _KINDS = (
     *(("source", fault) for fault in vendors.FAULTS),
     *(("model", fault) for fault in model.FAULTS),
     *(("host", fault) for fault in ("no key", "killed", "killed early", "clock ahead", "clock behind", "ledger lost")),
-    *(("host", fault) for fault in ("ledger cut", "budget", "disk full", "new model", "lexicon alone")),
+    *(("host", fault) for fault in ("ledger cut", "budget", "disk full", "new model", "no generator")),
     *(("operator", action) for action in ("rollback", "pin", "withdraws half")),
 )
 

@@ -99,8 +99,8 @@ class Month:
         if night.host != "no key":
             variables |= {"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "sk-loopback"}
         options = ["--max-tools", "1"] if night.host == "budget" else []
-        if night.host == "lexicon alone":
-            options = ["--generator", "lexicon"]
+        if night.host == "no generator":
+            options = ["--generator", "none"]
         if night.host == "new model":
             variables["QUARTERMASTER_ENRICHMENT__MODEL"] = "gpt-next"
             options = ["--max-tools", "5"]

@@ -111,7 +111,7 @@ def test_each_night_reports_what_changed_and_one_without_its_source_changes_noth
     first = run(program).splitlines()
     assert "published: 6 tools in " in first[0]
     assert first[1].startswith("  new: helpdesk/close_ticket, ") and first[1].endswith(", …")
-    assert first[2] == "  tools with new phrases: 6 by lexicon; 0.00 US dollars"
+    assert first[2] == "  tools with new phrases: none; 0.00 US dollars"
     assert first[3].startswith("  4 judged requests: nDCG@10 0.")
 
     definitions = tools.read_text(encoding="utf-8")

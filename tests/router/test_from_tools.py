@@ -86,10 +86,10 @@ def test_the_snapshot_is_named_by_its_content_and_the_manifest_says_what_there_i
         Router.from_tools(TOOLS, phrases={"create_refund": ["money back"]}, encoder=None),
     ]
     assert len({name, *(other.manifest.snapshot for other in others)}) == 4
-    assert manifest.signals == (Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION)
+    assert manifest.signals == (Signal.NAME, Signal.DESCRIPTION)
     assert manifest.counts["tools"] == len(router) == 5
     assert (manifest.token_counter, dict(manifest.files), manifest.encoder) == ("estimate", {}, None)
-    assert dict(manifest.generators) == {"lexicon": 5}
+    assert dict(manifest.generators) == {}
 
 
 def test_selections_rerankers_budgets_and_dialogues_hold() -> None:
@@ -113,7 +113,7 @@ def test_phrases_are_found_by_id_or_name() -> None:
     router = Router.from_tools(TOOLS, provider="acme", phrases=given, encoder=None)
     assert router.route("the printer is on fire again").ids[0] == "acme/create_issue"
     assert router.route("do I need my umbrella").ids[0] == "acme/get_forecast"
-    assert dict(router.manifest.generators) == {"given": 2, "lexicon": 3}
+    assert dict(router.manifest.generators) == {"given": 2}
 
 
 @pytest.mark.parametrize(

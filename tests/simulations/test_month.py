@@ -39,7 +39,7 @@ def test_nights_of_faults_break_no_promise(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fault", "without_gate", "seen"),
     [
-        ({"host": "lexicon alone"}, "max_downgraded_share", ("tools lost their paid phrases",)),
+        ({"host": "no generator"}, "max_downgraded_share", ("tools lost their paid phrases",)),
         (
             {"source": "mail", "source_fault": "half of the tools"},
             "max_removed_share",

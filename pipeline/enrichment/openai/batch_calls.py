@@ -172,7 +172,7 @@ class BatchCalls:
             if fault.kind in TRANSIENT:
                 raise Unavailable(
                     f"no answer from {self.server}: {fault.message}. Batches that were submitted stay there, and a "
-                    "later build collects them. Check enrichment.base_url, or build with --generator lexicon"
+                    "later build collects them. Check enrichment.base_url, or build with --generator none"
                 ) from error
             raise self.unusable(fault.message) from error
 

@@ -102,7 +102,7 @@ def unusable(model: str, client: openai.OpenAI | openai.AsyncOpenAI, message: st
     """Return the error for a fault that every request would meet, with the way out."""
     return RunAborted(
         f"the model {model!r} at {address(client)} cannot be used: {message.rstrip('.')}. "
-        "Check OPENAI_API_KEY, its quota and enrichment.model, or build with --generator lexicon"
+        "Check OPENAI_API_KEY, its quota and enrichment.model, or build with --generator none"
     )
 
 

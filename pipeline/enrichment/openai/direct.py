@@ -282,7 +282,7 @@ class _Session:
         if outcome.kind == "connection" and not generator.answered:
             self.aborted = self.aborted or Unavailable(
                 f"no answer from {address(self._client)}: {outcome.message}. "
-                "Check enrichment.base_url, or build with --generator lexicon"
+                "Check enrichment.base_url, or build with --generator none"
             )
         elif self._unanswered_in_a_row >= _MAX_UNANSWERED:
             message = f"{self._unanswered_in_a_row} requests in a row were not answered: {outcome.message}"

@@ -27,7 +27,7 @@ _OVERHEAD_TOKENS = 16  # that the chat format adds to two messages
 # A model that fails on half of its tools gets so many in a row once in 6,000 builds of 10,000 tools; one that fails on
 # 30 %, never. See docs/decisions/model-requests.md.
 MAX_UNUSABLE = 25
-CHECK_MODEL = "Check enrichment.model and enrichment.parameters, or build with --generator lexicon"
+CHECK_MODEL = "Check enrichment.model and enrichment.parameters, or build with --generator none"
 # Failures of tools whose answers were computed and paid for.
 UNUSABLE = UNREADABLE | {"refusal", "truncated"}
 # Parameters of which the ledger keeps the values.

@@ -6,7 +6,7 @@ changed. Their keys are stored beside it, and passed on from snapshot to snapsho
 """
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from pipeline.records import Catalog
 from pipeline.vectors import CatalogVectors, Embedding
 from router.contract import ADAPTER, EncoderManifest, Manifest
 from router.fingerprint import file_sha256
-from router.tools.field_text import FieldDocuments, project_record
+from router.tools.field_text import FieldDocuments, record_document
 
 # Part of the content hash of every snapshot: raise it with any change to what is learned.
 TUNING_VERSION = 2
@@ -53,24 +53,20 @@ class LearnedAdapter:
 
 def phrase_space(
     catalog: Catalog,
-    documents: Sequence[FieldDocuments],
-    original: Collection[str],
     vectors: CatalogVectors,
     embedding: Embedding,
 ) -> PhraseSpace:
     """Return the vectors to learn from; records are embedded where the assessment has not done so.
 
-    `original` are the ids of the tools whose phrases were written for them: phrases of the lexicon are made of the
-    record's own words, and teach nothing. Of a very large catalog MOST_TRAINED tools, spread evenly, stand for all.
+    Of a very large catalog MOST_TRAINED tools, spread evenly, stand for all.
     """
-    tools = np.linspace(0, len(documents) - 1, min(len(documents), MOST_TRAINED)).astype(np.int64)
+    count = len(catalog.records) if len(vectors.phrases) else 0  # without phrases no record is embedded for it
+    tools = np.linspace(0, count - 1, min(count, MOST_TRAINED)).astype(np.int64)
     counts = np.diff(vectors.offsets)[tools]
     owners = np.repeat(np.arange(len(tools)), counts)
-    is_original = np.array([documents[tool].tool_id in original for tool in tools.tolist()])[owners]
-    hashes = embedding.embed(project_record(catalog.records[tool], None).dense for tool in tools.tolist())
+    hashes = embedding.embed(record_document(catalog.records[tool]) for tool in tools.tolist())
     rows = np.arange(len(owners)) + np.repeat(vectors.offsets[tools] - (np.cumsum(counts) - counts), counts)
-    phrases = vectors.phrases[rows[is_original]]
-    return PhraseSpace(embedding.vectors(hashes), vectors.documents[tools], phrases, owners[is_original])
+    return PhraseSpace(embedding.vectors(hashes), vectors.documents[tools], vectors.phrases[rows], owners)
 
 
 def tune(space: PhraseSpace, keys: Keys) -> LearnedAdapter:
@@ -79,12 +75,11 @@ def tune(space: PhraseSpace, keys: Keys) -> LearnedAdapter:
     return LearnedAdapter(adapter, asdict(evidence), keys)
 
 
-def phrase_keys(catalog: Catalog, documents: Sequence[FieldDocuments], original: Collection[str]) -> Keys:
-    """Return keys of the phrases of the tools `original`, of text and record; each key once, ascending."""
+def phrase_keys(catalog: Catalog, documents: Iterable[FieldDocuments]) -> Keys:
+    """Return keys of all phrases, of text and record; each key once, ascending."""
     keys = {
         hashlib.sha256(f"{catalog.hashes[document.tool_id]} {phrase}".encode("utf-8", "surrogatepass")).digest()[:8]
         for document in documents
-        if document.tool_id in original
         for phrase in document.phrases
     }
     return np.sort(np.frombuffer(b"".join(keys), ">u8").astype(np.uint64))

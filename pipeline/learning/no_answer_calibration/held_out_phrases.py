@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.enrichment.chain import LexiconGenerator
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from router.contract import Expanded, Signal
 from router.retrieval.no_answer_calibration import MEAN_COSINE, NEAREST
@@ -21,10 +20,10 @@ def rank_held_out_phrases(ranker: BatchRanker) -> tuple[list[RankedQuery], list[
     At most MAX_PHRASES are drawn, evenly, from tools with two or more phrases of their own. A phrase's own vector is
     kept out of the dense list; its tool is kept out of the expansion's list, which has the phrase's words. The second
     rankings have no fitting tool, or only another that fits too: they are the hardest to refuse. Both are empty without
-    vectors, or where the phrases are the lexicon's, which are made of the records' own words.
+    vectors or phrases.
     """
     snapshot = ranker.snapshot
-    if snapshot.dense is None or not set(snapshot.manifest.generators) - {LexiconGenerator.name}:
+    if snapshot.dense is None:
         return [], []
     vectors, view = ranker.vectors, snapshot.recipe.dense_view
     counts = np.diff(vectors.offsets) - 1

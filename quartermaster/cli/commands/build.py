@@ -31,7 +31,7 @@ class BuildOptions:
     """How a catalog is built, now or every night."""
 
     workspace: Workspace = WORKSPACE
-    generator: Annotated[str | None, "auto, openai, lexicon or none."] = None
+    generator: Annotated[str | None, "auto, openai or none."] = None
     encoder: Annotated[str | None, "auto, none, minilm-tools-v1, all-MiniLM-L6-v2, a model's name or folder."] = None
     provider: Annotated[str | None, "The label that starts every tool's id, such as github."] = None
     max_cost: Annotated[float | None, "The most US dollars for a build to spend; later ones ask about the rest."] = None
@@ -78,8 +78,8 @@ def build(
     function schemas, a saved MCP tools/list answer, JSONL (with expansions.jsonl beside it, if there is one).
 
     A second build asks the model about, and embeds, only what changed. Without a key (OPENAI_API_KEY) or a base URL
-    (OPENAI_BASE_URL) a lexicon writes the expansions: free, but weaker. It also writes for the tools that a budget
-    leaves over, until a later build asks the model.
+    (OPENAI_BASE_URL) tools are indexed with a lexicon's words in place of expansions: free, but weaker. So are the
+    tools that a budget leaves over, until a later build asks the model.
 
     An encoder is exported once and kept for all workspaces, in the user's cache folder (~/.cache/quartermaster on
     Linux) or in QUARTERMASTER_CACHE. You may delete what lies there at any time.

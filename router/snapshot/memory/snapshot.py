@@ -1,13 +1,12 @@
 """Make a snapshot in memory of records, without a build.
 
-Field documents, analyzers and indexes are those of a build with the lexicon's phrases, so that tools rank alike.
+Field documents, analyzers and indexes are those of a build without a model, so that tools rank alike.
 Vectors come from the request encoder, tokens are estimated, the calibration is generic, and nothing is learned.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,35 +30,24 @@ from router.snapshot.memory.encoders import OpenedEncoder
 from router.snapshot.record_store import RecordStore, ToolEntry
 from router.snapshot.snapshot import Snapshot
 from router.text import TEXT_VERSION
-from router.tools import field_text, lexicon
+from router.tools import field_text
 from router.tools.field_text import FieldDocuments
 from router.tools.foreign_text import foreign_script
 from router.tools.prerequisites.matching import find_prerequisites
-from router.tools.text_overlap import (
-    find_near_duplicates,
-    identifying_terms,
-    record_texts,
-    shares_terms,
-    term_set,
-    uses_only_terms,
-)
 from router.tools.trust import sanitize
-from router.tools.trust.steering_text import check_generated_phrase
 
 CATALOG = "memory"
-# The writers of phrases in the manifest: the calling program, or the lexicon.
-_GIVEN, _LEXICON = "given", "lexicon"
+_GIVEN = "given"  # who wrote the phrases, in the manifest: the calling program
 _NAME_DIGITS = 8  # hexadecimal digits of the content hash in the snapshot's name
 
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
-    """A tool with its field documents; `generator` wrote its phrases, and `expanded` is their mark."""
+    """A tool with its field documents, and whether it counts as expanded."""
 
     record: ToolRecord
     documents: FieldDocuments
     expanded: Expanded
-    generator: str
 
 
 def snapshot_from_records(
@@ -67,9 +55,9 @@ def snapshot_from_records(
 ) -> Snapshot:
     """Return the snapshot of some tools. Equal tools, phrases and encoders give snapshots of the same name.
 
-    `phrases` by tool id replace the lexicon's. Without an encoder the snapshot has no vectors.
+    `phrases` are by tool id. Without an encoder the snapshot has no vectors.
     """
-    tools = [_tool(record, phrases.get(record.tool_id)) for record in sorted(records, key=lambda r: r.tool_id)]
+    tools = [_tool(record, phrases.get(record.tool_id, ())) for record in sorted(records, key=lambda r: r.tool_id)]
     fields = [tool.documents for tool in tools]
     indexes = index_fields(fields)
     retrievers: dict[Signal, Retriever] = {s: LexicalRetriever(field.index) for s, field in indexes.items()}
@@ -96,14 +84,11 @@ def snapshot_from_records(
     )
 
 
-def _tool(record: ToolRecord, phrases: tuple[str, ...] | None) -> _Tool:
-    clean, untrusted = sanitize(record)
-    if phrases is not None:
-        projected = field_text.project_record(record, Expansion("", phrases) if phrases else None)
-        return _Tool(record, projected, Expanded.YES if phrases or untrusted else Expanded.NO, _GIVEN)
-    projected = field_text.project_record(record, screen_expansion(lexicon.expand(clean), clean, bool(untrusted)))
+def _tool(record: ToolRecord, phrases: tuple[str, ...]) -> _Tool:
+    projected = field_text.project_record(record, Expansion("", phrases) if phrases else None)
     # A tool whose text steers gets no assumed score for what was taken from it.
-    return _Tool(record, projected, Expanded.YES if untrusted else Expanded.STOPGAP, _LEXICON)
+    is_expanded = phrases or sanitize(record)[1]
+    return _Tool(record, projected, Expanded.YES if is_expanded else Expanded.NO)
 
 
 def _vectors(fields: Sequence[FieldDocuments], encoder: Encoder) -> ToolVectors:
@@ -129,12 +114,11 @@ def _manifest(
     encoder: OpenedEncoder | None,
 ) -> Manifest:
     versions = {"format": FORMAT_VERSION, "text": TEXT_VERSION, "projection": field_text.PROJECTION_VERSION}
-    generators = [tool.generator for tool in tools]
+    given = sum(bool(tool.documents.phrases) for tool in tools)
     content = fingerprint(
         {
             "versions": versions,
             "tools": [[tool.record.tool_id, tool.record.content(), tool.documents.phrases] for tool in tools],
-            "lexicon": lexicon.lexicon_version(),
             "encoder": asdict(encoder.spec) if encoder else None,
         }
     )
@@ -146,7 +130,7 @@ def _manifest(
         versions=versions,
         signals=(*indexes, Signal.DENSE) if encoder else tuple(indexes),
         encoder=encoder.spec if encoder else None,
-        generators={name: generators.count(name) for name in dict.fromkeys(generators)},
+        generators={_GIVEN: given} if given else {},
         recipe=DEFAULT.to_json(),
         counts={
             "tools": len(tools),
@@ -160,38 +144,3 @@ def _manifest(
         files={},
         field_lengths={str(signal): round(field.mean_length, 3) for signal, field in indexes.items()},
     )
-
-
-def screen_expansion(expansion: Expansion, record: ToolRecord, steers: bool) -> Expansion:
-    """Return an expansion without texts that repeat others, speak to the model, or are one letter.
-
-    Where the vendor's text `steers`, texts that are not grounded in the record are dropped too. `record` is what
-    `sanitize` left of the vendor's.
-    """
-    record_terms = term_set(" ".join(record_texts(record))) if steers else None
-    own = identifying_terms(record)
-
-    def is_fit(text: str) -> bool:
-        finding = _spoken(text)
-        if finding and not (finding.check == "defamation" and uses_only_terms(text, own)):
-            return False
-        return (len(text) > 1 or not text.isascii()) and (record_terms is None or shares_terms(text, record_terms))
-
-    def fit_texts(texts: Sequence[str]) -> tuple[str, ...]:
-        fit = [text for text in texts if is_fit(text)]
-        repeats = find_near_duplicates(fit)
-        return tuple(text for place, text in enumerate(fit) if place not in repeats)
-
-    return replace(
-        expansion,
-        when_to_use="".join(fit_texts([expansion.when_to_use])),
-        user_phrases=fit_texts(expansion.user_phrases),
-        synonyms=fit_texts(expansion.synonyms),
-        related_concepts=fit_texts(expansion.related_concepts),
-        task_categories=fit_texts(expansion.task_categories),
-        requires=fit_texts(expansion.requires),
-        provides=fit_texts(expansion.provides),
-    )
-
-
-_spoken = lru_cache(maxsize=16_384)(check_generated_phrase)  # tools of one verb or noun have the same synonyms

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from router.contract import Expanded, Signal
+from router.contract import LEXICAL_SIGNALS, Expanded, Signal
 from router.encoding.encoder import Encoder
+from router.expansion import Expansion
 from router.record import ToolRecord
 from router.retrieval.deduplication import Member, duplicate_key, pair_duplicates
 from router.snapshot.cached_encoder import encode_in_batches
 from router.snapshot.record_store import ToolEntry
 from router.snapshot.snapshot import Snapshot
 from router.text import identifier_words, terms
-from router.tools.field_text import dense_document, description_document, join_texts, name_document
+from router.tools.field_text import project_record
 from router.tools.trust import sanitize
 
 ProvidersByOrdinal = Mapping[int, str | None]
@@ -68,14 +69,10 @@ class _Texts:
     """The texts of one tool. Its expansion has only phrases; synonyms and concepts come from a build."""
 
     def __init__(self, entry: ToolEntry) -> None:
-        record, untrusted = sanitize(entry.record)
-        self._entry, self._steers = entry, bool(untrusted)
-        self._documents = {
-            Signal.NAME: name_document(record),
-            Signal.DESCRIPTION: description_document(record),
-            Signal.EXPANSION: join_texts(*entry.phrases),
-        }
-        self.encoded = (dense_document(record, entry.phrases), *entry.phrases)
+        self._entry, self._steers = entry, bool(sanitize(entry.record)[1])
+        documents = project_record(entry.record, Expansion("", entry.phrases) if entry.phrases else None)
+        self._documents = {signal: documents.text(signal) for signal in LEXICAL_SIGNALS}
+        self.encoded = (documents.dense, *entry.phrases)
 
     def index(self, vectors: Mapping[str, NDArray[np.float32]], duplicates: ProvidersByOrdinal) -> IndexedTool:
         """Return the tool with the vectors of its texts, given by text; empty without an encoder."""

@@ -162,6 +162,9 @@ def _retriever(
     retriever = base.retrievers[signal]
     if isinstance(retriever, LexicalRetriever) and tools:
         texts = [tool.terms[signal] for tool in tools]
+        if signal is Signal.DESCRIPTION and Signal.EXPANSION not in base.retrievers:
+            # Without an index of expansions phrases stand with the description, as the lexicon's words do.
+            texts = [tool.terms[signal] + tool.terms[Signal.EXPANSION] for tool in tools]
         return OverlaidLexical(retriever, texts, len(base.records), base.manifest.field_lengths.get(signal))
     if isinstance(retriever, DenseRetriever):
         return _dense(retriever, tools)
@@ -179,7 +182,7 @@ def _dense(dense: DenseRetriever, tools: Sequence[IndexedTool]) -> DenseRetrieve
 
 
 def _expanded(base: Snapshot, tools: Sequence[IndexedTool]) -> NDArray[np.uint8] | None:
-    # Where the snapshot has no index of expansions, the phrases of registered tools are not indexed either.
+    # Where the snapshot has no index of expansions, registered tools have no more than its own.
     has_index = Signal.EXPANSION in base.lexical
     registered = np.array([tool.expanded if has_index else Expanded.NO for tool in tools], np.uint8)
     if base.expanded is None and (registered == Expanded.YES).all():

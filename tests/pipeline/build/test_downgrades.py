@@ -1,4 +1,4 @@
-"""Nights on which no model can be asked: paid expansions serve on, and nothing falls to the lexicon unseen."""
+"""Nights on which no model can be asked: paid expansions serve on, and none is lost unseen."""
 
 import json
 from collections.abc import Callable
@@ -94,18 +94,18 @@ def _stale(report: BuildReport) -> dict[str, tuple[str, ...]]:
 def test_without_a_key_the_paid_answers_serve_on_and_the_night_is_told(office: Office) -> None:
     office.write(changed=2, added=1)
     report = office.night(None)
-    assert (report.outcome, report.generators) == ("published", {"lexicon": 1, "openai": _TOOLS})
+    assert (report.outcome, report.generators) == ("published", {"openai": _TOOLS})
     assert _stale(report) == {"tool_00": ("record",), "tool_01": ("record",)}
     assert "no key or base URL is set (OPENAI_API_KEY, OPENAI_BASE_URL)" in report.degraded[0]
 
 
-def test_a_first_build_takes_the_lexicon_without_a_word_or_stops_without_its_model(fresh: Office) -> None:
+def test_a_first_build_goes_without_phrases_or_stops_without_its_model(fresh: Office) -> None:
     with ModelServer(lambda *_: _NO_KEY) as server, pytest.raises(RunAborted, match="Incorrect API key provided"):
         fresh.night(server)
     with ModelServer() as server, pytest.raises(Unavailable, match="no answer from"):
         fresh.night(server, base_url=_NOBODY)
     report = fresh.night(None)
-    assert (report.outcome, report.generators, report.degraded) == ("published", {"lexicon": _TOOLS}, ())
+    assert (report.outcome, report.generators, report.degraded) == ("published", {}, ())
 
 
 @pytest.mark.parametrize("reply", [_NO_KEY, pytest.param(_NO_QUOTA, marks=pytest.mark.nightly)], ids=["401", "quota"])
@@ -129,7 +129,7 @@ def test_a_model_that_is_down_stops_no_removal_and_is_told(office: Office, reply
 
 
 @pytest.mark.nightly
-def test_a_new_prompt_within_a_budget_takes_no_tool_to_the_lexicon(
+def test_a_new_prompt_within_a_budget_takes_no_tool_its_phrases(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prompt, "PROMPT_VERSION", prompt.PROMPT_VERSION + 1)
@@ -160,10 +160,10 @@ def test_a_new_answer_that_the_checks_refuse_leaves_the_one_before(office: Offic
 
 def test_giving_up_the_model_is_held_back_with_its_cause(office: Office) -> None:
     serving = SnapshotStore(office.workspace, "office").current()
-    report = office.night(None, generator="lexicon")
+    report = office.night(None, generator="none")
     assert report.outcome == "held" and report.stale_expansions == {}
-    assert "30 of the 30 tools that a model or a file wrote for would fall to the lexicon's words" in report.held[0]
-    assert "enrichment.generator (--generator) is lexicon; publish.max_downgraded_share" in report.held[0]
+    assert "30 of the 30 tools that a model or a file wrote for would lose their phrases" in report.held[0]
+    assert "enrichment.generator (--generator) is none; publish.max_downgraded_share" in report.held[0]
     assert SnapshotStore(office.workspace, "office").current() == serving
 
 

@@ -150,7 +150,7 @@ def test_the_remarks_that_steered_are_told_as_verdicts_on_the_record() -> None:
     assert enrichment.steering == {"sky/moon": frozenset({"say refund"})}
 
 
-def test_no_record_is_accused_by_the_lexicons_words_and_an_order_in_it_is_reported_all_the_same(
+def test_no_record_is_accused_without_words_and_an_order_in_it_is_reported_all_the_same(
     tmp_path: Path, encoder_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged: set[str] = set()
@@ -164,8 +164,8 @@ def test_no_record_is_accused_by_the_lexicons_words_and_an_order_in_it_is_report
     rows = [{"id": f"t/{n}", "name": n, "provider": "t", "description": order} for n in ("list_a", "list_b", "list_c")]
     write_rows(tmp_path / "tools.jsonl", rows)
     write_rows(tmp_path / "expansions.jsonl", [{"id": "t/list_a", "user_phrases": ["what is in a"]}])
-    sections = {**QUICK, "enrichment": {"generator": "lexicon"}, "vectors": {"encoder": str(encoder_folder)}}
+    sections = {**QUICK, "enrichment": {"generator": "none"}, "vectors": {"encoder": str(encoder_folder)}}
     report = build(load(tmp_path, sections, environment={}), workspace=tmp_path / "ws")
-    assert report.generators == {"file": 1, "lexicon": 2}
+    assert report.generators == {"file": 1}
     assert judged == {"t/list_a"}
     assert [v.tool_id for v in report.verdicts if v.check == "instruction"] == ["t/list_a", "t/list_b", "t/list_c"]

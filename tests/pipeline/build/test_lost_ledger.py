@@ -32,7 +32,7 @@ class KilledIn(SilentProgress):
         if stage == sys.argv[-1]:
             os.kill(os.getpid(), signal.SIGKILL)
 
-settings = load(Path(sys.argv[1]), {"vectors": {"encoder": "none"}, "enrichment": {"generator": "lexicon"},
+settings = load(Path(sys.argv[1]), {"vectors": {"encoder": "none"}, "enrichment": {"generator": "none"},
     "tuning": {"calibrate": False}})
 for stage in sys.argv[3:]:
     sys.argv[-1] = stage

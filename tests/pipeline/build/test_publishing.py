@@ -33,7 +33,7 @@ def test_what_fails_once_the_snapshot_serves_is_told_and_fails_no_build(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     write_rows(tmp_path / "tools.jsonl", [{"name": n, "description": f"Does {n}."} for n in ("mail", "chat")])
-    settings = load(tmp_path / "tools.jsonl", {**QUICK, "enrichment": {"generator": "lexicon"}}, environment={})
+    settings = load(tmp_path / "tools.jsonl", {**QUICK, "enrichment": {"generator": "none"}}, environment={})
     notes = Notes()
 
     def run() -> BuildReport:

@@ -49,7 +49,7 @@ class Catalog:
         write_rows(self.folder / "expansions.jsonl", words)
         sections: dict[str, dict[str, Any]] = {
             "vectors": {"encoder": str(self._encoder) if vectors else "none"},
-            "enrichment": {"generator": "lexicon"},
+            "enrichment": {"generator": "none"},
             "assessment": {"enabled": False},
             "tuning": {"adapter": False, "calibrate": False},
             "ledger": {"backups": 0},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment import Generator, prompt
-from pipeline.enrichment.chain import LexiconGenerator, ledger_only
+from pipeline.enrichment.chain import ledger_only
 from pipeline.enrichment.context import TextVerdict
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.records import Catalog, catalog_records
@@ -51,7 +51,7 @@ def test_no_question_is_paid_for_twice_and_no_tool_loses_its_words(
             versions[chance.choice(_NAMES)] = chance.randrange(3)
             monkeypatch.setattr(prompt, "PROMPT_VERSION", first_version + chance.randrange(2))
             settings = server.settings(model=chance.choice(["m1", "m2"]), max_tools=chance.choice([None, 1, 2]))
-            chain: list[Generator] = [DirectGenerator(settings), LexiconGenerator()]
+            chain: list[Generator] = [DirectGenerator(settings)]
             if chance.random() < 0.3:
                 chain = ledger_only(chain, "unasked", "it is down")
             result = run(tmp_path, _catalog(versions), *chain)

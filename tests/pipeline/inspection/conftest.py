@@ -32,7 +32,7 @@ class Shop:
         """Build these tools, the model of `server` writing where there is one, and return the snapshot's folder."""
         for name, lines in (("tools.jsonl", rows), ("expansions.jsonl", expansions or ())):
             write_rows(self.folder / name, lines)
-        enrichment = {"generator": "none", "fallback": "lexicon"}
+        enrichment = {"generator": "none"}
         if server is not None:
             enrichment = {**server.settings().model_dump(exclude_unset=True), "generator": "openai"}
         chosen: dict[str, dict[str, Any]] = {

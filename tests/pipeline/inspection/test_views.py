@@ -159,7 +159,7 @@ def test_providers_and_costs_count_phrases_writers_and_dollars_which_are_not_not
 
 
 _EIGHT = [_Row(f"a/{name}", writer="file" if name < "y" else "", phrases=(name,)) for name in "stuvwxyz"]
-_FIVE = [_Row(f"a/{name}", writer="lexicon") for name in "vwxyz"]
+_FIVE = [_Row(f"a/{name}") for name in "vwxyz"]
 _TOLD = [_Row(f"a/{name}", writer="file", phrases=("send it", "write it")) for name in "vwxy"]
 
 
@@ -167,18 +167,14 @@ _TOLD = [_Row(f"a/{name}", writer="file", phrases=("send it", "write it")) for n
     ("rows", "worst"),
     [
         ([replace(row, writer="") for row in _EIGHT], []),
-        ([replace(row, writer="lexicon", description="Short.") for row in _EIGHT], []),
+        ([replace(row, writer="", description="Short.") for row in _EIGHT], []),
         ([replace(row, writer="file", description="Short.") for row in _EIGHT], []),
         (
             [*_EIGHT[:7], replace(_EIGHT[7], description="Short.")],
             [("a/z", "no expansion, thin description"), ("a/y", "no expansion")],  # most problems first
         ),
-        (
-            [*_EIGHT[:6], *(replace(row, writer="lexicon") for row in _EIGHT[6:])],
-            [("a/y", "only the lexicon's words"), ("a/z", "only the lexicon's words")],
-        ),
-        ([*_FIVE, _Row("a/u", "Pays.", "lexicon")], [("a/u", "thin description")]),
-        ([*_FIVE[:3], _Row("a/u", "Pays.", "lexicon"), _Row("a/t", "Buys.", "lexicon")], []),
+        ([*_FIVE, _Row("a/u", "Pays.")], [("a/u", "thin description")]),
+        ([*_FIVE[:3], _Row("a/u", "Pays."), _Row("a/t", "Buys.")], []),
         ([*_FIVE, _Row("a/u", "Pays.", "file")], []),
         (
             [*_TOLD, _Row("a/z", writer="file", phrases=("x",), dropped=("url", "markup"))],
@@ -188,10 +184,9 @@ _TOLD = [_Row(f"a/{name}", writer="file", phrases=("send it", "write it")) for n
     ],
     ids=[
         "nobody wrote for any",
-        "all are thin and the lexicon's",
+        "all are thin and nobody's",
         "all are thin and filled up",
         "two lack the words that most have",
-        "two have the lexicon's words",
         "one is thin",
         "two of five are thin",
         "a thin one is filled up",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.phrase_checks.screen import Screen
-from router.tools.lexicon import expand
+from router.tools.lexicon import everyday_words
 from tests.support.factories import make_expansion, make_record
 
 # Providers whose names are ordinary words, and a tool whose name is an identifier.
@@ -24,11 +24,11 @@ WORDS = st.sampled_from(
     "name",
     "search_malware scan_spam report_scam block_fraud find_broken_links list_compromised_accounts kill_process".split(),
 )
-def test_of_a_tool_that_deals_with_bad_things_no_phrase_of_the_lexicon_is_dropped(name: str) -> None:
+def test_of_a_tool_that_deals_with_bad_things_no_request_in_its_own_words_is_dropped(name: str) -> None:
     record = make_record(name, "acme", description="")
-    kept, verdicts = Screen((record, *OTHERS))(record, expand(record))
-    assert {verdict.check for verdict in verdicts} <= {"repeat"}
-    assert name.replace("_", " ") in kept.user_phrases or any(verdict.check == "repeat" for verdict in verdicts)
+    requests = everyday_words(record).requests
+    kept, verdicts = Screen((record, *OTHERS))(record, make_expansion(*requests, when_to_use=""))
+    assert {verdict.check for verdict in verdicts} <= {"repeat"} and kept.user_phrases[0] == requests[0]
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,10 @@ _TEN = [record.tool_id for record in _CATALOG.records]
 _WORDS = Expansion("", ("do it",))
 
 
-def _after(failed: int = 0, kind: str = "timeout", by: str = "lexicon") -> Enrichment:
+def _after(failed: int = 0, kind: str = "timeout", by: str = "") -> Enrichment:
     """Ten tools, of which the first failed; `by` wrote what serves instead."""
-    written = {tool_id: ScreenedExpansion(_WORDS, by, "m", "k", _WORDS) for tool_id in _TEN[:failed]}
-    return Enrichment(written=written, failures=[GenerationFailure(tool_id, kind, "why") for tool_id in written])
+    written = {tool_id: ScreenedExpansion(_WORDS, by, "m", "k", _WORDS) for tool_id in _TEN[:failed] if by}
+    return Enrichment(written=written, failures=[GenerationFailure(tool_id, kind, "why") for tool_id in _TEN[:failed]])
 
 
 def _missing(skipped: int, sources: int, lost: int = 0, serving: int = 0) -> MissingTools:
@@ -77,10 +77,8 @@ _THIRTY = [f"p/t{number:02}" for number in range(30)]
 def _lost(
     fallen: int, limit: float = 0.1, by: str = "openai", messages: tuple[str, ...] = (), **enrichment: Any
 ) -> tuple[str, ...]:
-    """The reasons where the first tools fall to the lexicon, or, the very first, to nothing."""
-    now = {tool_id: "lexicon" if place < fallen else by for place, tool_id in enumerate(_THIRTY)}
-    written = {tool_id: ScreenedExpansion(_WORDS, name, "m", "k", _WORDS) for tool_id, name in now.items()}
-    written.pop(_THIRTY[0], None) if fallen else None
+    """The reasons where the first tools lose their phrases."""
+    written = {tool_id: ScreenedExpansion(_WORDS, by, "m", "k", _WORDS) for tool_id in _THIRTY[fallen:]}
     failures = [GenerationFailure(tool_id, "timeout", text) for tool_id, text in zip(_THIRTY, messages, strict=False)]
     sections = {"enrichment": enrichment, "publish": {"max_downgraded_share": limit}}
     settings = CatalogSettings.model_validate(
@@ -95,7 +93,7 @@ def _lost(
     [
         *((0, 0.0, "openai", False), (2, 0.0, "openai", False), (3, 0.0, "openai", True), (3, 0.1, "openai", False)),
         *((4, 0.1, "openai", True), (30, 1.0, "openai", False)),
-        (30, 0.1, "lexicon", False),  # what the lexicon wrote before cannot fall
+        (30, 0.1, "lexicon", False),  # what an earlier version wrote by rule is no loss
     ],
 )
 def test_more_lost_phrases_than_the_share_and_at_least_three_hold_back(
@@ -109,16 +107,16 @@ def test_more_lost_phrases_than_the_share_and_at_least_three_hold_back(
     [
         ({"by": "file"}, "There is no file of expansions any more"),
         ({"by": "file", "expansions": "words.jsonl"}, "words.jsonl has no usable line for them any more"),
-        ({"generator": "lexicon"}, "enrichment.generator (--generator) is lexicon"),
+        ({"generator": "none"}, "enrichment.generator (--generator) is none"),
         ({"generator": "openai", "messages": ("no\n quota.", "no\n quota.", "late")}, "no quota; "),
         ({"generator": "auto"}, "No key or base URL is set"),
         ({"generator": "openai", "api_key": "sk-x"}, "The ledger has no answer about them that passes the checks"),
     ],
-    ids=["no file", "file", "lexicon", "messages", "no key", "ledger"],
+    ids=["no file", "file", "none", "messages", "no key", "ledger"],
 )
 def test_the_reason_names_the_tools_the_cause_and_the_setting(fields: dict[str, Any], cause: str) -> None:
     (reason,) = _lost(30, **fields)
-    assert reason.startswith("30 of the 30 tools that a model or a file wrote for would fall to the lexicon's words ")
+    assert reason.startswith("30 of the 30 tools that a model or a file wrote for would lose their phrases: ")
     assert "p/t00, p/t01, p/t02 and 27 more" in reason and cause in reason
     assert reason.endswith("publish.max_downgraded_share (QUARTERMASTER_PUBLISH__MAX_DOWNGRADED_SHARE) allows 10.0%")
 

@@ -49,7 +49,7 @@ def test_in_a_catalog_without_written_phrases_a_clear_leader_is_not_refused(tmp_
     others = [(tool["name"], tool["description"]) for tool in honest_tools.tools()]
     weather = ("get_weather", "Get the current weather of a city.")
     folder = catalog(tmp_path / "weather", weather, *(row for row in others if "weather" not in " ".join(row)))
-    report = built(folder, tmp_path / "ws", enrichment={"generator": "lexicon"})
+    report = built(folder, tmp_path / "ws", enrichment={"generator": "none"})
     snapshot = Snapshot.open(report.snapshot)
     request = "what is the weather in Paris"
     routed = Router(snapshot).route(request)

@@ -47,7 +47,10 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
             f"{SOURCE}[vectors]\nprecision = 'fp16'",
             "vectors.precision is \"fp16\": it must be 'auto', 'fp32' or 'int8'",
         ),
-        (f"{SOURCE}[enrichment]\nfallback = 'openai'", "enrichment.fallback is \"openai\": it must be 'lexicon' or"),
+        (
+            f"{SOURCE}[enrichment]\nfallback = 'none'",
+            "enrichment: a tool without an expansion has the lexicon",
+        ),
         (f"{SOURCE}[enrichment]\ntimeout_s = 0", "enrichment.timeout_s is 0: it must be more than 0"),
         (f"{SOURCE}[enrichment.prices.m]\ninput = 1\ncached = 1", "enrichment.prices.m.output is missing"),
         (f"{SOURCE}[retrieval]\nrecipe = 'best'", "retrieval.recipe: there is no recipe 'best': choose from "),
@@ -88,7 +91,7 @@ def test_a_field_is_named_as_it_was_given(tmp_path: Path) -> None:
     assert told.startswith("7 problems\n") and "sk-secret" not in told
     for line in (
         "tuning.adapter is 3: it must be true or false",
-        "the argument --generator (enrichment.generator) is \"magic\": it must be 'auto', 'openai', 'lexicon' or ",
+        "the argument --generator (enrichment.generator) is \"magic\": it must be 'auto', 'openai' or 'none'",
         "tuning.max_stale_share is 2: it must be at most 1",
         'QUARTERMASTER_PUBLISH__KEEP (publish.keep) is "0": it must be at least 1',
         'QUARTERMASTER_PUBLISH__KEPE (publish.kepe): unknown setting, did you mean "keep"?',

@@ -28,8 +28,9 @@ def served(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     tools[-1]["description"] = "Rain, sun [red]and[/red] snow \u001b[2J\u202e."
     catalog.mkdir()
     (catalog / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
-    allowed = {**QUICK, "publish": {"max_downgraded_share": 1.0}}  # the file of expansions is gone
-    build(load(catalog, allowed, environment={}), workspace=workspace)
+    words = [{"id": f"{tool['provider']}/{tool['name']}", "user_phrases": ["please do", "do it"]} for tool in tools[1:]]
+    (catalog / "expansions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in words), encoding="utf-8")
+    build(load(catalog, QUICK, environment={}), workspace=workspace)
     return workspace
 
 
@@ -92,7 +93,12 @@ def test_programs_get_json(run: Run, served: Path, snapshot: Path) -> None:
     overview = json.loads(run("inspect", "--workspace", served, "--json").stdout)
     assert overview["snapshot"]["previous"] == snapshot.name
     first = overview["providers"]["rows"][0]
-    assert (first["provider"], first["tools"], first["written_by"], first["cost_usd"]) == ("linear", 2, "lexicon 2", 0)
+    assert (first["provider"], first["tools"], first["written_by"], first["cost_usd"]) == (
+        "linear",
+        2,
+        "file 1, nobody 1",
+        0,
+    )
     assert {table["name"] for table in overview["tables"]} > {"tools", "providers", "neighbours"}
     page = json.loads(run("inspect", "slack/chat_postMessage", "--workspace", served, "--json").stdout)
     assert page["provider"] == "slack" and page["neighbours"] == []

@@ -28,10 +28,9 @@ def standard(**weights: float) -> Recipe:
     return replace(recipe(Fusion.CONVEX, **weights), normalization=Normalization.STANDARD)
 
 
-def marks(*, no: Sequence[int] = (), stopgap: Sequence[int] = ()) -> NDArray[np.uint8]:
+def marks(*, no: Sequence[int]) -> NDArray[np.uint8]:
     of_ten = np.full(10, Expanded.YES, np.uint8)
     of_ten[list(no)] = Expanded.NO
-    of_ten[list(stopgap)] = Expanded.STOPGAP
     return of_ten
 
 
@@ -126,26 +125,6 @@ def test_a_tool_without_expansion_takes_the_better_of_description_and_dense() ->
     assert assumed.tolist() == pytest.approx([0, 1 / 4, 0])
 
 
-@pytest.mark.parametrize(
-    ("changed", "weights", "assumed"),
-    [
-        # Tool 2 has rank 2 in the expansion's list and 1 by dense; tool 3 has rank 1 there, and 3 elsewhere.
-        ({Signal.EXPANSION: ranking((3, 5.0), (2, 4.0))}, WEIGHTS, {2: 3 / 6 - 3 / 7}),
-        # Tool 2 is first by dense; tool 3, third by description, is not in the dense list.
-        ({Signal.DENSE: ranking((2, 0.8), (1, 0.7))}, WEIGHTS, {2: 3 / 6}),
-        ({}, recipe(k=5, description=1, expansion=3), {}),
-        ({Signal.EXPANSION: ranking()}, WEIGHTS, {}),
-    ],
-    ids=["its own rank where that is better", "dense alone", "no dense list", "an expansion list that finds nothing"],
-)
-def test_a_stopgap_is_assumed_what_the_dense_list_earns(
-    changed: Lists, weights: Recipe, assumed: dict[int, float]
-) -> None:
-    fused, _, found = fuse({**LISTS, **changed}, weights, marks(stopgap=[2, 3]))
-    by_tool = dict(zip(fused.ordinals.tolist(), found.tolist(), strict=True))
-    assert by_tool == pytest.approx({tool: assumed.get(tool, 0) for tool in by_tool})
-
-
 @pytest.mark.parametrize("best", [0.0, 1e-9])
 def test_no_more_is_assumed_than_the_best_of_the_expansions_list_and_nothing_of_a_name_alone(best: float) -> None:
     lists = {Signal.DENSE: ranking((2, 4.0)), Signal.EXPANSION: ranking((1, best))}
@@ -155,17 +134,16 @@ def test_no_more_is_assumed_than_the_best_of_the_expansions_list_and_nothing_of_
 
 
 @pytest.mark.parametrize(
-    ("expanded", "assumes", "unread", "assumed"),
+    ("assumes", "unread", "assumed"),
     [
-        (None, True, [2], 2 / 62),  # rank 2 by dense and rank 1 by the expansion: dense is the lesser
-        (marks(stopgap=[2]), True, [2], 0),
-        (None, False, [2], 0),
-        (None, True, [], 0),
+        (True, [2], 2 / 62),  # rank 2 by dense and rank 1 by the expansion: dense is the lesser
+        (False, [2], 0),
+        (True, [], 0),
     ],
-    ids=["phrases", "the lexicon's words", "an older recipe", "English tools"],
+    ids=["phrases", "an older recipe", "English tools"],
 )
 def test_a_tool_in_another_language_is_assumed_the_lesser_of_dense_and_expansion_in_the_lists_of_its_own_text(
-    expanded: NDArray[np.uint8] | None, assumes: bool, unread: list[int], assumed: float
+    assumes: bool, unread: list[int], assumed: float
 ) -> None:
     lists = {
         Signal.NAME: ranking((1, 9.0)),
@@ -174,7 +152,7 @@ def test_a_tool_in_another_language_is_assumed_the_lesser_of_dense_and_expansion
         Signal.DENSE: ranking((3, 0.9), (2, 0.8), (1, 0.7)),
     }
     by_rank = replace(recipe(name=1, description=1, expansion=2, dense=2), impute_non_english=assumes)
-    fused, contributions, found = fuse(lists, by_rank, expanded, np.isin(np.arange(10), unread))
+    fused, contributions, found = fuse(lists, by_rank, None, np.isin(np.arange(10), unread))
     row = fused.ordinals.tolist().index(2)
     given = {"name": assumed / 2, "description": assumed / 2, "expansion": 2 / 61, "dense": 2 / 62}
     assert contributions[row] == pytest.approx({signal: part for signal, part in given.items() if part})

@@ -53,7 +53,7 @@ def test_the_documents_of_one_small_tool() -> None:
 
 def test_a_tool_with_nothing_but_a_name_is_its_name() -> None:
     documents = project_record(make_record("ping", None, description=""), None)
-    assert documents == FieldDocuments("ping", name="ping", description="", expansion="", dense="ping", phrases=())
+    assert documents == FieldDocuments("ping", "ping", description="ping", expansion="", dense="ping. ping", phrases=())
 
 
 @pytest.mark.parametrize(("when_to_use", "phrases"), [("c", ("b", "a", "c")), ("", ("b", "a")), ("b", ("b", "a"))])
@@ -87,7 +87,7 @@ def test_every_document_is_bounded(fields: dict[str, Any]) -> None:
 def test_a_long_label_is_cut_in_the_dense_document_alone() -> None:
     label = "The GitHub's official OpenAPI specification and extensions"
     documents = project_record(make_record("issues/create", label, description="Create an issue."), None)
-    assert documents.dense == "github and extensions: issues/create. Create an issue."
+    assert documents.dense.startswith("github and extensions: issues/create. Create an issue.. create issue. ")
     assert documents.name == f"issues/create\n{label}"
 
 
@@ -96,7 +96,10 @@ def test_steering_text_stands_in_no_document() -> None:
     parameters = (Parameter("mode", "string", order, ("refund",)),)
     record = make_record("count", "handy", description=f"Counts. {order}", parameters=parameters, examples=(order,))
     documents = project_record(record, None)
-    assert (documents.description, documents.dense) == ("Counts.\nmode", "handy: count. Counts.")
+    assert (documents.description, documents.dense) == (
+        "Counts.\nmode\ncount\nhow many\nnumber of\ncount up\ntotal",
+        "handy: count. Counts.. count",
+    )
 
 
 _TRANSLATED = make_expansion("do it", translations={"de": ("mach es", "tu es"), "ja": ("やって",)})

@@ -30,7 +30,7 @@ def test_a_key_or_model_that_cannot_be_used_aborts_at_once_with_a_way_out_and_no
     said = str(aborted.value)
     assert reply.body["error"]["message"].rstrip(".") in said
     assert "gpt-nope" in said and server.base_url in said
-    assert "OPENAI_API_KEY" in said and "enrichment.model" in said and "--generator lexicon" in said
+    assert "OPENAI_API_KEY" in said and "enrichment.model" in said and "--generator none" in said
     assert "sk-loopback" not in said
     assert len(server.requests) <= 3  # the requests in flight when the first answer came
 
@@ -51,7 +51,7 @@ def test_nobody_listening_aborts_with_the_base_url_without_its_password(concurre
         with pytest.raises(RunAborted, match=rf"no answer from http://{address}") as aborted:
             list(replies(DirectGenerator(settings), _RECORDS))
     assert "secret" not in str(aborted.value)
-    assert "Check enrichment.base_url" in str(aborted.value) and "--generator lexicon" in str(aborted.value)
+    assert "Check enrichment.base_url" in str(aborted.value) and "--generator none" in str(aborted.value)
 
 
 def test_a_wrong_base_url_aborts_with_what_was_asked() -> None:

@@ -262,7 +262,7 @@ def test_a_model_that_no_batch_can_use_aborts_with_a_way_out_and_is_asked_again_
         assert _kinds(server, ledger) == _ALL_ANSWERED
     said = str(aborted.value)
     assert "The provided model 'gpt-5-mini' is not supported" in said and server.base_url in said
-    assert "OPENAI_API_KEY" in said and "enrichment.model" in said and "--generator lexicon" in said
+    assert "OPENAI_API_KEY" in said and "enrichment.model" in said and "--generator none" in said
     assert "sk-loopback" not in said
 
 

@@ -26,10 +26,10 @@ MAP = np.eye(4, dtype=np.float32)
 ENCODER = EncoderManifest("small", "r1", "mean", "", 4, 64, "fp32")
 
 
-def keys(*phrases: str, description: str = "Returns charges.", original: tuple[str, ...] = ("stripe/list",)) -> Any:
+def keys(*phrases: str, description: str = "Returns charges.") -> Any:
     record = make_record("list", "stripe", tool_id="stripe/list", description=description)
     catalog = Catalog((record,), {record.tool_id: record_hash(record)}, ())
-    return phrase_keys(catalog, [project_record(record, make_expansion(*phrases))], original)
+    return phrase_keys(catalog, [project_record(record, make_expansion(*phrases))])
 
 
 def test_a_phrase_is_known_by_its_text_and_its_tools_record() -> None:
@@ -38,7 +38,6 @@ def test_a_phrase_is_known_by_its_text_and_its_tools_record() -> None:
     assert keys("list all", "show me").tolist() == one.tolist()
     assert len(np.intersect1d(one, keys("show me", "another"))) == 2
     assert not len(np.intersect1d(one, keys("show me", "list all", description="Deletes charges.")))
-    assert not len(keys("show me", original=()))
 
 
 @pytest.mark.parametrize(

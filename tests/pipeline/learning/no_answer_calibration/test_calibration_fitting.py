@@ -137,10 +137,8 @@ def test_phrases_are_drawn_evenly(opened: Snapshot, monkeypatch: pytest.MonkeyPa
     assert [asked.terms for asked in rank_held_out_phrases(ranker)[0]] == expected
 
 
-def test_phrases_of_the_lexicon_are_not_asked(opened: Snapshot) -> None:
-    lexicon = replace(opened, manifest=replace(opened.manifest, generators={"lexicon": 8}))
-    assert rank_held_out_phrases(BatchRanker(lexicon)) == ([], [])
-    marks = np.array([Expanded.STOPGAP] * 7 + [Expanded.YES], np.uint8)
+def test_only_phrases_of_expanded_tools_are_asked(opened: Snapshot) -> None:
+    marks = np.array([Expanded.NO] * 7 + [Expanded.YES], np.uint8)
     last = BatchRanker(replace(opened, expanded=marks))
     assert len(rank_held_out_phrases(last)[0]) == len(opened.records.entry(7).phrases)
 

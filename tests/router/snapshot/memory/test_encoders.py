@@ -50,15 +50,16 @@ def exported(snapshot: Path, tmp_path: Path) -> Path:
 
 
 def test_a_folder_with_an_encoder_makes_the_dense_list(exported: Path, snapshot: Path) -> None:
-    router = Router.from_tools(TOOLS, encoder=exported)
+    said = {"create_refund": ["give the money back"]}
+    router = Router.from_tools(TOOLS, phrases=said, encoder=exported)
     rankings = router.lists("undo a payment")[0]
     assert len(rankings[Signal.DENSE]) == 2
     assert Signal.DENSE in router.manifest.signals
     assert router.manifest.encoder and router.manifest.encoder.dim == 32
-    assert router.route("undo a payment", explain=True)[0].phrase
+    assert router.route("give the money back", explain=True)[0].phrase == "give the money back"
     for folder in (snapshot, snapshot.parent):  # of a snapshot, or of a catalog
         expected = router.route("undo a payment")
-        assert Router.from_tools(TOOLS, encoder=folder).route("undo a payment").tools == expected.tools
+        assert Router.from_tools(TOOLS, phrases=said, encoder=folder).route("undo a payment").tools == expected.tools
 
 
 def test_an_object_that_encodes_texts_is_enough_and_another_makes_another_snapshot() -> None:

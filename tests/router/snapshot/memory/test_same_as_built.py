@@ -40,7 +40,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Router:
     (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in TOOLS + MORE), encoding="utf-8")
     changes: dict[str, dict[str, Any]] = {
         "vectors": {"encoder": "none"},
-        "enrichment": {"generator": "lexicon"},
+        "enrichment": {"generator": "none"},
         "publish": {"keep": 1},
     }
     report = build(load(folder, changes, environment={}), workspace=tmp_path_factory.mktemp("workspace"))
@@ -68,7 +68,7 @@ def test_the_entries_are_those_of_a_build(built: Router, in_memory: Router) -> N
 @pytest.mark.parametrize("request_text", REQUESTS)
 def test_lists_and_answers_are_bit_by_bit_those_of_a_build(built: Router, in_memory: Router, request_text: str) -> None:
     expected, found = built.lists(request_text)[0], in_memory.lists(request_text)[0]
-    assert list(found) == list(expected) == [Signal.NAME, Signal.DESCRIPTION, Signal.EXPANSION]
+    assert list(found) == list(expected) == [Signal.NAME, Signal.DESCRIPTION]
     for signal, ranking in expected.items():
         assert np.array_equal(found[signal].ordinals, ranking.ordinals)
         assert np.array_equal(found[signal].scores, ranking.scores)
