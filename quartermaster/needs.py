@@ -25,7 +25,6 @@ INSTRUCTIONS = Path(__file__).with_name("needs_instructions.txt").read_text(enco
 _LIST = {"needs": {"type": "array", "items": {"type": "string"}}}
 _SCHEMA = {"type": "object", "properties": _LIST, "required": ["needs"], "additionalProperties": False}
 _FORMAT = {"type": "json_schema", "json_schema": {"name": "needs", "strict": True, "schema": _SCHEMA}}
-# Of those that were sent, "refused" by the server or the network; then of those that were not.
 OUTCOMES = ("answered", "late", "refused", "nonsense", "cached", "busy", "resting")
 _TOKENS = ("prompt_tokens", "completion_tokens")
 _SHARE = 0.93  # of the time that a request waits: the rest is for the way back from the other thread
@@ -139,8 +138,7 @@ class ModelNeeds:
         """Return the needs that the model writes, and keep them; none where it fails, which is counted."""
         import httpx2  # openai's transport, whose errors it lets through while a reply is read
 
-        needs: tuple[str, ...] = ()
-        outcome = "late"
+        needs, outcome = tuple[str, ...](), "late"
         try:
             async with asyncio.timeout(_SHARE * self._timeout_s):
                 reply = await self._reply(request)

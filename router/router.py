@@ -302,7 +302,12 @@ class Router(ToolRegistration):
     async def route_many_async(
         self, requests: Sequence[str], *, needs: Sequence[Sequence[str]] | None = None, **options: Unpack[SharedOptions]
     ) -> list[RoutedTools]:
-        """Run `route_many` beside the event loop."""
+        """Run `route_many` beside the event loop.
+
+        Args:
+            requests: The texts.
+            needs: As in `route_many`.
+        """
         return await self._executor.run(partial(self.route_many, requests, needs=needs, **options))
 
     def select(self, request: str | Sequence[Message], k: int = 5, token_budget: int | None = None) -> list[ToolRecord]:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from router.errors import RequestInvalid
 from router.typed import converted
 
-AskNeeds = Callable[[str], Sequence[str]]
-"""Takes a request's text, and returns the needs that it supposes."""
+AskNeeds = Callable[[str], Sequence[str]]  # takes a request's text, and returns the needs that it supposes
 
 MAX_NEEDS = 12  # each is encoded, which takes milliseconds
 MAX_NEED = 300  # characters of one; what is longer is cut
