@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
-from router.answer.executor import Executor
+from router.answer.executor import ASKING, THREADS, Executor
 from router.answer.options import (
     CheckedOptions,
     RouteOptions,
@@ -21,7 +21,7 @@ from router.answer.respond import respond, respond_many
 from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid, quoted
 from router.provider_formats.formats import VendorText, parse_choice
-from router.query.needs import clean_needs
+from router.query.needs import AskNeeds, clean_needs
 from router.record import ToolRecord
 from router.registration import ToolRegistration, read_with_warnings
 from router.retrieval.recipe import Recipe
@@ -63,17 +63,20 @@ class Router(ToolRegistration):
         rerank: Reranking | None = None,
         vendor_text: VendorText | str = VendorText.TRUSTED,
         feedback: "FeedbackLog | None" = None,
+        ask_needs: AskNeeds | None = None,
     ) -> None:
         """Internal: use `open` or `from_tools`."""
         text = parse_choice(VendorText, vendor_text)
         if feedback is not None and not _is_feedback_log(feedback):
             raise SettingsInvalid(f"feedback is {quoted(feedback)}, it must be a FeedbackLog")
+        if not (ask_needs is None or callable(ask_needs)):
+            raise SettingsInvalid(f"ask_needs is {quoted(ask_needs)}, it must be callable")
         super().__init__(ReloadingSnapshot(served) if isinstance(served, Snapshot) else served, text)
-        self._executor = Executor()
-        self.feedback_log = feedback
+        self._executor = Executor(THREADS if ask_needs is None else THREADS + ASKING)
+        self.feedback_log, self.ask_needs = feedback, ask_needs
         # A value of another type is refused here, not by the first request.
         own = {"selection": Selection() if selection is None else selection, "rerank": rerank, "vendor_text": text}
-        self._defaults = converted(own, CheckedOptions)
+        self._defaults = converted({**own, "ask_needs": ask_needs}, CheckedOptions)
 
     @classmethod
     def open(
@@ -91,6 +94,7 @@ class Router(ToolRegistration):
         trust_state: str | Path | None = None,
         vendor_text: VendorText | str = VendorText.TRUSTED,
         feedback: "FeedbackLog | None" = None,
+        ask_needs: AskNeeds | None = None,
     ) -> "Router":
         """Open a snapshot and verify its checksums, and with `trusted_keys` its signature.
 
@@ -116,6 +120,9 @@ class Router(ToolRegistration):
                 "verbatim". Records and explanations always have all of it.
             feedback: The log of what answers offered and what became of it, which a build learns from. The router
                 closes it; several routers may share one.
+            ask_needs: Takes the text of a request (of a dialogue, the latest message) for which `route` is given no
+                needs, and returns what it supposes them to be; it must bound its own time. Where it raises, or returns
+                anything else, the request is routed without. The router calls its `close`, where it has one.
 
         Raises:
             SnapshotInvalid: There is no snapshot, or it is corrupt, or made for another version of the router.
@@ -133,7 +140,7 @@ class Router(ToolRegistration):
             catalog=catalog,
             trust_state=trust_state,
         )
-        return cls(live, selection, rerank, vendor_text, feedback)
+        return cls(live, selection, rerank, vendor_text, feedback, ask_needs)
 
     @classmethod
     def from_tools(
@@ -148,6 +155,7 @@ class Router(ToolRegistration):
         request_cache: int = 0,
         vendor_text: VendorText | str = VendorText.TRUSTED,
         feedback: "FeedbackLog | None" = None,
+        ask_needs: AskNeeds | None = None,
         strict: bool = False,
     ) -> "Router":
         """Return a router over tools in memory: no workspace, no build, no file.
@@ -169,6 +177,7 @@ class Router(ToolRegistration):
             request_cache: As in `open`.
             vendor_text: As in `open`.
             feedback: As in `open`.
+            ask_needs: As in `open`.
             strict: Whether a single value that is no tool is an error, rather than left out with a warning.
 
         Raises:
@@ -184,7 +193,7 @@ class Router(ToolRegistration):
         opened = open_encoder(encoder, len(tool_set.records))
         snapshot = snapshot_from_records(tool_set.records, phrases_by_id(phrases, tool_set.records), opened)
         live = ReloadingSnapshot(with_request_cache(snapshot, request_cache))
-        router = cls(live, selection, rerank, vendor_text, feedback)
+        router = cls(live, selection, rerank, vendor_text, feedback, ask_needs)
         router._with_functions(tool_set)
         return router
 
@@ -225,6 +234,8 @@ class Router(ToolRegistration):
     def close(self) -> None:
         """End the router's own threads, where it has any, and write what its feedback log holds yet."""
         self._live.close()
+        if close := getattr(self.ask_needs, "close", None):
+            close()  # first: calls that the executor runs may wait for it
         self._executor.close()
         if self.feedback_log is not None:
             self.feedback_log.close()
@@ -261,7 +272,7 @@ class Router(ToolRegistration):
 
     @documents_route_options
     def route_many(
-        self, requests: Sequence[str], *, needs: Sequence[Sequence[str]] = (), **options: Unpack[SharedOptions]
+        self, requests: Sequence[str], *, needs: Sequence[Sequence[str]] | None = None, **options: Unpack[SharedOptions]
     ) -> list[RoutedTools]:
         """Return the answers of `route` to many requests, in their order and all from one snapshot.
 
@@ -270,13 +281,13 @@ class Router(ToolRegistration):
 
         Args:
             requests: The texts.
-            needs: The needs of each request, as `route` takes them; by default none has any.
+            needs: The needs of each request, as `route` takes them; by default none has any, and nobody is asked.
 
         Raises:
             RequestInvalid: `route` refuses a request. The message names its place, and none is answered.
         """
         checked = self._checked(options)
-        answers = respond_many(self._live.snapshot, requests, needs, checked)
+        answers = respond_many(self._live.snapshot, requests, needs or (), checked)
         return [
             record_answer(self.feedback_log, routed, request, checked)
             for request, routed in zip(requests, answers, strict=True)
@@ -289,7 +300,7 @@ class Router(ToolRegistration):
 
     @documents_route_options
     async def route_many_async(
-        self, requests: Sequence[str], *, needs: Sequence[Sequence[str]] = (), **options: Unpack[SharedOptions]
+        self, requests: Sequence[str], *, needs: Sequence[Sequence[str]] | None = None, **options: Unpack[SharedOptions]
     ) -> list[RoutedTools]:
         """Run `route_many` beside the event loop.
 
@@ -391,7 +402,7 @@ class _ProfileRouter(Router):
 
         live = ProfileSnapshot(whole._live, profile)
         selection, rerank = profile.narrow(whole.selection), whole._defaults.rerank
-        super().__init__(live, selection, rerank, whole.vendor_text, whole.feedback_log)
+        super().__init__(live, selection, rerank, whole.vendor_text, whole.feedback_log, whole.ask_needs)
         self._whole, self._profile = whole, profile
         self._executor = whole._executor
         self._functions = whole.functions.where(

@@ -32,7 +32,7 @@ refusals distribution user_cache typed
         quartermaster: package_check
         quartermaster: __init__
         quartermaster: addresses validation variables
-        quartermaster: calling evaluation
+        quartermaster: calling evaluation needs
         quartermaster: adapters
         quartermaster: serving
         pipeline: __init__ errors current_run progress execution sentences tokens
@@ -66,7 +66,7 @@ GROUND = LEVELS[0]  # its modules may import each other
 # What the build may use beside its own rooms: all that answers are made of, the public face, and the evaluation.
 SHARED = {f"quartermaster.{name}" for name in ("addresses", "validation", "variables", "evaluation")}
 FOR_THE_BUILD = set().union(*LEVELS[:6]) | {"router.router", "router.__init__"} | SHARED
-WITH_EXTRAS = {"quartermaster.adapters", "quartermaster.serving"}
+WITH_EXTRAS = {"quartermaster.adapters", "quartermaster.needs", "quartermaster.serving"}
 HEAVY = ("torch", "prefect", "openai", "sentence_transformers", "transformers", "pydantic", "duckdb", "pyarrow")
 
 

@@ -84,7 +84,7 @@ class Diagnosis:
 def diagnose(snapshot: Snapshot, request: str, tool_id: str, options: CheckedOptions) -> Diagnosis:
     """Return why a request finds a tool, or does not. Raises what `respond` does; RequestInvalid for an unknown id."""
     ordinal, recipe, cleaned = _ordinal(snapshot, tool_id), recipe_of(snapshot, options.recipe), clean_request(request)
-    needs = clean_needs(options.needs, cleaned)
+    needs = clean_needs(options.needs or (), cleaned)
     # A tool that stands under its duplicate has a rank of its own here.
     result = search(snapshot, cleaned, replace(recipe, collapse=False), needs=needs)
     fused_rank = result.ranking.rank_of(ordinal)

@@ -21,12 +21,15 @@ _MOST_THREADS = 4
 
 
 THREADS = min(cores(), _MOST_THREADS)
+# More of them where a model may be asked for needs: so many wait for it at a time, and take no core.
+ASKING = 8
 
 
 class Executor:
-    """Runs calls on at most THREADS threads, the others in order of arrival, until closed."""
+    """Runs calls on at most so many threads, the others in order of arrival, until closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = THREADS) -> None:
+        self._most = threads
         self._starting = threading.Lock()
         renew_in_child(self, "_starting")
         self._pool: ThreadPoolExecutor | None = None
@@ -67,5 +70,5 @@ class Executor:
             if self._closed:
                 raise RequestInvalid(_CLOSED)
             if self._pool is None or self._process != os.getpid():  # a fork leaves the threads behind
-                self._pool, self._process = ThreadPoolExecutor(THREADS, "quartermaster-route"), os.getpid()
+                self._pool, self._process = ThreadPoolExecutor(self._most, "quartermaster-route"), os.getpid()
             return self._pool

@@ -39,7 +39,8 @@ RECIPE = Meta(
 NEEDS = Meta(
     description='What the caller expects to call, a line for each tool: "look up a customer by e-mail". They count as '
     "much as the request, and stand in the place of the steps that it would be cut into; of a dialogue they are the "
-    f"latest message's. At most {MAX_NEEDS}, of {MAX_NEED} characters each."
+    f"latest message's. At most {MAX_NEEDS}, of {MAX_NEED} characters each. An empty list says that there are none; "
+    "without a list, the router asks its `ask_needs` where it has one."
 )
 # Of the options that other places take under descriptions of their own, too.
 TokenBudget = Annotated[int, Meta(ge=1, le=10_000_000)]
@@ -50,7 +51,7 @@ _SELECTION = Meta(description="Filters and orders the tools, in place of the rou
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a request is to be answered."""
 
-    needs: Annotated[tuple[str, ...], NEEDS] = ()
+    needs: Annotated[tuple[str, ...] | None, NEEDS] = None
     k: K = 10
     explain: Annotated[
         bool,
@@ -93,7 +94,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class CheckedOptions(Options, frozen=True, kw_only=True):
-    """All options of a route with their defaults, checked, and the router's own `rerank` and `vendor_text`."""
+    """All options of a route with their defaults, checked, and the router's `rerank`, `vendor_text` and `ask_needs`."""
 
     selection: Annotated[Selection, _SELECTION] = Selection()
     caller: Annotated[
@@ -105,6 +106,7 @@ class CheckedOptions(Options, frozen=True, kw_only=True):
     ] = None
     rerank: Reranking | None = None
     vendor_text: VendorText = VendorText.TRUSTED
+    ask_needs: Any = None  # an AskNeeds or None: msgspec checks no callables
 
     @classmethod
     def of(cls, options: "SharedOptions", defaults: "CheckedOptions") -> "CheckedOptions":
@@ -123,7 +125,8 @@ class CheckedOptions(Options, frozen=True, kw_only=True):
             values["selection"] = defaults.selection
         checked = converted(values, cls, error=RequestInvalid)
         form = None if form is None else parse_choice(ProviderFormat, form)
-        return replace(checked, form=form, rerank=defaults.rerank, vendor_text=defaults.vendor_text)
+        own = {name: getattr(defaults, name) for name in ("rerank", "vendor_text", "ask_needs")}
+        return replace(checked, form=form, **own)
 
     @property
     def plain(self) -> bool:
@@ -155,7 +158,7 @@ class SharedOptions(TypedDict, total=False):
 class RouteOptions(SharedOptions, total=False):
     """The options of a single request."""
 
-    needs: Sequence[str]
+    needs: Sequence[str] | None
 
 
 def options_within(profile: "Profile", options: CheckedOptions) -> CheckedOptions:

@@ -12,7 +12,7 @@ from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.answer.tracing import route_span
 from router.errors import NothingSelected, RequestInvalid
 from router.provider_formats import ProviderFormat
-from router.query.needs import clean_needs
+from router.query.needs import clean_needs, supposed_needs
 from router.retrieval.no_answer_calibration import FitEstimate
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted
@@ -40,7 +40,10 @@ def respond(snapshot: Snapshot, request: str | Sequence[Message], options: Check
     with route_span(request, options.k) as record:
         latest_first = user_messages(request)
         messages = UserMessages(clean_request(latest_first.latest), tuple(map(clean_request, latest_first.earlier)))
-        needs = clean_needs(options.needs, messages.latest)
+        if options.needs is None and options.ask_needs is not None:
+            needs = supposed_needs(options.ask_needs, messages.latest)
+        else:
+            needs = clean_needs(options.needs or (), messages.latest)
         record(routed := _answer(snapshot, messages, needs, options))
     return routed
 

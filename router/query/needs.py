@@ -1,11 +1,16 @@
 """The needs that a caller states beside a request: short lines of what it expects to call, such as "find a person"."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 
 from router.errors import RequestInvalid
+from router.typed import converted
+
+AskNeeds = Callable[[str], Sequence[str]]  # takes a request's text, and returns the needs that it supposes
 
 MAX_NEEDS = 12  # each is encoded, which takes milliseconds
 MAX_NEED = 300  # characters of one; what is longer is cut
+_logger = logging.getLogger("router")
 
 
 def clean_needs(needs: Sequence[str], request: str) -> tuple[str, ...]:
@@ -27,6 +32,16 @@ def clean_needs(needs: Sequence[str], request: str) -> tuple[str, ...]:
 def clean_need(need: str) -> str:
     """Return a need with its white space collapsed, cut to MAX_NEED characters, unpaired surrogates replaced."""
     return " ".join(need[: 4 * MAX_NEED].encode("utf-8", "replace").decode("utf-8").split())[:MAX_NEED].strip()
+
+
+def supposed_needs(ask: AskNeeds, request: str) -> tuple[str, ...]:
+    """Return what a callable supposes that a request needs; none where it raises, or returns no needs."""
+    try:
+        return clean_needs(converted(ask(request), tuple[str, ...], error=RequestInvalid, whole="needs"), request)
+    except Exception as error:  # noqa: BLE001 - a caller's own code, without which a request has its answer too
+        # Not the message, which may quote the request.
+        _logger.warning("ask_needs failed (%s): the request was routed without needs", type(error).__name__)
+        return ()
 
 
 def _key(text: str) -> str:

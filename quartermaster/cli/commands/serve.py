@@ -38,6 +38,11 @@ class ServedSource(SignedSource):
         None
     )
     feedback_texts: Annotated[bool, "Keep the requests' texts too: without them nothing can be learned."] = False
+    ask_needs: Annotated[
+        str | None,
+        "The name of a model that says what requests need, where callers do not: at the server of builds "
+        "(OPENAI_BASE_URL, OPENAI_API_KEY), which gets the requests' texts.",
+    ] = None
 
     def serving(self, place: Path | str, selection: Selection | None, **options: Any) -> Router:
         """Return a router over what `place` named when the server started."""
@@ -47,8 +52,8 @@ class ServedSource(SignedSource):
             cache_dir=cache_for(place, self.cache_dir),
             selection=selection,
             vendor_text=self.vendor_text,
-            feedback=feedback_log(self.feedback, self.feedback_texts),
             **self.trust(self.trust_state),
+            **self.logged_and_asked(),
             **options,
         )
 
@@ -63,8 +68,14 @@ class ServedSource(SignedSource):
         if not tools:
             raise RunAborted("none of the MCP servers lists a tool: the reasons stand above")
         print_err(f"no snapshot: {', '.join(f'{label} {len(found):,}' for label, found in tools.items())} tools", "dim")
-        log = feedback_log(self.feedback, self.feedback_texts)
-        return Router.from_tools(tools, selection=selection, vendor_text=self.vendor_text, feedback=log)
+        return Router.from_tools(tools, selection=selection, vendor_text=self.vendor_text, **self.logged_and_asked())
+
+    def logged_and_asked(self) -> dict[str, Any]:
+        """Return the feedback log and the model that a router is given. Raises SettingsInvalid."""
+        from quartermaster.needs import ModelNeeds
+
+        asked = None if self.ask_needs is None else ModelNeeds(self.ask_needs)
+        return {"feedback": feedback_log(self.feedback, self.feedback_texts), "ask_needs": asked}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -120,7 +120,7 @@ def _lifespan(service: Service, closes: bool) -> Callable[[Starlette], Any]:
         # The encoder's first run is the slowest, so it happens before anybody asks.
         def warm_up() -> None:
             with suppress(NothingSelected):  # the router answers, though with no tool
-                service.router.route(_WARM_UP_REQUEST, k=1, feedback=False)
+                service.router.route(_WARM_UP_REQUEST, k=1, needs=(), feedback=False)
 
         try:
             await run_sync(warm_up, limiter=service.threads)

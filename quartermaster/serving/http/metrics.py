@@ -18,6 +18,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
+from quartermaster.needs import OUTCOMES, ModelNeeds
 from router.answer.results import RoutedTools
 from router.router import Router
 
@@ -45,6 +46,9 @@ class Metrics:
         self._reloads = counter("reloads", "Changes of the serving snapshot that were seen.")
         self._hits = counter("request_cache_hits", "Vectors found in the cache.")
         self._misses = counter("request_cache_misses", "Vectors computed.")
+        self._needs = counter("needs", "Requests whose needs a model was to say, by outcome.", ("outcome",))
+        self._needs_tokens = counter("needs_tokens", "Tokens of that model, as its server counts them.", ("kind",))
+        self._seen_needs: dict[str, int] = {}
         self.workers = Gauge(
             "quartermaster_workers",
             "Processes that take requests.",
@@ -96,9 +100,20 @@ class Metrics:
             (snapshot, hits, misses), self._seen = self._seen, now
         if snapshot != now[0]:
             self._reloads.inc()
+        self._look_at_needs()
         # Another encoder comes with a new cache, which counts from 0.
         self._hits.inc(cache.hits - hits if cache.hits >= hits else cache.hits)
         self._misses.inc(cache.misses - misses if cache.misses >= misses else cache.misses)
+
+    def _look_at_needs(self) -> None:
+        """Count what became of requests whose needs a model was to say, since the last look."""
+        if not isinstance(asked := self._router.ask_needs, ModelNeeds):
+            return
+        with self._looking:
+            seen, self._seen_needs = self._seen_needs, asked.counts
+            for name, count in self._seen_needs.items():
+                counter = self._needs if name in OUTCOMES else self._needs_tokens
+                counter.labels(name.removesuffix("_tokens")).inc(count - seen.get(name, 0))
 
 
 class _Gauges(Collector):

@@ -42,7 +42,7 @@ def route(call: Call[RouteRequest]) -> object:
     """The tools that fit a request, or the latest of several messages, best first."""
     routed = call.router.route(call.body.messages(), **_options(call))
     call.service.metrics.answer(routed)
-    call.caller.actions.offer(routed.offered, [*call.body.texts(), *call.body.needs])
+    call.caller.actions.offer(routed.offered, [*call.body.texts(), *(call.body.needs or ())])
     return _answer_json(call, routed)
 
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from quartermaster.serving.http.metrics import Metrics
 from quartermaster.serving.http.settings import PROBES, HttpSettings
 from quartermaster.serving.profiles import CALLER, Caller, Callers
-from router.answer.executor import THREADS
+from router.answer.executor import ASKING, THREADS
 from router.router import Router
 
 _Body = TypeVar("_Body", covariant=True)
@@ -33,10 +33,12 @@ class Service:
     metrics: Metrics
     callers: Callers | None = None
     problem: str = "starting"
-    # As many as the router's own: more would only share the cores.
-    threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
+    threads: CapacityLimiter = field(init=False)
     # One change at a time, so that the file holds the last one; a waiting change takes no thread of a request.
     changing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
+
+    def __post_init__(self) -> None:
+        self.threads = CapacityLimiter(THREADS if self.router.ask_needs is None else THREADS + ASKING)
 
     def staleness(self) -> str | None:
         """Return why what serves is stale, empty where it is not; None where nothing looks for a new snapshot."""

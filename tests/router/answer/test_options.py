@@ -13,7 +13,7 @@ from router.answer.options import CheckedOptions, RouteOptions
 @pytest.mark.parametrize("method", [Router.route, Router.route_many, Router.route_async, Router.route_many_async])
 def test_each_option_is_checked_and_help_shows_it_with_its_default_and_its_meaning(method: Any) -> None:
     names = RouteOptions.__annotations__
-    assert set(CheckedOptions.__struct_fields__) == {*names, "rerank", "vendor_text"}
+    assert set(CheckedOptions.__struct_fields__) == {*names, "rerank", "vendor_text", "ask_needs"}
     parameters = inspect.signature(method).parameters
     assert set(list(parameters)[2:]) == set(names)
     assert (parameters["k"].default, parameters["detail"].default) == (10, Detail.FULL)
