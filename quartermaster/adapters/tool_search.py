@@ -121,14 +121,14 @@ class ToolSearch:
             RequestInvalid: The arguments are no object with a request, the request is empty, or needs are too many.
         """
         search = Searched.read(arguments)
-        return self.router.route(search.request, needs=search.needs, **self._options)
+        return self.router.route(search.request, needs=search.needs or None, **self._options)
 
     async def found(self, arguments: Any, *, at_once: bool = False) -> RoutedTools:
         """Return what `find` does, which runs beside the event loop unless `at_once`."""
         if at_once:
             return self.find(arguments)
         search = Searched.read(arguments)
-        return await self.router.route_async(search.request, needs=search.needs, **self._options)
+        return await self.router.route_async(search.request, needs=search.needs or None, **self._options)
 
     def render(self, routed: RoutedTools) -> Rendered:
         """Return found tools in the provider's format."""

@@ -82,7 +82,7 @@ class Tools:
             selection = replace(selection, kinds=(call.kind,))
         routed = await self.caller.router.route_async(
             call.request,
-            needs=call.needs,
+            needs=call.needs or None,
             k=call.k,
             selection=selection,
             category=call.category,

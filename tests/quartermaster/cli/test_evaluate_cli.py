@@ -61,6 +61,16 @@ def test_evaluate_writes_every_file_and_shows_every_part(run: Run, bench: Path, 
     assert max(map(len, tables)) <= 80
 
 
+def test_requests_are_asked_with_needs_and_compared_with_the_same_alone(
+    run: Run, bench: Path, snapshot: Path, tmp_path: Path
+) -> None:
+    row = {"id": "will it rain tomorrow", "needs": ["show my open issues", "list issues by filter"]}
+    (tmp_path / "needs.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    options = ("--recipe", "lexical", "--needs", "needs.jsonl", "--json", "-")
+    result = json.loads(run("evaluate", "--bench", bench, "--snapshot", snapshot, *options).stdout)
+    assert result["queries"] == 1 and result["against"]["difference"]["ndcg@10"]["better"] == 1
+
+
 def test_compare_shows_recipes_and_signals_side_by_side(run: Run, bench: Path, snapshot: Path) -> None:
     done = run("compare", "--bench", bench, "--snapshot", snapshot, COLUMNS="80")
     assert done.returncode == 0, done.stderr

@@ -49,7 +49,9 @@ def measured(
     held = frozenset(required)
     judgement = Judgement("q", request, held, held, "multi" if len(required) > 1 else "single")
     encoder = Words() if isinstance(recipe, Recipe) and recipe.weights.get("dense") else None
-    return ask(Router.from_tools(list(tools), encoder=encoder), [judgement], recipe)
+    # A tool that has phrases gets no words of its name into its description.
+    phrases = {one.tool_id: ["-"] for one in tools} if recipe in (DESCRIPTION, BARELY) else None
+    return ask(Router.from_tools(list(tools), encoder=encoder, phrases=phrases), [judgement], recipe)
 
 
 def decided(measurement: Measurement) -> list[tuple[Cause, str]]:
