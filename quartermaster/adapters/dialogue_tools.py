@@ -79,7 +79,7 @@ class DialogueTools:
         key, answers = (tuple(messages), tuple(needs)), self._answers
         if key not in answers:
             k, form, selection = self._options["k"], self._options["form"], self._options.get("selection")
-            options: RouteOptions = {"needs": needs, "k": k, "form": form, "selection": selection}
+            options: RouteOptions = {"needs": needs or None, "k": k, "form": form, "selection": selection}
             _keep(answers, key, await self._router.route_async(list(messages), **options))
         return answers[key]
 

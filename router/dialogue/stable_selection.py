@@ -125,7 +125,7 @@ class StableSelection:
         self,
         request: str | Sequence[Message],
         *,
-        needs: Sequence[str] = (),
+        needs: Sequence[str] | None = None,
         category: str | None = None,
         category_confidence: float | None = None,
     ) -> Turn:

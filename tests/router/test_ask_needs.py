@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from router import Profile, Router, Selection, SettingsInvalid
+from router import Profile, Router, Selection, SettingsInvalid, StableSelection
 from tests.support.film_tools import CREDITS, FILM_TOOLS, SEARCH, film_router
 
 REQUEST = "what else has she played in"
@@ -36,7 +36,8 @@ def test_what_it_says_of_a_request_or_of_the_latest_message_ranks_as_if_the_call
     assert asyncio.run(router.route_async(REQUEST, explain=True)) == stated
     assert {SEARCH["id"], CREDITS["id"]} == {*stated.ids[:2]} and stated.needs == tuple(SAID)
     router.route(["a film with Penélope Cruz", {"role": "assistant", "content": "Volver"}, REQUEST])
-    assert said == [REQUEST, REQUEST, REQUEST]
+    assert StableSelection(router).select(REQUEST).routed.needs == tuple(SAID)
+    assert said == [REQUEST, REQUEST, REQUEST, REQUEST]
 
 
 @pytest.mark.parametrize("needs", [["tell the weather"], []])

@@ -46,6 +46,12 @@ def test_the_needs_of_a_search_choose_its_tools(router: Router) -> None:
     assert found("create an issue on github") == [FORECAST, ISSUE]
 
 
+def test_a_router_that_asks_for_needs_is_told_them_for_a_message_and_for_a_search_without(router: Router) -> None:
+    asking = DialogueTools(Router.from_tools(router.tools, encoder=None, ask_needs=lambda _: ["refund a charge"]))
+    assert asyncio.run(asking.routed(["sort it out"])).needs == ("refund a charge",)
+    assert asyncio.run(asking.routed(["sort it out"], ["find a channel"])).needs == ("find a channel",)
+
+
 def test_a_called_tool_stays_when_room_is_short(router: Router) -> None:
     others = [Searched("give the customer half of the money back", ()), Searched("open an issue on github", ())]
     short: dict[str, Any] = {"k": 1, "capacity": 2}
