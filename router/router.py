@@ -357,16 +357,16 @@ class Router(ToolRegistration):
         return diagnose(self._live.snapshot, request, tool_id, self._checked(options))
 
     def lists(
-        self, request: str, *, needs: Sequence[str] = (), recipe: str | Recipe | None = None
+        self, request: str, *, needs: Sequence[str] | None = None, recipe: str | Recipe | None = None
     ) -> tuple[Mapping[str, Ranking], Ranking]:
         """Return each signal's ranking of the whole request, and the fused one that `route` cuts to k, for study.
 
         A ranking has ordinals and raw scores. Ordinals are valid for one snapshot only: to read them with `tool_id`,
         open the router without `watch`.
         """
-        snapshot = self._live.snapshot
-        request = clean_request(request)
-        result = search(snapshot, request, recipe_of(snapshot, recipe), needs=clean_needs(needs, request))
+        snapshot, request = self._live.snapshot, clean_request(request)
+        stated = clean_needs(self._checked(RouteOptions(needs=needs)).needs or (), request)
+        result = search(snapshot, request, recipe_of(snapshot, recipe), needs=stated)
         return {str(signal): ranking for signal, ranking in result.rankings.items()}, result.ranking
 
     def recipe(self, recipe: str | Recipe | None = None) -> Recipe:

@@ -1,7 +1,7 @@
 """From a request to its answer: search, post-processing, and each tool with its reasons."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -58,9 +58,9 @@ def respond_many(
     """
     if isinstance(requests, str):
         raise RequestInvalid("requests is a single text, it must be a sequence of texts: `route` takes one")
-    if not isinstance(requests, Iterable):
+    if not isinstance(requests, Collection):
         raise RequestInvalid(f"requests is {requests!r:.80}, it must be a sequence of texts")
-    needs = converted(needs, tuple[tuple[str, ...], ...], error=RequestInvalid, place="needs", whole="needs")
+    needs = converted(needs, tuple[tuple[str, ...], ...], error=RequestInvalid, place="needs", whole="")
     if needs and len(needs) != len(requests):
         raise RequestInvalid(f"needs has {len(needs)} lists for {len(requests)} requests: give one a request")
     asked = [_clean_at(*one) for one in zip(itertools.count(), requests, needs or itertools.repeat(()))]

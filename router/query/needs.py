@@ -14,18 +14,17 @@ _logger = logging.getLogger("router")
 
 
 def clean_needs(needs: Sequence[str], request: str) -> tuple[str, ...]:
-    """Return needs in their order, white space collapsed, without those that are blank or repeat another or a request.
+    """Return needs in order, white space collapsed, without those that say nothing or repeat another or the request.
 
     Raises RequestInvalid where more than MAX_NEEDS are left.
     """
-    seen, cleaned = {_key(request)}, []
-    for need in needs:
-        text = clean_need(need)
-        if text and _key(text) not in seen:
+    seen, cleaned = {"", _key(request)}, []
+    for text in map(clean_need, needs):
+        if _key(text) not in seen:
             seen.add(_key(text))
             cleaned.append(text)
     if len(cleaned) > MAX_NEEDS:
-        raise RequestInvalid(f"needs holds {len(cleaned)} needs, at most {MAX_NEEDS} may be")
+        raise RequestInvalid(f"needs holds {len(cleaned)} needs, at most {MAX_NEEDS} may be", "needs")
     return tuple(cleaned)
 
 
@@ -45,5 +44,6 @@ def supposed_needs(ask: AskNeeds, request: str) -> tuple[str, ...]:
 
 
 def _key(text: str) -> str:
-    """Return what two texts have in common that say the same: their words, without case and marks at the end."""
-    return " ".join(text.casefold().split()).rstrip(".!?;, ")
+    """Return what texts that say the same share: their words, without case, hidden characters and final marks."""
+    visible = "".join(mark for mark in text.casefold() if mark.isprintable() or mark.isspace())
+    return " ".join(visible.split()).rstrip(".!?;, ")

@@ -62,6 +62,10 @@ def test_each_of_many_requests_has_its_own_needs(router: Router) -> None:
         router.route_many(asked, needs=[NEEDS])
     with pytest.raises(RequestInvalid, match=r"requests\[1\]: needs holds 13 needs"):
         router.route_many(asked, needs=[(), [f"need {number}" for number in range(13)]])
+    with pytest.raises(RequestInvalid, match=r"^needs is 5, it must be a list"):
+        router.route_many(asked, needs=5)  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalid, match="it must be a sequence of texts"):
+        router.route_many(iter(asked), needs=[NEEDS, ()])  # type: ignore[arg-type]
     with pytest.raises(RequestInvalid, match="it must be a list"):
         router.route(REQUEST, needs="find a person")
 
@@ -75,6 +79,8 @@ def test_the_best_tool_of_a_need_is_the_last_to_be_dropped_for_the_budget(router
 
 
 def test_the_lists_and_the_diagnosis_of_a_request_take_its_needs(router: Router) -> None:
+    with pytest.raises(RequestInvalid, match="needs is 'find a person'"):
+        router.lists(REQUEST, needs="find a person")
     _, fused = router.lists(REQUEST, needs=NEEDS, recipe=replace(RECIPES[RECIPE], collapse=False))
     place = router.diagnose(REQUEST, REFUND, needs=NEEDS, recipe=RECIPE)
     assert place.tool.step == NEEDS[0] and router.tool_id(int(fused.ordinals[place.rank - 1])) == REFUND  # type: ignore

@@ -9,7 +9,8 @@ from router.query.needs import MAX_NEED, MAX_NEEDS, clean_needs
 
 
 def test_blank_and_repeated_needs_and_those_that_say_the_request_once_more_are_left_out() -> None:
-    needs = ["find a person", " ", "", "Find  a\tperson.", "Refund Ann!", "send\na mail"]
+    hidden = ["\u200b", "find\u200b a person", "...", "?"]
+    needs = ["find a person", " ", "", "Find  a\tperson.", "Refund Ann!", "send\na mail", *hidden]
     assert clean_needs(needs, "refund ann") == ("find a person", "send a mail")
     assert clean_needs([], "refund ann") == ()
 
@@ -30,4 +31,4 @@ def test_clean_needs_are_short_lines_that_differ_and_stay_as_they_are(needs: lis
 
 
 def test_a_huge_need_is_cut() -> None:
-    assert clean_needs(["a " * 1_000_000, "\ud800"], "x") == (("a " * MAX_NEED)[: MAX_NEED - 1], "?")
+    assert clean_needs(["a " * 1_000_000, "\ud800b"], "x") == (("a " * MAX_NEED)[: MAX_NEED - 1], "?b")
