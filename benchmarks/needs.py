@@ -42,7 +42,7 @@ def measure(bench: Path, router: Router) -> dict[str, Any]:
     figures: dict[str, Any] = {"requests": len(judged), "needs": round(fmean(len(one.needs) for one in judged), 2)}
     for name, asked in variants.items():
         found = evaluate(ask(router, asked, whole=False).pairs())
-        figures[name] = {metric: round(found[metric], 4) for metric in METRICS}
+        figures[name] = {metric: round(value, 4) for metric in METRICS if (value := found[metric]) is not None}
     figures["multiple of three needs"] = _multiple(router, [one for one in judged if len(one.needs) == 3][:_TIMED])
     return figures
 

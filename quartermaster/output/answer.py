@@ -82,7 +82,8 @@ def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
         share = score_text(contribution) if list_rank <= depth else f"nothing: the recipe reads the first {depth} only"
         print_out(f"  {signal:<12} rank {list_rank:>6}  contributes {share}")
     if tool.step:
-        print_out(f"  step         contributes {score_text(tool.gain - tool.raised)}: {tool.step}")
+        part = "need" if tool.step in diagnosis.answer.needs else "step"
+        print_out(f"  {part}         contributes {score_text(tool.gain - tool.raised)}: {tool.step}")
     if tool.raised:
         print_out(f"  needed       contributes {score_text(tool.raised)}: {'; '.join(_needed_by(tool))}")
     if tool.phrase:

@@ -184,7 +184,8 @@ def missed_steps(measured: Measurement) -> Iterator[MissedStep]:
     for result in measured.results:
         places = missed_places(result)
         if places and list(result.lists) == [FUSED]:
-            lists = whole_lists(measured.router, result.judgement.request, measured.recipe)
+            asked = result.judgement
+            lists = whole_lists(measured.router, asked.request, measured.recipe, needs=asked.needs)
             result = replace(result, lists=lists)
         for place in places:
             yield MissedStep(result, place, texts, measured.recipe, read_words)

@@ -1,5 +1,6 @@
 """What search and explain say of an answer before its tools."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -50,6 +51,8 @@ def test_an_explanation_and_a_diagnosis_say_what_being_needed_gave(capsys: pytes
     show_diagnosis(router, diagnosis := router.diagnose(REQUEST, SEARCH["id"]))
     told = f"needed       contributes {score_text(diagnosis.tool.raised)}: for person_id of films/get_person_credits"
     assert told in capsys.readouterr().out
+    show_diagnosis(router, router.diagnose(REQUEST, SEARCH["id"], needs=["search for people by their name"]))
+    assert re.search(r"  need         contributes .*: search for people by their name\n", capsys.readouterr().out)
 
 
 def test_scores_of_fused_ranks_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:

@@ -142,6 +142,9 @@ def test_of_a_group_the_tool_that_came_nearest_is_looked_at_and_lists_that_were_
     assert (missed.tool_id, missed.nearest, missed.best_rank) == ("lantern", "description", 12)
     short = ask(whole.router, whole.judgements, "lexical", whole=False)
     assert list(short.results[0].lists) == ["fused"] and decided(short) == decided(whole)
+    stated = [Judgement("q", "open tickets", frozenset(), frozenset(), "single", (group,), needs=("resolve",))]
+    kept, dropped = (ask(whole.router, stated, "lexical", whole=keeps) for keeps in (True, False))
+    assert next(missed_steps(dropped)).result.lists == kept.results[0].lists != whole.results[0].lists
 
 
 def text(name: str, *parameters: Parameter, provider: str | None = "acme") -> ToolText:
