@@ -137,7 +137,7 @@ class ModelNeeds:
 
     async def _answer(self, key: bytes, request: str) -> tuple[str, ...]:
         """Return the needs that the model writes, and keep them; none where it fails, which is counted."""
-        needs, outcome = tuple[str, ...](), "late"
+        needs, outcome, cause = tuple[str, ...](), "late", ""
         try:
             async with asyncio.timeout(_SHARE * self._timeout_s):
                 reply = await self._reply(request)
@@ -145,8 +145,9 @@ class ModelNeeds:
         except (TimeoutError, self._httpx2.TimeoutException):
             pass  # late
         except self._httpx2.HTTPError as error:
-            outcome = "refused"
-            if isinstance(error, self._httpx2.HTTPStatusError) and error.response.status_code in (400, 422):
+            status = error.response.status_code if isinstance(error, self._httpx2.HTTPStatusError) else None
+            outcome, cause = "refused", f" ({status or type(error).__name__})"  # no message: it may quote a request
+            if status in (400, 422):
                 self._body.pop("response_format", None)  # it may be unknown, and the instructions ask for JSON too
         except (LookupError, TypeError, ValueError, RecursionError, RequestInvalid):  # of another shape than asked for
             outcome = "nonsense"
@@ -160,7 +161,7 @@ class ModelNeeds:
                     if len(self._cache) > self._cache_size:
                         self._cache.popitem(last=False)
         if self._failures == _MANY:
-            _logger.warning("the model %(model)s is asked no more for a while", self._body)
+            _logger.warning("the model %s is asked no more for a while: %s%s", self._body["model"], outcome, cause)
         return needs
 
     async def _reply(self, request: str) -> bytes:

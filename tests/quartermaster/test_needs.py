@@ -126,11 +126,12 @@ def test_the_needs_that_were_used_longest_ago_are_forgotten() -> None:
         assert [request.body["messages"][1]["content"] for request in server.requests] == ["a", "b", "c", "b"]
 
 
-def test_after_five_failures_the_model_rests_until_one_request_finds_it_well() -> None:
+def test_after_five_failures_the_model_rests_until_one_request_finds_it_well(caplog: pytest.LogCaptureFixture) -> None:
     now, well = [0.0], threading.Event()
     with asking(lambda *_: needs(*SAID) if well.is_set() else Reply({}, 500), clock=lambda: now[0]) as (model, server):
         assert {model(f"request {number}") for number in range(7)} == {()}
         assert len(server.requests) == 5 and seen(model) == {"refused": 5, "resting": 2}
+        assert [*caplog.messages] == ["the model small is asked no more for a while: refused (500)"]
         now[0] = 31
         assert [model("a"), model("b")] == [(), ()] and len(server.requests) == 6  # it is not well yet
         well.set()
