@@ -43,14 +43,9 @@ class NounPhrase:
         return self.nouns[-1] if self.nouns else ""
 
     @property
-    def is_mass(self) -> bool:
-        """Return whether the head is a mass noun, which has no plural."""
-        return self.head in load_lexicon()["classes"]["mass"]
-
-    @property
     def is_plural(self) -> bool:
         """Return whether the head is in the plural."""
-        return not self.is_mass and singular(self.head) != self.head
+        return singular(self.head) != self.head
 
     @property
     def text(self) -> str:
@@ -59,14 +54,12 @@ class NounPhrase:
 
     def one(self) -> "NounPhrase":
         """Return the phrase in the singular; with a mass noun, itself."""
-        if self.is_mass or not self.nouns:
-            return self
-        return NounPhrase((*self.nouns[:-1], singular(self.head)), self.tail)
+        return NounPhrase((*self.nouns[:-1], singular(self.head)), self.tail) if self.nouns else self
 
 
 @lru_cache(maxsize=65_536)
 def singular(noun: str) -> str:
-    """Return the singular of a noun."""
+    """Return the singular of a noun; a mass noun, which has no plural, as it is."""
     table = load_lexicon()
     if noun in table["classes"]["singular"] or noun in table["classes"]["mass"]:
         return noun
