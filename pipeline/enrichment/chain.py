@@ -111,8 +111,8 @@ def generators(settings: CatalogSettings, ledger: Ledger, progress: Progress, ca
     """Return the file of expansions, if there is one, and the chosen generator.
 
     The generator `auto` is an OpenAI-compatible model where a key or a base URL is set, else the answers that a model
-    gave about the catalog before. `progress` hears of batches. Raises RunAborted where the file
-    cannot be read, SettingsInvalid where the key cannot be sent.
+    gave about the catalog before. `progress` hears of batches. Raises RunAborted where the file cannot be read,
+    SettingsInvalid where the key cannot be sent.
     """
     enrichment = settings.enrichment
     chain: list[Generator] = []

@@ -108,7 +108,7 @@ DEFINITIONS = (
 )
 INSTRUCTIONS = """A catalog of tools, too many to list. For each thing to be done:
 1. find_tools with the user's own words, and what you need for it. It answers with tool ids and signatures, the best
-first, and says which needs nothing fits.
+first, and says which needs no tool fits.
 2. describe_tool, where a signature does not say enough to call the tool.
 3. call_tool with the tool's id and arguments.
 A line that begins with [skill] is a text on how to do something: describe_tool gives it, and you follow it for that.
