@@ -10,7 +10,7 @@ from pipeline.settings import load
 from router import Router
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.nightly  # embeds with the encoder that ships
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]  # embeds with the encoder that ships
 DEMO = ROOT / "catalogs" / "demo"
 
 
