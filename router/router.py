@@ -246,6 +246,12 @@ class Router(ToolRegistration):
 
         await asyncio.to_thread(self.close)
 
+    def __reduce__(self) -> str:
+        raise TypeError(
+            "a router cannot be pickled or copied: open one in each process by Router.open or Router.from_tools, or "
+            "open it before the process forks"
+        )
+
     def __enter__(self) -> Self:
         return self
 
@@ -262,7 +268,8 @@ class Router(ToolRegistration):
             request: A text, or the messages of a dialogue, oldest first: the latest counts most.
 
         Raises:
-            RequestInvalid: The request is empty, k or the budget is below 1, or a confidence is out of its range.
+            RequestInvalid: The request is empty, k or the budget is below 1, a confidence is out of its range, or the
+                router is closed.
             SettingsInvalid: A recipe, form or detail is unknown, or a combined score is asked for without vectors.
             NothingSelected: No tool is left, and the selection asks for an error then.
             TypeError: An option is unknown.
@@ -326,6 +333,7 @@ class Router(ToolRegistration):
         return [tool.record for tool in (*routed.always, *routed.tools)]
 
     def _checked(self, options: SharedOptions) -> CheckedOptions:
+        self._executor.require_open()
         return CheckedOptions.of(options, self._defaults)
 
     def feedback(

@@ -26,7 +26,7 @@ _PIECES = (
     ("implicit needs", "router.search.search:find_implicit_needs"),
     ("duplicates", "router.search.search:collapse"),
     ("prerequisites", "router.search.search:bring_prerequisites"),
-    ("fits", "router.answer.respond:estimate_fit"),
+    ("fits", "router.answer.fit:estimate_fit"),
     ("explain", "router.answer.explanation:Explainer.__init__"),
     ("explain", "router.answer.explanation:Explainer.tool"),
     ("phrase", "router.retrieval.retrievers:DenseRetriever.best_phrases"),

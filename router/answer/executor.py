@@ -56,6 +56,11 @@ class Executor:
                 raise RequestInvalid(_CLOSED) from None
             raise
 
+    def require_open(self) -> None:
+        """Raise RequestInvalid after `close`."""
+        if self._closed:
+            raise RequestInvalid(_CLOSED)
+
     def close(self) -> None:
         """Wait for running calls, cancel waiting ones, and end the threads."""
         with self._starting:
@@ -67,8 +72,7 @@ class Executor:
         from concurrent.futures import ThreadPoolExecutor
 
         with self._starting:
-            if self._closed:
-                raise RequestInvalid(_CLOSED)
+            self.require_open()
             if self._pool is None or self._process != os.getpid():  # a fork leaves the threads behind
                 self._pool, self._process = ThreadPoolExecutor(self._most, "quartermaster-route"), os.getpid()
             return self._pool

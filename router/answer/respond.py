@@ -6,6 +6,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from router.answer.explanation import Explainer, also_from, name_dependents
+from router.answer.fit import estimate_fits, with_needs
 from router.answer.options import CheckedOptions, recipe_of
 from router.answer.post_processing import Exclusion, PostProcessingResult, post_process, tools_kept_out
 from router.answer.results import Dropped, RoutedTool, RoutedTools
@@ -13,7 +14,6 @@ from router.answer.tracing import route_span
 from router.errors import NothingSelected, RequestInvalid
 from router.provider_formats import ProviderFormat
 from router.query.needs import clean_needs, supposed_needs
-from router.retrieval.no_answer_calibration import FitEstimate
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted
 from router.search.conversation import Message, UserMessages, combine_messages, user_messages
@@ -31,8 +31,6 @@ from router.selection.admission import Admission
 from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.snapshot import Snapshot
 from router.typed import converted
-
-_SURE = 0.9  # see docs/decisions/steps.md
 
 
 def respond(snapshot: Snapshot, request: str | Sequence[Message], options: CheckedOptions) -> RoutedTools:
@@ -111,7 +109,7 @@ def _answer(snapshot: Snapshot, messages: UserMessages, needs: Sequence[str], op
     results = _search_messages(snapshot, messages, needs, recipe, admission.admitted)
     result = _merge_messages(snapshot, results, recipe, admission.admitted)
     of_needs = [estimate_fit(snapshot, need, recipe) for need in results[0].needs]
-    verdict = _with_needs(_best_verdict(estimate_fit(snapshot, one, recipe) for one in results), of_needs)
+    whole, verdict = (with_needs(verdict, of_needs) for verdict in estimate_fits(snapshot, results, recipe))
     searched = perf_counter()
     final = post_process(snapshot, result, recipe, verdict, options)
     excluded = list(final.excluded)
@@ -128,7 +126,8 @@ def _answer(snapshot: Snapshot, messages: UserMessages, needs: Sequence[str], op
         tools=tools[count:],
         snapshot=snapshot.manifest.snapshot,
         recipe=recipe.name,
-        fits=verdict.fits if verdict else None,
+        fits=whole.fits if whole else None,
+        latest_fits=verdict.fits if verdict else None,
         none_fits=verdict is not None and verdict.none_fits,
         calibrated=verdict is not None and verdict.calibrated,
         needs=tuple(needs),
@@ -140,7 +139,7 @@ def _answer(snapshot: Snapshot, messages: UserMessages, needs: Sequence[str], op
         implicit_needs={str(need.need): need.text for need in result.implicit_needs},
         always=tools[:count],
         dropped=tuple(Dropped(snapshot.records.tool_id(out.ordinal), out.by, out.reason) for out in excluded),
-        notes=(*admission.notes, *final.notes),
+        notes=(*admission.notes, *_depth_note(snapshot, result, recipe, options.k), *final.notes),
         why_empty=why_empty,
         failed=final.failed,
         overlay=snapshot.overlay.revision,
@@ -166,22 +165,6 @@ def _merge_messages(
     """Return the result of the latest message in the context of those before it."""
     latest, *earlier = results
     return complete(snapshot, combine_messages(latest, earlier), recipe, admitted) if earlier else latest
-
-
-def _best_verdict(verdicts: Iterable[FitEstimate | None]) -> FitEstimate | None:
-    """Return the verdict on what a tool fits best: no tool fits "and the same for Bob" by itself."""
-    known = [verdict for verdict in verdicts if verdict is not None]
-    return max(known, key=lambda verdict: (not verdict.none_fits, verdict.fits), default=None)
-
-
-def _with_needs(verdict: FitEstimate | None, of_needs: Sequence[FitEstimate | None]) -> FitEstimate | None:
-    """Return the verdict on a request, or where no tool fits it, that on a need that one surely fits.
-
-    A model states needs for every request, and some tool nearly fits each: the request's own verdict is the better.
-    """
-    best = _best_verdict(of_needs)
-    sure = best is not None and not best.none_fits and best.fits >= _SURE
-    return best if sure and verdict is not None and verdict.none_fits else verdict
 
 
 def _tools(
@@ -212,6 +195,13 @@ def _score(result: SearchResult, ordinal: int) -> float:
     ranking = result.covered.ranking if result.covered else result.whole
     place = ranking.rank_of(ordinal)
     return (float(ranking.scores[place - 1]) if place else 0.0) + result.score_boosts.get(ordinal, 0.0)
+
+
+def _depth_note(snapshot: Snapshot, result: SearchResult, recipe: Recipe, k: int) -> list[str]:
+    """Return a note where more tools are asked for than the recipe ranks, and the catalog has more."""
+    if k <= len(result.ranking) or not recipe.depth <= len(result.ranking) < len(snapshot.records):
+        return []
+    return [f"k is {k:,}: the recipe {recipe.name} ranks {len(result.ranking):,} tools; a greater depth ranks more"]
 
 
 def _why_empty(candidates: int, admission: Admission, excluded: Sequence[Exclusion]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from router.provider_formats.formats import Detail, ProviderFormat, VendorText
@@ -9,6 +10,10 @@ from router.record import ToolRecord
 
 if TYPE_CHECKING:
     from router.provider_formats import Rendered
+
+
+_MAX_SHOWN = 10  # tools
+_MAX_CHARACTERS = 120
 
 
 def _record_json(record: ToolRecord) -> dict[str, Any]:
@@ -70,6 +75,9 @@ class RoutedTool:
     needed_by: tuple[NeededBy, ...] = ()
     detail: Detail = Detail.FULL
 
+    def __repr__(self) -> str:
+        return f"<RoutedTool {self.tool_id}, score {self.score:.3f}>"
+
     def to_json(self, record_json: Callable[[ToolRecord], dict[str, Any]] = _record_json) -> dict[str, Any]:
         """Return a JSON-ready dict. Its record is as `record_json` returns it, by default without outputs."""
         return {
@@ -114,7 +122,8 @@ class RoutedTools:
         recipe: The name of the recipe.
         fits: The probability that some tool fits; None where the snapshot has no calibration for the recipe's lists. Of
             a dialogue it is that of the message that a tool fits best.
-        none_fits: Whether `fits` is below the threshold: the tools are then the closest ones.
+        latest_fits: The same of the latest message; where it follows up an earlier one ("and for Bob"), of that one.
+        none_fits: Whether `latest_fits` is below the threshold: the tools are then the closest ones.
         calibrated: Whether `fits` was fitted to this catalog. If not, it was fitted on other catalogs, and is a hint.
         needs: The needs that the caller stated, without those that were blank or repeated.
         uncovered: Those of `needs` that most likely no tool fits.
@@ -139,6 +148,7 @@ class RoutedTools:
     snapshot: str
     recipe: str
     fits: float | None = None
+    latest_fits: float | None = None
     none_fits: bool = False
     calibrated: bool = False
     needs: tuple[str, ...] = ()
@@ -156,6 +166,21 @@ class RoutedTools:
     ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     vendor_text: VendorText = VendorText.TRUSTED
     request_id: str = field(default="", compare=False)
+
+    def __repr__(self) -> str:
+        fits = "" if self.latest_fits is None else f", fits {self.latest_fits:.2f}"
+        ids = ", ".join(self.ids[:_MAX_SHOWN]) + (", …" if len(self) > _MAX_SHOWN else "")
+        return f"<RoutedTools: {len(self)} of {self.snapshot}{fits}{': ' if ids else ''}{ids}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the tools for notebooks. All text in it is escaped: catalogs are untrusted."""
+        rows = "".join(
+            f"<tr><td>{escape(tool.tool_id)}</td><td>{tool.score:.3f}</td>"
+            f"<td>{escape(tool.record.description[:_MAX_CHARACTERS])}</td></tr>"
+            for tool in (*self.always, *self.tools)
+        )
+        head = "<tr><th>tool</th><th>score</th><th>description</th></tr>"
+        return f"<p>{escape(self.doubt or self.gaps)}</p><table>{head}{rows}</table>"
 
     def __iter__(self) -> Iterator[RoutedTool]:
         return iter(self.tools)
@@ -183,7 +208,7 @@ class RoutedTools:
             return ""
         if not self.calibrated:
             return "Perhaps no tool fits this request; that is a guess, not calibrated for this catalog."
-        probability = "" if self.fits is None else f" (probability that one does: {self.fits:.2f})"
+        probability = "" if self.latest_fits is None else f" (probability that one does: {self.latest_fits:.2f})"
         return f"Most likely no tool fits this request{probability}."
 
     @property
@@ -238,6 +263,7 @@ class RoutedTools:
             "snapshot": self.snapshot,
             "recipe": self.recipe,
             "fits": self.fits,
+            "latest_fits": self.latest_fits,
             "none_fits": self.none_fits,
             "calibrated": self.calibrated,
             "needs": list(self.needs),

@@ -76,6 +76,7 @@ def _record(tracer: Any, span: Any, began: int, routed: RoutedTools) -> None:
         "prerequisites.count": sum(bool(tool.needed_by) for tool in routed),
         "none_fits": routed.none_fits,
         "fits": routed.fits,
+        "latest_fits": routed.latest_fits,
         "calibrated": None if routed.fits is None else routed.calibrated,
         "tokens": routed.tokens,
         "failed": routed.failed or None,

@@ -7,6 +7,7 @@ weigh. A complete message has high scores and decides by itself. An incomplete o
 please") has low scores, so earlier ones decide.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,13 +16,19 @@ from numpy.typing import NDArray
 
 from router.errors import RequestInvalid, quoted
 from router.query.steps import Steps
+from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import EncodedQuery, Ranking
 from router.retrieval.step_fusion import StepCoverage
-from router.search.search import SearchResult
+from router.search.search import SearchResult, encode
+from router.snapshot.snapshot import Snapshot
+from router.tools.foreign_text import foreign_script
 
 _MAX_MESSAGES = 4  # each costs as much as a request
 # Weight of a message relative to the one after it. See docs/decisions/answers.md.
 _DECAY = 0.6
+# What a follow-up has at most: terms, and terms × (1 - cosine). See docs/decisions/answers.md.
+_MAX_TERMS = 4
+_MAX_ADDED = 0.5
 _SPEAKER = "user"
 
 Message = str | Mapping[str, object]
@@ -125,3 +132,30 @@ def _combined_query(messages: Sequence[EncodedQuery]) -> EncodedQuery:
     total = np.sum(weighted, axis=0)
     unit: NDArray[np.float32] = (total / np.linalg.norm(total)).astype(np.float32)
     return replace(messages[0], text=text, adapted_vector=unit)
+
+
+def speaks_for_itself(message: SearchResult) -> bool:
+    """Return whether a message says too much to be a mere follow-up."""
+    return len(set(message.query.terms)) > _MAX_TERMS
+
+
+def is_follow_up(snapshot: Snapshot, latest: SearchResult, earlier: SearchResult, recipe: Recipe) -> bool:
+    """Return whether a message only makes sense after an earlier one: "yes, do it", "and for Berlin?".
+
+    It says little, and both together mean nearly what the earlier one means alone. Of a message in another language
+    than English that cannot be told: it counts as a follow-up.
+    """
+    if foreign_script(latest.query.text):
+        return True
+    if speaks_for_itself(latest):
+        return False
+    both = encode(snapshot, [f"{earlier.query.text}\n{latest.query.text}"], recipe)[0]
+    return len(set(latest.query.terms)) * (1 - _cosine(earlier.query, both)) <= _MAX_ADDED
+
+
+def _cosine(one: EncodedQuery, other: EncodedQuery) -> float:
+    """Return the cosine of two queries' vectors; without an encoder, of their sets of terms."""
+    if one.adapted_vector is not None and other.adapted_vector is not None:
+        return float(one.adapted_vector @ other.adapted_vector)
+    terms = set(one.terms), set(other.terms)
+    return len(terms[0] & terms[1]) / max(1.0, math.sqrt(len(terms[0]) * len(terms[1])))

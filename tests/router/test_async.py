@@ -130,4 +130,6 @@ def test_threads_start_when_first_asked_for_and_end_with_close(snapshot: Path, o
     assert threads(own) == 0
     with pytest.raises(RequestInvalid, match="closed"):
         asyncio.run(router.route_async(REQUEST))
-    assert router.route(REQUEST).ids
+    for ask in (lambda: router.route(REQUEST), lambda: router.route_many([REQUEST])):
+        with pytest.raises(RequestInvalid, match="the router is closed: open another"):
+            ask()

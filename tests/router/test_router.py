@@ -1,12 +1,14 @@
 """Routing over a real snapshot."""
 
+import copy
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from router import RECIPES, QuartermasterError, RequestInvalid, Router, SettingsInvalid, Signal
+from router import RECIPES, QuartermasterError, RequestInvalid, Router, SettingsInvalid, Signal, SnapshotInvalid
 
 
 def test_an_answer_carries_record_snapshot_and_recipe(router: Router, snapshot: Path) -> None:
@@ -34,6 +36,26 @@ def test_equal_requests_get_equal_answers_from_many_threads(router: Router) -> N
     expected = [router.route(request, explain=True) for request in requests]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda request: router.route(request, explain=True), requests)) == expected
+
+
+def test_a_router_is_not_pickled_or_copied_and_says_what_to_do_instead(router: Router) -> None:
+    for refused in (pickle.dumps, copy.deepcopy, copy.copy):
+        with pytest.raises(TypeError, match=r"open one in each process by Router\.open"):
+            refused(router)
+    assert pickle.loads(pickle.dumps(routed := router.route("undo a payment"))) == routed
+
+
+def test_a_folder_without_a_snapshot_is_refused_with_what_lies_inside(workspace: Path, tmp_path: Path) -> None:
+    inside = workspace / "snapshots" / "office"
+    (tmp_path / ".quartermaster").symlink_to(workspace)
+    for folder in (workspace, workspace / "snapshots", tmp_path):
+        with pytest.raises(SnapshotInvalid, match=r"it has catalogs inside: open .*/snapshots/office$"):
+            Router.open(folder)
+    assert Router.open(inside).route("undo a payment").ids
+    (catalog := tmp_path / "catalog").mkdir()
+    (catalog / "catalog.toml").touch()
+    with pytest.raises(SnapshotInvalid, match=f"is a catalog to build: run `quartermaster build {catalog}`"):
+        Router.open(catalog)
 
 
 HOSTILE = ["what's", "a:b:c", "OR AND NOT", 'foo^ "bar', "(((", "*", "\\", "'; DROP TABLE tools; --", "[red]x[/red]"]

@@ -35,12 +35,22 @@ _TYPES = {
     501: "malformed",
     503: "unavailable",
 }
+_REFUSED = -32_000  # JSON-RPC leaves this code to servers
 _MAX_MESSAGE = 1_000  # characters of a message, which may quote the request
 
 
 def failure(status: int, message: str, field: str = "", headers: Mapping[str, str] | None = None) -> Response:
     """Return the answer to a request that fails, with the reason and, if known, the field that is wrong."""
     return json_response(problem_of(status, message, field), status, headers)
+
+
+def rpc_failure(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a failure as a JSON-RPC error: MCP clients show the reason of no other.
+
+    Its id is null, as the request was not read.
+    """
+    error = {"code": _REFUSED, "message": _bounded(message)}
+    return json_response({"jsonrpc": "2.0", "id": None, "error": error}, status, headers)
 
 
 def problem_of(status: int, message: str, field: str = "") -> Failure:

@@ -12,12 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quartermaster.serving.audit import AuditFailed
-from quartermaster.serving.http.errors import failure
+from quartermaster.serving.http.errors import failure, rpc_failure
 from quartermaster.serving.http.settings import PROBES, HttpSettings
 from quartermaster.serving.profiles import CALLER, CallerRefused, Callers
 from quartermaster.serving.tokens import RateLimit
 
-_API_PATHS = ("/v1/", "/mcp")
+_MCP_PATH = "/mcp"
+_API_PATHS = ("/v1/", _MCP_PATH)
 _CLOSE = {"Connection": "close"}
 _logger = logging.getLogger("router.http")
 # A Host header: a name or an address, and a port (RFC 9110, 7.2).
@@ -55,7 +56,8 @@ class RequestGuard:
                 receive = _replay(await self._read_body(headers, receive), receive)
                 self._check_busy()  # again: others may have come while the body did
         except HTTPException as error:
-            refused = failure(error.status_code, error.detail, headers=error.headers)
+            refuse = rpc_failure if scope["path"].startswith(_MCP_PATH) else failure
+            refused = refuse(error.status_code, error.detail, headers=error.headers)
             await refused(scope, receive, send)
             return
         if probe:

@@ -57,8 +57,7 @@ def snapshot_folder(path: Path) -> Path:
                 f"{path} serves no snapshot: its newest was held back, or never published. To serve it: "
                 f"quartermaster snapshots {path.name} --use {stored[0].name}"
             ) from None
-        problem = "has neither a manifest.json nor a CURRENT" if path.is_dir() else "does not exist"
-        raise SnapshotInvalid(f"no snapshot at {path}: it {problem}; build one with `quartermaster build`") from None
+        raise SnapshotInvalid(f"no snapshot at {path}: it {_what_is_there(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SnapshotInvalid(f"{path / CURRENT} cannot be read: {error}") from error
     # CURRENT is one folder's name, never a path that leads elsewhere.
@@ -67,6 +66,20 @@ def snapshot_folder(path: Path) -> Path:
     if not (path / name / MANIFEST).is_file():
         raise SnapshotInvalid(f"{path / CURRENT} names {name}, which is not a complete snapshot in {path}")
     return path / name
+
+
+def _what_is_there(path: Path) -> str:
+    """Return what a path without a snapshot is, and what to open or to run."""
+    if not path.exists():
+        return "does not exist; build one with `quartermaster build`"
+    places = ("", "snapshots/", ".quartermaster/snapshots/")
+    found = sorted(current.parent for place in places for current in path.glob(f"{place}*/{CURRENT}"))
+    if found:
+        more = f", or one of {len(found) - 1} more beside it" if len(found) > 1 else ""
+        return f"has catalogs inside: open {found[0]}{more}"
+    if (path / "catalog.toml").is_file():
+        return f"is a catalog to build: run `quartermaster build {path}`, and open the folder that it prints"
+    return "has neither a manifest.json nor a CURRENT; build one with `quartermaster build`"
 
 
 STATE = "state.json"

@@ -23,7 +23,7 @@ from tests.support.film_tools import CREDITS, SEARCH, WEATHER, film_router
 def test_that_none_fits_is_said_as_surely_as_it_is_known_and_nothing_where_one_does(
     calibrated: bool, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_verdict(RoutedTools((), "s", "default", fits=0.07, none_fits=True, calibrated=calibrated))
+    show_verdict(RoutedTools((), "s", "default", latest_fits=0.07, none_fits=True, calibrated=calibrated))
     assert " ".join(capsys.readouterr().out.split()).startswith(said)
     show_verdict(RoutedTools((), "s", "default", fits=0.97, calibrated=True))
     assert capsys.readouterr().out == ""

@@ -203,7 +203,7 @@ def test_watching_picks_up_what_is_published_and_close_ends_it(office: Publicati
             assert until(lambda name=name: router.route(REQUEST).snapshot == name)  # type: ignore[misc]
     assert watchers(own) == []
     office.publish("first")
-    assert router.route(REQUEST).snapshot == "second"
+    assert router.manifest.snapshot == "second"
     assert router.reload() is True
 
 

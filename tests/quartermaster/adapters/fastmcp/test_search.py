@@ -130,7 +130,7 @@ def test_a_search_without_words_or_without_a_tool_is_answered_with_a_way_out(ser
 def test_where_most_likely_none_fits_the_first_line_says_so() -> None:
     with Router.from_tools([desk_server.get_forecast], encoder=None) as router:
         routed = router.route("forecast", detail="signature")
-    doubtful = replace(routed, fits=0.07, none_fits=True, calibrated=True)
+    doubtful = replace(routed, latest_fits=0.07, none_fits=True, calibrated=True)
     result = _result(doubtful, {"get_forecast": Tool.from_function(desk_server.get_forecast)})
     content: Any = result.content
     first, nearest = content[0].text.splitlines()

@@ -1,5 +1,6 @@
 """Questions of strangers' servers: as they may be shown to a user, bounded, and to the client over stdio alone."""
 
+import traceback
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -109,6 +110,15 @@ async def test_over_http_progress_reaches_each_client_and_nobody_is_asked(
     assert answer["error"].startswith("the client of this call cannot be asked: it is one of many over HTTP")
     assert desk.questions == []
     assert (desk.progress[0][0], desk.progress[-1][0]) == (1, 4)
+
+
+async def test_a_client_over_http_reads_why_the_server_refuses_it(desk_router: Router) -> None:
+    settings = HttpSettings(port=0, requests_per_minute=1)
+    with served_app(http_app(server(desk_router), settings)) as port, pytest.raises(Exception) as refused:
+        async with at_desk(f"http://127.0.0.1:{port}/mcp", "auto") as desk:
+            for _ in range(5):
+                await desk.json("asking/ask")
+    assert "more than 1 requests a minute: wait" in "".join(traceback.format_exception(refused.value))
 
 
 @pytest.mark.parametrize("may_ask", [True, False])

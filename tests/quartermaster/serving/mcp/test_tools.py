@@ -90,7 +90,7 @@ async def test_where_none_fits_the_first_line_says_so_as_surely_as_it_is_known(
     calibrated: bool, said: str, weather_router: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     routed = weather_router.route("forecast", k=1, detail="signature")
-    routed = replace(routed, fits=0.07, none_fits=True, calibrated=calibrated)
+    routed = replace(routed, latest_fits=0.07, none_fits=True, calibrated=calibrated)
     monkeypatch.setattr(Router, "route_async", _answering(routed))
     found = await asked(weather_router, "find_tools", {"request": "what is the meaning of life"})
     first, nearest = text_of(found).splitlines()
