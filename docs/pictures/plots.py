@@ -159,9 +159,7 @@ def prompt_cache() -> Figure:
         panel.barh([*names.values()], paid, color=[ORANGE, GREEN, GREEN, BLUE], height=0.6)
         for place, tokens in enumerate(paid):
             panel.annotate(f" {tokens:,.0f}", (tokens, place), va="center", color=INK)
-        panel.set(
-            title=f"{int(length):,} message tokens a turn", xlabel="thousand tokens paid", xlim=(0, 1.25 * max(paid))
-        )
+        panel.set(title=f"{int(length):,} tokens a turn", xlabel="thousand paid", xlim=(0, 1.25 * max(paid)))
         panel.set_yticks(range(len(names)), names.values() if length == lengths[0] else [""] * len(names))
         panel.invert_yaxis()
         panel.grid(axis="x")

@@ -165,6 +165,7 @@ class StableSelection:
 
         `message_tokens` are those of all that stands behind the tools in the prompt.
         """
+        _check("message_tokens", message_tokens, 0, None)
         always = [tool.tool_id for tool in routed.always]
         answered = {tool.tool_id: tool.record for tool in (*routed.always, *routed.tools)}
         current = {tool_id: self._updated(tool, answered.get(tool_id)) for tool_id, tool in self._tools.items()}

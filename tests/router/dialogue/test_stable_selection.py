@@ -137,6 +137,8 @@ def test_a_turn_that_finds_nothing_or_fails_keeps_what_is_held() -> None:
     assert letters(turn.ids) == "ab" and turn.prefix_tokens == 2 and not len(turn.routed)
     with pytest.raises(TypeError):
         stable.select(None)  # type: ignore[arg-type]
+    with pytest.raises(SettingsInvalid, match="message_tokens is -1"):
+        stable.select("c", message_tokens=-1)
     assert letters(stable.ids) == "ab"
 
 
@@ -206,15 +208,11 @@ def held(first: str, then: str, *, needs: Sequence[str] = (), long: int = 10_000
 def test_behind_long_messages_no_tool_is_added_while_held_ones_likely_serve_the_request() -> None:
     assert held("abc", "abd") == held("abc", "adc") == "abc"
     assert held("abc", "abd", long=0) == "abcd"  # no messages are read again
+    assert held("abc", "abd", cached_price=0.5) == "abcd"  # reading them again costs less
 
 
 def test_where_the_best_tool_is_missing_all_are_added_at_once() -> None:
-    assert held("abc", "dae") == "abcde"
-    assert held("abc", "ade") == "abcde"  # two that are missing are a greater risk than one
-
-
-def test_a_change_costs_less_where_cached_tokens_save_little() -> None:
-    assert held("abc", "abd", cached_price=0.5) == "abcd"
+    assert held("abc", "dae") == held("abc", "ade") == "abcde"  # two that are missing are a greater risk than one
 
 
 def test_the_first_tool_of_each_need_counts_as_the_best() -> None:
