@@ -1,16 +1,23 @@
-"""Measure how much of the prompt a stable selection keeps:
+"""Measure what whole conversations cost by how their tools are chosen:
 `python -m benchmarks.prompt_cache SNAPSHOT [--judged FOLDER]`.
 
-A dialogue of twenty turns over catalogs/demo; of each turn it is known which tools it needs. The array of tools, as
-OpenAI takes it and as compact JSON, is compared with that of the turn before: what both begin with, a provider has in
-its cache. Each request comes with the messages before it. By selection: the best eight afresh, the stable ones by their
-capacity, which hear what was called, and for comparison the whole catalog at each turn.
+A dialogue of twenty turns over catalogs/demo; of each turn it is known which tools it needs. A prompt is the array of
+tools, as OpenAI takes it and as compact JSON, then all messages so far. No provider is asked: its cache has what a
+prompt and the one before both begin with, and a token from there costs a tenth. So one tool that differs has all
+messages read again. Each turn adds messages of 120, 1,000 or 2,000 tokens; the router hears the latest three requests.
 
-    tokens, tools    of a turn, on average
-    prefix           tokens of a turn that the turn before began with, on average, and their share of all
-    paid             what the turns cost together, where tokens from the cache cost a tenth
-    same             turns whose array is that of the turn before, so that the messages behind it are in the cache too
-    missed           tools that a turn needed and did not get
+    afresh         the best eight of each turn
+    stable, N      a StableSelection of capacity N, which hears what was called and how long the messages are
+    fixed union    all that `afresh` ever has, from the first turn on: needs to know the future
+    whole catalog  every tool at each turn
+    append-only    the model's own search: the array holds the search alone, and what is found is appended to the
+                   messages. The model searches, by a request more, where it lacks a tool that it needs
+
+    tools     in the prompt, on average over the turns
+    same      turns whose array is that of the turn before, so that the messages behind it are in the cache too
+    coverage  share of the needed tools that are at hand
+    paid      what the prompts of a dialogue cost, in tokens of full price
+    ratio     the same, over that of `afresh`
 
 `--judged` draws dialogues from a folder's judged requests instead, two to four on one provider, then another or one of
 those before; the figures are means of theirs.
@@ -18,83 +25,122 @@ those before; the figures are means of theirs.
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.support.dialogues import CACHED, TURNS, Dialogue, common, drawn
+from benchmarks.support.dialogues import CACHED, TURNS, Dialogue, drawn
 from benchmarks.support.measuring import DATA, about, report
 from pipeline.tokens import TokenCounter
+from quartermaster.adapters.openai_responses import ResponsesToolSearch
 from quartermaster.evaluation import read_judgements
 from router import Router
 from router.dialogue.stable_selection import StableSelection
 from router.provider_formats import ProviderFormat, render
-from router.record import ToolRecord
 
 DIALOGUE = DATA / "dialogue" / "support_day.jsonl"
-K, DRAWN = 8, 12
-CAPACITIES, CALLED = (16, 24, 32, 64), 2
-LONGER = (24, 2 * K, 8)  # capacity, keep_within, keep_called
+K, FOUND, DRAWN = 8, 5, 12
+CAPACITIES = (24, 64)  # the latter is the default
+LENGTHS = (120, 1_000, 2_000)  # of the messages of a turn
 MESSAGES = 3  # of a request, the latest among them
-
-Turns = Iterator[Sequence[ToolRecord]]
-
-
-def measure(router: Router, dialogues: Sequence[Dialogue], count: Callable[[str], int]) -> dict[str, Any]:
-    """The figures by selection, each the mean over the dialogues."""
-
-    def kept(size: int, within: int, called: int) -> Callable[[Dialogue], Turns]:
-        return lambda dialogue: stable(router, dialogue, size, within, called, count)
-
-    modes: dict[str, Callable[[Dialogue], Turns]] = {"afresh": lambda dialogue: afresh(router, dialogue)}
-    modes |= {f"stable, {size}": kept(size, K, CALLED) for size in CAPACITIES}
-    modes[f"stable, {LONGER[0]}, kept longer"] = kept(*LONGER)
-    modes["whole catalog"] = lambda dialogue: iter([[*router.tools]] * len(dialogue))
-    found = {name: [figures(mode(dialogue), dialogue, count) for dialogue in dialogues] for name, mode in modes.items()}
-    return {name: {leaf: fmean(row[leaf] for row in rows) for leaf in rows[0]} for name, rows in found.items()}
+Arrays = Sequence[Sequence[str]]
 
 
-def afresh(router: Router, dialogue: Dialogue) -> Turns:
-    """The best tools of each turn, best first."""
-    for messages in _messages(dialogue):
-        yield [tool.record for tool in router.route(messages, k=K)]
+@dataclass(frozen=True)
+class Catalog:
+    """A router, and the tokens of each tool's definition and of the search."""
+
+    router: Router
+    tokens: Mapping[str, int]
+    search_tokens: int
+    count: Callable[[str], int]
+
+    @classmethod
+    def of(cls, router: Router, count: Callable[[str], int]) -> "Catalog":
+        """Count the definitions of a router's tools."""
+        records = [*router.tools]
+        rendered = render(records, ProviderFormat.OPENAI, cap=None).tools
+        tokens = {record.tool_id: count(_json(tool)) for record, tool in zip(records, rendered, strict=True)}
+        return cls(router, tokens, count(_json(ResponsesToolSearch(router).tool)), count)
 
 
-def stable(
-    router: Router, dialogue: Dialogue, size: int, within: int, called: int, count: Callable[[str], int]
-) -> Turns:
+def measure(catalog: Catalog, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
+    """The figures by the messages' length and the way, each the mean over the dialogues."""
+    found: dict[str, Any] = {}
+    for length in LENGTHS:
+        rows = [_ways(catalog, dialogue, length) for dialogue in dialogues]
+        means = {way: {leaf: fmean(row[way][leaf] for row in rows) for leaf in rows[0][way]} for way in rows[0]}
+        for way, figures in means.items():
+            found[f"{length}: {way}"] = {**figures, "ratio": figures["paid"] / means["afresh"]["paid"]}
+    return found
+
+
+def _ways(catalog: Catalog, dialogue: Dialogue, length: int) -> dict[str, dict[str, float]]:
+    afresh = [catalog.router.route(messages, k=K).ids for messages in _messages(dialogue)]
+    union = [*dict.fromkeys(tool_id for ids in afresh for tool_id in ids)]
+    ways: dict[str, Arrays] = {"afresh": afresh}
+    ways |= {f"stable, {size}": stable(catalog, dialogue, size, length) for size in CAPACITIES}
+    ways |= {"fixed union": [union] * len(dialogue), "whole catalog": [[*catalog.tokens]] * len(dialogue)}
+    figures = {way: in_prompt(catalog.tokens, arrays, dialogue, length) for way, arrays in ways.items()}
+    return {**figures, "append-only": append_only(catalog, dialogue, length)}
+
+
+def stable(catalog: Catalog, dialogue: Dialogue, size: int, length: int) -> Arrays:
     """The tools of a stable selection; what a turn needs and has is called."""
-    selection = StableSelection(router, k=K, capacity=size, keep_within=within, keep_called=called, count=count)
-    for judgement, messages in zip(dialogue, _messages(dialogue), strict=True):
-        turn = selection.select(messages)
-        yield turn.tools
-        for tool_id in sorted(judgement.required.intersection(turn.ids)):
+    selection, arrays = StableSelection(catalog.router, k=K, capacity=size, count=catalog.count), []
+    for turns, (judgement, messages) in enumerate(zip(dialogue, _messages(dialogue), strict=True), 1):
+        arrays.append(selection.select(messages, message_tokens=turns * length).ids)
+        for tool_id in sorted(judgement.required.intersection(arrays[-1])):
             selection.called(tool_id)
+    return arrays
 
 
-def figures(turns: Turns, dialogue: Dialogue, count: Callable[[str], int]) -> dict[str, float]:
-    """What the turns cost, of which the first has nothing before it, and what they lack."""
-    before, tokens, prefix, tools, same, missed = "", 0, 0, 0, 0, 0
-    for records, judgement in zip(turns, dialogue, strict=True):
-        text = json.dumps(
-            render(records, ProviderFormat.OPENAI, cap=None).tools, separators=(",", ":"), ensure_ascii=False
-        )
-        tokens += count(text)
-        prefix += count(common(before, text))
-        tools += len(records)
-        same += text == before
-        missed += len(judgement.required.difference(record.tool_id for record in records))
-        before = text
-    return {
-        "tokens": round(tokens / len(dialogue)),
-        "tools": tools / len(dialogue),
-        "prefix": round(prefix / (len(dialogue) - 1)),
-        "share": prefix / tokens,
-        "paid": round(tokens - prefix + CACHED * prefix),
-        "same": same,
-        "missed": missed,
-    }
+def in_prompt(tokens: Mapping[str, int], arrays: Arrays, dialogue: Dialogue, length: int) -> dict[str, float]:
+    """What the turns cost whose tools stand before the messages, and what they cover."""
+    paid, before = 0.0, None
+    for turns, ids in enumerate(arrays):
+        cached = sum(tokens[tool_id] for tool_id in _common(before or (), ids))
+        cached += turns * length if ids == before else 0
+        prompt = sum(tokens[tool_id] for tool_id in ids) + (turns + 1) * length
+        paid += prompt - (1 - CACHED) * cached
+        before = ids
+    same = sum(ids == before for before, ids in pairwise(arrays))
+    covered = [judgement.required.intersection(ids) for judgement, ids in zip(dialogue, arrays, strict=True)]
+    return {"tools": fmean(map(len, arrays)), "same": same, "coverage": _coverage(covered, dialogue), "paid": paid}
+
+
+def append_only(catalog: Catalog, dialogue: Dialogue, length: int) -> dict[str, float]:
+    """What the turns cost in which the model searches, and what they cover."""
+    paid, before, loaded, sizes, covered = 0.0, 0, dict[str, int](), list[int](), list[frozenset[str]]()
+    for turns, judgement in enumerate(dialogue, 1):
+        prompts = [catalog.search_tokens + turns * length + sum(loaded.values())]
+        if not judgement.required <= loaded.keys():
+            ids = catalog.router.route(judgement.request, k=FOUND).ids
+            loaded |= {tool_id: catalog.tokens[tool_id] for tool_id in ids}
+            prompts.append(catalog.search_tokens + turns * length + sum(loaded.values()))
+        for prompt in prompts:  # each begins with all of the one before
+            paid += prompt - (1 - CACHED) * before
+            before = prompt
+        covered.append(judgement.required & loaded.keys())
+        sizes.append(len(loaded))
+    same = len(dialogue) - 1
+    return {"tools": fmean(sizes), "same": same, "coverage": _coverage(covered, dialogue), "paid": paid}
+
+
+def _coverage(covered: Sequence[frozenset[str]], dialogue: Dialogue) -> float:
+    return sum(map(len, covered)) / sum(len(judgement.required) for judgement in dialogue)
+
+
+def _common(before: Sequence[str], ids: Sequence[str]) -> Sequence[str]:
+    same = [one == other for one, other in zip(before, ids, strict=False)]
+    return ids[: [*same, False].index(False)]
+
+
+def _json(tool: Mapping[str, Any]) -> str:
+    return json.dumps(tool, separators=(",", ":"), ensure_ascii=False)
 
 
 def _messages(dialogue: Dialogue) -> Iterator[list[str]]:
@@ -116,7 +162,7 @@ def main() -> None:
     with Router.open(asked.snapshot) as router:
         if asked.judged:
             dialogues = drawn(router, asked.judged, DRAWN)
-        measured = measure(router, dialogues, counter.length)
+        measured = measure(Catalog.of(router, counter.length), dialogues)
     title = f"{len(dialogues)} dialogues of {TURNS} turns, tokens by {counter.name}"
     report(title, found, measured, asked.json, asked.against)
 

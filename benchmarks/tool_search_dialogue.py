@@ -33,7 +33,7 @@ from quartermaster.evaluation import Judgement
 from router import Router, StableSelection, ToolRecord
 from router.provider_formats import Detail, ProviderFormat, render
 
-DIALOGUES, K, CAPACITY, MESSAGES = 12, 8, 24, 3
+DIALOGUES, K, MESSAGES = 12, 8, 3
 CACHE_LEAST, CACHE_STEP = 1_024, 128
 REMEMBERED = 8  # the latest prompts of a dialogue that the cache has
 Count = Callable[[str], int]
@@ -139,13 +139,18 @@ def ways(router: Router) -> dict[str, Callable[[], Way]]:
         return [tool.record for tool in router.route(messages[-MESSAGES:], k=K)]
 
     def stable() -> Way:
-        selection = StableSelection(router, k=K, capacity=CAPACITY, form=ProviderFormat.RESPONSES)
-        return InPrompt(lambda messages: selection.select(messages[-MESSAGES:]).tools, selection.called)
+        selection = StableSelection(router, k=K, form=ProviderFormat.RESPONSES)
+
+        def select(messages: Sequence[str]) -> Sequence[ToolRecord]:
+            tokens = sum(map(len, messages)) // 4
+            return selection.select(messages[-MESSAGES:], message_tokens=tokens).tools
+
+        return InPrompt(select, selection.called)
 
     return {
         "all tools in the prompt": lambda: InPrompt(lambda _: records, lambda _: None),
         "best 8 afresh each turn": lambda: InPrompt(afresh, lambda _: None),
-        "StableSelection, 24": stable,
+        "StableSelection": stable,
         "hosted, namespaces, BM25": lambda: Hosted(listed, bm25.find),
         "hosted, BM25": lambda: Hosted([HOSTED_SEARCH], bm25.find),
         "hosted, regex": lambda: Hosted([HOSTED_SEARCH], regex.find),

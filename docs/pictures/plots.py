@@ -148,22 +148,21 @@ def reliability() -> Figure:
 
 
 def prompt_cache() -> Figure:
-    """Draw the tokens of a turn, cached and new, with what they cost, by the capacity of a stable selection."""
+    """Draw what dialogues cost by how their tools are chosen, a panel for each length of messages."""
     figures = read("prompt_cache_drawn")["figures"]
-    names = {"afresh": "best 8 afresh", **{f"stable, {n}": f"stable, capacity {n}" for n in (16, 24, 32, 64)}}
-    rows = [figures[name] for name in names]
-    cached = [row["prefix"] for row in rows]
-    new = [row["tokens"] - row["prefix"] for row in rows]
-    figure, axes = panels(1, 1, 2.9)
-    panel = next(axes)
-    panel.barh([*names.values()], cached, color=GREEN, height=0.6, label="same prefix as the turn before")
-    panel.barh([*names.values()], new, left=cached, color=ORANGE, height=0.6, label="new")
-    for place, row in enumerate(rows):
-        panel.annotate(f" {row['paid']:,.0f} paid", (row["tokens"], place), va="center", color=INK)
-    panel.set(xlabel="tokens of a turn", xlim=(0, 6_400))
-    panel.invert_yaxis()
-    panel.grid(axis="x")
-    legend(figure, panel, 2)
+    names = {"afresh": "best 8 afresh", "stable, 64": "StableSelection", "append-only": "append-only search"}
+    names |= {"whole catalog": "all 206 tools"}
+    lengths = ("120", "1000", "2000")
+    figure, axes = panels(1, len(lengths), 2.6)
+    for panel, length in zip(axes, lengths, strict=True):
+        paid = [figures[f"{length}: {name}"]["paid"] / 1_000 for name in names]
+        panel.barh([*names.values()], paid, color=[ORANGE, GREEN, GREEN, BLUE], height=0.6)
+        for place, tokens in enumerate(paid):
+            panel.annotate(f" {tokens:,.0f}", (tokens, place), va="center", color=INK)
+        panel.set(title=f"{int(length):,} tokens a turn", xlabel="thousand paid", xlim=(0, 1.25 * max(paid)))
+        panel.set_yticks(range(len(names)), names.values() if length == lengths[0] else [""] * len(names))
+        panel.invert_yaxis()
+        panel.grid(axis="x")
     return figure
 
 

@@ -1,7 +1,7 @@
 """The tools of a dialogue, worked out from what was said and called in it, for frameworks that keep the messages.
 
-The same dialogue always gives the same tools in the same order, and what is said next only adds tools behind them while
-there is room: the provider's prompt cache holds. One instance serves all dialogues.
+The same dialogue always gives the same tools in the same order. What is said next changes them only where that pays,
+and adds tools behind them while there is room: the provider's prompt cache holds. One instance serves all dialogues.
 """
 
 from collections.abc import Sequence
@@ -29,18 +29,26 @@ class Called:
     tool_id: str
 
 
-Event = str | Called | Searched  # a text is a message of the user
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Something else that the model reads in a dialogue, such as a result: so many characters."""
+
+    characters: int
+
+
+Event = str | Called | Searched | Read  # a text is a message of the user
 
 
 class StableOptions(TypedDict, total=False):
     """Options of the tools of a dialogue, all optional: those of `StableSelection`.
 
     Keyword Args:
-        k: How many of its own best tools each turn has; 8 by default.
-        capacity: The greatest number of tools, 24 by default and 128 at most.
+        k: How many of its own best tools each turn may add; 8 by default.
+        capacity: The greatest number of tools, 64 by default and 128 at most.
         token_budget: The greatest number of tokens of all tools together.
         form: The provider's format, whose rules hold for names and parameters; "responses" by default.
         selection: Filters the tools of the whole dialogue; the router's own for None.
+        cached_price: What a token from the provider's cache costs, as a share of the full price; a tenth by default.
     """
 
     k: int
@@ -48,6 +56,7 @@ class StableOptions(TypedDict, total=False):
     token_budget: int | None
     form: ProviderFormat | str
     selection: Selection | None
+    cached_price: float
 
 
 class DialogueTools:
@@ -67,8 +76,8 @@ class DialogueTools:
         A search that the router refuses adds nothing. Raises what `Router.route` raises.
         """
         self._forget_other_tools()
-        asked = max((place for place, event in enumerate(events, 1) if not isinstance(event, Called)), default=0)
-        dialogue, dialogues = tuple(events[:asked]), self._dialogues  # calls matter to what is asked after them
+        asked = max((place for place, event in enumerate(events, 1) if isinstance(event, str | Searched)), default=0)
+        dialogue, dialogues = tuple(events[:asked]), self._dialogues  # what else happens matters to what is asked later
         if dialogue not in dialogues:
             _keep(dialogues, dialogue, await self._replayed(dialogue))
         return dialogues[dialogue]
@@ -86,16 +95,19 @@ class DialogueTools:
     async def _replayed(self, events: Sequence[Event]) -> tuple[ToolRecord, ...]:
         stable, said = StableSelection(self._router, **self._options), list[str]()
         records: tuple[ToolRecord, ...] = ()
+        characters = 0
         for event in events:
+            characters += event.characters if isinstance(event, Read) else len(str(event))
             if isinstance(event, Called):
                 if event.tool_id in stable.ids:
                     stable.called(event.tool_id)
             elif isinstance(event, Searched):
                 with suppress(RequestInvalid):  # the model read the error when it searched
-                    records = stable.take(await self.routed([event.request], event.needs)).tools
-            elif event.strip():
+                    routed = await self.routed([event.request], event.needs)
+                    records = stable.take(routed, message_tokens=characters // 4).tools
+            elif isinstance(event, str) and event.strip():
                 said.append(event)
-                records = stable.take(await self.routed(said)).tools
+                records = stable.take(await self.routed(said), message_tokens=characters // 4).tools
         return records
 
     def _forget_other_tools(self) -> None:

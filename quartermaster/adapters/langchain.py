@@ -14,6 +14,7 @@ import msgspec
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ExtendedModelResponse, OmitFromSchema
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import BaseTool, ToolException
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
@@ -78,7 +79,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
     Args:
         router: The router over the agent's tools, as by `Router.from_tools(tools)`, or over a catalog.
         call: Calls a tool of the router that the agent was not given. Without it, only the agent's tools are bound.
-        k: How many of its best tools each turn of the user has.
+        k: How many of its best tools each turn of the user may add.
         capacity: The greatest number of routed tools at any time.
         token_budget: The greatest number of their tokens; None for any number.
         selection: Filters the tools, and names those that are `always` bound. The router's own for None.
@@ -96,7 +97,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
         *,
         call: Call | None = None,
         k: int = 5,
-        capacity: int = 24,
+        capacity: int = 64,
         token_budget: int | None = None,
         selection: Selection | None = None,
     ) -> None:
@@ -165,7 +166,9 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
         dialogue = self._dialogue(held=held)
         for tool_id in self._called_ids(request.messages).intersection(dialogue.ids):
             dialogue.called(tool_id)
-        rendered = dialogue.take(routed).render()
+        asked = max(place for place, message in enumerate(request.messages, 1) if isinstance(message, HumanMessage))
+        tokens = count_tokens_approximately(request.messages[:asked])  # the same at each call for one message
+        rendered = dialogue.take(routed, message_tokens=tokens).render()
         bound: dict[str, BaseTool] = {}
         for definition in rendered.tools:
             tool_id = rendered.tool_id(definition["name"])

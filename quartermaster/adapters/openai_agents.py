@@ -31,7 +31,7 @@ from mcp.types import CallToolResult, GetPromptResult, ListPromptsResult
 from mcp.types import Tool as MCPTool
 
 from quartermaster.adapters import Call, answer_call, as_text, call_tool
-from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, StableOptions
+from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Read, StableOptions
 from quartermaster.adapters.openai_items import hosted_tools
 from quartermaster.adapters.tool_search import DESCRIPTION, NAME, Searched, ToolSearch, called_tool
 from router.answer.results import RoutedTools
@@ -116,8 +116,8 @@ class RouterServer(MCPServer):
     the same between the model's calls; tools of earlier messages stay in front while there is room. It keeps nothing of
     a run: one serves all runs of all agents.
 
-    `name` is what traces call it; the options are `k`, `capacity`, `token_budget`, `form` and `selection`, as in
-    `StableOptions`. Raises SettingsInvalid for an option out of its range.
+    `name` is what traces call it; the options are those of `StableOptions`. Raises SettingsInvalid for an option out of
+    its range.
     """
 
     def __init__(self, router: Router, call: Call, *, name: str = "router", **options: Unpack[StableOptions]) -> None:
@@ -198,6 +198,8 @@ class RouterServer(MCPServer):
                         yield Searched.read(item.get("arguments"))
                 elif tool_id := self._router.tool_id_of(name):
                     yield Called(tool_id)
+            else:
+                yield Read(len(str(item)))
         yield from searches.values()  # of this run, whose calls are not in its input
 
 

@@ -1,7 +1,7 @@
 """From a request to its answer: search, post-processing, and each tool with its reasons."""
 
 import itertools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from time import perf_counter
 

@@ -1,7 +1,8 @@
 """One selection of tools over a whole dialogue, which keeps tools in place so that the provider's prompt cache holds.
 
-Prompt caches match on a prefix, and tool definitions come first. If the tools change every turn, nothing is cached.
-Here new tools come behind those of earlier turns, and tools that are no longer useful are evicted rarely, and together.
+Prompt caches match on a prefix, and tool definitions come first: if one tool differs, all messages are read again. So
+tools change only where that pays, and then several at once: new ones come behind those of earlier turns, and those that
+are no longer useful are evicted together.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import Protocol, Unpack
 
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
-from router.dialogue.turn import RenderedTool, ToolCapacity, Turn, place_tools, prefix_tokens
+from router.dialogue.turn import Placement, RenderedTool, ToolCapacity, Turn, place_tools, prefix_tokens, prompt_price
 from router.errors import RequestInvalid, SettingsInvalid
 from router.provider_formats import Detail, ProviderFormat, VendorText, parse_choice, render
 from router.record import ToolRecord
@@ -20,6 +21,10 @@ from router.selection import Selection
 from router.selection.admission import refusal_reason
 
 MAX_TOOLS = 128  # of OpenAI, the smallest limit of all providers
+# For the values see docs/decisions/answers.md.
+_FIRST_NEEDED = 0.3  # how often the first tool of an answer is needed; the tool of rank r is 1/r times as often
+_MISSED = 5  # what a needed tool that is missing costs: so many times the prompt
+_AHEAD = 0.1  # tools added ahead of need have at most this share of the messages' tokens
 
 
 class DialogueRouter(Protocol):
@@ -51,23 +56,26 @@ class DialogueRouter(Protocol):
 class StableSelection:
     """The tools of one dialogue, whose turns come one after the other. It is not for several threads.
 
-    Each turn has its own best `k` tools. Earlier tools stay in place while there is room. When room runs out, all tools
-    are evicted that are no longer useful. For the defaults see docs/decisions/answers.md.
+    A turn adds those of its best `k` tools that are missing, if the risk that one of them is needed outweighs what the
+    change costs. Then further tools come along, more of them the longer the messages are. Earlier tools stay in place
+    while there is room. When room runs out, all tools are evicted that are no longer useful. For the defaults see
+    docs/decisions/answers.md.
 
     Args:
         router: The router that answers each turn.
-        k: How many of its own best tools each turn has.
+        k: How many of its own best tools each turn may add.
         capacity: The greatest number of tools of a turn.
         token_budget: The greatest number of tokens of a turn.
         form: The provider format.
         detail: How much of each tool is rendered.
-        keep_within: One of the first `keep_within` tools of this turn is useful; None for k. With a reranker,
-            `keep_within` × multiplier candidates are read each turn.
+        keep_within: One of the first `keep_within` tools of this turn is useful, and may come along; None for 2 × k.
+            With a reranker, `keep_within` × multiplier candidates are read each turn.
         keep_called: A tool that was called within this many turns is useful.
         selection: Applies to the whole dialogue: no tool stays that it refuses. The router's own, used for None, only
             filters the tools that each turn finds.
         held: The ids of a dialogue that is continued here, in order.
         count: Returns the tokens of a text; without it, the build's counts are used.
+        cached_price: What a token from the provider's cache costs, as a share of the full price.
 
     Raises:
         SettingsInvalid: A setting is out of its range.
@@ -78,7 +86,7 @@ class StableSelection:
         router: DialogueRouter,
         *,
         k: int = 8,
-        capacity: int = 24,
+        capacity: int = 64,
         token_budget: int | None = None,
         form: ProviderFormat | str = ProviderFormat.OPENAI,
         detail: Detail | str = Detail.FULL,
@@ -87,16 +95,19 @@ class StableSelection:
         selection: Selection | None = None,
         held: Sequence[str] = (),
         count: Callable[[str], int] | None = None,
+        cached_price: float = 0.1,
     ) -> None:
-        within = k if keep_within is None else keep_within
+        within = 2 * k if keep_within is None else keep_within
         _check("capacity", capacity, 1, MAX_TOOLS)
         _check("k", k, 1, capacity)
         _check("keep_within", within, k, None)
         _check("keep_called", keep_called, 0, None)
         if token_budget is not None:
             _check("token_budget", token_budget, 1, None)
+        if not 0 <= cached_price <= 1:
+            raise SettingsInvalid(f"stable selection: cached_price is {cached_price!r}, it must be from 0 to 1")
         self._router, self._k, self._within, self._keep_called = router, k, within, keep_called
-        self._capacity, self._budget = capacity, token_budget
+        self._capacity, self._budget, self._cached_price = capacity, token_budget, cached_price
         self._selection = router.selection if selection is None else selection
         self._form, self._detail = parse_choice(ProviderFormat, form), parse_choice(Detail, detail)
         self._count = count
@@ -128,8 +139,12 @@ class StableSelection:
         needs: Sequence[str] | None = None,
         category: str | None = None,
         category_confidence: float | None = None,
+        message_tokens: int | None = None,
     ) -> Turn:
         """Return the tools of the next turn. `needs` are those of the latest message.
+
+        `message_tokens` are those of all that stands behind the tools in the prompt. Without them they are estimated as
+        a quarter of the request's characters, which is too few where it leaves out what the model reads beside it.
 
         Raises what `Router.route` raises, and SettingsInvalid where the tools that are in every answer do not fit by
         themselves. After an error nothing has changed.
@@ -143,10 +158,14 @@ class StableSelection:
             category_confidence=category_confidence,
             form=self._form,
         )
-        return self.take(routed)
+        return self.take(routed, message_tokens=len(str(request)) // 4 if message_tokens is None else message_tokens)
 
-    def take(self, routed: RoutedTools) -> Turn:
-        """Return the next turn of an answer that the caller routed, e.g. with `route_async` and k = `keep_within`."""
+    def take(self, routed: RoutedTools, *, message_tokens: int = 0) -> Turn:
+        """Return the next turn of an answer that the caller routed, e.g. with `route_async` and k = `keep_within`.
+
+        `message_tokens` are those of all that stands behind the tools in the prompt.
+        """
+        _check("message_tokens", message_tokens, 0, None)
         always = [tool.tool_id for tool in routed.always]
         answered = {tool.tool_id: tool.record for tool in (*routed.always, *routed.tools)}
         current = {tool_id: self._updated(tool, answered.get(tool_id)) for tool_id, tool in self._tools.items()}
@@ -161,6 +180,13 @@ class StableSelection:
             )
         remaining = [tool_id for tool_id in self._tools if tool_id in known]
         placement = place_tools(remaining, wanted, self._useful(remaining, routed.ids), capacity)
+        required = not remaining or not capacity.holds(remaining) or not set(always).issubset(remaining)
+        if not (required or self._pays(placement, remaining, routed, known, message_tokens)):
+            placement = Placement(tuple(remaining))
+        elif placement.added:
+            others = [tool_id for tool_id in routed.ids if tool_id not in {*self._tools, *placement.added}]
+            ahead = capacity.beside(placement.ids, int(_AHEAD * message_tokens)).best(others, self._within)
+            placement = Placement((*placement.ids, *ahead), (*placement.added, *ahead), placement.evicted)
         tools = [known[tool_id] for tool_id in placement.ids]
         turn = Turn(
             tools=tuple(tool.record for tool in tools),
@@ -177,6 +203,28 @@ class StableSelection:
         self._tools = dict(zip(placement.ids, tools, strict=True))
         self._turn += 1
         return turn
+
+    def _pays(
+        self,
+        placement: Placement,
+        remaining: Sequence[str],
+        routed: RoutedTools,
+        known: Mapping[str, RenderedTool],
+        message_tokens: int,
+    ) -> bool:
+        """Return whether the risk that a missing tool is needed outweighs what it costs to add the missing ones.
+
+        Where the request has several needs or steps, the first tool of each counts as the first of the answer.
+        """
+        parts = max(len(routed.needs or routed.steps), 1)
+        ranks = {tool_id: math.ceil(rank / parts) for rank, tool_id in enumerate(routed.ids, 1)}
+        risk = sum(_FIRST_NEEDED / ranks[tool_id] for tool_id in placement.added)
+        prices, before = [], [*self._tools.values()]
+        for ids in (placement.ids, remaining):
+            tools = [known[tool_id] for tool_id in ids]
+            prices.append(prompt_price(before, tools, message_tokens, self._cached_price))
+        held_tokens = sum(known[tool_id].tokens for tool_id in remaining)
+        return risk * _MISSED * (message_tokens + held_tokens) >= prices[0] - prices[1]
 
     def _useful(self, remaining: Sequence[str], ranking: Sequence[str]) -> list[str]:
         """Return the recently called tools, the latest first, then those that this turn found, by rank."""

@@ -41,6 +41,11 @@ class Turn:
         """Return the tools' ids, in order."""
         return tuple(tool.tool_id for tool in self.tools)
 
+    @property
+    def prefix_same(self) -> bool:
+        """Return True where the tools are byte for byte those of the last turn: the cache then has the messages too."""
+        return not (self.added or self.evicted or self.gone or self.changed)
+
     def render(self, *, strict: bool = False) -> Rendered:
         """Return the tools in the provider's format, with the ids by name.
 
@@ -69,6 +74,19 @@ def prefix_tokens(before: Sequence[RenderedTool], after: Sequence[RenderedTool])
     return tokens
 
 
+def prompt_price(
+    before: Sequence[RenderedTool], after: Sequence[RenderedTool], message_tokens: int, cached_price: float
+) -> float:
+    """Return what a prompt costs, in tokens of full price, where the cache has one with other tools before it.
+
+    Messages stand behind the tools: the cache has them only if no tool differs.
+    """
+    cached, tokens = prefix_tokens(before, after), sum(tool.tokens for tool in after)
+    if [tool.text for tool in before] == [tool.text for tool in after]:
+        cached += message_tokens
+    return tokens + message_tokens - (1 - cached_price) * cached
+
+
 @dataclass(frozen=True, slots=True)
 class Placement:
     """The `ids` in order: the earlier tools that stay, in their order, then `added`. `evicted` ones do not stay."""
@@ -89,6 +107,12 @@ class ToolCapacity:
     def holds(self, ids: Collection[str]) -> bool:
         """Return True where all of some tools fit together."""
         return len(ids) <= self.tools and (self.tokens is None or sum(self.costs[i] for i in ids) <= self.tokens)
+
+    def beside(self, ids: Collection[str], tokens: int) -> "ToolCapacity":
+        """Return what room is left beside some tools, for no more than so many tokens."""
+        if self.tokens is not None:
+            tokens = min(tokens, self.tokens - sum(self.costs[i] for i in ids))
+        return ToolCapacity(self.tools - len(ids), tokens, self.costs)
 
     def best(self, ranking: Sequence[str], k: int) -> tuple[str, ...]:
         """Return the first k tools of a ranking that fit together, passing over those that are too large."""

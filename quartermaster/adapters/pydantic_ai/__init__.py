@@ -23,7 +23,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from quartermaster.adapters import Call
-from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, StableOptions
+from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Read, StableOptions
 from quartermaster.adapters.pydantic_ai.strategy import RouterStrategy, tool_search
 from quartermaster.adapters.tool_search import DESCRIPTION, Searched, ToolSearch
 from router.errors import RequestInvalid
@@ -194,6 +194,8 @@ class RouterToolset(_CatalogToolset):
                         yield Searched.read(part.args_as_dict())
                 elif tool_id := self.router.tool_id_of(part.tool_name):
                     yield Called(tool_id)
+            else:
+                yield Read(len(str(part)))
 
 
 def _text(part: UserPromptPart) -> str:

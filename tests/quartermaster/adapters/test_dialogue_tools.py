@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event
+from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Read
 from quartermaster.adapters.tool_search import Searched
 from router import Router, SettingsInvalid
 
@@ -59,6 +59,13 @@ def test_a_called_tool_stays_when_room_is_short(router: Router) -> None:
     assert ids(router, "do I need an umbrella", others[0], Called(FORECAST), others[1], **short) == [FORECAST, ISSUE]
 
 
+def test_behind_long_results_a_tool_that_is_hardly_needed_is_not_added(router: Router) -> None:
+    team, ticket = Searched("send a message to the team", ()), Searched("create a ticket", ())
+    first = ids(router, team, k=2)
+    assert ids(router, team, Read(400), ticket, k=2) == [*first, "linear/list_issues"]
+    assert ids(router, team, Read(400_000), ticket, k=2) == first
+
+
 def test_answers_are_kept_until_the_tools_change(router: Router) -> None:
     mine = Router.from_tools([router.tools[0]], encoder=None)
     dialogue, name = DialogueTools(mine, k=3), mine.tools[0].name
@@ -82,5 +89,5 @@ def test_a_dialogue_is_worked_out_once_while_the_model_works(router: Router, mon
 
     monkeypatch.setattr(Router, "route", counted)
     first = asyncio.run(dialogue.tools(["do I need an umbrella"]))
-    assert asyncio.run(dialogue.tools(["do I need an umbrella", Called(FORECAST), Called(FORECAST)])) is first
+    assert asyncio.run(dialogue.tools(["do I need an umbrella", Called(FORECAST), Read(80)])) is first
     assert routes == [(["do I need an umbrella"],)]

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.dialogue.turn import Placement, ToolCapacity, place_tools
+from router.dialogue.turn import Placement, RenderedTool, ToolCapacity, place_tools, prompt_price
+from tests.support.factories import make_record
 
 IDS = tuple("abcdefghijklmnop")
 COSTS = {tool_id: 10 * place for place, tool_id in enumerate(IDS, 1)}
@@ -70,3 +71,20 @@ def test_a_turn_has_its_best_moves_nothing_and_never_exceeds_its_room(
         assert not bounds.holds([*placed.ids, gone[0]])
         less = useful[useful.index(gone[0]) :]
         assert set(less).intersection(held) <= {*wanted, *placed.evicted}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "price"),
+    [
+        ("", "ab", 130),  # nothing is cached
+        ("ab", "ab", 13),
+        ("ab", "abc", 160 - 0.9 * 30),  # the messages are read again, the first tools are not
+        ("abc", "bc", 150),
+        ("abc", "ab", 130 - 0.9 * 30),
+    ],
+)
+def test_messages_are_cached_only_behind_the_same_tools(before: str, after: str, price: float) -> None:
+    def tools(ids: str) -> list[RenderedTool]:
+        return [RenderedTool(make_record(tool_id), tool_id, COSTS[tool_id]) for tool_id in ids]
+
+    assert prompt_price(tools(before), tools(after), 100, 0.1) == pytest.approx(price)

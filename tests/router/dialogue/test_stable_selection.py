@@ -38,7 +38,7 @@ class Scripted:
         self.options = options
         found = tuple(RoutedTool(tool_id, self.catalog[tool_id], 1.0) for tool_id in self.ids(request))
         every = tuple(RoutedTool(tool_id, self.catalog[tool_id], 0.0) for tool_id in self.ids(self.always))
-        return RoutedTools(found[: options["k"]], "one", "default", always=every)
+        return RoutedTools(found[: options["k"]], "one", "default", always=every, needs=tuple(options["needs"]))
 
     def record(self, tool_id: str) -> ToolRecord | None:
         return self.catalog.get(tool_id)
@@ -96,7 +96,8 @@ def test_a_removed_tool_goes_alone_and_a_changed_one_keeps_its_place() -> None:
     scripted.catalog["acme/b"] = make_record("b", "acme", description="Does b better.")
     turn = stable.select("ad")
     assert (letters(turn.ids), letters(turn.gone), letters(turn.changed)) == ("abd", "c", "b")
-    assert turn.tools[1].description == "Does b better." and turn.prefix_tokens == 1
+    assert turn.tools[1].description == "Does b better." and turn.prefix_tokens == 1 and not turn.prefix_same
+    assert stable.select("ad").prefix_same
 
 
 def test_what_every_answer_has_stands_first_takes_no_ranked_place_and_must_fit() -> None:
@@ -104,7 +105,7 @@ def test_what_every_answer_has_stands_first_takes_no_ranked_place_and_must_fit()
     assert letters(stable.select("ab").ids) == "hab"
     assert letters(stable.select("cd").ids) == "hcd"
     short = StableSelection(Scripted(always="h"), token_budget=5, count=lambda text: 6)
-    with pytest.raises(SettingsInvalid, match="every answer, does not fit into 24 tools and 5 tokens"):
+    with pytest.raises(SettingsInvalid, match="every answer, does not fit into 64 tools and 5 tokens"):
         short.select("ab")
 
 
@@ -136,6 +137,8 @@ def test_a_turn_that_finds_nothing_or_fails_keeps_what_is_held() -> None:
     assert letters(turn.ids) == "ab" and turn.prefix_tokens == 2 and not len(turn.routed)
     with pytest.raises(TypeError):
         stable.select(None)  # type: ignore[arg-type]
+    with pytest.raises(SettingsInvalid, match="message_tokens is -1"):
+        stable.select("c", message_tokens=-1)
     assert letters(stable.ids) == "ab"
 
 
@@ -150,7 +153,8 @@ def test_the_router_is_asked_as_deep_as_tools_count_as_useful() -> None:
     ("settings", "said"),
     [
         ({"capacity": 129}, "capacity is 129, it must be a whole number from 1 to 128"),
-        ({"k": 25}, "k is 25, it must be a whole number from 1 to 24"),
+        ({"k": 65}, "k is 65, it must be a whole number from 1 to 64"),
+        ({"cached_price": 1.5}, "cached_price is 1.5, it must be from 0 to 1"),
         ({"k": 0}, "k is 0"),
         ({"keep_within": 7}, "keep_within is 7, it must be a whole number from 8 up"),
         ({"keep_called": -1}, "keep_called is -1"),
@@ -168,17 +172,19 @@ def test_a_setting_out_of_range_is_refused_with_its_range(settings: dict[str, An
     k=st.integers(1, 3),
     capacity=st.integers(3, 8),
     called=st.booleans(),
+    message_tokens=st.sampled_from([0, 5, 10_000]),
 )
 def test_a_prompt_begins_as_before_unless_a_turn_says_what_went(
-    requests: list[list[str]], k: int, capacity: int, called: bool
+    requests: list[list[str]], k: int, capacity: int, called: bool, message_tokens: int
 ) -> None:
     stable = StableSelection(Scripted(), k=k, capacity=capacity, count=lambda text: 1)
     again = StableSelection(Scripted(), k=k, capacity=capacity, count=lambda text: 1)
     before: Turn | None = None
     for request in requests:
-        turn = stable.select("".join(request))
-        assert again.select("".join(request)) == turn
-        assert {f"acme/{letter}" for letter in request[:k]} <= set(turn.ids) and len(turn.ids) <= capacity
+        turn = stable.select("".join(request), message_tokens=message_tokens)
+        assert again.select("".join(request), message_tokens=message_tokens) == turn
+        assert f"acme/{request[0]}" in turn.ids and len(turn.ids) <= capacity  # the best is never missing
+        assert turn.prefix_same == (before is not None and turn.ids == before.ids)
         if before is not None and not turn.evicted:
             assert turn.ids[: len(before.ids)] == before.ids and turn.prefix_tokens == before.tokens
         if before is not None:
@@ -188,6 +194,61 @@ def test_a_prompt_begins_as_before_unless_a_turn_says_what_went(
             stable.called(turn.ids[0])
             again.called(turn.ids[0])
         before = turn
+
+
+def held(first: str, then: str, *, needs: Sequence[str] = (), long: int = 10_000, **settings: Any) -> str:
+    """The tools after two turns, the second behind long messages; each tool has one token."""
+    stable = StableSelection(Scripted(), k=3, keep_within=3, count=lambda text: 1, **settings)
+    stable.select(first, message_tokens=0)
+    turn = stable.select(then, needs=needs, message_tokens=long)
+    assert turn.prefix_same == (letters(turn.ids) == first)
+    return letters(turn.ids)
+
+
+def test_behind_long_messages_no_tool_is_added_while_held_ones_likely_serve_the_request() -> None:
+    assert held("abc", "abd") == held("abc", "adc") == "abc"
+    assert held("abc", "abd", long=0) == "abcd"  # no messages are read again
+    assert held("abc", "abd", cached_price=0.5) == "abcd"  # reading them again costs less
+
+
+def test_where_the_best_tool_is_missing_all_are_added_at_once() -> None:
+    assert held("abc", "dae") == held("abc", "ade") == "abcde"  # two that are missing are a greater risk than one
+
+
+def test_the_first_tool_of_each_need_counts_as_the_best() -> None:
+    assert held("abc", "adc", needs=["see", "pay"]) == "abcd"
+
+
+def test_what_goes_anyway_makes_a_change_free_of_charge_for_the_messages() -> None:
+    scripted = Scripted()
+    stable = StableSelection(scripted, k=3, count=lambda text: 1)
+    stable.select("abc")
+    del scripted.catalog["acme/b"]
+    assert letters(stable.select("acd", message_tokens=10_000).ids) == "acd"
+
+
+def test_further_tools_come_along_for_a_tenth_of_the_messages_tokens_where_there_is_room() -> None:
+    def first(**settings: Any) -> str:
+        stable = StableSelection(Scripted(), k=2, count=lambda text: 1, **settings)
+        return letters(stable.select("abcdefgh", message_tokens=39).added)
+
+    assert first() == "abcd" and first(keep_within=8) == "abcde"
+    assert first(keep_within=8, capacity=4) == first(keep_within=8, token_budget=4) == "abcd"
+    assert letters(StableSelection(Scripted(), k=2, count=lambda text: 1).select("abcd").ids) == "ab"  # no messages
+
+
+def test_the_messages_of_a_request_are_estimated_by_their_length() -> None:
+    request = [{"role": "user", "content": "ab"}, {"role": "tool", "content": "x" * 40_000}]
+
+    class Texts(Scripted):
+        def route(self, request: Any, **options: Any) -> RoutedTools:
+            return super().route(request[0]["content"], **options)
+
+    stable = StableSelection(Texts(), k=2, keep_within=2, count=lambda text: 1)
+    stable.select(request)
+    request[0]["content"] = "ac"
+    assert stable.select(request).prefix_same
+    assert letters(stable.select(request, message_tokens=0).added) == "c"
 
 
 def test_a_real_router_answers_turn_by_turn(router: Router) -> None:
