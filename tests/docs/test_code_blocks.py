@@ -5,10 +5,13 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from http.server import BaseHTTPRequestHandler
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -52,6 +55,10 @@ def _each_page() -> Iterator[Any]:
         yield pytest.param(page, id=name, marks=[pytest.mark.nightly] if name in DEAR_PAGES else [])
 
 
+def _calls_a_model(block: Block) -> bool:
+    return block.page.startswith("docs/integrations/") and block.mark in MARKS - {""}
+
+
 @pytest.fixture
 def variables(page: Path, encoder_folder: Path, request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     """The environment of a page's commands: a small encoder, and a Prefect of their own where one runs a flow."""
@@ -91,6 +98,22 @@ def test_every_block_of_a_page_runs(
                     run_python(block)
         else:
             CHECKS[block.language](block, reader)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("block", [block for block in blocks("python") if _calls_a_model(block)], ids=str)
+def test_an_integration_runs_as_a_program_of_its_own_against_a_model_that_keeps_connections_open(
+    block: Block, reader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that reuses a connection of a closed event loop fails; one that always connects anew hides that."""
+    monkeypatch.setattr(BaseHTTPRequestHandler, "protocol_version", "HTTP/1.1")
+    with model(block) as reached:
+        environment = {**os.environ, **reached, CACHE_VARIABLE: os.devnull, "PYTHONPATH": str(ROOT)}
+        program = [sys.executable, "-c", block.text]
+        done = subprocess.run(program, cwd=reader, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_block_that_does_not_run_says_why_and_every_mark_is_known() -> None:
