@@ -32,7 +32,7 @@ class LongResults:
         if structured is not None and len(serialized := compact_json(structured)) > self._max:
             structured = None
             if sum(len(_text_of(block) or "") for block in blocks) <= self._max:
-                blocks.append(types.TextContent(type="text", text=serialized))
+                blocks.append(_text(serialized))
         left, content, cut = self._max, list[types.ContentBlock](), list[str]()
         for block in blocks:
             text = _text_of(block)
@@ -40,10 +40,10 @@ class LongResults:
                 content.append(block)
             else:
                 cut.append(text[left:])
-                content += [_with_text(block, text[:left])] if left else []
+                content += [_text(text[:left])] if left else []
             left = max(0, left - len(text or ""))
         if rest := "\n".join(cut) + more:
-            content.append(types.TextContent(type="text", text=self._told(self._keep(rest), 0, len(rest))))
+            content.append(self._told(self._keep(rest), 0, len(rest)))
         return result.model_copy(update={"content": content, "structured_content": structured})
 
     def read_on(self, tool_id: str, arguments: Mapping[str, Any]) -> types.CallToolResult | None:
@@ -56,8 +56,8 @@ class LongResults:
         if not isinstance(start, int) or not 0 <= start < len(rest):
             raise RequestInvalid(f"start is {start!r:.40}, it must be a whole number from 0 to {len(rest) - 1}")
         end = start + self._max
-        texts = [rest[start:end], *([self._told(tool_id, end, len(rest) - end)] if end < len(rest) else [])]
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text) for text in texts])
+        further = [self._told(tool_id, end, len(rest) - end)] if end < len(rest) else []
+        return types.CallToolResult(content=[_text(rest[start:end]), *further])
 
     def _keep(self, rest: str) -> str:
         tool_id = f"{_PREFIX}{secrets.token_urlsafe(12)}"
@@ -67,21 +67,17 @@ class LongResults:
         return tool_id
 
     @staticmethod
-    def _told(tool_id: str, start: int, count: int) -> str:
+    def _told(tool_id: str, start: int, count: int) -> types.TextContent:
         call = compact_json({"tool_id": tool_id, "arguments": {"start": start}})
-        return f"The result is cut here: {count:,} characters follow. Ask for less, or read on with call_tool {call}"
+        how = f"Ask for less, or read on with call_tool {call}"
+        return _text(f"The result is cut here: {count:,} characters follow. {how}")
+
+
+def _text(text: str) -> types.TextContent:
+    return types.TextContent(type="text", text=text)
 
 
 def _text_of(block: types.ContentBlock) -> str | None:
     if isinstance(block, types.EmbeddedResource):
         return block.resource.text if isinstance(block.resource, types.TextResourceContents) else None
     return block.text if isinstance(block, types.TextContent) else None
-
-
-def _with_text(block: Any, text: str) -> types.ContentBlock:
-    if isinstance(block, types.EmbeddedResource):
-        block = block.model_copy(update={"resource": block.resource.model_copy(update={"text": text})})
-    else:
-        block = block.model_copy(update={"text": text})
-    shown: types.ContentBlock = block
-    return shown

@@ -115,8 +115,7 @@ async def open_session(
             session.client = await stack.enter_async_context(client(_MODES[upstream.protocol]))
         except Exception as error:  # exception groups of the transport
             cause = cause_of(error)
-            knows_only_newer = isinstance(cause, MCPError) and cause.code in _NO_HANDSHAKE
-            if upstream.protocol != "auto" or not knows_only_newer:
+            if upstream.protocol != "auto" or not isinstance(cause, MCPError) or cause.code not in _NO_HANDSHAKE:
                 raise
             session.client = await stack.enter_async_context(client("auto"))
         session.protocol = session.client.protocol_version

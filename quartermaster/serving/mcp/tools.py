@@ -124,11 +124,9 @@ class Tools:
             answer = await self.calls.call(complete, call.arguments)
             # The text is the whole answer: as structured content the model's client would hand it over twice.
             result = results.with_note(results.text_result(answer.text, is_error=answer.is_error), answer.mended)
-            cut = answer.rest
+            cut = visible_value(answer.rest) if router.vendor_text is VendorText.TRUSTED else answer.rest
         else:
             result = await self.upstreams.call(complete, call.arguments, self.client)
-        if router.vendor_text is VendorText.TRUSTED:
-            cut = visible_value(cut)
         return self.long_results.shortened(results.upstream_result(result, router.vendor_text), cut)
 
     def _report(self, outcome: Outcome) -> None:

@@ -4,15 +4,14 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import mcp_types as types
-from mcp.shared.message import SessionMessage
+from anyio.abc import ObjectReceiveStream
 from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
 _MAX_NAMED = 5
-_MAX_NAME = 60  # characters
 _logger = logging.getLogger("quartermaster.serving")
 
 
@@ -20,67 +19,46 @@ _logger = logging.getLogger("quartermaster.serving")
 async def with_valid_tools(
     transport: AbstractAsyncContextManager[tuple[Any, Any]], server: str, version: Callable[[], str]
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Yield a transport's streams; of tools that are not as `version` has them, each list only gives a warning.
+    """Yield a transport's streams; tools that are not as `version` of the protocol has them only give a warning.
 
-    `version` is the protocol's, empty until it is agreed on.
+    `version` is empty until it is agreed on.
     """
     async with transport as (received, sent):
         yield _Received(received, server, version), sent
 
 
 @dataclass
-class _Received:
-    """The stream of a server's messages, as the SDK reads it."""
-
+class _Received(ObjectReceiveStream[Any]):
     stream: Any
     server: str
     version: Callable[[], str]
 
-    @property
-    def last_context(self) -> Any:
-        """Return the sender's context variables, which the SDK restores for each message."""
-        return getattr(self.stream, "last_context", None)
+    async def receive(self) -> Any:
+        item = await self.stream.receive()
+        page = getattr(getattr(item, "message", None), "result", None)
+        if not self.version() or not isinstance(page, dict) or not isinstance(page.get("tools"), list):
+            return item
+        # A page that is wrong in itself is for the SDK to refuse.
+        if self._is_valid(page, page["tools"]) or not self._is_valid(page, []):
+            return item
+        return replace(item, message=item.message.model_copy(update={"result": self._with_valid(page)}))
 
-    async def __aenter__(self) -> Self:
-        await self.stream.__aenter__()
-        return self
+    async def aclose(self) -> None:
+        await self.stream.aclose()
 
-    async def __aexit__(self, *error: object) -> None:
-        await self.stream.__aexit__(*error)
+    def _with_valid(self, page: dict[str, Any]) -> dict[str, Any]:
+        valid, wrong = [], []
+        for tool in page["tools"]:
+            (valid if self._is_valid(page, [tool]) else wrong).append(tool)
+        named = [ascii(tool.get("name") if isinstance(tool, dict) else tool)[:60] for tool in wrong[:_MAX_NAMED]]
+        left_out = "of the MCP server %r %d tools are not as MCP has them, and left out: %s"
+        _logger.warning(left_out, self.server, len(wrong), ", ".join(named) + ", …" * (len(wrong) > _MAX_NAMED))
+        return {**page, "tools": valid}
 
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Any:
-        item = await anext(self.stream)
-        version = self.version()
-        if version and isinstance(item, SessionMessage) and isinstance(item.message, types.JSONRPCResponse):
-            page = item.message.result
-            if isinstance(page.get("tools"), list) and (tools := self._valid(page, version)) is not page["tools"]:
-                return replace(item, message=item.message.model_copy(update={"result": {**page, "tools": tools}}))
-        return item
-
-    def _valid(self, page: dict[str, Any], version: str) -> list[Any]:
-        """Return the valid tools of a page; all of them where the page is wrong in itself, which the SDK tells."""
-        tools: list[Any] = page["tools"]
-        if _is_valid(page, tools, version) or not _is_valid(page, [], version):
-            return tools
-        valid, names = [], []
-        for tool in tools:
-            if _is_valid(page, [tool], version):
-                valid.append(tool)
-            else:
-                names.append(ascii(tool.get("name") if isinstance(tool, dict) else tool)[:_MAX_NAME])
-        shown = ", ".join(names[:_MAX_NAMED]) + ", …" * (len(names) > _MAX_NAMED)
-        wrong = "of the MCP server %r %d tools are not as MCP has them, and left out: %s"
-        _logger.warning(wrong, self.server, len(names), shown)
-        return valid
-
-
-def _is_valid(page: dict[str, Any], tools: list[Any], version: str) -> bool:
-    try:
-        validate_server_result("tools/list", version, {**page, "tools": tools})
-        types.ListToolsResult.model_validate({"tools": tools}, by_name=False)
-    except ValidationError:
-        return False
-    return True
+    def _is_valid(self, page: dict[str, Any], tools: list[Any]) -> bool:
+        try:
+            validate_server_result("tools/list", self.version(), {**page, "tools": tools})
+            types.ListToolsResult.model_validate({"tools": tools}, by_name=False)
+        except ValidationError:
+            return False
+        return True

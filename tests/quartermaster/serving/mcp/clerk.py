@@ -43,8 +43,7 @@ def clerk_server() -> MCPServer:
         asked = await context.elicit(f"Order {item}?", Confirm)
         message = SamplingMessage(role="user", content=TextContent(type="text", text=f"Describe {item}."))
         said = await context.session.create_message([message], max_tokens=9)
-        assert isinstance(said.content, TextContent)
-        return f"{asked.action}, {said.content.text}"
+        return f"{asked.action}, {said.model}"
 
     @server.tool()
     async def steps(context: Context[Any]) -> str:
