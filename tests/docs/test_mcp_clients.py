@@ -26,7 +26,7 @@ def test_one_server_in_a_clients_file_stands_for_all_of_before(number: int, fold
     before, after = FILES[2 * number : 2 * number + 2]
     # What the client itself fills in.
     after = re.sub(r"\$\{(env:|input:)?issues.token\}", "s3cret", after, flags=re.IGNORECASE)
-    after = re.sub(r"\$\{workspaceFolder\}|/Users/ada", str(tmp_path), after)
+    after = re.sub(r"\$\{workspaceFolder\}|/path/to/ada", str(tmp_path), after)
     (one,) = servers_of(after).values()
     moved = Path(one["args"][one["args"].index("--upstream") + 1])
     assert Path(one["command"]).name == "quartermaster" and moved.parent == tmp_path / folder

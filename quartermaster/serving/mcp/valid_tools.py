@@ -47,7 +47,7 @@ class _Received(ObjectReceiveStream[Any]):
         await self.stream.aclose()
 
     def _with_valid(self, page: dict[str, Any]) -> dict[str, Any]:
-        valid, wrong = [], []
+        valid, wrong = list[Any](), list[Any]()
         for tool in page["tools"]:
             (valid if self._is_valid(page, [tool]) else wrong).append(tool)
         named = [ascii(tool.get("name") if isinstance(tool, dict) else tool)[:60] for tool in wrong[:_MAX_NAMED]]
