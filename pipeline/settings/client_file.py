@@ -31,7 +31,7 @@ _PLACEHOLDER = re.compile(r"\$\{([^{}]*)\}")
 _URLS = ("httpUrl", "url", "serverUrl")  # where Gemini CLI has two, the first is the one of streamable HTTP
 # A client's own folder in the folder that a person works in: `.vscode/mcp.json`.
 _OF_CLIENTS = (".vscode", ".cursor", ".gemini", ".windsurf", ".roo", ".claude")
-_BOUNDS = ("max_tools", "max_pages", "max_list_bytes", "max_message_bytes", "may_ask")
+_BOUNDS = ("max_tools", "max_pages", "max_list_bytes", "max_message_bytes", "may_ask", "protocol")
 _SSE = (
     "the deprecated HTTP+SSE transport (sse) is not read: give the server's address of streamable HTTP, often /mcp, or "
     'a command that bridges to it, such as "command": "npx", "args": ["mcp-remote", "URL"]'

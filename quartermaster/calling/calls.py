@@ -128,7 +128,8 @@ class HttpCaller:
         """Return a result without hidden characters and terminal sequences, unless vendors' text is verbatim here."""
         if self._router.vendor_text is not VendorText.TRUSTED:
             return result
-        return replace(result, text=visible_value(result.text), value=visible_value(result.value))
+        shown = {name: visible_value(getattr(result, name)) for name in ("text", "value", "rest")}
+        return replace(result, **shown)
 
     def _record(self, tool_id: str) -> ToolRecord:
         record = self._router.complete_record(tool_id)

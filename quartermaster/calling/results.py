@@ -36,6 +36,7 @@ class CallResult:
         media_type: The media type of the body.
         value: The body as JSON; None where it is none, or was cut.
         mended: What was done to arguments that did not fit the tool's schema; empty where they did.
+        rest: What was cut from the end of a long body; `text` says that it was.
     """
 
     text: str
@@ -44,13 +45,14 @@ class CallResult:
     media_type: str = ""
     value: Any = None
     mended: str = ""
+    rest: str = ""
 
 
 def result_of(answer: HttpAnswer, secrets: list[str], max_characters: int) -> CallResult:
     """Return what a model reads of an answer."""
     is_error = not 200 <= answer.status < 300
     kind, status = answer.media_type[:_MAX_KIND], f"HTTP {answer.status} {responses.get(answer.status, '')}".rstrip()
-    text, value = _text(answer), None
+    text, value, rest = _text(answer), None, ""
     if text is None:
         told = f"{status}: {len(answer.body):,} bytes of {kind or 'no declared type'}, which are not text"
     elif is_error:
@@ -60,13 +62,14 @@ def result_of(answer: HttpAnswer, secrets: list[str], max_characters: int) -> Ca
         body = body if len(body) <= most else f"{body[:most]}…"
         told = f"{status}{where}{': ' if body else ''}{body}"
     elif len(text := masked(text, secrets)) > max_characters:
+        rest = text[max_characters:]
         told = (
             f"The answer has {len(text):,} characters; the first {max_characters:,} follow. Ask for less, such as a "
             f"smaller page.\n{text[:max_characters]}"
         )
     else:
         told, value = text or status, _json(text, kind)
-    return CallResult(told, is_error, answer.status, kind, value)
+    return CallResult(told, is_error, answer.status, kind, value, rest=rest)
 
 
 def preview_of(request: HttpRequest) -> CallResult:

@@ -5,10 +5,13 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from http.server import BaseHTTPRequestHandler
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -91,6 +94,20 @@ def test_every_block_of_a_page_runs(
                     run_python(block)
         else:
             CHECKS[block.language](block, reader)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("block", [block for mark in sorted(MARKS - {""}) for block in blocks("python", mark)], ids=str)
+def test_a_block_runs_as_a_program_of_its_own_against_a_model_that_keeps_connections_open(
+    block: Block, reader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that reuses a connection of a closed event loop fails; one that always connects anew hides that."""
+    monkeypatch.setattr(BaseHTTPRequestHandler, "protocol_version", "HTTP/1.1")
+    with model(block) as reached:
+        environment = {**os.environ, **reached, CACHE_VARIABLE: os.devnull, "PYTHONPATH": str(ROOT)}
+        program = [sys.executable, "-c", block.text]
+        done = subprocess.run(program, cwd=reader, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
 
 
 def test_a_block_that_does_not_run_says_why_and_every_mark_is_known() -> None:

@@ -41,6 +41,9 @@ def mcp(
     ] = None,
     over_http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP at /mcp, instead of stdio.")] = False,
     max_message_bytes: Annotated[int, "Over stdio: the largest message of the client."] = 16_777_216,
+    max_result_characters: Annotated[
+        int, typer.Option(min=1, help="Of a longer result the model reads the beginning, and may read on.")
+    ] = 50_000,
     profile: Annotated[str | None, "Over stdio, with --profiles: the profile of the client."] = None,
 ) -> None:
     """Serve as an MCP server with three tools: find_tools, describe_tool, call_tool.
@@ -75,7 +78,14 @@ def mcp(
             callers.of_profile(profile)  # a misspelled name is refused now, not at the first request
         connect |= listed is not None
         mcp_server = server(
-            router, upstreams, selection=allowed, connect=connect, callers=callers, profile=profile, calls=apis
+            router,
+            upstreams,
+            selection=allowed,
+            connect=connect,
+            callers=callers,
+            profile=profile,
+            calls=apis,
+            max_result_characters=max_result_characters,
         )
         if not over_http:
             serve_stdio(mcp_server, max_message_bytes=max_message_bytes)

@@ -14,6 +14,7 @@ from mcp.server.lowlevel import Server
 from quartermaster.calling import ApiCalls
 from quartermaster.serving.mcp.client import CallingClient
 from quartermaster.serving.mcp.definitions import CALL_TOOL, DEFINITIONS, INSTRUCTIONS
+from quartermaster.serving.mcp.long_results import MAX_RESULT_CHARACTERS, LongResults
 from quartermaster.serving.mcp.results import error_result
 from quartermaster.serving.mcp.session import Definition
 from quartermaster.serving.mcp.tools import Tools
@@ -41,6 +42,7 @@ def server(
     callers: Callers | None = None,
     profile: str | None = None,
     calls: ApiCalls | None = None,
+    max_result_characters: int = MAX_RESULT_CHARACTERS,
 ) -> Server[Upstreams]:
     """Return the MCP server, for any transport. Tools that `selection` excludes are neither found nor called.
 
@@ -48,13 +50,14 @@ def server(
     its tools changed, the router serves the new ones from then on. With `connect`, all upstreams start at once, and
     the router serves the tools that they list beside the catalog's others.
 
-    `calls` are the HTTP APIs at which the tools of OpenAPI documents are called.
+    `calls` are the HTTP APIs at which the tools of OpenAPI documents are called. Of a result of more than
+    `max_result_characters` the model reads the beginning, and may read on.
 
     With `callers`, each message is answered within the profile of its token, which `http_app` checks; with `profile`
     too, as over stdio, every message within that profile.
     """
 
-    recent = RecentAnswers()
+    recent, long_results = RecentAnswers(), LongResults(max_result_characters)
 
     @asynccontextmanager
     async def lifespan(_: Server[Upstreams]) -> AsyncIterator[Upstreams]:
@@ -84,6 +87,7 @@ def server(
                 calls,
                 upstreams=context.lifespan_context,
                 client=CallingClient(context),
+                long_results=long_results,
                 recent=recent,
                 dialogue=_dialogue_of(context, caller),
             )

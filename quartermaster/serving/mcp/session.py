@@ -10,18 +10,21 @@ import anyio
 import mcp_types as types
 import msgspec
 from mcp import Client, MCPError
+from mcp_types.version import LATEST_MODERN_VERSION
 
 from quartermaster.serving.mcp.transports import http_transport, stdio_transport
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
+from quartermaster.serving.mcp.valid_tools import with_valid_tools
 
 Definition = Mapping[str, Any]
 _NO_HANDSHAKE = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
+_MODES = {"auto": "legacy", "2025": "legacy", "2026": LATEST_MODERN_VERSION}  # what the SDK calls them
 _logger = logging.getLogger("quartermaster.serving")
 
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """A session with an upstream.
+    """A session with an upstream, by the version `protocol`.
 
     `complete` says whether `tools` are all of the server's. `ended` is set when the server has ended, or to end it;
     `closed` once the session is cleaned up; `stale` when the server's tools have changed since they were read.
@@ -34,6 +37,7 @@ class Session:
     closed: anyio.Event = field(default_factory=anyio.Event)
     tools: Mapping[str, Definition] = field(default_factory=dict)
     complete: bool = True
+    protocol: str = ""
 
     @property
     def name(self) -> str:
@@ -87,8 +91,8 @@ async def open_session(
 ) -> AsyncIterator[Session]:
     """Yield a session with its tools read. A command's process ends with it, including its child processes.
 
-    It is one of the 2025 protocol where the server has that: by that of 2026, a server cannot ask during a call. What
-    it asks is answered by `ask`.
+    Unless the upstream names its `protocol`, it is that of 2025 where the server has it: by that of 2026, a server
+    cannot ask in the midst of a call. What it asks is answered by `ask`.
     """
     session, asking = Session(upstream), dict[str, Any]()
     if ask is not None and upstream.may_ask:
@@ -102,17 +106,19 @@ async def open_session(
     def client(mode: str) -> Client:
         session.ended = anyio.Event()
         transport = stdio_transport(upstream, session.ended) if upstream.url is None else http_transport(upstream)
+        transport = with_valid_tools(transport, upstream.name, lambda: session.protocol)
         timeout_s = upstream.timeout_s
         return Client(transport, mode=mode, read_timeout_seconds=timeout_s, message_handler=on_message, **asking)
 
     async with AsyncExitStack() as stack:
         try:
-            session.client = await stack.enter_async_context(client("legacy"))
+            session.client = await stack.enter_async_context(client(_MODES[upstream.protocol]))
         except Exception as error:  # exception groups of the transport
             cause = cause_of(error)
-            if not isinstance(cause, MCPError) or cause.code not in _NO_HANDSHAKE:
+            if upstream.protocol != "auto" or not isinstance(cause, MCPError) or cause.code not in _NO_HANDSHAKE:
                 raise
             session.client = await stack.enter_async_context(client("auto"))
+        session.protocol = session.client.protocol_version
         await session.read_tools()
         yield session
 

@@ -13,16 +13,18 @@ from quartermaster.calling import ApiCalls
 from quartermaster.serving.mcp import results
 from quartermaster.serving.mcp.client import CallingClient
 from quartermaster.serving.mcp.definitions import CallTool, DescribeTool, FindTools
+from quartermaster.serving.mcp.long_results import LongResults
 from quartermaster.serving.mcp.upstreams import Upstreams
 from quartermaster.serving.profiles import Caller
 from quartermaster.serving.recent_answers import RecentAnswers
 from router.errors import QuartermasterError, RequestInvalid
 from router.feedback import Outcome
-from router.provider_formats import ProviderFormat
+from router.provider_formats import ProviderFormat, VendorText
 from router.record import Kind, ToolRecord
 from router.selection import Selection
 from router.selection.admission import refusal_reason
 from router.tools.arguments import take_arguments
+from router.tools.trust import visible_value
 from router.typed import converted
 
 _Arguments = Mapping[str, Any]
@@ -45,6 +47,7 @@ class Tools:
     calls: ApiCalls | None
     upstreams: Upstreams
     client: CallingClient
+    long_results: LongResults
     recent: RecentAnswers
     dialogue: str | None
 
@@ -104,24 +107,27 @@ class Tools:
         return results.describe_result(record, router.vendor_text, router.instructions(record.tool_id))
 
     async def call_catalog_tool(self, call: CallTool) -> types.CallToolResult:
-        """Answer call_tool: call a tool at its own server, ask it for a prompt, or read a skill.
+        """Answer call_tool: call a tool at its own server, ask it for a prompt, read a skill, or on in a long result.
 
         Raises QuartermasterError.
         """
-        router = self.caller.router
+        router, cut = self.caller.router, ""
+        if (read := self.long_results.read_on(call.tool_id, call.arguments)) is not None:
+            return read
         record = await self._record(call.tool_id)
         self.caller.actions.called.append(record.tool_id)
         await self.caller.record("call_tool", "started")  # a call that cannot be recorded is not made
         if record.kind is Kind.SKILL:
-            return results.text_result(router.instructions(record.tool_id))
+            return self.long_results.shortened(results.text_result(router.instructions(record.tool_id)))
         complete = router.complete_record(record.tool_id) or record
         if self.calls is not None and self.calls.serves(complete):
             answer = await self.calls.call(complete, call.arguments)
             # The text is the whole answer: as structured content the model's client would hand it over twice.
             result = results.with_note(results.text_result(answer.text, is_error=answer.is_error), answer.mended)
+            cut = visible_value(answer.rest) if router.vendor_text is VendorText.TRUSTED else answer.rest
         else:
             result = await self.upstreams.call(complete, call.arguments, self.client)
-        return results.upstream_result(result, router.vendor_text)
+        return self.long_results.shortened(results.upstream_result(result, router.vendor_text), cut)
 
     def _report(self, outcome: Outcome) -> None:
         """Report what became of the tool that was called, to the answer that offered it."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -18,11 +18,13 @@ class UpstreamFailed(QuartermasterError):
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server may cost. `timeout_s` bounds each answer and each whole list, in seconds.
+    """What a server may cost, and how it is spoken to. `timeout_s` bounds each answer and each whole list, in seconds.
 
     Of a longer list, the first `max_tools` serve. A list of more than `max_pages` pages or `max_list_bytes`, and a
     message of more than `max_message_bytes`, are failures. Without `may_ask`, the server learns that nobody answers
     its questions.
+
+    `protocol` is the year of the protocol that is spoken with it: "auto" is 2025 where the server has that, else 2026.
     """
 
     timeout_s: Annotated[float, Meta(gt=0, le=3600)] = 30.0
@@ -31,6 +33,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     max_list_bytes: _Limit = 33_554_432
     max_message_bytes: _Limit = 16_777_216
     may_ask: bool = True
+    protocol: Literal["auto", "2025", "2026"] = "auto"
 
 
 class Upstream(Bounds, frozen=True):

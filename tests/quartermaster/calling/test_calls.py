@@ -170,7 +170,7 @@ def test_of_a_long_answer_a_model_reads_the_beginning(api: ApiServer) -> None:
     assert result.text == (
         'The answer has 104 characters; the first 20 follow. Ask for less, such as a smaller page.\n["' + "x" * 18
     )
-    assert result.value is None
+    assert result.value is None and result.rest == "x" * 82 + '"]'
 
 
 @pytest.mark.parametrize(

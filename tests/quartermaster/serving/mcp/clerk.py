@@ -38,6 +38,14 @@ def clerk_server() -> MCPServer:
         return text.content.text
 
     @server.tool()
+    async def consult(context: Context[Any], item: str) -> str:
+        """Ask the user, then the model, in the midst of the call."""
+        asked = await context.elicit(f"Order {item}?", Confirm)
+        message = SamplingMessage(role="user", content=TextContent(type="text", text=f"Describe {item}."))
+        said = await context.session.create_message([message], max_tokens=9)
+        return f"{asked.action}, {said.model}"
+
+    @server.tool()
     async def steps(context: Context[Any]) -> str:
         """Report four steps."""
         for step in range(1, 5):
@@ -66,3 +74,7 @@ def clerk_server() -> MCPServer:
         return f"Please\u200b review {file}."
 
     return server
+
+
+if __name__ == "__main__":
+    clerk_server().run()

@@ -39,7 +39,7 @@ def _tool(provider: str, name: str, description: str = "", schema: Any = None, c
 
 
 _CITY = _schema("city", city="string", days="integer")
-_CLERK = ("order", "describe", "steps", "linger", "told")
+_CLERK = ("order", "describe", "consult", "steps", "linger", "told")
 TOOLS = [
     _tool("weather", "forecast", "Weather forecast for a city over the next days.", _CITY, "sky"),
     _tool("weather", "sea level", "How high the sea stands in a harbour.", _schema("harbour", harbour="string"), "sea"),

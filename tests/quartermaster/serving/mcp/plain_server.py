@@ -5,6 +5,7 @@ python plain_server.py silent     says nothing at all
 python plain_server.py endless    gives the same pages of tools again and again
 python plain_server.py pages      gives another page, of no tool, for ever
 python plain_server.py many       lists 3,000 tools, `echo` the first
+python plain_server.py odd        lists beside its tools some that are not as MCP has them
 python plain_server.py large      lists six tools of 0.5 MB each
 python plain_server.py weather    answers `forecast`, `sea level` and, with an error, `storm`
 python plain_server.py flood      answers a call with one line that does not end
@@ -29,6 +30,7 @@ WEATHER = ("forecast", "sea level", "storm")
 NAMES = ("echo", "die", "hang", "talk", "grow", "sprout")
 ASKING = ("ask", "sample", "roots", "hold", "storm", "late", "pester", "nag", "told")
 _TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
+_ODD = [None, {"name": 5, "inputSchema": _TEXT}, {"name": "bare\u200b"}, {"name": "empty", "inputSchema": {}}]
 _FORM = {
     "message": "Who are\u200b you?",
     "requestedSchema": {"type": "object", "properties": {"name": {"type": "string", "title": "Na\u200bme"}}},
@@ -99,7 +101,8 @@ class Plain:
         if method == "tools/list":
             names = [*self.names, *(f"tool{i}" for i in range(3_000 * (self.mode == "many")))]
             described = {"description": "x" * 500_000} if self.mode == "large" else {}
-            return {"tools": [{"name": name, "inputSchema": _TEXT, **described} for name in names]}
+            tools = [{"name": name, "inputSchema": _TEXT, **described} for name in names]
+            return {"tools": [*_ODD, *tools] if self.mode == "odd" else tools}
         return None
 
     def called(self, call: Any, name: str, params: dict[str, Any]) -> Sent:

@@ -66,3 +66,12 @@ async def test_what_is_not_called_says_why(
 ) -> None:
     result = await called(api, tool_id, arguments, selection=Selection(block=block))
     assert result.is_error and message in text_of(result) and api.received == []
+
+
+async def test_of_a_long_answer_the_rest_is_kept_to_be_read_without_hidden_characters(api: ApiServer) -> None:
+    api.answer = lambda _: Reply(
+        f"{'x' * 60_000}\u200b".encode(), headers={"Content-Type": "text/plain; charset=utf-8"}
+    )
+    content: Any = (await called(api, "shop/read", {"id": 3})).content
+    begin, told = [block.text for block in content]
+    assert f"cut here: {60_000 - len(begin.partition(chr(10))[2]):,} characters follow" in told

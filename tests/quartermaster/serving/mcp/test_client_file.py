@@ -103,6 +103,7 @@ def test_its_servers_are_called_as_it_says(
         "args": ["-k", "${KEY}"],
         "max_tools": 7,
         "may_ask": False,
+        "protocol": "2025",
         "timeout_s": 5,
     }
     rest = {"unset": {"command": "x", "env": {"K": "${UNSET}"}}, "bound": {"command": "x", "max_tools": 0}}
@@ -113,7 +114,7 @@ def test_its_servers_are_called_as_it_says(
     (upstream,) = catalog_upstreams(path, allow_commands=True)
     assert (upstream.name, upstream.provider, upstream.folder) == ("mail", "mail", tmp_path)
     assert upstream.command == ("run", "-k", SECRET) and SECRET not in repr(upstream) + caplog.text
-    assert (upstream.max_tools, upstream.may_ask, upstream.timeout_s) == (7, False, 5)
+    assert (upstream.max_tools, upstream.may_ask, upstream.timeout_s, upstream.protocol) == (7, False, 5, "2025")
     assert "UNSET, which is not set" in caplog.text and "'bound': max_tools is 0, it must be" in caplog.text
     (tmp_path / "list.json").write_text("[]", encoding="utf-8")
     with pytest.raises(SettingsInvalid, match=r"list\.json is not a file of MCP servers"):

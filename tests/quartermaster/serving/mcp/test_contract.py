@@ -1,13 +1,17 @@
 """Real servers by each protocol that they may know, and several at once: progress, questions, cancellation."""
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quartermaster.serving.mcp import Upstream, server
+from quartermaster.serving.mcp.session import open_session
 from router import Router
 from tests.quartermaster.serving.conftest import served_app
 from tests.quartermaster.serving.mcp.clerk import clerk_server
@@ -48,6 +52,27 @@ async def test_a_call_tells_of_progress_and_its_questions_are_answered_by_the_cl
     assert (desk.progress[0], desk.progress[-1]) == ((1, 4, "step 1"), (4, 4, "step 4"))
     assert [question.message for question in desk.questions] == ["The MCP server 'clerk' asks: Order tea?"]
     assert [sampled.system_prompt for sampled in desk.sampled] == ["The MCP server 'clerk' asks for this."]
+
+
+async def test_a_program_of_the_sdk_asks_the_user_and_the_model_in_the_midst_of_a_call(desk_router: Router) -> None:
+    command = (sys.executable, str(Path(__file__).with_name("clerk.py")))
+    program = Upstream("clerk", command=command, provider="clerk", timeout_s=20)
+    async with at_desk(server(desk_router, [program])) as desk:
+        assert await desk.text("clerk/consult", item="tea") == "accept, m"
+    assert (desk.questions[0].message, len(desk.sampled)) == ("The MCP server 'clerk' asks: Order tea?", 1)
+
+
+@pytest.mark.filterwarnings("ignore:The sampling capability is deprecated")
+@pytest.mark.parametrize(("protocol", "by"), [("auto", "2025-11-25"), ("2025", "2025-11-25"), ("2026", "2026-07-28")])
+async def test_a_server_is_spoken_to_by_the_protocol_that_its_settings_name(
+    desk_router: Router, clerk: Upstream, protocol: str, by: str
+) -> None:
+    upstream = replace(clerk, protocol=protocol)
+    async with open_session(upstream) as session:
+        assert session.protocol == by
+    async with at_desk(server(desk_router, [upstream])) as desk:
+        answer = await desk.call("clerk/consult", item="tea")
+    assert answer.is_error == (len(desk.questions) == 0) == (protocol == "2026")
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

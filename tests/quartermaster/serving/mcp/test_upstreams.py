@@ -126,6 +126,13 @@ async def test_of_a_long_list_the_first_tools_serve_and_the_rest_is_told_of(
     assert "lists more than 5 tools (max_tools): the others are left out" in caplog.text
 
 
+async def test_an_invalid_tool_loses_no_other(weather_router: Router, caplog: pytest.LogCaptureFixture) -> None:
+    async with calls(weather_router, plain("odd")) as call:
+        assert "here" in await call("plain/echo", text="here")
+        assert len(call.plain._session.tools) == 6
+    assert r"'plain' 4 tools are not as MCP has them, and left out: None, 5, 'bare\u200b', 'empty'" in caplog.text
+
+
 async def test_a_message_that_is_too_long_ends_its_server_and_no_other(weather_router: Router) -> None:
     async with calls(weather_router, plain("flood", max_message_bytes=1_000_000), plain(name="bank")) as call:
         told = await refused(call, "plain/echo")
