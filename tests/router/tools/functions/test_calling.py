@@ -65,9 +65,7 @@ def test_a_model_cannot_override_what_a_partial_or_a_framework_fills_in() -> Non
 
     def search(ctx: object, query: str) -> None: ...
 
-    with pytest.raises(
-        RequestInvalid, match=r"tool: its parameter 'ctx' is not an argument .* give it as `context`"
-    ):
+    with pytest.raises(RequestInvalid, match=r"tool: its parameter 'ctx' is not an argument .* give it as `context`"):
         call(search, query="x")
 
 
