@@ -31,6 +31,9 @@ from router.tools.trust import TrustedRecord
 Call = Callable[[str, dict[str, Any]], Any]  # or an awaitable; a dict fits a `call` that declares a Mapping, too
 _Result = TypeVar("_Result")
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # that both providers take
+_RESULT = frozenset(
+    "content isError is_error structuredContent structured_content _meta meta resultType result_type".split()
+)
 _logger = logging.getLogger(__name__)
 
 
@@ -53,12 +56,12 @@ def _plain(value: Any) -> Any:
 def media_parts(result: Any) -> list[dict[str, Any]]:
     """Return the texts and images of a tool's result, as blocks of MCP; none where no image is among them.
 
-    A result is an image block, a list of blocks, or an object with such a list as its `content`.
+    A result is an image block, a list of blocks, or a result of MCP's `tools/call`.
     """
     if isinstance(result, str):
         return []
     plain = msgspec.to_builtins(result, enc_hook=_plain, str_keys=True)
-    listed = plain["content"] if isinstance(plain, dict) and isinstance(plain.get("content"), list) else plain
+    listed = plain["content"] if isinstance(plain, dict) and {"content"} <= plain.keys() <= _RESULT else plain
     parts = [_media_part(part) for part in (listed if isinstance(listed, list) else [listed])]
     return parts if any(part["type"] == "image" for part in parts) else []
 

@@ -11,6 +11,7 @@ Needs the extra `agents`.
 """
 
 import inspect
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
@@ -45,6 +46,7 @@ from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
 
+_logger = logging.getLogger(__name__)
 _RUN: ContextVar[RunContextWrapper[Any] | None] = ContextVar("run", default=None)  # of the call that is under way
 
 
@@ -113,6 +115,7 @@ def _function_tool(
         except Exception as error:
             if failure is None:
                 raise
+            _logger.exception("the call of %s failed", record.tool_id)
             told = failure(context, error)
             return await told if inspect.isawaitable(told) else told
 

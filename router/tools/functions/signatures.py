@@ -20,6 +20,7 @@ Function = Callable[..., Any]
 
 # Parameters that an agent framework fills in, by name or by the name of their type.
 _CONTEXT_NAMES = frozenset({"ctx"})
+_OWNERS = ("self", "cls")  # of a method that is not bound
 _CONTEXT_TYPES = frozenset({"Context", "RunContext", "RunContextWrapper", "ToolContext", "ToolRuntime"})
 _VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _NOWHERE = Origin("tools", "")
@@ -81,7 +82,7 @@ def _given_by_model(function: Function, signature: inspect.Signature, hints: Map
         for place, parameter in enumerate(signature.parameters.values())
         if parameter.kind not in _VARIADIC
         and parameter.name not in bound
-        and not (place == 0 and parameter.name in ("self", "cls"))
+        and not (place == 0 and parameter.name in _OWNERS)
         and parameter.name not in _CONTEXT_NAMES
         and _type_name(hints.get(parameter.name, parameter.annotation)) not in _CONTEXT_TYPES
     ]
@@ -207,7 +208,7 @@ def bind(
         raise RequestInvalid(f"{tool_id}: there is no parameter {unknown[0]!r}: there are {known}")
     contexts = [p for p in parameters if p.name in filled_in - _bound_keywords(function)]
     for parameter in contexts:
-        if context is None and parameter.default is Parameter.empty:
+        if parameter.default is Parameter.empty and (context is None or parameter.name in _OWNERS):
             raise RequestInvalid(
                 f"{tool_id}: its parameter {parameter.name!r} is not an argument of the model's: give it as `context`"
             )

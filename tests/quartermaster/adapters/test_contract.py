@@ -104,6 +104,15 @@ def test_any_other_exception_of_the_call_does_what_one_of_the_frameworks_own_too
             framework.talk(router, raising, RAIN, [(FORECAST, OSLO)], is_async, k=1)
 
 
+@pytest.mark.parametrize("framework", ["openai_agents server"], indirect=True)
+def test_an_openai_agents_run_ends_where_no_function_says_what_the_model_reads(
+    framework: Framework, router: Router
+) -> None:
+    with pytest.raises(Exception, match="not yours"):
+        raising = Called(PermissionError("not yours"))
+        framework.talk(router, raising, RAIN, [(FORECAST, OSLO)], k=1, failure_error_function=None)
+
+
 def test_a_call_that_asks_for_the_context_gets_what_the_frameworks_own_tools_get(
     framework: Framework, router: Router
 ) -> None:

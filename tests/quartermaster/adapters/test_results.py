@@ -49,7 +49,10 @@ def test_images_of_a_result_are_blocks_beside_its_texts(result: Any) -> None:
     assert media_parts(result) == [{"type": "text", "text": "a chart"}, PICTURE]
 
 
-@pytest.mark.parametrize("result", ["image", {"data": "aGk="}, {**PICTURE, "mimeType": "image/svg+xml"}, BLOCKS[:1]])
+@pytest.mark.parametrize(
+    "result",
+    ["image", {"data": "aGk="}, {**PICTURE, "mimeType": "image/svg+xml"}, BLOCKS[:1], {"id": 1, "content": [PICTURE]}],
+)
 def test_a_result_without_an_image_that_providers_take_has_no_blocks(result: Any) -> None:
     assert media_parts(result) == []
 

@@ -91,6 +91,7 @@ def test_the_context_of_a_run_reaches_the_parameters_that_no_model_sees() -> Non
     assert router.call("by_name", given, context=RunContext) == "ann refunds ch_1"
     assert router.call("by_type", given, context=RunContext) == "ann refunds ch_1"
     assert router.call("plain", given, context=RunContext) == "refund ch_1"
+    assert call(functools.partial(by_name, ctx=RunContext), **given) == "ann refunds ch_1"
     with pytest.raises(RequestInvalid, match="no parameter 'ctx'"):
         router.call("by_name", {**given, "ctx": "forged"}, context=RunContext)
 
