@@ -31,7 +31,7 @@ from router.tools.trust import TrustedRecord
 Call = Callable[[str, dict[str, Any]], Any]  # or an awaitable; a dict fits a `call` that declares a Mapping, too
 _Result = TypeVar("_Result")
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # that both providers take
-_RESULT = frozenset(
+_RESULT = frozenset(  # what MCP's result of a call has, in JSON and in the SDK
     "content isError is_error structuredContent structured_content _meta meta resultType result_type".split()
 )
 _logger = logging.getLogger(__name__)
