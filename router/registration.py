@@ -102,12 +102,15 @@ class ToolRegistration(ServedTools):
         """Return the Python functions behind the tools that serve, by tool id."""
         return self._functions
 
-    def call(self, tool_id: str, arguments: Any) -> Any:
+    def call(self, tool_id: str, arguments: Any, *, context: object = None) -> Any:
         """Call the function behind a tool with the arguments of a model. Return its result, or its coroutine.
 
         Arguments, an object or its JSON text, are converted to the types of the annotations: an Enum, a dataclass, a
         date. Those that do not fit are mended by the tool's schema where that loses nothing; the logger "router" says
         so. A skill is answered with its instructions.
+
+        `context` is what belongs to a run, such as its user or credentials. A function gets it as its parameter `ctx`,
+        or as one whose type is a framework's context (`RunContext`, `ToolRuntime`); no model sees these parameters.
 
         Raises:
             RequestInvalid: The tool has no function, or the arguments do not fit it; a prompt has none either.
@@ -122,7 +125,7 @@ class ToolRegistration(ServedTools):
                     f"{tool_id!r} is a prompt of an MCP server: ask the server for it (prompts/get), or call it "
                     "through `quartermaster serve mcp`"
                 )
-        return self._functions.call(tool_id, arguments, record.input_schema if record else None)
+        return self._functions.call(tool_id, arguments, record.input_schema if record else None, context=context)
 
     def _with_functions(self, tool_set: "ToolSet") -> tuple[ToolRecord, ...]:
         """Keep the functions behind some tools. Return the tools' records."""

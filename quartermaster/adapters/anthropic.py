@@ -68,11 +68,11 @@ class AnthropicToolSearch:
         self._search = ToolSearch(router, ProviderFormat.ANTHROPIC, {**options, "shorten": False}, strict=strict)
 
     @property
-    def tool(self) -> dict[str, Any]:
-        """Return the search itself. It is never deferred."""
+    def tool(self) -> Any:
+        """Return the search itself, a dict. It is never deferred."""
         return {"name": self.name, "description": self.description, "input_schema": self._search.parameters}
 
-    def tools(self, messages: Iterable[Any]) -> list[dict[str, Any]]:
+    def tools(self, messages: Iterable[Any]) -> list[Any]:
         """Return the tools of the next request: the search, those always loaded, and those found so far, deferred.
 
         `messages` are those of the request; their content may be the SDK's objects. Deferred tools do not belong to the
@@ -83,7 +83,7 @@ class AnthropicToolSearch:
         ids = filter(None, map(self._router.tool_id_of, references))
         return [self.tool, *self._definitions([*filter(None, map(self._router.record, ids))], references)]
 
-    def catalog(self, messages: Iterable[Any] = ()) -> list[dict[str, Any]]:
+    def catalog(self, messages: Iterable[Any] = ()) -> list[Any]:
         """Return every tool that may be used, deferred except for those always loaded: for Anthropic's own search.
 
         Renders the whole catalog, so keep the result while it and the selection stay the same. Raises SettingsInvalid
@@ -97,21 +97,23 @@ class AnthropicToolSearch:
             )
         return tools
 
-    def answers(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
+    def answers(self, content: Iterable[Any], call: Call) -> list[Any]:
         """Return a `tool_result` for each call in the content of the model's message; none where the model is done.
 
         A search is answered by references, other calls by `call(tool_id, arguments)`; calls of `own` are left out. The
-        model reads what is wrong with an invented tool or with arguments, also where `call` raises RequestInvalid.
-        The list opens the next user message: the API takes a text only after the last `tool_result`.
+        model reads what is wrong with an invented tool or with arguments, and what `call` raises, as by the tool runner
+        of Anthropic's SDK; that is logged, unless it is RequestInvalid. Images stay images: blocks of MCP, alone or in
+        a list. The list opens the next user message: the API takes a text only after the last `tool_result`.
+
+        All are dicts; Any fits the SDK's types.
 
         Raises:
-            Exception: Whatever else `call` raises.
             NothingSelected: No tool is left, and the selection asks for an error then.
             TypeError: `call` is asynchronous.
         """
         return finish_now(self._answers(content, call, "use answers_async"))
 
-    async def answers_async(self, content: Iterable[Any], call: Call) -> list[dict[str, Any]]:
+    async def answers_async(self, content: Iterable[Any], call: Call) -> list[Any]:
         """Return what `answers` does; searches run beside the event loop, and `call` may be async."""
         return await self._answers(content, call)
 
@@ -130,7 +132,8 @@ class AnthropicToolSearch:
             elif name in self._taken:
                 continue
             else:
-                answer, is_error = await answer_call(self._search, call, name, given, remedy)
+                told = await answer_call(self._search, call, name, given, remedy, tells_errors=True, images=True)
+                answer, is_error = [*map(_block, told.parts)] or told.text, told.is_error
             result = {"type": "tool_result", "tool_use_id": _field(block, "id"), "content": answer}
             results.append({**result, "is_error": True} if is_error else result)
         return results
@@ -182,6 +185,13 @@ class AnthropicToolSearch:
                 continue
             names += [_field(one, "tool_name") for one in _blocks(content) if _field(one, "type") == "tool_reference"]
         return list(dict.fromkeys(name for name in names if isinstance(name, str) and name not in self._taken))
+
+
+def _block(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a text or an image of MCP as Anthropic takes it."""
+    if part["type"] == "text":
+        return part
+    return {"type": "image", "source": {"type": "base64", "media_type": part["mimeType"], "data": part["data"]}}
 
 
 def _blocks(content: Any) -> Iterable[Any]:

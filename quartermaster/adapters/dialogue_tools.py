@@ -14,7 +14,7 @@ from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.dialogue.stable_selection import StableSelection
 from router.errors import RequestInvalid
-from router.provider_formats import ProviderFormat
+from router.provider_formats import FormName, ProviderFormat
 from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
@@ -54,7 +54,7 @@ class StableOptions(TypedDict, total=False):
     k: int
     capacity: int
     token_budget: int | None
-    form: ProviderFormat | str
+    form: ProviderFormat | FormName
     selection: Selection | None
     cached_price: float
 

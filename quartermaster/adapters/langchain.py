@@ -20,7 +20,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 from pydantic import Field
 
-from quartermaster.adapters import Call, answer_call, finish_now
+from quartermaster.adapters import Call, answer_call, finish_now, with_context
 from quartermaster.adapters.tool_search import ToolSearch, known_id
 from router.answer.options import RouteOptions
 from router.dialogue.stable_selection import StableSelection
@@ -79,6 +79,7 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
     Args:
         router: The router over the agent's tools, as by `Router.from_tools(tools)`, or over a catalog.
         call: Calls a tool of the router that the agent was not given. Without it, only the agent's tools are bound.
+            A parameter `context` gets the ToolRuntime.
         k: How many of its best tools each turn of the user may add.
         capacity: The greatest number of routed tools at any time.
         token_budget: The greatest number of their tokens; None for any number.
@@ -199,7 +200,8 @@ class RouterMiddleware(AgentMiddleware[RouterState, Any, Any]):
             return ToolMessage(text, tool_call_id=request.tool_call["id"], name=name, status="error")
         if request.tool is not None or self._call is None:
             return request
-        return request.override(tool=self._catalog_tool(self._call, {"name": name}))
+        call = with_context(self._call, request.runtime)
+        return request.override(tool=self._catalog_tool(call, {"name": name}))
 
     def _catalog_tool(self, call: Call, definition: Mapping[str, Any]) -> CatalogTool:
         return CatalogTool(

@@ -18,8 +18,9 @@ from langchain_core.messages import (
 from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import tools_condition
+from langgraph.runtime import get_runtime
 
-from quartermaster.adapters import Answer, Call, answer_call, finish_now
+from quartermaster.adapters import Answer, Call, answer_call, finish_now, with_context
 from quartermaster.adapters.tool_search import ToolSearch
 from router.answer.options import SharedOptions
 from router.answer.results import RoutedTools
@@ -48,7 +49,7 @@ def create_agent(
     Only the user's messages choose the tools: between them the tools stay the same, unless the catalog changes.
     `options` are those of `Router.route`, such as `k` and `token_budget`. The node "agent" raises what `Router.route`
     raises, the node "tools" what `call` raises, except RequestInvalid: the model reads that as an error of the tool,
-    and so it does where it calls a tool that is not bound.
+    and so it does where it calls a tool that is not bound. A parameter `context` of `call` gets the graph's Runtime.
     """
     options = {"form": ProviderFormat.LANGCHAIN, **options}
     search = ToolSearch(router, ProviderFormat.LANGCHAIN, options)
@@ -76,7 +77,8 @@ def create_agent(
     async def called(tool_call: ToolCall, selected: list[str], remedy: str | None) -> ToolMessage:
         name = tool_call["name"]
         if router.tool_id_of(name) in selected:
-            answer = await answer_call(search, call, name, tool_call["args"], remedy)
+            in_run = with_context(call, get_runtime())
+            answer = await answer_call(search, in_run, name, tool_call["args"], remedy)
         else:  # a model may invent names
             names = ", ".join(legal_name(tool_id, ProviderFormat.LANGCHAIN) for tool_id in selected) or "none"
             answer = Answer(f"the tool {name!r} is not among those selected: {names}", True)

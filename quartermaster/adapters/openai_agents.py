@@ -10,8 +10,11 @@ Needs the extra `agents`.
     >>> Runner.run_sync(agent, request, context=SearchContext()).final_output
 """
 
+import inspect
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
@@ -23,14 +26,16 @@ from agents import (
     Tool,
     ToolSearchTool,
     UserError,
+    default_tool_error_function,
     tool_namespace,
 )
-from agents.mcp import MCPServer
+from agents.mcp import MCPServer, MCPToolMetaContext
+from agents.tool import ToolErrorFunction
 from agents.tool_context import ToolContext
 from mcp.types import CallToolResult, GetPromptResult, ListPromptsResult
 from mcp.types import Tool as MCPTool
 
-from quartermaster.adapters import Call, answer_call, as_text, call_tool
+from quartermaster.adapters import Call, answer_call, as_text, call_tool, with_context
 from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Read, StableOptions
 from quartermaster.adapters.openai_items import hosted_tools
 from quartermaster.adapters.tool_search import DESCRIPTION, NAME, Searched, ToolSearch, called_tool
@@ -41,52 +46,78 @@ from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
 
+_logger = logging.getLogger(__name__)
+_RUN: ContextVar[RunContextWrapper[Any] | None] = ContextVar("run", default=None)  # of the call that is under way
 
-def function_tools(routed: RoutedTools, call: Call, *, strict: bool = False) -> list[Tool]:
+
+def function_tools(
+    routed: RoutedTools,
+    call: Call,
+    *,
+    strict: bool = False,
+    failure_error_function: ToolErrorFunction | None = default_tool_error_function,
+) -> list[Tool]:
     """Return the tools of an answer in its order, each called by `call`.
 
     `strict` enables strict mode for tools whose schema has a strict form. The model gets the error where its arguments
-    are no JSON object, and where `call` raises RequestInvalid; any other exception of `call` ends the run.
+    are no JSON object, and where `call` raises RequestInvalid. Of any other exception of `call` it gets what
+    `failure_error_function` says, as of the SDK's own tools; with None that ends the run. A parameter `context` of
+    `call` gets the SDK's ToolContext.
     """
     rendered = routed.render(ProviderFormat.RESPONSES, strict=strict)
     records = {tool.tool_id: tool.record for tool in (*routed.always, *routed.tools)}
-    return [_function_tool(tool, rendered, records, call) for tool in rendered.tools]
+    return [_function_tool(tool, rendered, records, call, failure_error_function) for tool in rendered.tools]
 
 
 def hosted_function_tools(
-    router: Router, call: Call, *, selection: Selection | None = None, strict: bool = False
+    router: Router,
+    call: Call,
+    *,
+    selection: Selection | None = None,
+    strict: bool = False,
+    failure_error_function: ToolErrorFunction | None = default_tool_error_function,
 ) -> list[Tool]:
     """Return a ToolSearchTool, and all tools as deferred functions in namespaces, for the search that OpenAI hosts.
 
-    Tools of the selection's `always` are loaded from the start. `call` and `strict` are those of `function_tools`. It
-    needs OpenAI's Responses API and a model with tool search; all definitions go with each request. Raises
-    SettingsInvalid where no tool is left to search.
+    Tools of the selection's `always` are loaded from the start. The rest is as in `function_tools`. It needs OpenAI's
+    Responses API and a model with tool search; all definitions go with each request. Raises SettingsInvalid where no
+    tool is left to search.
     """
     rendered = hosted_tools(router, selection, strict=strict)
-    records = {record.tool_id: record for record in router.tools}
+    records, failure = {record.tool_id: record for record in router.tools}, failure_error_function
     tools: list[Tool] = []
     for tool in rendered.tools:
         if tool["type"] == "tool_search":
             tools.append(ToolSearchTool())
         elif tool["type"] == "namespace":
-            functions = [_function_tool(function, rendered, records, call) for function in tool["tools"]]
+            functions = [_function_tool(function, rendered, records, call, failure) for function in tool["tools"]]
             tools += tool_namespace(name=tool["name"], description=tool["description"], tools=functions)
         else:
-            tools.append(_function_tool(tool, rendered, records, call))
+            tools.append(_function_tool(tool, rendered, records, call, failure))
     return tools
 
 
 def _function_tool(
-    tool: dict[str, Any], rendered: Rendered, records: Mapping[str, ToolRecord], call: Call
+    tool: dict[str, Any],
+    rendered: Rendered,
+    records: Mapping[str, ToolRecord],
+    call: Call,
+    failure: ToolErrorFunction | None,
 ) -> FunctionTool:
     record = records[rendered.tool_id(tool["name"])]
 
-    async def invoke(_: ToolContext[Any], arguments: str) -> str:
+    async def invoke(context: ToolContext[Any], arguments: str) -> str:
         try:
             called = called_tool(rendered, record, tool["name"], arguments)
-            return called.text(as_text(await call_tool(call, called.tool_id, called.arguments)))
+            return called.text(as_text(await call_tool(with_context(call, context), called.tool_id, called.arguments)))
         except RequestInvalid as error:
             return str(error)
+        except Exception as error:
+            if failure is None:
+                raise
+            _logger.exception("the call of %s failed", record.tool_id)
+            told = failure(context, error)
+            return await told if inspect.isawaitable(told) else told
 
     return FunctionTool(
         name=tool["name"],
@@ -116,12 +147,21 @@ class RouterServer(MCPServer):
     the same between the model's calls; tools of earlier messages stay in front while there is room. It keeps nothing of
     a run: one serves all runs of all agents.
 
-    `name` is what traces call it; the options are those of `StableOptions`. Raises SettingsInvalid for an option out of
-    its range.
+    `name` is what traces call it, `failure_error_function` that of `function_tools`; the options are those of
+    `StableOptions`. Raises SettingsInvalid for an option out of its range.
     """
 
-    def __init__(self, router: Router, call: Call, *, name: str = "router", **options: Unpack[StableOptions]) -> None:
-        super().__init__(failure_error_function=_tell_model)
+    def __init__(
+        self,
+        router: Router,
+        call: Call,
+        *,
+        name: str = "router",
+        failure_error_function: ToolErrorFunction | None = default_tool_error_function,
+        **options: Unpack[StableOptions],
+    ) -> None:
+        super().__init__(failure_error_function=self._tell_model, tool_meta_resolver=_keep_run)
+        self._failure = failure_error_function
         self._router, self._call, self._name = router, call, name
         self._search = ToolSearch(router, ProviderFormat.RESPONSES, {"selection": options.get("selection")})
         self._dialogue = DialogueTools(router, **options)
@@ -154,7 +194,7 @@ class RouterServer(MCPServer):
         self, tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
     ) -> CallToolResult:
         """Return what `call` returns, as text; what RequestInvalid says, as an error of the tool."""
-        answer = await answer_call(self._search, self._call, tool_name, arguments)
+        answer = await answer_call(self._search, with_context(self._call, _RUN.get()), tool_name, arguments)
         content = [{"type": "text", "text": answer.text}]
         return CallToolResult.model_validate({"content": content, "isError": answer.is_error})
 
@@ -183,6 +223,15 @@ class RouterServer(MCPServer):
         context.context.searches[context.tool_call_id] = search
         return as_text(self._search.found_names(routed))
 
+    async def _tell_model(self, context: RunContextWrapper[Any], error: Exception) -> str:
+        """Return what a model reads of its own mistake, such as broken JSON, or of another error."""
+        if isinstance(error, ModelBehaviorError):
+            return str(error)
+        if self._failure is None:
+            raise error
+        told = self._failure(context, error)
+        return await told if inspect.isawaitable(told) else told
+
     def _events(self, run_context: RunContextWrapper[Any]) -> Iterator[Event]:
         """Yield what was said, called and searched before a call of the model."""
         context = run_context.context
@@ -203,11 +252,9 @@ class RouterServer(MCPServer):
         yield from searches.values()  # of this run, whose calls are not in its input
 
 
-def _tell_model(_: RunContextWrapper[Any], error: Exception) -> str:
-    """Return what a model reads of its own mistake, such as broken JSON. Any other error ends the run."""
-    if isinstance(error, ModelBehaviorError):
-        return str(error)
-    raise error
+def _keep_run(call: MCPToolMetaContext) -> None:
+    """Keep the run of a call, whose metadata the SDK asks for first: it gives `call_tool` none."""
+    _RUN.set(call.run_context)
 
 
 def _text(content: Any) -> str:

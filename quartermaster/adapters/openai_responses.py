@@ -64,8 +64,8 @@ class ResponsesToolSearch:
         self._search = ToolSearch(router, ProviderFormat.RESPONSES, options, strict=strict)
 
     @property
-    def tool(self) -> dict[str, Any]:
-        """Return the search itself."""
+    def tool(self) -> Any:
+        """Return the search itself, a dict."""
         search = {"description": self.description, "parameters": self._search.parameters}
         return {"type": "tool_search", "execution": "client", **search}
 
@@ -85,6 +85,7 @@ class ResponsesToolSearch:
 
         A search is answered by its tools, other calls by `call(tool_id, arguments)`; calls of `own` are left out. The
         model reads what is wrong with an invented tool or with arguments, also where `call` raises RequestInvalid.
+        Images stay images: blocks of MCP, alone or in a list.
 
         Args:
             output: The items of the response.
@@ -128,8 +129,10 @@ class ResponsesToolSearch:
                 if text := " ".join(filter(None, notes)):
                     messages.append({"type": "message", "role": "developer", "content": text})
             elif kind == "function_call" and item.get("name") not in self._own:
-                answer = await answer_call(self._search, call, item.get("name"), item.get("arguments"), remedy)
-                outputs.append({"type": "function_call_output", **answered, "output": answer.text})
+                name, given = item.get("name"), item.get("arguments")
+                answer = await answer_call(self._search, call, name, given, remedy, images=True)
+                told = [*map(_content, answer.parts)] or answer.text
+                outputs.append({"type": "function_call_output", **answered, "output": told})
         return [*outputs, *messages]
 
     def _new_tools(self, routed: RoutedTools, loaded: set[str]) -> tuple[Item, ...]:
@@ -148,6 +151,13 @@ class ResponsesToolSearch:
         """
         item = fields_of(function_call)
         return self._search.called(item.get("name", ""), item.get("arguments"))
+
+
+def _content(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a text or an image of MCP as the Responses API takes it."""
+    if part["type"] == "text":
+        return {"type": "input_text", "text": part["text"]}
+    return {"type": "input_image", "detail": "auto", "image_url": f"data:{part['mimeType']};base64,{part['data']}"}
 
 
 def _unquoted_doubt(routed: RoutedTools, arguments: Any) -> str:

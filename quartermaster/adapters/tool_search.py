@@ -19,7 +19,7 @@ from msgspec import Meta
 from router.answer.options import CheckedOptions, SharedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, quoted
-from router.provider_formats import ProviderFormat, Rendered, parse_choice, render
+from router.provider_formats import FormName, ProviderFormat, Rendered, parse_choice, render
 from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
@@ -101,7 +101,7 @@ class ToolSearch:
     """
 
     def __init__(
-        self, router: Router, form: ProviderFormat | str, options: SharedOptions, *, strict: bool = False
+        self, router: Router, form: ProviderFormat | FormName, options: SharedOptions, *, strict: bool = False
     ) -> None:
         self.router = router
         self.form = parse_choice(ProviderFormat, form)

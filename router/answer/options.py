@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from router.answer.reranking import Reranking
 from router.errors import RequestInvalid, SettingsInvalid, quoted
-from router.provider_formats import Detail, ProviderFormat, VendorText, parse_choice
+from router.provider_formats import Detail, FormName, ProviderFormat, VendorText, parse_choice
 from router.query.needs import MAX_NEED, MAX_NEEDS
 from router.retrieval.recipe import RECIPES, Recipe
 from router.selection.settings import Selection, Share
@@ -148,7 +148,7 @@ class SharedOptions(TypedDict, total=False):
     category: str | None
     category_confidence: float | None
     token_budget: int | None
-    form: ProviderFormat | str | None
+    form: ProviderFormat | FormName | None
     detail: Detail | str
     shorten: bool
     feedback: bool

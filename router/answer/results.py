@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from router.provider_formats.formats import Detail, ProviderFormat, VendorText
+from router.provider_formats.formats import Detail, FormName, ProviderFormat, VendorText
 from router.record import ToolRecord
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class RoutedTools:
         return f"{why}, or say that it cannot be done."
 
     def render(
-        self, form: ProviderFormat | str | None = None, *, strict: bool = False, defer_loading: bool = False
+        self, form: ProviderFormat | FormName | None = None, *, strict: bool = False, defer_loading: bool = False
     ) -> "Rendered":
         """Return the tools in a provider's format, those of `always` first, with the id behind each name.
 

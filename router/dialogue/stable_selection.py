@@ -14,7 +14,7 @@ from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.dialogue.turn import Placement, RenderedTool, ToolCapacity, Turn, place_tools, prefix_tokens, prompt_price
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Detail, ProviderFormat, VendorText, parse_choice, render
+from router.provider_formats import Detail, FormName, ProviderFormat, VendorText, parse_choice, render
 from router.record import ToolRecord
 from router.search.conversation import Message
 from router.selection import Selection
@@ -88,7 +88,7 @@ class StableSelection:
         k: int = 8,
         capacity: int = 64,
         token_budget: int | None = None,
-        form: ProviderFormat | str = ProviderFormat.OPENAI,
+        form: ProviderFormat | FormName = ProviderFormat.OPENAI,
         detail: Detail | str = Detail.FULL,
         keep_within: int | None = None,
         keep_called: int = 2,

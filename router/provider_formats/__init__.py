@@ -7,7 +7,7 @@ tools, `shaping` those of one record, `names` the tools' names. `schemas` repair
 from typing import TYPE_CHECKING
 
 from router.lazy_exports import lazy_exports
-from router.provider_formats.formats import Detail, ProviderFormat, VendorText, parse_choice
+from router.provider_formats.formats import Detail, FormName, ProviderFormat, VendorText, parse_choice
 
 if TYPE_CHECKING:
     from router.provider_formats.names import hashed_names, id_of, legal_name
@@ -25,6 +25,7 @@ else:
 
 __all__ = [
     "Detail",
+    "FormName",
     "ProviderFormat",
     "Rendered",
     "VendorText",

@@ -6,7 +6,7 @@ To add a format, write its entry in `ProviderFormat` and nothing else.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from router.errors import SettingsInvalid, quoted
 
@@ -107,6 +107,9 @@ class FormatSpec:
 #     contain underscores, colons, dots, and dashes, with a maximum length of 64".
 #   Amazon Bedrock, ToolSpecification of Converse: a name of 1 to 64 of `[a-zA-Z0-9_-]`; Claude's keys as at Anthropic.
 #   LangChain hands a dict on to any model; OpenAI's limits are the narrowest.
+FormName = Literal["openai", "responses", "anthropic", "mcp", "langchain", "gemini", "bedrock"]
+
+
 class ProviderFormat(StrEnum):
     """The format of a provider's tools. `spec` says how its tools are made."""
 

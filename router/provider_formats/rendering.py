@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats.formats import Detail, ProviderFormat, Schema, VendorText, parse_choice
+from router.provider_formats.formats import Detail, FormName, ProviderFormat, Schema, VendorText, parse_choice
 from router.provider_formats.names import legal_name
 from router.provider_formats.restoring import without_added_nulls
 from router.provider_formats.schemas import free_name
@@ -35,7 +35,7 @@ class Rendered:
 
     Attributes:
         form: The provider format.
-        tools: The definitions, for the provider's client.
+        tools: The definitions, for the provider's client. All are dicts; Any fits the types of every SDK.
         names: The tool's id by the name that the provider knows.
         parameters: By the same name, the tool's own names of parameters by new ones, where the provider refuses those.
         strict: By the same name, the schemas of strict tools before they were made strict.
@@ -45,7 +45,7 @@ class Rendered:
     """
 
     form: ProviderFormat
-    tools: tuple[dict[str, Any], ...] = ()
+    tools: tuple[Any, ...] = ()
     names: dict[str, str] = field(default_factory=dict)
     parameters: dict[str, Mapping[str, str]] = field(default_factory=dict)
     strict: dict[str, Schema] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Rendered:
 
 def render(
     records: Sequence[ToolRecord],
-    form: ProviderFormat | str,
+    form: ProviderFormat | FormName,
     *,
     detail: Detail | str | Sequence[Detail | str] = Detail.FULL,
     strict: bool = False,

@@ -22,12 +22,12 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from quartermaster.adapters import Call
+from quartermaster.adapters import Call, with_context
 from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Read, StableOptions
 from quartermaster.adapters.pydantic_ai.strategy import RouterStrategy, tool_search
 from quartermaster.adapters.tool_search import DESCRIPTION, Searched, ToolSearch
 from router.errors import RequestInvalid
-from router.provider_formats import ProviderFormat, render
+from router.provider_formats import FormName, ProviderFormat, render
 from router.record import ToolRecord
 from router.router import Router
 from router.selection import Selection
@@ -43,7 +43,7 @@ class _CatalogToolset(AbstractToolset[object]):
     """What the toolsets share: definitions of records, and the way from a model's call to `call`."""
 
     def __init__(
-        self, router: Router, call: Call, form: ProviderFormat | str, selection: Selection | None, id: str | None
+        self, router: Router, call: Call, form: ProviderFormat | FormName, selection: Selection | None, id: str | None
     ) -> None:
         self.router, self._call, self._id = router, call, id
         self.search = ToolSearch(router, form, {"selection": selection})
@@ -63,14 +63,16 @@ class _CatalogToolset(AbstractToolset[object]):
     ) -> Any:
         """Return what `call` returns for a tool; a synchronous one runs in a thread, as pydantic-ai's own tools do.
 
-        Raises ModelRetry, which the model reads, for RequestInvalid; what else `call` raises ends the run.
+        A parameter `context` of `call` gets the RunContext. Raises ModelRetry, which the model reads, for
+        RequestInvalid; what else `call` raises ends the run.
         """
         try:
             called = self.search.called(name, tool_args)
-            if inspect.iscoroutinefunction(self._call):
-                result = await self._call(called.tool_id, called.arguments)
+            call = with_context(self._call, ctx)
+            if inspect.iscoroutinefunction(call):
+                result = await call(called.tool_id, called.arguments)
             else:
-                result = await anyio.to_thread.run_sync(self._call, called.tool_id, called.arguments)
+                result = await anyio.to_thread.run_sync(call, called.tool_id, called.arguments)
             result = await result if inspect.isawaitable(result) else result
             return called.text(result) if isinstance(result, str) else result
         except RequestInvalid as error:
@@ -113,7 +115,7 @@ class DeferredToolset(_CatalogToolset):
         router: Router,
         call: Call,
         *,
-        form: ProviderFormat | str = ProviderFormat.RESPONSES,
+        form: ProviderFormat | FormName = ProviderFormat.RESPONSES,
         selection: Selection | None = None,
         id: str | None = None,
     ) -> None:

@@ -49,13 +49,16 @@ class Functions(Mapping[str, Callable[..., Any]]):
     def __repr__(self) -> str:
         return f"Functions({', '.join(self)})"
 
-    def call(self, tool_id: str, arguments: Any, schema: Mapping[str, Any] | None = None) -> Any:
+    def call(
+        self, tool_id: str, arguments: Any, schema: Mapping[str, Any] | None = None, *, context: object = None
+    ) -> Any:
         """Call a tool's function and return its result; for an async function, its coroutine.
 
         Arguments are JSON values, or the JSON text of an object. Each is converted to the type of its parameter's
         annotation (an Enum, a dataclass, a date, a pydantic model), where msgspec or pydantic can. Those that do not
-        fit are mended by the tool's `schema` where that loses nothing, which is logged. Raises RequestInvalid where the
-        tool has no function or the arguments do not fit it. Errors of the function itself pass through.
+        fit are mended by the tool's `schema` where that loses nothing, which is logged. `context` is given to the
+        parameters that no model sees. Raises RequestInvalid where the tool has no function or the arguments do not fit
+        it. Errors of the function itself pass through.
         """
         try:
             function = self[tool_id]
@@ -64,7 +67,9 @@ class Functions(Mapping[str, Callable[..., Any]]):
         from router.tools.functions.signatures import bind  # here: most routers call no function
 
         given = object_of(arguments, tool_id)
-        (values, keywords), mended = take_arguments(partial(bind, function, tool_id), schema or {}, given)
+        (values, keywords), mended = take_arguments(
+            partial(bind, function, tool_id, context=context), schema or {}, given
+        )
         if mended:
             _logger.info("%s: %s", tool_id, mended)
         return function(*values, **keywords)

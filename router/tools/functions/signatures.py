@@ -20,6 +20,7 @@ Function = Callable[..., Any]
 
 # Parameters that an agent framework fills in, by name or by the name of their type.
 _CONTEXT_NAMES = frozenset({"ctx"})
+_OWNERS = ("self", "cls")  # of a method that is not bound
 _CONTEXT_TYPES = frozenset({"Context", "RunContext", "RunContextWrapper", "ToolContext", "ToolRuntime"})
 _VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _NOWHERE = Origin("tools", "")
@@ -81,7 +82,7 @@ def _given_by_model(function: Function, signature: inspect.Signature, hints: Map
         for place, parameter in enumerate(signature.parameters.values())
         if parameter.kind not in _VARIADIC
         and parameter.name not in bound
-        and not (place == 0 and parameter.name in ("self", "cls"))
+        and not (place == 0 and parameter.name in _OWNERS)
         and parameter.name not in _CONTEXT_NAMES
         and _type_name(hints.get(parameter.name, parameter.annotation)) not in _CONTEXT_TYPES
     ]
@@ -187,8 +188,13 @@ def _type_name(hint: Any) -> str:
     return str(named if isinstance(named, str) else getattr(named, "__name__", "")).split("[")[0]
 
 
-def bind(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return positional and keyword arguments. Raises RequestInvalid where they do not fit the function."""
+def bind(
+    function: Function, tool_id: str, arguments: Mapping[str, Any], context: object = None
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return positional and keyword arguments; those that a framework would fill in are the `context`.
+
+    Raises RequestInvalid where they do not fit the function.
+    """
     signature = _signature_of(function)
     parameters = signature.parameters.values()
     hints = hints_of(_annotated_object(function))
@@ -200,11 +206,11 @@ def bind(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tupl
     if unknown := [name for name in arguments if name not in expected and (name in filled_in or not takes_any)]:
         known = ", ".join(expected) or "none"
         raise RequestInvalid(f"{tool_id}: there is no parameter {unknown[0]!r}: there are {known}")
-    for parameter in parameters:
-        if parameter.name in filled_in and parameter.default is Parameter.empty:
+    contexts = [p for p in parameters if p.name in filled_in - _bound_keywords(function)]
+    for parameter in contexts:
+        if parameter.default is Parameter.empty and (context is None or parameter.name in _OWNERS):
             raise RequestInvalid(
-                f"{tool_id}: its parameter {parameter.name!r} is not an argument of the model's: call "
-                f"router.functions[{tool_id!r}] with it"
+                f"{tool_id}: its parameter {parameter.name!r} is not an argument of the model's: give it as `context`"
             )
     try:
         keywords = {
@@ -220,6 +226,8 @@ def bind(function: Function, tool_id: str, arguments: Mapping[str, Any]) -> tupl
             raise RequestInvalid(f"{tool_id}: the argument {name!r} is missing")
         if default is not parameter.default:  # Python would pass the pydantic Field itself
             keywords[name] = default
+    if context is not None:
+        keywords |= {parameter.name: context for parameter in contexts}
     positional = [p for p in parameters if p.kind is Parameter.POSITIONAL_ONLY]
     while positional and positional[-1].name not in keywords:
         positional.pop()

@@ -36,13 +36,15 @@ class Framework:
     """An adapter: `talk(router, call, request, calls, is_async, **options)`, and where it differs from the others.
 
     `binds` says that only tools offered may be called, `runs_without_a_loop` that there are runs that are not async,
-    `tells_every_error` that the framework catches what a tool raises, `unknown` what it raises for an unknown tool.
+    `error` is what the model reads where a tool raises PermissionError("not yours"); the run ends where there is none.
+    `context` is the type of what a tool gets of a run. `unknown` is what the framework raises for an unknown tool.
     """
 
     talk: Callable[..., Talk]
     binds: bool = True
     runs_without_a_loop: bool = True
-    tells_every_error: bool = False
+    error: str = ""
+    context: str = "NoneType"
     unknown: str = ""
 
 
@@ -177,14 +179,19 @@ def _responses(router: Router, call: Call, request: str, calls: Calls, is_async:
     return Talk({tool["name"]: tool for tool in found["tools"]}, told)
 
 
-_UNKNOWN = "not found in agent"
+_AGENTS: dict[str, Any] = {
+    "runs_without_a_loop": False,
+    "error": "An error occurred while running the tool. Please try again.",
+    "context": "ToolContext",
+    "unknown": "not found in agent",
+}
 FRAMEWORKS = {
-    "anthropic": Framework(_anthropic, binds=False),
-    "langchain": Framework(over_chat(_langchain)),
-    "langgraph": Framework(over_chat(_langgraph)),
-    "llama_index": Framework(over_chat(_llama_index), binds=False, runs_without_a_loop=False, tells_every_error=True),
-    "openai_agents functions": Framework(over_chat(_agents_functions), runs_without_a_loop=False, unknown=_UNKNOWN),
-    "openai_agents server": Framework(over_chat(_agents_server), runs_without_a_loop=False, unknown=_UNKNOWN),
+    "anthropic": Framework(_anthropic, binds=False, error="PermissionError('not yours')"),
+    "langchain": Framework(over_chat(_langchain), context="ToolRuntime"),
+    "langgraph": Framework(over_chat(_langgraph), context="Runtime"),
+    "llama_index": Framework(over_chat(_llama_index), binds=False, runs_without_a_loop=False, error="not yours"),
+    "openai_agents functions": Framework(over_chat(_agents_functions), **_AGENTS),
+    "openai_agents server": Framework(over_chat(_agents_server), **_AGENTS),
     "openai_responses": Framework(_responses, binds=False),
-    "pydantic_ai": Framework(over_chat(_pydantic_ai), runs_without_a_loop=False),
+    "pydantic_ai": Framework(over_chat(_pydantic_ai), runs_without_a_loop=False, context="RunContext"),
 }

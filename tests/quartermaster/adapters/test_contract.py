@@ -92,14 +92,39 @@ def test_what_the_call_refuses_is_told_and_the_model_may_try_again(framework: Fr
         assert "the city is missing" in refused and told == "rain"
 
 
-def test_any_other_exception_of_the_call_ends_the_run(framework: Framework, router: Router) -> None:
+def test_any_other_exception_of_the_call_does_what_one_of_the_frameworks_own_tools_does(
+    framework: Framework, router: Router
+) -> None:
     for is_async in modes(framework):
-        if framework.tells_every_error:
-            talk = framework.talk(router, Called(PermissionError("not yours")), RAIN, [(FORECAST, OSLO)], k=1)
-            assert talk.told == ["not yours"]
+        raising = Called(PermissionError("not yours"))
+        if framework.error:
+            assert framework.talk(router, raising, RAIN, [(FORECAST, OSLO)], is_async, k=1).told == [framework.error]
             continue
         with pytest.raises(Exception, match="not yours"):
-            framework.talk(router, Called(PermissionError("not yours")), RAIN, [(FORECAST, OSLO)], is_async, k=1)
+            framework.talk(router, raising, RAIN, [(FORECAST, OSLO)], is_async, k=1)
+
+
+@pytest.mark.parametrize("framework", ["openai_agents server"], indirect=True)
+def test_an_openai_agents_run_ends_where_no_function_says_what_the_model_reads(
+    framework: Framework, router: Router
+) -> None:
+    with pytest.raises(Exception, match="not yours"):
+        raising = Called(PermissionError("not yours"))
+        framework.talk(router, raising, RAIN, [(FORECAST, OSLO)], k=1, failure_error_function=None)
+
+
+def test_a_call_that_asks_for_the_context_gets_what_the_frameworks_own_tools_get(
+    framework: Framework, router: Router
+) -> None:
+    contexts: list[object] = []
+
+    def call(tool_id: str, arguments: Mapping[str, Any], context: object = None) -> str:
+        contexts.append(context)
+        return tool_id
+
+    for is_async in modes(framework):
+        framework.talk(router, call, RAIN, [(FORECAST, OSLO)], is_async, k=1)
+        assert type(contexts[-1]).__name__ == framework.context
 
 
 def answer_to_unknown(framework: Framework, router: Router, name: str, call: Called, **options: Any) -> str:

@@ -8,7 +8,7 @@ from openai.types.chat import ChatCompletionFunctionToolParam
 from openai.types.responses import FunctionToolParam
 from pydantic import BaseModel, Field, TypeAdapter
 
-from router.provider_formats import Detail, ProviderFormat, render
+from router.provider_formats import Detail, FormName, ProviderFormat, render
 from tests.support.factories import TOOLS, make_record
 
 
@@ -38,7 +38,7 @@ RECORDS = [
 @pytest.mark.parametrize(
     ("form", "kind"), [("openai", ChatCompletionFunctionToolParam), ("responses", FunctionToolParam)]
 )
-def test_openais_types_take_the_tools(form: str, kind: Any) -> None:
+def test_openais_types_take_the_tools(form: FormName, kind: Any) -> None:
     taken = TypeAdapter(kind)
     for strict, detail in product((False, True), Detail):
         for tool in render(RECORDS, form, strict=strict, detail=detail).tools:

@@ -42,7 +42,7 @@ def test_the_schema_stands_where_the_format_says(form: ProviderFormat) -> None:
 
 
 def test_a_new_format_renders_names_and_reads_them_back(cohere: ProviderFormat) -> None:
-    rendered = render([RECORD], "cohere", strict=True)
+    rendered = render([RECORD], "cohere", strict=True)  # type: ignore[arg-type]  # no type checker knows its name
     (tool,) = rendered.tools
     assert tool["toolSpec"]["inputSchema"]["json"]["properties"] == {"to": {"type": "string"}}
     assert rendered.form is cohere and rendered.tool_id(tool["toolSpec"]["name"]) == RECORD.tool_id
@@ -62,13 +62,13 @@ def test_a_new_format_is_counted_with_the_others(cohere: ProviderFormat, monkeyp
 
 def test_a_new_format_routes_over_a_snapshot_that_was_built_without_it(snapshot: Path, cohere: ProviderFormat) -> None:
     with Router.open(snapshot) as router:
-        whole = router.route("refund a charge", k=3, form="cohere")
+        whole = router.route("refund a charge", k=3, form=cohere)
         assert len(whole) == 2 and [out.by for out in whole.dropped] == ["cap"]
         record = whole[0].record
         estimate = estimated_tokens(record, cohere)
         tokens = router.tokens(record.tool_id)
         assert tokens is not None and list(tokens["cohere"].values()) == estimate
         assert tokens["openai"] == (Router.open(snapshot).tokens(record.tool_id) or {})["openai"]
-        routed = router.route("refund a charge", k=3, form="cohere", token_budget=estimate[0])
+        routed = router.route("refund a charge", k=3, form=cohere, token_budget=estimate[0])
         assert routed.ids[0] == record.tool_id and routed.tokens == estimate[list(Detail).index(routed[0].detail)]
         assert routed.render().tools[0]["toolSpec"]["name"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Detail, ProviderFormat, Rendered, legal_name, render, variants
+from router.provider_formats import Detail, FormName, ProviderFormat, Rendered, legal_name, render, variants
 from router.provider_formats.rendering import RenderNote, in_namespaces
 from router.record import ToolRecord
 from tests.router.provider_formats.test_schemas import HOSTILE
@@ -38,7 +38,7 @@ OPEN = {"type": "object", "properties": {}}
         ("langchain", {**SAID, "parameters": SCHEMA}),
     ],
 )
-def test_one_record_in_each_form(form: str, tool: dict[str, Any]) -> None:
+def test_one_record_in_each_form(form: FormName, tool: dict[str, Any]) -> None:
     rendered = render([REFUND], form)
     assert rendered.tools == (tool,) and rendered.form == form
     assert rendered.tool_id("stripe__refund") == "stripe/refund"
@@ -56,7 +56,7 @@ def test_what_there_is_not_is_refused_with_what_there_is() -> None:
     ):
         rendered.arguments("stripe__refund", '["ch_1"]')
     with pytest.raises(SettingsInvalid, match="no form 'carrier pigeon': choose from openai, responses"):
-        render([REFUND], "carrier pigeon")
+        render([REFUND], "carrier pigeon")  # type: ignore[arg-type]
     with pytest.raises(SettingsInvalid, match="no detail 'tiny'"):
         render([REFUND], "openai", detail="tiny")
     with pytest.raises(ValueError, match="1 records and 2 details"):

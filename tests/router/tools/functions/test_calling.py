@@ -65,8 +65,35 @@ def test_a_model_cannot_override_what_a_partial_or_a_framework_fills_in() -> Non
 
     def search(ctx: object, query: str) -> None: ...
 
-    with pytest.raises(RequestInvalid, match=r"tool: its parameter 'ctx' is not an argument of .*functions\['tool'\]"):
+    with pytest.raises(RequestInvalid, match=r"tool: its parameter 'ctx' is not an argument .* give it as `context`"):
         call(search, query="x")
+
+
+class RunContext:
+    user = "ann"
+
+
+def test_the_context_of_a_run_reaches_the_parameters_that_no_model_sees() -> None:
+    def by_name(charge: str, ctx: Any) -> str:
+        return f"{ctx.user} refunds {charge}"
+
+    def by_type(run: RunContext, /, charge: str) -> str:
+        return f"{run.user} refunds {charge}"
+
+    def plain(charge: str) -> str:
+        return f"refund {charge}"
+
+    router = Router.from_tools([by_name, by_type, plain], encoder=None)
+    for tool_id in ("by_name", "by_type", "plain"):
+        record = router.record(tool_id)
+        assert record is not None and [*record.input_schema["properties"]] == ["charge"]
+    given = {"charge": "ch_1"}
+    assert router.call("by_name", given, context=RunContext) == "ann refunds ch_1"
+    assert router.call("by_type", given, context=RunContext) == "ann refunds ch_1"
+    assert router.call("plain", given, context=RunContext) == "refund ch_1"
+    assert call(functools.partial(by_name, ctx=RunContext), **given) == "ann refunds ch_1"
+    with pytest.raises(RequestInvalid, match="no parameter 'ctx'"):
+        router.call("by_name", {**given, "ctx": "forged"}, context=RunContext)
 
 
 def test_positional_parameters_are_given_by_place_also_behind_one_that_is_left_out() -> None:
