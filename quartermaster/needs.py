@@ -10,7 +10,6 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ _LIST = {"needs": {"type": "array", "items": {"type": "string"}}}
 _SCHEMA = {"type": "object", "properties": _LIST, "required": ["needs"], "additionalProperties": False}
 _FORMAT = {"type": "json_schema", "json_schema": {"name": "needs", "strict": True, "schema": _SCHEMA}}
 OUTCOMES = ("answered", "late", "refused", "nonsense", "cached", "busy", "resting")
+_OPENAI = "https://api.openai.com/v1"
 _TOKENS = ("prompt_tokens", "completion_tokens")
 _SHARE = 0.93  # of the time that a request waits: the rest is for the way back from the other thread
 _HALF = 2_000  # characters of a long request's beginning, and of its end: people say there what they want
@@ -60,12 +60,12 @@ class ModelNeeds:
         By default, OPENAI_BASE_URL and OPENAI_API_KEY of the environment say where the model is. A request waits
         `timeout_s` at most, in all; the needs of `cache_size` requests are kept. `clock` measures the rest.
         """
-        import openai  # here, as it takes .4 s, and only the extra `build` has it
+        import httpx2  # here, as few routers ask, and the extra `serve` has it
 
-        key = api_key or os.environ.get("OPENAI_API_KEY") or "local"  # a local server may need none
-        self._openai, self._model, self._timeout_s, self._clock = openai, model, timeout_s, clock
-        self._connect = partial(openai.AsyncOpenAI, api_key=key, base_url=base_url, timeout=timeout_s, max_retries=0)
-        self._body = {"response_format": _FORMAT, **(parameters or {})}
+        self._httpx2, self._timeout_s, self._clock = httpx2, timeout_s, clock
+        self._key = api_key or os.environ.get("OPENAI_API_KEY") or "local"  # a local server may need none
+        self._url = (base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI).rstrip("/") + "/chat/completions"
+        self._body = {"model": model, "response_format": _FORMAT, **(parameters or {})}
         self._concurrency, self._cache_size = concurrency, cache_size
         self._cache: OrderedDict[bytes, tuple[str, ...]] = OrderedDict()
         self._pending: dict[bytes, Future[tuple[str, ...]]] = {}
@@ -96,7 +96,8 @@ class ModelNeeds:
             if asks:
                 self._rests_until = self._clock() + _REST_S  # after failures one request tries, and the others wait
                 if self._thread is None:
-                    self._loop, self._client = asyncio.new_event_loop(), self._connect()
+                    self._loop = asyncio.new_event_loop()
+                    self._client = self._httpx2.AsyncClient(timeout=self._timeout_s)
                     self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
                     self._thread.name = "quartermaster-needs"
                     self._thread.start()
@@ -131,24 +132,22 @@ class ModelNeeds:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._client.close()
+        await self._client.aclose()
         self._loop.stop()
 
     async def _answer(self, key: bytes, request: str) -> tuple[str, ...]:
         """Return the needs that the model writes, and keep them; none where it fails, which is counted."""
-        import httpx2  # openai's transport, whose errors it lets through while a reply is read
-
         needs, outcome = tuple[str, ...](), "late"
         try:
             async with asyncio.timeout(_SHARE * self._timeout_s):
                 reply = await self._reply(request)
             needs, outcome = self._read(reply, request), "answered"
-        except (TimeoutError, self._openai.APITimeoutError, httpx2.TimeoutException):
+        except (TimeoutError, self._httpx2.TimeoutException):
             pass  # late
-        except (self._openai.APIError, httpx2.HTTPError) as error:
+        except self._httpx2.HTTPError as error:
             outcome = "refused"
-            if isinstance(error, self._openai.BadRequestError):  # it may know no structured output
-                self._body.pop("response_format", None)  # the instructions ask for JSON too
+            if isinstance(error, self._httpx2.HTTPStatusError) and error.response.status_code in (400, 422):
+                self._body.pop("response_format", None)  # it may be unknown, and the instructions ask for JSON too
         except (LookupError, TypeError, ValueError, RecursionError, RequestInvalid):  # of another shape than asked for
             outcome = "nonsense"
         finally:
@@ -161,20 +160,20 @@ class ModelNeeds:
                     if len(self._cache) > self._cache_size:
                         self._cache.popitem(last=False)
         if self._failures == _MANY:
-            _logger.warning("the model %r is asked no more for a while: its last answer was %s", self._model, outcome)
+            _logger.warning("the model %(model)s is asked no more for a while", self._body)
         return needs
 
     async def _reply(self, request: str) -> bytes:
         """Return the body of the server's reply. Raises ValueError where it is too long."""
         shown = request if len(request) <= 2 * _HALF else f"{request[:_HALF]}\n[…]\n{request[-_HALF:]}"
+        messages = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": shown}]
+        body, headers = {**self._body, "messages": messages}, {"Authorization": f"Bearer {self._key}"}
         data = bytearray()
-        async with self._client.chat.completions.with_streaming_response.create(
-            model=self._model,
-            messages=[{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": shown}],
-            extra_body=self._body,
-            extra_headers={"Accept-Encoding": "identity"},  # a compressed reply may be of any length
+        async with self._client.stream(
+            "POST", self._url, json=body, headers=headers, timeout=self._timeout_s
         ) as response:
-            async for part in response.iter_bytes():
+            response.raise_for_status()
+            async for part in response.aiter_raw():  # raw: a compressed reply may be of any length
                 data += part
                 if len(data) > _MAX_BYTES:
                     raise ValueError("the reply is too long")

@@ -66,7 +66,7 @@ GROUND = LEVELS[0]  # its modules may import each other
 # What the build may use beside its own rooms: all that answers are made of, the public face, and the evaluation.
 SHARED = {f"quartermaster.{name}" for name in ("addresses", "validation", "variables", "evaluation")}
 FOR_THE_BUILD = set().union(*LEVELS[:6]) | {"router.router", "router.__init__"} | SHARED
-WITH_EXTRAS = {"quartermaster.adapters", "quartermaster.needs", "quartermaster.serving"}
+WITH_EXTRAS = {"quartermaster.adapters", "quartermaster.serving"}
 HEAVY = ("torch", "prefect", "openai", "sentence_transformers", "transformers", "pydantic", "duckdb", "pyarrow")
 
 

@@ -105,6 +105,6 @@ def _extra_of(module: str, arguments: Sequence[str]) -> str:
     command = _command(arguments)
     if module in ("prefect", "httpx"):  # the second comes with the first
         return "flows"
-    if command == "serve" and module != "openai":
+    if command == "serve":
         return "serve"
     return _EXTRAS.get(module, "inspect" if module == "duckdb" and command == "inspect" else "build")
