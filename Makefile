@@ -128,7 +128,7 @@ NODE_RECIPES := ai@6.0.326 @ai-sdk/openai-compatible@2.0.92 typescript@7.0.2 @ty
 	@for package in $(RECIPES); do python=.venv-recipes/$${package%%[[=]*}; \
 	  $(UV) venv --no-config -q --allow-existing --python $(BIN)/python $$python && \
 	  $(UV) pip install --no-config -q --python $$python/bin/python -e . "$$package" || exit 1; done
-	@! command -v npm > /dev/null || npm install --silent --no-audit --no-fund --prefix .venv-recipes/ai-sdk $(NODE_RECIPES)
+	@npm install --silent --no-audit --no-fund --prefix .venv-recipes/ai-sdk $(NODE_RECIPES)
 	@touch $@
 
 test-recipes: .venv-recipes/.created

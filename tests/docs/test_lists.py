@@ -85,15 +85,6 @@ def test_the_sizes_of_requests_are_those_of_the_demo(reader: Path) -> None:
     assert rows == {"the first request": f"{first:.1f}", "`catalog()`": f"{catalog:.0f}"}
 
 
-def test_the_frameworks_that_were_tried_have_the_versions_that_the_tests_install() -> None:
-    files = (ROOT / name for name in ("Makefile", "requirements/development.lock"))
-    installed = {pin for file in files for pin in re.findall(r"\w\S*[=@](\d[\d.]+)", file.read_text(encoding="utf-8"))}
-    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
-    tried = re.findall(r"^\| ([^|]+) \| [^|]+ \| (\d[\d.]+)[^|]* \| \[", page, re.MULTILINE)
-    assert len(tried) == 17
-    assert [row for row in tried if not any(f"{pin}.".startswith(f"{row[1]}.") for pin in installed)] == []
-
-
 def test_a_request_that_no_tool_fits_is_told_so_if_the_selection_asks_for_it(reader: Path) -> None:
     song, selection = "sing me a song about the moon", Selection(empty_if_none_fits=True)
     use = {"type": "tool_use", "id": "toolu_1", "name": "search_tools", "input": {"request": song}}
