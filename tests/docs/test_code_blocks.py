@@ -36,8 +36,8 @@ from tests.support.providers.anthropic_messages import MessagesServer
 from tests.support.providers.openai_responses import ResponsesServer
 from tests.support.providers.openai_searching_model import search_then_call
 
-# Held by tests of their own, beside what they need: a server, Prefect, a bucket.
-ELSEWHERE = {"serve", "schedule", "prefect", "bucket"}
+# Held by tests of their own, beside what they need: a server, Prefect, a bucket, a framework.
+ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "recipe"}
 MARKS = {"", "model", "agent", "responses", "claude", "llama_index"}
 SHOWN = {"text", "mermaid", "dockerfile", "diff"}
 SHOWN |= {f"{{{directive}}}" for directive in ("toctree", "include", "eval-rst", "image", "figure", "note")}
@@ -115,7 +115,8 @@ def test_a_block_that_does_not_run_says_why_and_every_mark_is_known() -> None:
         if block.not_run is not None:
             assert len(block.not_run.split()) >= 2, f"{block}: say why it is not run"
         else:
-            assert block.language in SHOWN | CHECKS.keys() | {"sh", "python"}, f"{block}: {block.language!r}"
+            known = SHOWN | CHECKS.keys() | {"sh", "python", "typescript"}
+            assert block.language in known, f"{block}: {block.language!r}"
             assert block.mark in MARKS | ELSEWHERE | TOML_FILES.keys(), str(block)
 
 
