@@ -2,7 +2,7 @@
 
     pip install '.[build]'        (in a checkout of Quartermaster)
     python skills_and_tools/choose.py
-    python skills_and_tools/choose.py "what is new in this version" --kind skill
+    python skills_and_tools/choose.py "what changed for users" --kind skill
 
 It stands in for the model: of the skills that it is given, it calls the first.
 """

@@ -139,5 +139,5 @@ def test_a_skill_stands_beside_the_tools_and_its_text_is_read_by_a_call(run: Run
     ]
     assert "a model is given 3 of 5:" in ranked and "daily rate" not in ranked
     assert answered.startswith("  # Expense reports\n") and answered.endswith("  (beside it: references/rates.csv)\n")
-    of_a_kind = run(program, "what is new in this version", "--kind", "skill").splitlines()
+    of_a_kind = run(program, "what changed for users", "--kind", "skill").splitlines()
     assert of_a_kind[1:3] == ["  1. skill skills/release-notes", "a model is given 1 of 5:"]
