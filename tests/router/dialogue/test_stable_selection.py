@@ -38,7 +38,7 @@ class Scripted:
         self.options = options
         found = tuple(RoutedTool(tool_id, self.catalog[tool_id], 1.0) for tool_id in self.ids(request))
         every = tuple(RoutedTool(tool_id, self.catalog[tool_id], 0.0) for tool_id in self.ids(self.always))
-        return RoutedTools(found[: options["k"]], "one", "default", always=every, needs=tuple(options["needs"]))
+        return RoutedTools(found[: options["k"]], "one", "default", always=every, needs=tuple(options["needs"] or ()))
 
     def record(self, tool_id: str) -> ToolRecord | None:
         return self.catalog.get(tool_id)
