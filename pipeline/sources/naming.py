@@ -137,8 +137,11 @@ def too_late(source: SourceSettings) -> Unavailable:
     return Unavailable(f"{subject(source)} took more than the {source.timeout_s:g} s that timeout_s allows")
 
 
-def wrong_field(error: ValidationError) -> str:
-    """Return the first field of an answer that is wrong, and what it must be, without a validator's own words."""
+def wrong_field(error: ValidationError, inside: int = 0) -> str:
+    """Return the first field of an answer that is wrong, and what it must be, without a validator's own words.
+
+    `inside` is how many steps into the answer what is spoken of lies.
+    """
     first = error.errors(include_url=False, include_input=False)[0]
-    field = ".".join(map(str, first["loc"])) or "it"
+    field = ".".join(map(str, first["loc"][inside:])) or "it"
     return f"{field} {describe_requirement(first['type'], first.get('ctx'), table='an object')}"

@@ -1,13 +1,12 @@
 """List the tools and prompts of a live MCP server, over stdio or streamable HTTP."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
-from anyio.abc import ObjectReceiveStream
 from pydantic import ValidationError
 
 from pipeline.errors import RecordRejected, RunAborted, Unavailable
@@ -112,7 +111,9 @@ async def _introspect(
     from mcp.client.streamable_http import streamable_http_client
 
     from pipeline.sources.transport.http import Reach, Transport
+    from quartermaster.mcp_lists import with_mended_lists
 
+    protocol = ""
     with anyio.move_on_after(source.timeout_s) as allowance.scope:
         async with AsyncExitStack() as stack:
             if program is not None:
@@ -134,7 +135,9 @@ async def _introspect(
                     http_client=await stack.enter_async_context(client),
                     max_sse_event_size=allowance.limits.message_bytes,
                 )
-            session = await stack.enter_async_context(Client(_by_row(target), read_timeout_seconds=source.timeout_s))
+            target = with_mended_lists(target, lambda: protocol, _as_refusals)
+            session = await stack.enter_async_context(Client(target, read_timeout_seconds=source.timeout_s))
+            protocol = session.protocol_version
             tools = await _pages(session.list_tools, "tools", allowance.limits)
             prompts = []
             if source.prompts and session.server_capabilities.prompts:
@@ -163,41 +166,15 @@ async def _pages(list_page: Callable[..., Any], kind: str, limits: LimitsSetting
     )
 
 
-@asynccontextmanager
-async def _by_row(transport: Any) -> AsyncIterator[tuple[Any, Any]]:
-    """Open a transport whose lists the client reads row by row: it refuses a whole page for one row."""
-    async with transport as (received, sent):
-        yield _Received(received), sent
+def _as_refusals(rows: list[Any], wrong: Mapping[int, ValidationError]) -> list[Any]:
+    """Return a page's rows; one that is not as MCP has it is replaced by one that says so."""
+    return [_refusal(row, wrong[number]) if number in wrong else row for number, row in enumerate(rows)]
 
 
-class _Received(ObjectReceiveStream[Any]):
-    """A stream of messages. A listed tool or prompt that is not as MCP has it is replaced by one that says so."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def receive(self) -> Any:
-        item = await self._stream.receive()
-        result = getattr(getattr(item, "message", None), "result", None)
-        for kind in ("tools", "prompts"):
-            if isinstance(result, dict) and isinstance(rows := result.get(kind), list):
-                result[kind] = [_as_listed(row, kind) for row in rows]
-        return item
-
-
-def _as_listed(row: Any, kind: str) -> Any:
-    from mcp_types import Prompt, Tool
-
-    try:
-        (Tool if kind == "tools" else Prompt).model_validate(row, by_name=False)
-    except ValidationError as error:
-        name = row["name"] if isinstance(row, dict) and isinstance(row.get("name"), str) else ""
-        why = f"{f'{name[:80]!r} ' if name else ''}is not as MCP has it: {wrong_field(error)}"
-        return {"name": "", "inputSchema": {"type": "object"}, "_meta": {_REFUSAL: why}}
-    return row
+def _refusal(row: Any, error: ValidationError) -> dict[str, Any]:
+    name = row["name"] if isinstance(row, dict) and isinstance(row.get("name"), str) else ""
+    why = f"{f'{name[:80]!r} ' if name else ''}is not as MCP has it: {wrong_field(error, inside=2)}"
+    return {"name": "", "inputSchema": {"type": "object"}, "_meta": {_REFUSAL: why}}
 
 
 @contextmanager

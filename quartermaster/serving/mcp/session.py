@@ -1,7 +1,7 @@
 """An open session with an upstream: its lists, each read within the server's bounds."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,13 +12,14 @@ import msgspec
 from mcp import Client, MCPError
 from mcp_types.version import LATEST_MODERN_VERSION
 
+from quartermaster.mcp_lists import with_mended_lists
 from quartermaster.serving.mcp.transports import http_transport, stdio_transport
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
-from quartermaster.serving.mcp.valid_tools import with_valid_tools
 
 Definition = Mapping[str, Any]
 _NO_HANDSHAKE = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
 _MODES = {"auto": "legacy", "2025": "legacy", "2026": LATEST_MODERN_VERSION}  # what the SDK calls them
+_MAX_NAMED = 5  # of the tools that are left out
 _logger = logging.getLogger("quartermaster.serving")
 
 
@@ -67,6 +68,15 @@ class Session:
             raise UpstreamFailed(f"its list of tools takes more than {limits.timeout_s:g} s (timeout_s)")
         self.tools, self.complete = tools, complete
 
+    def valid(self, tools: list[Any], wrong: Collection[int]) -> list[Any]:
+        """Return the tools of a page that are not wrong, and warn of the others, with their names."""
+        first = [tools[number] for number in [*wrong][:_MAX_NAMED]]
+        named = [ascii(tool.get("name") if isinstance(tool, dict) else tool)[:60] for tool in first]
+        names = ", ".join(named) + ", …" * (len(wrong) > _MAX_NAMED)
+        left_out = "of the MCP server %r %d tools are not as MCP has them, and left out: %s"
+        _logger.warning(left_out, self.upstream.name, len(wrong), names)
+        return [tool for number, tool in enumerate(tools) if number not in wrong]
+
     async def _listed(self) -> AsyncIterator[types.Tool]:
         cursors: set[str] = set()
         cursor: str | None = None
@@ -106,7 +116,7 @@ async def open_session(
     def client(mode: str) -> Client:
         session.ended = anyio.Event()
         transport = stdio_transport(upstream, session.ended) if upstream.url is None else http_transport(upstream)
-        transport = with_valid_tools(transport, upstream.name, lambda: session.protocol)
+        transport = with_mended_lists(transport, lambda: session.protocol, session.valid)
         timeout_s = upstream.timeout_s
         return Client(transport, mode=mode, read_timeout_seconds=timeout_s, message_handler=on_message, **asking)
 

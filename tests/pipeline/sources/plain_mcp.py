@@ -31,6 +31,7 @@ def bad_rows(cursor: str | None) -> dict[str, Any]:
     if cursor:
         return {"tools": [{"name": "read", "inputSchema": schema}], "nextCursor": ""}
     bad = [{"name": "no_schema"}, {"name": "null_schema", "inputSchema": None}, {"name": 7, "inputSchema": schema}, "x"]
+    bad += [{"name": "empty_schema", "inputSchema": {}}, {"name": "a_list", "inputSchema": {"type": "array"}}]
     return {"tools": [{"name": "send", "inputSchema": schema}, *bad], "nextCursor": "2"}
 
 

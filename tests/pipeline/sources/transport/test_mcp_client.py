@@ -75,6 +75,8 @@ def test_a_page_with_bad_rows_gives_the_good_ones_and_an_empty_cursor_ends_the_l
         "/tools/2: 'null_schema' is not as MCP has it: inputSchema must be an object of names and values",
         "/tools/3: is not as MCP has it: name must be a text",
         "/tools/4: is not as MCP has it: it must be an object of names and values",
+        "/tools/5: 'empty_schema' is not as MCP has it: inputSchema.type is missing",
+        "/tools/6: 'a_list' is not as MCP has it: inputSchema.type must be 'object'",
         "/prompts/0: is not as MCP has it: name is missing",
     ]
 
