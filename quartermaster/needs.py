@@ -11,14 +11,15 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from router.answer.executor import ASKING
-from router.errors import RequestInvalid
 from router.process import renew_in_child
-from router.query.needs import clean_needs
+from router.query.needs import first_needs
+from router.typed import converted
 
 INSTRUCTIONS = Path(__file__).with_name("needs_instructions.txt").read_text(encoding="utf-8").strip()
 _LIST = {"needs": {"type": "array", "items": {"type": "string"}}}
@@ -33,6 +34,14 @@ _MAX_BYTES = 65_536  # of a reply
 _MANY = 5  # failures in a row, after which the model is left alone
 _REST_S = 30.0
 _logger = logging.getLogger("quartermaster.needs")
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    model: Annotated[str, Meta(pattern=r"\S")]
+    base_url: Annotated[str, Meta(pattern="^https?://[^/]")]
+    timeout_s: Annotated[float, Meta(ge=0.001, le=3600)]
+    concurrency: Annotated[int, Meta(ge=1)]
+    cache_size: Annotated[int, Meta(ge=0)]
 
 
 class ModelNeeds:
@@ -59,14 +68,18 @@ class ModelNeeds:
 
         By default, OPENAI_BASE_URL and OPENAI_API_KEY of the environment say where the model is. A request waits
         `timeout_s` at most, in all; the needs of `cache_size` requests are kept. `clock` measures the rest.
+        Raises SettingsInvalid.
         """
         import httpx2  # here, as few routers ask, and the extra `serve` has it
 
-        self._httpx2, self._timeout_s, self._clock = httpx2, timeout_s, clock
+        given = {"model": model, "timeout_s": timeout_s, "concurrency": concurrency, "cache_size": cache_size}
+        given["base_url"] = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
+        settings = converted(given, _Settings)
+        self._httpx2, self._timeout_s, self._clock = httpx2, settings.timeout_s, clock
         self._key = api_key or os.environ.get("OPENAI_API_KEY") or "local"  # a local server may need none
-        self._url = (base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI).rstrip("/") + "/chat/completions"
+        self._url = settings.base_url.rstrip("/") + "/chat/completions"
         self._body = {"model": model, "response_format": _FORMAT, **(parameters or {})}
-        self._concurrency, self._cache_size = concurrency, cache_size
+        self._concurrency, self._cache_size = settings.concurrency, settings.cache_size
         self._cache: OrderedDict[bytes, tuple[str, ...]] = OrderedDict()
         self._pending: dict[bytes, Future[tuple[str, ...]]] = {}
         self._counts: Counter[str] = Counter(dict.fromkeys((*OUTCOMES, *_TOKENS), 0))
@@ -149,7 +162,7 @@ class ModelNeeds:
             outcome, cause = "refused", f" ({status or type(error).__name__})"  # no message: it may quote a request
             if status in (400, 422):
                 self._body.pop("response_format", None)  # it may be unknown, and the instructions ask for JSON too
-        except (LookupError, TypeError, ValueError, RecursionError, RequestInvalid):  # of another shape than asked for
+        except (LookupError, TypeError, ValueError, RecursionError):  # of another shape than asked for
             outcome = "nonsense"
         finally:
             with self._lock:
@@ -181,11 +194,11 @@ class ModelNeeds:
         return bytes(data)
 
     def _read(self, reply: bytes, request: str) -> tuple[str, ...]:
-        """Return the needs in a reply, whatever thoughts and prose are around them, and add its tokens."""
+        """Return the first needs in a reply, whatever thoughts and prose are around them, and add its tokens."""
         body = json.loads(reply)
         counted = body["usage"] if isinstance(body, dict) and isinstance(body.get("usage"), dict) else {}
         with self._lock:  # what a server says that it counted is data, too
             self._counts.update({k: n for k in _TOKENS if type(n := counted.get(k)) is int and 0 <= n < 10**7})
         text = str(body["choices"][0]["message"]["content"]).rpartition("</think>")[2]
         said = msgspec.convert(json.loads(text[text.find("{") : text.rfind("}") + 1])["needs"], list[str])
-        return clean_needs(["".join(mark if mark.isprintable() else " " for mark in need) for need in said], request)
+        return first_needs(["".join(mark if mark.isprintable() else " " for mark in need) for need in said], request)

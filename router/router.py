@@ -21,7 +21,7 @@ from router.answer.respond import respond, respond_many
 from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid, quoted
 from router.provider_formats.formats import VendorText, parse_choice
-from router.query.needs import AskNeeds, clean_needs
+from router.query.needs import AskNeeds, check_ask_needs, clean_needs
 from router.record import ToolRecord
 from router.registration import ToolRegistration, read_with_warnings
 from router.retrieval.recipe import Recipe
@@ -69,8 +69,7 @@ class Router(ToolRegistration):
         text = parse_choice(VendorText, vendor_text)
         if feedback is not None and not _is_feedback_log(feedback):
             raise SettingsInvalid(f"feedback is {quoted(feedback)}, it must be a FeedbackLog")
-        if not (ask_needs is None or callable(ask_needs)):
-            raise SettingsInvalid(f"ask_needs is {quoted(ask_needs)}, it must be callable")
+        check_ask_needs(ask_needs)
         super().__init__(ReloadingSnapshot(served) if isinstance(served, Snapshot) else served, text)
         self._executor = Executor(THREADS if ask_needs is None else THREADS + ASKING)
         self.feedback_log, self.ask_needs = feedback, ask_needs

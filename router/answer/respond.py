@@ -60,7 +60,9 @@ def respond_many(
         raise RequestInvalid(f"requests is {requests!r:.80}, it must be a sequence of texts")
     needs = converted(needs, tuple[tuple[str, ...], ...], error=RequestInvalid, place="needs", whole="")
     if needs and len(needs) != len(requests):
-        raise RequestInvalid(f"needs has {len(needs)} lists for {len(requests)} requests: give one a request")
+        sides = ((len(needs), "list"), (len(requests), "request"))
+        lists, texts = (f"{count} {noun}{'s' * (count != 1)}" for count, noun in sides)
+        raise RequestInvalid(f"needs holds {lists} for {texts}: give one a request")
     asked = [_clean_at(*one) for one in zip(itertools.count(), requests, needs or itertools.repeat(()))]
     snapshot = _with_encoded(snapshot, asked, recipe_of(snapshot, options.recipe))
     answers = []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from pipeline.tokens import TokenCounter
 from quartermaster.cli.commands.serve import ServedSource
 from quartermaster.needs import INSTRUCTIONS, ModelNeeds
 from quartermaster.serving.http import app
+from router.errors import SettingsInvalid
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion
 from tests.support.threads import Own
 from tests.support.waiting import until
@@ -45,6 +47,25 @@ def test_the_instructions_have_300_tokens_at_most() -> None:
     assert 100 < TokenCounter("o200k_base").length(INSTRUCTIONS) <= 300
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"timeout_s": 0}, "timeout_s is 0, it must be a number from 0.001 to 3,600"),
+        ({"timeout_s": -1}, "timeout_s is -1, it"),
+        ({"timeout_s": float("nan")}, "timeout_s is nan, it"),
+        ({"concurrency": 0}, "concurrency is 0, it must be a whole number from 1 up"),
+        ({"cache_size": -1}, "cache_size is -1, it must be a whole number from 0 up"),
+        (
+            {"base_url": "localhost:8000/v1"},
+            "base_url is 'localhost:8000/v1', it must be a text that matches ^https?://",
+        ),
+    ],
+)
+def test_a_setting_that_cannot_work_is_refused_when_it_is_made(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsInvalid, match=re.escape(said)):
+        ModelNeeds("small", **wrong)
+
+
 def test_the_model_gets_the_request_as_data_and_what_it_writes_is_kept() -> None:
     with asking(needs(*SAID), parameters={"reasoning_effort": "low"}) as (model, server):
         assert [model("write to Ann"), model("write to Ann")] == [SAID, SAID]
@@ -65,6 +86,7 @@ def test_the_model_gets_the_request_as_data_and_what_it_writes_is_kept() -> None
         ('<think>{"needs": 1}</think>Here:\n```json\n{"needs": ["send an e-mail"]}\n```', ("send an e-mail",)),
         ('{"needs": []}', ()),
         (json.dumps({"needs": ["x" * 10_000]}), ("x" * 300,)),
+        (json.dumps({"needs": ["0", *map(str, range(100))]}), tuple(map(str, range(12)))),
         (json.dumps({"needs": ["send\u202e\x1b[2J\x00 it \ud83d", "SEND [2J it", "  "]}), ("send [2J it",)),
     ],
 )
@@ -76,7 +98,7 @@ def test_needs_are_read_bounded_and_without_hidden_characters(content: str, expe
 TEXTS = ("I would search first.", None, '{"needs": [1]}', '{"needs": "send"}')
 BODIES = ("{not json", "[" * 60_000, "x" * 5_000_000, [1], {"choices": 7, "usage": {"prompt_tokens": -5}})
 REFUSED = [*(Reply({}, status) for status in (403, 429, 500)), *(Reply("{}", reset_after=after) for after in (-1, 1))]
-NONSENSE = [needs(*map(str, range(100))), *(Reply(completion(text)) for text in TEXTS), *map(Reply, BODIES)]
+NONSENSE = [*(Reply(completion(text)) for text in TEXTS), *map(Reply, BODIES)]
 
 
 @pytest.mark.parametrize("reply", [*REFUSED, *NONSENSE])

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_nobody_is_asked_where_the_caller_states_needs_or_that_there_are_none(ne
     assert said == []
 
 
-@pytest.mark.parametrize("nonsense", [None, "search", [1], {"a": 1}, [*map(str, range(100))]])
+@pytest.mark.parametrize("nonsense", [None, "search", [1], {"a": 1}])
 def test_where_it_raises_or_answers_nonsense_the_request_is_routed_without(
     nonsense: object, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -71,3 +72,23 @@ def test_the_router_closes_it_and_refuses_what_cannot_be_called() -> None:
     assert said == ["closed"]
     with pytest.raises(SettingsInvalid, match="ask_needs is 'gpt', it must be callable"):
         asking("gpt")
+
+
+async def _later(request: str) -> list[str]:
+    return [request]
+
+
+class _Later:
+    async def __call__(self, request: str) -> list[str]:
+        return [request]
+
+
+@pytest.mark.parametrize("later", [_later, partial(_later, "x"), _Later()])
+def test_what_must_be_awaited_is_refused(later: object) -> None:
+    with pytest.raises(SettingsInvalid, match=r"ask_needs is .*, it must be callable without `await`"):
+        asking(later)
+
+
+def test_of_more_needs_than_may_be_the_first_count() -> None:
+    many = [f"find number {number}" for number in range(13)]
+    assert asking(lambda _: [many[0], *many]).route(REQUEST).needs == tuple(many[:12])

@@ -72,8 +72,9 @@ class RouteManyRequest(_Rendered, frozen=True, kw_only=True):
 
     requests: Annotated[list[Text], Meta(min_length=1, max_length=_MAX_REQUESTS)]
     needs: Annotated[
-        tuple[tuple[str, ...], ...], Meta(description="A list for each request, as `/v1/route` takes it; or none.")
-    ] = ()  # type: ignore[assignment]  # a list more than one request has
+        tuple[tuple[str, ...], ...] | None,
+        Meta(description="A list for each request, as `/v1/route` takes it; or none."),
+    ] = None  # type: ignore[assignment]  # a list more than one request has
 
     def __post_init__(self) -> None:
         # 64 answers of 128 rendered tools are 17 MB and five seconds of a core.

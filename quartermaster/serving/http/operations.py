@@ -53,7 +53,7 @@ def route_many(call: Call[RouteManyRequest]) -> object:
     for routed in all_routed:
         call.service.metrics.answer(routed)
         call.caller.actions.offer(routed.offered)
-    call.caller.actions.texts += [*call.body.requests, *chain.from_iterable(call.body.needs)]
+    call.caller.actions.texts += [*call.body.requests, *chain.from_iterable(call.body.needs or ())]
     return {"answers": [_answer_json(call, routed) for routed in all_routed]}
 
 

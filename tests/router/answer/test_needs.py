@@ -58,8 +58,10 @@ def test_a_profile_limits_what_needs_find(router: Router) -> None:
 def test_each_of_many_requests_has_its_own_needs(router: Router) -> None:
     asked = [REQUEST, "will it rain tomorrow"]
     assert router.route_many(asked, needs=[NEEDS, ()]) == [router.route(REQUEST, needs=NEEDS), router.route(asked[1])]
-    with pytest.raises(RequestInvalid, match="needs has 1 lists for 2 requests"):
+    with pytest.raises(RequestInvalid, match=r"^needs holds 1 list for 2 requests: give one a request$"):
         router.route_many(asked, needs=[NEEDS])
+    with pytest.raises(RequestInvalid, match="needs holds 2 lists for 1 request:"):
+        router.route_many([REQUEST], needs=[NEEDS, ()])
     with pytest.raises(RequestInvalid, match=r"requests\[1\]: needs holds 13 needs"):
         router.route_many(asked, needs=[(), [f"need {number}" for number in range(13)]])
     with pytest.raises(RequestInvalid, match=r"^needs is 5, it must be a list"):

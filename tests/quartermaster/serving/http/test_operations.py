@@ -83,8 +83,10 @@ def test_needs_are_those_of_a_request_and_of_many_a_list_for_each(client: TestCl
     first, second = client.post("/v1/route-many", json=body).json()["answers"]
     assert [tool["tool_id"] for tool in first["tools"]] == [tool["tool_id"] for tool in answer["tools"]]
     assert (first["needs"], second["needs"]) == (needs, [])
+    none = client.post("/v1/route-many", json={**body, "needs": None}).json()["answers"]
+    assert [answer["needs"] for answer in none] == [[], []]
     for path, wrong, said in (
-        ("/v1/route-many", {**body, "needs": [needs]}, "needs has 1 lists for 2 requests"),
+        ("/v1/route-many", {**body, "needs": [needs]}, "needs holds 1 list for 2 requests"),
         ("/v1/route", {"request": "x", "needs": [*"abcdefghijklm"]}, "13 needs, at most 12"),
         ("/v1/route", {"request": "x", "needs": "refund"}, "needs is 'refund', it must be a list"),
     ):
