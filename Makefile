@@ -12,7 +12,7 @@ SAME := -c requirements/development.lock
 unexport PYTHONDONTWRITEBYTECODE
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo check compare test nightly test-wheel test-claude-agent-sdk test-google-adk test-mcp-gateway test-recipes fuzz lint docs lock clean
+.PHONY: help demo check compare test nightly test-wheel test-claude-agent-sdk test-google-adk test-mcp-gateway test-frameworks fuzz lint docs lock clean
 
 help:
 	@echo "make demo     set up, build catalogs/demo, answer a request and say why"
@@ -23,8 +23,8 @@ help:
 	@echo "              run the built wheel in environments of the core alone and of each main extra"
 	@echo "make test-google-adk, make test-claude-agent-sdk"
 	@echo "              run the example of a framework that needs an environment of its own"
-	@echo "make test-recipes"
-	@echo "              run the recipes of docs/integrations/recipes.md, each in an environment of its framework's"
+	@echo "make test-frameworks"
+	@echo "              run the programs of docs/integrations/other_frameworks.md, each in an environment of its own"
 	@echo "make test-mcp-gateway"
 	@echo "              run the MCP server in front of eight others, three of them from npm"
 	@echo "make compare  compare with every other selector that installs (two gigabytes); FOLDERS=… for other sets"
@@ -101,7 +101,7 @@ check: lint
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
 
-nightly: $(VENV)/.test .venv-recipes/.created
+nightly: $(VENV)/.test .venv-frameworks/.created
 	$(BIN)/python -m pytest --nightly --timeout 600
 	$(BIN)/python -m tests.mutations --workers 2
 
@@ -120,19 +120,19 @@ test-claude-agent-sdk: $(VENV)/.test
 	CLAUDE_AGENT_SDK_PYTHON=$(CURDIR)/.venv-claude-agent-sdk/bin/python $(BIN)/python -m pytest -n 0 tests/examples/test_agents_elsewhere.py
 
 # An environment for each: they do not agree on openai and mcp. The one in TypeScript needs Node 20 or newer.
-RECIPES := strands-agents[openai]==1.62.0 agent-framework-openai==1.17.0 haystack-ai==3.4.1 dspy==3.4.1 \
+FRAMEWORKS := strands-agents[openai]==1.62.0 agent-framework-openai==1.17.0 haystack-ai==3.4.1 dspy==3.4.1 \
   crewai==1.15.30 smolagents[openai]==1.26.0
-NODE_RECIPES := ai@6.0.326 @ai-sdk/openai-compatible@2.0.92 typescript@7.0.2 @types/node@20.19.43
+NODE_FRAMEWORKS := ai@6.0.326 @ai-sdk/openai-compatible@2.0.92 typescript@7.0.2 @types/node@20.19.43
 
-.venv-recipes/.created: $(VENV)/.test Makefile
-	@for package in $(RECIPES); do python=.venv-recipes/$${package%%[[=]*}; \
+.venv-frameworks/.created: $(VENV)/.test Makefile
+	@for package in $(FRAMEWORKS); do python=.venv-frameworks/$${package%%[[=]*}; \
 	  $(UV) venv --no-config -q --allow-existing --python $(BIN)/python $$python && \
 	  $(UV) pip install --no-config -q --python $$python/bin/python -e . "$$package" || exit 1; done
-	@npm install --silent --no-audit --no-fund --prefix .venv-recipes/ai-sdk $(NODE_RECIPES)
+	@npm install --silent --no-audit --no-fund --prefix .venv-frameworks/ai-sdk $(NODE_FRAMEWORKS)
 	@touch $@
 
-test-recipes: .venv-recipes/.created
-	$(BIN)/python -m pytest -n 0 --nightly tests/separate/test_recipes.py
+test-frameworks: .venv-frameworks/.created
+	$(BIN)/python -m pytest -n 0 --nightly tests/separate/test_other_frameworks.py
 
 # Three of its servers come from npm: Node 20 or newer is needed.
 test-mcp-gateway: $(VENV)/.test

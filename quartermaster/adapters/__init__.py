@@ -63,7 +63,9 @@ def media_parts(result: Any) -> list[dict[str, Any]]:
     plain = msgspec.to_builtins(result, enc_hook=_plain, str_keys=True)
     listed = plain["content"] if isinstance(plain, dict) and {"content"} <= plain.keys() <= _RESULT else plain
     parts = [_media_part(part) for part in (listed if isinstance(listed, list) else [listed])]
-    return parts if any(part["type"] == "image" for part in parts) else []
+    if all(part["type"] == "text" for part in parts):
+        return []
+    return [part for part in parts if part["type"] == "image" or part["text"]]  # Anthropic refuses empty texts
 
 
 def _media_part(part: Any) -> dict[str, Any]:
@@ -77,7 +79,9 @@ def _media_part(part: Any) -> dict[str, Any]:
 
 
 def with_context(call: Call, context: object) -> Call:
-    """Return a `call` that is given the context of a run, where it has a parameter of that name."""
+    """Return a `call` that is given the context of a run, where it has a parameter of that name that is still free."""
+    if isinstance(call, partial) and "context" in call.keywords:
+        return call
     try:
         takes_context = "context" in inspect.signature(call).parameters
     except (TypeError, ValueError):  # a builtin without a signature

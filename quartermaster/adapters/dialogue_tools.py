@@ -94,8 +94,7 @@ class DialogueTools:
 
     async def _replayed(self, events: Sequence[Event]) -> tuple[ToolRecord, ...]:
         stable, said = StableSelection(self._router, **self._options), list[str]()
-        records: tuple[ToolRecord, ...] = ()
-        characters = 0
+        records, characters = tuple[ToolRecord, ...](), 0
         for event in events:
             characters += event.characters if isinstance(event, Read) else len(str(event))
             if isinstance(event, Called):

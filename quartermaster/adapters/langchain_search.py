@@ -14,7 +14,7 @@ from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResp
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from quartermaster.adapters import Call, finish_now
+from quartermaster.adapters import Call, finish_now, with_context
 from quartermaster.adapters.openai_responses import ResponsesToolSearch
 from router.router import Router
 
@@ -31,7 +31,7 @@ class ToolSearchMiddleware(AgentMiddleware[Any, Any, Any]):
 
     Args:
         router: The router over the tools to be found.
-        call: Calls one of them by its id.
+        call: Calls one of them by its id. A parameter `context` gets the ToolRuntime.
         options: Those of `ResponsesToolSearch`, such as `k`, and `own` with the names of the agent's own tools.
     """
 
@@ -41,26 +41,21 @@ class ToolSearchMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ModelResponse[Any]:
         """Call the model, and again with what it searched for, until it does something else."""
-
-        async def model(asked: ModelRequest[Any]) -> Any:
-            return handler(asked)
-
-        return finish_now(self._searched(request, model, at_once=True))
+        return finish_now(self._searched(request, handler, at_once=True))
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ModelResponse[Any]:
         """Do what `wrap_model_call` does, and search beside the event loop."""
         return await self._searched(request, handler)
 
-    async def _searched(
-        self, request: ModelRequest[Any], model: Handler, *, at_once: bool = False
-    ) -> ModelResponse[Any]:
+    async def _searched(self, request: ModelRequest[Any], model: Handler, at_once: bool = False) -> ModelResponse[Any]:
         request = request.override(tools=[*request.tools, *self._search.tools])
         answers, said = self._search.answers if at_once else self._search.answers_async, list[Any]()
         for _ in range(_MOST_SEARCHES):
             messages = [*request.messages, *said]
-            response = await model(request.override(messages=messages))
+            answer = model(request.override(messages=messages))
+            response = answer if at_once else await answer
             said += response.result
-            searches = [block for block in _blocks(response.result) if block["type"] == "tool_search_call"]
+            searches = [block for block in _blocks(response.result) if block.get("type") == "tool_search_call"]
             if not searches:
                 break
             found: Any = answers(searches, self._call, history=_blocks(messages))
@@ -73,13 +68,14 @@ class ToolSearchMiddleware(AgentMiddleware[Any, Any, Any]):
         """Run a tool of the agent, or call one that the search found."""
         if request.tool is not None:
             return handler(request)
-        return _result(request, self._search.answers([_called(request)], self._call))
+        return _result(request, self._search.answers([_called(request)], with_context(self._call, request.runtime)))
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Handler) -> Any:
         """Do what `wrap_tool_call` does; `call` may be async."""
         if request.tool is not None:
             return await handler(request)
-        return _result(request, await self._search.answers_async([_called(request)], self._call))
+        call = with_context(self._call, request.runtime)
+        return _result(request, await self._search.answers_async([_called(request)], call))
 
 
 def _blocks(messages: Iterable[BaseMessage]) -> Blocks:

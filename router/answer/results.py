@@ -11,7 +11,6 @@ from router.record import ToolRecord
 if TYPE_CHECKING:
     from router.provider_formats import Rendered
 
-
 _MAX_SHOWN = 10  # tools
 _MAX_CHARACTERS = 120
 

@@ -96,6 +96,9 @@ class FormatSpec:
         return {"type": "function", **made} if self.typed else made
 
 
+FormName = Literal["openai", "responses", "anthropic", "mcp", "langchain", "gemini", "bedrock"]
+
+
 # Limits that are not in a provider's reference are in its error messages:
 #   OpenAI: "The name of the function to be called. Must be a-z, A-Z, 0-9, or contain underscores and dashes, with a
 #     maximum length of 64"; "A max of 128 functions are supported" (API reference, chat completions);
@@ -107,9 +110,6 @@ class FormatSpec:
 #     contain underscores, colons, dots, and dashes, with a maximum length of 64".
 #   Amazon Bedrock, ToolSpecification of Converse: a name of 1 to 64 of `[a-zA-Z0-9_-]`; Claude's keys as at Anthropic.
 #   LangChain hands a dict on to any model; OpenAI's limits are the narrowest.
-FormName = Literal["openai", "responses", "anthropic", "mcp", "langchain", "gemini", "bedrock"]
-
-
 class ProviderFormat(StrEnum):
     """The format of a provider's tools. `spec` says how its tools are made."""
 

@@ -37,7 +37,7 @@ from tests.support.providers.openai_responses import ResponsesServer
 from tests.support.providers.openai_searching_model import search_then_call
 
 # Held by tests of their own, beside what they need: a server, Prefect, a bucket, a framework.
-ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "recipe"}
+ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "framework"}
 MARKS = {"", "model", "agent", "responses", "claude", "llama_index"}
 SHOWN = {"text", "mermaid", "dockerfile", "diff"}
 SHOWN |= {f"{{{directive}}}" for directive in ("toctree", "include", "eval-rst", "image", "figure", "note")}

@@ -197,7 +197,7 @@ class RouterToolset(_CatalogToolset):
                 elif tool_id := self.router.tool_id_of(part.tool_name):
                     yield Called(tool_id)
             else:
-                yield Read(len(str(part)))
+                yield Read(len(str(getattr(part, "content", part))))  # its times are written anew by a store
 
 
 def _text(part: UserPromptPart) -> str:

@@ -111,7 +111,7 @@ class Tools:
 
         Raises QuartermasterError.
         """
-        router, cut = self.caller.router, ""
+        router, cut, note = self.caller.router, "", ""
         if (read := self.long_results.read_on(call.tool_id, call.arguments)) is not None:
             return read
         record = await self._record(call.tool_id)
@@ -123,11 +123,12 @@ class Tools:
         if self.calls is not None and self.calls.serves(complete):
             answer = await self.calls.call(complete, call.arguments)
             # The text is the whole answer: as structured content the model's client would hand it over twice.
-            result = results.with_note(results.text_result(answer.text, is_error=answer.is_error), answer.mended)
+            result, note = results.text_result(answer.text, is_error=answer.is_error), answer.mended
             cut = visible_value(answer.rest) if router.vendor_text is VendorText.TRUSTED else answer.rest
         else:
             result = await self.upstreams.call(complete, call.arguments, self.client)
-        return self.long_results.shortened(results.upstream_result(result, router.vendor_text), cut)
+        shown = self.long_results.shortened(results.upstream_result(result, router.vendor_text), cut)
+        return results.with_note(shown, note)  # behind the text, which goes on in its rest
 
     def _report(self, outcome: Outcome) -> None:
         """Report what became of the tool that was called, to the answer that offered it."""

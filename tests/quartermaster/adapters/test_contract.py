@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -125,6 +126,14 @@ def test_a_call_that_asks_for_the_context_gets_what_the_frameworks_own_tools_get
     for is_async in modes(framework):
         framework.talk(router, call, RAIN, [(FORECAST, OSLO)], is_async, k=1)
         assert type(contexts[-1]).__name__ == framework.context
+
+
+def test_a_context_that_the_caller_has_given_itself_is_kept(framework: Framework, router: Router) -> None:
+    def call(tool_id: str, arguments: Mapping[str, Any], context: object) -> str:
+        return f"{tool_id} for {context}"
+
+    told = framework.talk(router, partial(call, context="ann"), RAIN, [(FORECAST, OSLO)], k=1).told
+    assert told == ["shop/get_forecast for ann"]
 
 
 def answer_to_unknown(framework: Framework, router: Router, name: str, call: Called, **options: Any) -> str:

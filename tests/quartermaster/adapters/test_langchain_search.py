@@ -34,7 +34,10 @@ class Server(ResponsesServer):
 
 
 def agent_of(server: ResponsesServer) -> Any:
-    search = ToolSearchMiddleware(Router.from_tools(TOOLS, encoder=None), lambda tool_id, _: f"{tool_id} is done", k=1)
+    def call(tool_id: str, _: object, context: object = None) -> str:
+        return f"{tool_id} in {type(context).__name__}"
+
+    search = ToolSearchMiddleware(Router.from_tools(TOOLS, encoder=None), call, k=1)
     key = SecretStr("sk-loopback")
     model = ChatOpenAI(model="gpt-5.4", base_url=server.base_url, api_key=key, use_responses_api=True, max_retries=0)
     return create_agent(model, [], middleware=[search])
@@ -50,7 +53,7 @@ def test_a_model_finds_a_tool_and_calls_it_and_each_prompt_begins_with_the_one_b
             state = asyncio.run(agent.ainvoke(state)) if asynchronous else agent.invoke(state)
     assert server.refused == []
     done = [message.text for message in state["messages"] if message.type == "tool"]
-    assert done == ["create_refund is done", "get_forecast is done"]
+    assert done == ["create_refund in ToolRuntime", "get_forecast in ToolRuntime"]
     assert [[tool["type"] for tool in body["tools"]] for body in server.bodies] == [["tool_search"]] * 6
     inputs = [body["input"] for body in server.bodies]
     assert all(after[: len(before)] == before for before, after in pairwise(inputs))

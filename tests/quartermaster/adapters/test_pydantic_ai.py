@@ -15,7 +15,9 @@ from pydantic_ai.messages import (
     ImageUrl,
     ModelMessage,
     ModelMessagesTypeAdapter,
+    ModelRequest,
     ModelResponse,
+    SystemPromptPart,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
@@ -187,6 +189,13 @@ def test_the_tools_of_a_follow_up_stand_behind_those_of_before(router: Router) -
     history = ModelMessagesTypeAdapter.validate_json(first.all_messages_json())
     model.agent(RouterToolset(router, call, k=1)).run_sync(MONEY, message_history=history)
     assert model.offered == [[FORECAST], [FORECAST, REFUND]]
+
+
+def test_a_dialogue_that_was_stored_is_read_as_before(router: Router) -> None:
+    said: list[ModelMessage] = [ModelRequest([SystemPromptPart("Be kind."), ToolReturnPart("t", "done", "call_1")])]
+    stored = ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json(said))
+    toolset = RouterToolset(router, call)
+    assert [*toolset._events(stored)] == [*toolset._events(said)]
 
 
 def test_what_the_model_searches_is_offered_from_its_next_request_on(router: Router) -> None:

@@ -44,7 +44,7 @@ PICTURE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 BLOCKS = [TextContent(type="text", text="a chart"), ImageContent.model_validate(PICTURE)]
 
 
-@pytest.mark.parametrize("result", [BLOCKS, CallToolResult(content=[*BLOCKS]), ["a chart", PICTURE]])
+@pytest.mark.parametrize("result", [BLOCKS, CallToolResult(content=[*BLOCKS]), ["a chart", "", PICTURE]])
 def test_images_of_a_result_are_blocks_beside_its_texts(result: Any) -> None:
     assert media_parts(result) == [{"type": "text", "text": "a chart"}, PICTURE]
 

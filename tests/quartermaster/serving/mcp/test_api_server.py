@@ -72,6 +72,7 @@ async def test_of_a_long_answer_the_rest_is_kept_to_be_read_without_hidden_chara
     api.answer = lambda _: Reply(
         f"{'x' * 60_000}\u200b".encode(), headers={"Content-Type": "text/plain; charset=utf-8"}
     )
-    content: Any = (await called(api, "shop/read", {"id": 3})).content
-    begin, told = [block.text for block in content]
+    content: Any = (await called(api, "shop/read", {"id": "3"})).content
+    begin, told, note = [block.text for block in content]
+    assert "mended" in note and "mended" not in begin
     assert f"cut here: {60_000 - len(begin.partition(chr(10))[2]):,} characters follow" in told

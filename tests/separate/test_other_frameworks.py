@@ -1,6 +1,6 @@
-"""The recipes of docs/integrations/recipes.md, each against the real framework, over a chat model on loopback.
+"""The programs of docs/integrations/other_frameworks.md, each in the real framework, with a chat model on loopback.
 
-`make test-recipes` installs every framework into an environment of its own, and runs this file.
+`make test-frameworks` installs every framework into an environment of its own, and runs this file.
 """
 
 import json
@@ -21,9 +21,9 @@ from tests.quartermaster.serving.conftest import served_app
 from tests.support.documents import blocks
 from tests.support.places import ROOT
 
-PAGE = ROOT / "docs" / "integrations" / "recipes.md"
-ENVIRONMENTS = ROOT / ".venv-recipes"
-unmade = pytest.mark.skipif(not ENVIRONMENTS.exists(), reason="no environments of frameworks: make test-recipes")
+PAGE = ROOT / "docs" / "integrations" / "other_frameworks.md"
+ENVIRONMENTS = ROOT / ".venv-frameworks"
+unmade = pytest.mark.skipif(not ENVIRONMENTS.exists(), reason="no environments of frameworks: make test-frameworks")
 pytestmark = [unmade, pytest.mark.nightly, pytest.mark.timeout(300)]
 # Nothing but the model's server is reached.
 QUIET = {
@@ -52,7 +52,7 @@ def refund_in_sections(_: Mapping[str, Any], count: int) -> Reply:
     return Reply(completion(text + "[[ ## completed ## ]]"))
 
 
-RECIPES = {
+PROGRAMS = {
     "strands-agents": ("from strands ", refund),
     "agent-framework-openai": ("from agent_framework ", refund),
     "haystack-ai": ("from haystack.", refund),
@@ -72,14 +72,14 @@ def printed_by(command: list[str], model: ModelServer, folder: Path, **variables
 
 
 def write(folder: Path, name: str, imported: str, language: str) -> None:
-    """Write the one recipe of the page that has this import."""
-    (found,) = [block.text for block in blocks(language, "recipe", PAGE) if imported in block.text]
+    """Write the one program of the page that has this import."""
+    (found,) = [block.text for block in blocks(language, "framework", PAGE) if imported in block.text]
     (folder / name).write_text(found, encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_an_agent_is_given_the_tool_that_fits_and_its_model_reads_what_the_tool_says(name: str, tmp_path: Path) -> None:
-    imported, script = RECIPES[name]
+    imported, script = PROGRAMS[name]
     python = ENVIRONMENTS / name / "bin" / "python"
     (tmp_path / "desk.py").write_text(blocks("python", "", PAGE)[0].text, encoding="utf-8")
     write(tmp_path, "agent.py", imported, "python")
