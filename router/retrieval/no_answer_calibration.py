@@ -178,7 +178,7 @@ def generic_calibrations(signals: Collection[Signal], tools: int) -> tuple[Calib
     return tuple(c for c in _IN_MEMORY if DENSE_Z_SCORE not in c.weights or Signal.DENSE in signals)
 
 
-# Fitted by `python -m benchmarks.no_tool`, like pipeline/learning/no_answer_calibration/prior.py, on builds with the
+# Fitted by `python -m benchmarks.no_tool`, like pipeline/learning/no_answer_calibration/prior.py, on builds with
 # a rule's phrases. The thresholds refuse at most 1 % of the answerable requests of any folder.
 _IN_MEMORY = (
     Calibration({DENSE_Z_SCORE: 1.76, BEST_BM25: 2.87}, -2.87, 0.154, 0.05, GENERIC),
