@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from router import RequestInvalid, Router
 from router.encoding.encoder import Encoder
+from router.retrieval.recipe import RecipeName
 from router.snapshot.snapshot import Snapshot
 from simulations.soak.threads import answers_equal
 from tests.support.fake_encoder import FakeEncoder
@@ -39,7 +40,7 @@ class Noted(FakeEncoder):
 
 
 @pytest.mark.parametrize("recipe", [None, "published", "lexical"])
-def test_many_are_answered_as_each_alone_and_in_order(router: Router, recipe: str | None) -> None:
+def test_many_are_answered_as_each_alone_and_in_order(router: Router, recipe: RecipeName | None) -> None:
     many = router.route_many(REQUESTS, k=3, explain=True, recipe=recipe)
     alone = [router.route(request, k=3, explain=True, recipe=recipe) for request in REQUESTS]
     assert all(answers_equal(one, other) for one, other in zip(many, alone, strict=True))

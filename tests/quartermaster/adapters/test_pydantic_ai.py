@@ -18,6 +18,7 @@ from pydantic_ai.messages import (
     ModelResponse,
     TextPart,
     ToolCallPart,
+    ToolReturn,
     ToolReturnPart,
     ToolSearchReturnPart,
 )
@@ -38,6 +39,7 @@ from tests.support.providers.openai_searching_model import saying, searching
 
 RAIN, MONEY = "do I need an umbrella", "give the customer half of the money back"
 FORECAST, REFUND = "weather__getForecast", "stripe__create_refund"
+PICTURE = ImageUrl("https://example.org/sky.png")
 
 
 def get_forecast(city: str) -> str:
@@ -206,11 +208,17 @@ def test_a_search_without_words_is_told_to_the_model_and_adds_nothing(router: Ro
     assert model.offered == [["find_tools", FORECAST]] * 2
 
 
+@pytest.mark.parametrize("long", [["x" * 100_001, PICTURE], ToolReturn("x" * 100_001)], ids=["a file", "a ToolReturn"])
+def test_a_long_result_with_a_file_and_a_tool_return_stay_as_they_are(router: Router, long: Any) -> None:
+    model = Scripted((FORECAST, {"city": "Oslo"}))
+    model.agent(RouterToolset(router, lambda *_: long, k=1)).run_sync(RAIN)
+    assert model.returned == [long.return_value if isinstance(long, ToolReturn) else long]
+
+
 def test_a_prompt_of_pictures_alone_chooses_no_tools_and_its_words_do(router: Router) -> None:
-    picture = ImageUrl("https://example.org/sky.png")
     model = Scripted()
-    model.agent(RouterToolset(router, call, k=1)).run_sync([picture])
-    model.agent(RouterToolset(router, call, k=1)).run_sync([picture, RAIN])
+    model.agent(RouterToolset(router, call, k=1)).run_sync([PICTURE])
+    model.agent(RouterToolset(router, call, k=1)).run_sync([PICTURE, RAIN])
     assert model.offered == [[], [FORECAST]]
 
 
