@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from router import RequestInvalid, Router
 from router.encoding.encoder import Encoder
-from router.retrieval.recipe import RecipeName
 from router.snapshot.snapshot import Snapshot
 from simulations.soak.threads import answers_equal
 from tests.support.fake_encoder import FakeEncoder
@@ -40,7 +39,7 @@ class Noted(FakeEncoder):
 
 
 @pytest.mark.parametrize("recipe", [None, "published", "lexical"])
-def test_many_are_answered_as_each_alone_and_in_order(router: Router, recipe: RecipeName | None) -> None:
+def test_many_are_answered_as_each_alone_and_in_order(router: Router, recipe: str | None) -> None:
     many = router.route_many(REQUESTS, k=3, explain=True, recipe=recipe)
     alone = [router.route(request, k=3, explain=True, recipe=recipe) for request in REQUESTS]
     assert all(answers_equal(one, other) for one, other in zip(many, alone, strict=True))

@@ -2,13 +2,12 @@
 
 import asyncio
 import inspect
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from router import RECIPES, Detail, Router
+from router import Detail, Router
 from router.answer.options import CheckedOptions, RouteOptions
-from router.retrieval.recipe import RecipeName
 
 
 @pytest.mark.parametrize("method", [Router.route, Router.route_many, Router.route_async, Router.route_many_async])
@@ -29,7 +28,3 @@ def test_an_unknown_option_is_a_type_error(router: Router) -> None:
         router.route_many(["refund"], rerank=None)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="unexpected keyword argument 'limit'"):
         asyncio.run(router.route_async("refund", limit=3))  # type: ignore[call-arg]
-
-
-def test_a_type_checker_knows_every_recipe_by_name() -> None:
-    assert get_args(RecipeName) == tuple(RECIPES)
