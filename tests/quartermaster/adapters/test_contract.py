@@ -84,14 +84,9 @@ def test_the_functions_behind_a_router_are_called(framework: Framework, router: 
     assert talk.told == ['{"city":"Oslo","days":1}', "refunded ch_1"]
 
 
-@pytest.mark.parametrize("result", ["x" * 100_002, ["x" * 99_998]], ids=["a text", "JSON"])
-def test_of_a_result_that_is_too_long_the_beginning_is_told_and_how_long_it_is(
-    framework: Framework, router: Router, result: Any
-) -> None:
-    (told,) = framework.talk(router, Called(result), RAIN, [(FORECAST, OSLO)], k=1).told
-    first, _, rest = told.partition("\n")
-    assert first.startswith("The result has 100,002 characters; the first 100,000 follow.")
-    assert rest == (result if isinstance(result, str) else json.dumps(result))[:100_000]
+def test_of_a_long_result_the_beginning_is_told_and_how_long_it_is(framework: Framework, router: Router) -> None:
+    (told,) = framework.talk(router, Called(["x" * 99_998]), RAIN, [(FORECAST, OSLO)], k=1).told
+    assert told == 'The result has 100,002 characters; the first 100,000 follow. Ask for less.\n["' + "x" * 99_998
 
 
 def test_what_the_call_refuses_is_told_and_the_model_may_try_again(framework: Framework, router: Router) -> None:
