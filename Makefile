@@ -12,7 +12,7 @@ SAME := -c requirements/development.lock
 unexport PYTHONDONTWRITEBYTECODE
 REQUEST := a customer was charged twice, give one of the payments back
 
-.PHONY: help demo check compare test nightly test-wheel test-claude-agent-sdk test-google-adk test-mcp-gateway test-frameworks fuzz lint docs lock clean
+.PHONY: help demo check compare test nightly test-wheel test-claude-agent-sdk test-google-adk test-mcp-gateway test-frameworks test-types fuzz lint docs lock clean
 
 help:
 	@echo "make demo     set up, build catalogs/demo, answer a request and say why"
@@ -25,6 +25,8 @@ help:
 	@echo "              run the example of a framework that needs an environment of its own"
 	@echo "make test-frameworks"
 	@echo "              run the programs of docs/integrations/other_frameworks.md, each in an environment of its own"
+	@echo "make test-types"
+	@echo "              check by pyright what users write for each framework; mypy does in make lint"
 	@echo "make test-mcp-gateway"
 	@echo "              run the MCP server in front of eight others, three of them from npm"
 	@echo "make compare  compare with every other selector that installs (two gigabytes); FOLDERS=… for other sets"
@@ -101,7 +103,7 @@ check: lint
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
 
-nightly: $(VENV)/.test .venv-frameworks/.created
+nightly: $(VENV)/.test .venv-frameworks/.created .venv-types/.created
 	$(BIN)/python -m pytest --nightly --timeout 600
 	$(BIN)/python -m tests.mutations --workers 2
 
@@ -133,6 +135,13 @@ NODE_FRAMEWORKS := ai@6.0.326 @ai-sdk/openai-compatible@2.0.92 typescript@7.0.2 
 
 test-frameworks: .venv-frameworks/.created
 	$(BIN)/python -m pytest -n 0 --nightly tests/separate/test_other_frameworks.py
+
+.venv-types/.created: $(VENV)/.test Makefile
+	@npm install --silent --no-audit --no-fund --prefix .venv-types pyright@1.1.414
+	@touch $@
+
+test-types: .venv-types/.created
+	$(BIN)/python -m pytest -n 0 --nightly tests/separate/test_types.py
 
 # Three of its servers come from npm: Node 20 or newer is needed.
 test-mcp-gateway: $(VENV)/.test

@@ -30,14 +30,15 @@ def measure(snapshot: Path, requests: Sequence[str], recipes: Sequence[str], clo
     opened = Snapshot.open(snapshot)
     router = Router(opened)
     figures: dict[str, Any] = {}
-    for recipe in recipes:
+    for name in recipes:
+        recipe = router.recipe(name)
 
-        def route(request: str, recipe: str = recipe) -> int:
+        def route(request: str, recipe: Recipe = recipe) -> int:
             return read_whole(router.route(request, k=10, explain=True, recipe=recipe))
 
         seconds(route, requests[-WARM_UP:])
-        taken, encoding = _alternately(route, _encoding(opened, router.recipe(recipe)), requests, clock)
-        several = [router.recipe(recipe).steps and len(find_steps(request)) > 1 for request in requests]
+        taken, encoding = _alternately(route, _encoding(opened, recipe), requests, clock)
+        several = [recipe.steps and len(find_steps(request)) > 1 for request in requests]
         with watched(opened, clock) as watch:
             stages = watch.laps(route, requests)
         groups = {
@@ -49,12 +50,12 @@ def measure(snapshot: Path, requests: Sequence[str], recipes: Sequence[str], clo
             "encoding of several steps": _those(encoding, several, True),
         }
         by_stage = {f"stage {name}": values for name, values in sorted(stages.items(), key=lambda row: -sum(row[1]))}
-        figures[recipe] = {
-            name: {**percentiles(values), "requests": len(values)}
-            for name, values in (groups | by_stage).items()
+        figures[name] = {
+            part: {**percentiles(values), "requests": len(values)}
+            for part, values in (groups | by_stage).items()
             if values
         }
-        _add_multiples(figures[recipe])
+        _add_multiples(figures[name])
     return figures
 
 

@@ -55,7 +55,8 @@ def measure(folder: Path, recipes: Sequence[str], seeds: int) -> dict[str, Any]:
 def _routed(
     router: Router, recipe: str, judgements: Sequence[Judgement], expanded: set[str]
 ) -> Iterator[tuple[str, str, float]]:
-    pairs = [(router.route(judgement.request, k=K, recipe=recipe).ids, judgement) for judgement in judgements]
+    by = router.recipe(recipe)
+    pairs = [(router.route(judgement.request, k=K, recipe=by).ids, judgement) for judgement in judgements]
     groups = {
         "all": pairs,
         "expanded": [pair for pair in pairs if pair[1].required <= expanded],

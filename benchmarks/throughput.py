@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.support.measuring import about, on_one_thread, report
 from benchmarks.support.timed_requests import read_whole, requests_of, timing_arguments
-from router import Router
+from router import Recipe, Router
 
 MANY = 64  # requests of one route_many
 Way = Callable[[float], int]
@@ -24,7 +24,7 @@ Way = Callable[[float], int]
 class Asked:
     """The ways of asking one router the same requests, over and over; each returns how many it had answered."""
 
-    def __init__(self, router: Router, requests: Sequence[str], recipe: str) -> None:
+    def __init__(self, router: Router, requests: Sequence[str], recipe: Recipe) -> None:
         self.router, self.requests, self.recipe = router, requests, recipe
 
     def one_by_one(self, until: float, start: int = 0) -> int:
@@ -66,7 +66,7 @@ class Asked:
 def measure(snapshot: Path, requests: Sequence[str], recipe: str, seconds: float, rounds: int) -> dict[str, Any]:
     """Requests a second by way of asking: the median over rounds."""
     with Router.open(snapshot) as router:
-        asked = Asked(router, requests, recipe)
+        asked = Asked(router, requests, router.recipe(recipe))
         ways: dict[str, Way] = {
             "one thread": asked.one_by_one,
             "two threads": asked.on_threads,

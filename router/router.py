@@ -24,7 +24,7 @@ from router.provider_formats.formats import VendorText, parse_choice
 from router.query.needs import AskNeeds, check_ask_needs, clean_needs
 from router.record import ToolRecord
 from router.registration import ToolRegistration, read_with_warnings
-from router.retrieval.recipe import Recipe
+from router.retrieval.recipe import Recipe, RecipeName
 from router.retrieval.retrievers import Ranking
 from router.search.conversation import Message
 from router.search.search import clean_request, search
@@ -364,7 +364,7 @@ class Router(ToolRegistration):
         return diagnose(self._live.snapshot, request, tool_id, self._checked(options))
 
     def lists(
-        self, request: str, *, needs: Sequence[str] | None = None, recipe: str | Recipe | None = None
+        self, request: str, *, needs: Sequence[str] | None = None, recipe: RecipeName | Recipe | None = None
     ) -> tuple[Mapping[str, Ranking], Ranking]:
         """Return each signal's ranking of the whole request, and the fused one that `route` cuts to k, for study.
 
@@ -377,7 +377,7 @@ class Router(ToolRegistration):
         return {str(signal): ranking for signal, ranking in result.rankings.items()}, result.ranking
 
     def recipe(self, recipe: str | Recipe | None = None) -> Recipe:
-        """Return the recipe of a name; the snapshot's own for None.
+        """Return the recipe of any name; the snapshot's own for None.
 
         Raises:
             SettingsInvalid: No recipe has that name.

@@ -5,7 +5,8 @@ and `selection`, as far as they apply.
 
 `call(tool_id, arguments)` is the caller's, and calls a tool. It may be async if the run is. Everywhere:
 
-- What it returns goes to the model, as JSON unless it is a text.
+- What it returns goes to the model, as JSON unless it is a text. Of more than MAX_RESULT characters the model reads the
+  beginning, and how many there are.
 - RequestInvalid goes to the model as an error of the tool, whether the router or `call` raised it: the tool's name or
   its arguments are wrong, and the model may try again.
 - Any other exception does what one of the framework's own tools does. LlamaIndex, Anthropic's SDK and OpenAI's Agents
@@ -30,6 +31,8 @@ from router.tools.trust import TrustedRecord
 
 Call = Callable[[str, dict[str, Any]], Any]  # or an awaitable; a dict fits a `call` that declares a Mapping, too
 _Result = TypeVar("_Result")
+# Twice what HTTP calls and the MCP server give: theirs pass whole, with what they say of the rest.
+MAX_RESULT = 100_000
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # that both providers take
 _RESULT = frozenset(  # what MCP's result of a call has, in JSON and in the SDK
     "content isError is_error structuredContent structured_content _meta meta resultType result_type".split()
@@ -38,13 +41,21 @@ _logger = logging.getLogger(__name__)
 
 
 def as_text(result: Any) -> str:
-    """Return a tool's result as a model reads it: a text unchanged, anything else as JSON."""
+    """Return a tool's result as a model reads it: a text unchanged, anything else as JSON.
+
+    Of more than MAX_RESULT characters it is the beginning, below a line that says how many there are.
+    """
     if isinstance(result, str):
-        return result.encode(errors="replace").decode()  # a lone surrogate cannot be sent
-    try:
-        return msgspec.json.encode(result, enc_hook=_plain).decode()
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(result, enc_hook=_plain, str_keys=True))
+        text = result.encode(errors="replace").decode()  # a lone surrogate cannot be sent
+    else:
+        try:
+            text = msgspec.json.encode(result, enc_hook=_plain).decode()
+        except UnicodeEncodeError:
+            text = json.dumps(msgspec.to_builtins(result, enc_hook=_plain, str_keys=True))
+    if len(text) <= MAX_RESULT:
+        return text
+    told = f"The result has {len(text):,} characters; the first {MAX_RESULT:,} follow. Ask for less."
+    return f"{told}\n{text[:MAX_RESULT]}"
 
 
 def _plain(value: Any) -> Any:

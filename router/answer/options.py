@@ -14,7 +14,7 @@ from router.answer.reranking import Reranking
 from router.errors import RequestInvalid, SettingsInvalid, quoted
 from router.provider_formats import Detail, FormName, ProviderFormat, VendorText, parse_choice
 from router.query.needs import MAX_NEED, MAX_NEEDS
-from router.retrieval.recipe import RECIPES, Recipe
+from router.retrieval.recipe import RECIPES, Recipe, RecipeName
 from router.selection.settings import Selection, Share
 from router.snapshot.snapshot import Snapshot
 from router.typed import converted, descriptions
@@ -143,7 +143,7 @@ class SharedOptions(TypedDict, total=False):
 
     k: int
     explain: bool
-    recipe: str | Recipe | None
+    recipe: RecipeName | Recipe | None
     selection: Selection | None
     category: str | None
     category_confidence: float | None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -153,4 +153,5 @@ STANDARD = replace(
 )
 ADAPTIVE = replace(DEFAULT, name="adaptive", k=5, lead=0.0, shortfall=0.0)
 
+RecipeName = Literal["default", "standard", "adaptive", "published", "lexical"]
 RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (DEFAULT, STANDARD, ADAPTIVE, PUBLISHED, LEXICAL)}

@@ -4,11 +4,12 @@ import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from router import RECIPES, QuartermasterError, RequestInvalid, Router, SettingsInvalid, Signal, SnapshotInvalid
+from router import QuartermasterError, RequestInvalid, Router, SettingsInvalid, Signal, SnapshotInvalid
+from router.retrieval.recipe import RecipeName
 
 
 def test_an_answer_carries_record_snapshot_and_recipe(router: Router, snapshot: Path) -> None:
@@ -77,7 +78,7 @@ def test_k_past_the_catalog_returns_every_tool_once(router: Router, k: int) -> N
     [
         ("  \n", {}, RequestInvalid, "empty"),
         ("refund", {"token_budget": -5}, RequestInvalid, "token_budget is -5, it must be a whole number from 1"),
-        ("refund", {"recipe": "best"}, SettingsInvalid, ", ".join(RECIPES)),
+        ("refund", {"recipe": "best"}, SettingsInvalid, ", ".join(get_args(RecipeName))),
     ],
 )
 def test_what_cannot_be_answered_is_refused_with_its_value(

@@ -17,15 +17,15 @@ from typing import Any, Unpack
 
 import anyio.to_thread
 from pydantic_ai import ModelRetry, RunContext
-from pydantic_ai.messages import ModelMessage, TextContent, ToolCallPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, TextContent, ToolCallPart, ToolReturn, ToolReturnPart, UserPromptPart
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from quartermaster.adapters import Call, with_context
+from quartermaster.adapters import MAX_RESULT, Call, as_text, with_context
 from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, Read, StableOptions
 from quartermaster.adapters.pydantic_ai.strategy import RouterStrategy, tool_search
-from quartermaster.adapters.tool_search import DESCRIPTION, Searched, ToolSearch
+from quartermaster.adapters.tool_search import DESCRIPTION, CalledTool, Searched, ToolSearch
 from router.errors import RequestInvalid
 from router.provider_formats import FormName, ProviderFormat, render
 from router.record import ToolRecord
@@ -74,7 +74,7 @@ class _CatalogToolset(AbstractToolset[object]):
             else:
                 result = await anyio.to_thread.run_sync(call, called.tool_id, called.arguments)
             result = await result if inspect.isawaitable(result) else result
-            return called.text(result) if isinstance(result, str) else result
+            return _told(name, called, result)
         except RequestInvalid as error:
             raise ModelRetry(str(error)) from error
 
@@ -198,6 +198,16 @@ class RouterToolset(_CatalogToolset):
                     yield Called(tool_id)
             else:
                 yield Read(len(str(getattr(part, "content", part))))  # its times are written anew by a store
+
+
+def _told(name: str, called: CalledTool, result: Any) -> Any:
+    """Return what the model reads of a result: a text, or what pydantic-ai writes, unless it is too long."""
+    if isinstance(result, ToolReturn):
+        return result
+    part = ToolReturnPart(name, result)
+    text = part.model_response_str()
+    is_cut = len(text) > MAX_RESULT and not part.files
+    return called.text(as_text(text)) if is_cut or isinstance(result, str) else result
 
 
 def _text(part: UserPromptPart) -> str:

@@ -33,12 +33,13 @@ class RouteOptions(SignedSource):
 
     def route(self, request: str, *, explain: bool = False) -> RoutedTools:
         """Return the answer to a request."""
-        return self.open(self.selection).route(
+        router = self.open(self.selection)
+        return router.route(
             request,
             needs=self.need or (),
             k=self.k,
             explain=explain or bool(self.need),  # says which need each tool serves
-            recipe=self.recipe,
+            recipe=router.recipe(self.recipe),
             category=self.category,
             category_confidence=self.category_confidence,
             token_budget=self.token_budget,
@@ -82,7 +83,7 @@ def explain(
             f"with a TOOL its rank in every list is shown, whatever a selection says: leave out {in_vain[0]}"
         )
     router = how.open()
-    found = router.diagnose(request, tool, needs=how.need or (), k=how.k, recipe=how.recipe)
+    found = router.diagnose(request, tool, needs=how.need or (), k=how.k, recipe=router.recipe(how.recipe))
     if how.as_json:
         print_json({"rank": found.rank, **found.tool.to_json()})
     else:

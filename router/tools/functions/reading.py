@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from router.errors import RecordRejected, SettingsInvalid, quoted
+from router.errors import RecordRejected, RequestInvalid, SettingsInvalid, quoted
 from router.record import Origin, ToolRecord
 from router.tools.definitions.nesting import definitions_within
 from router.tools.definitions.raw_tool import RawTool, normalize
@@ -151,7 +151,8 @@ def _parse(tool: Any, provider: str | None) -> tuple[Definition | RawTool, Funct
         if hasattr(tool, "args_schema"):  # LangChain's; without the arguments that LangChain fills in
             schema = getattr(tool, "tool_call_schema", None) or tool.args_schema
             schema = schema.model_json_schema() if hasattr(schema, "model_json_schema") else schema
-            return _definition(tool, schema if isinstance(schema, Mapping) else {}), _langchain_call(tool)
+            schema = schema if isinstance(schema, Mapping) else {}
+            return _definition(tool, schema), _langchain_call(tool, schema.get("properties", {}))
         if isinstance(schema := getattr(tool, "params_json_schema", None), Mapping):  # OpenAI's Agents SDK
             return _definition(tool, schema), None
         if hasattr(tool, "model_dump"):  # MCP's Tool
@@ -181,11 +182,23 @@ def _definition(tool: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _langchain_call(tool: Any) -> Function:
-    """Return a function that calls a LangChain tool with keyword arguments; async where the tool is only async."""
+def _langchain_call(tool: Any, given: Mapping[str, Any]) -> Function:
+    """Return a function that calls a LangChain tool with keyword arguments; async where the tool is only async.
+
+    The context of a run is the value of the arguments that LangChain fills in, which no model may give.
+    """
+    injected = [name for name in getattr(tool.args_schema, "model_fields", ()) if name not in given]
     only_async = getattr(tool, "func", None) is None and getattr(tool, "coroutine", None) is not None
-    invoke: Callable[[dict[str, Any]], Any] = tool.ainvoke if only_async else tool.invoke
-    return lambda **arguments: invoke(arguments)
+    invoke: Callable[..., Any] = tool.ainvoke if only_async else tool.invoke
+
+    def call(_ctx: Any = None, /, **arguments: Any) -> Any:
+        if forged := [name for name in injected if name in arguments]:
+            raise RequestInvalid(f"{tool.name}: there is no parameter {forged[0]!r}")
+        filled = {} if _ctx is None else dict.fromkeys(injected, _ctx)
+        config = getattr(_ctx, "config", _ctx)  # LangChain's ToolRuntime has it
+        return invoke({**arguments, **filled}, config if isinstance(config, Mapping) else None)
+
+    return call
 
 
 def _llama_index_call(tool: Any) -> Function:

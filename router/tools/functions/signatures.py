@@ -19,9 +19,11 @@ from router.tools.functions.values import fit
 Function = Callable[..., Any]
 
 # Parameters that an agent framework fills in, by name or by the name of their type.
-_CONTEXT_NAMES = frozenset({"ctx"})
+_CONTEXT_NAMES = frozenset({"ctx", "_ctx"})
 _OWNERS = ("self", "cls")  # of a method that is not bound
-_CONTEXT_TYPES = frozenset({"Context", "RunContext", "RunContextWrapper", "ToolContext", "ToolRuntime"})
+_CONTEXT_TYPES = frozenset(
+    {"Context", "InjectedToolArg", "RunContext", "RunContextWrapper", "RunnableConfig", "ToolContext", "ToolRuntime"}
+)
 _VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _NOWHERE = Origin("tools", "")
 
@@ -84,7 +86,7 @@ def _given_by_model(function: Function, signature: inspect.Signature, hints: Map
         and parameter.name not in bound
         and not (place == 0 and parameter.name in _OWNERS)
         and parameter.name not in _CONTEXT_NAMES
-        and _type_name(hints.get(parameter.name, parameter.annotation)) not in _CONTEXT_TYPES
+        and not _is_context(hints.get(parameter.name, parameter.annotation))
     ]
     for parameter in signature.parameters.values():
         if parameter.kind is Parameter.VAR_KEYWORD and get_origin(hint := hints.get(parameter.name)) is Unpack:
@@ -183,9 +185,19 @@ def _without_null(schema: Schema) -> Schema:
     return {**(options[0] if len(options) == 1 else {"anyOf": options}), **rest}
 
 
-def _type_name(hint: Any) -> str:
-    named = getattr(hint, "__origin__", hint)  # RunContextWrapper[…]
-    return str(named if isinstance(named, str) else getattr(named, "__name__", "")).split("[")[0]
+def _is_context(hint: Any) -> bool:
+    """Return whether a parameter's type, or a mark in an `Annotated`, is one that a framework fills in."""
+    if isinstance(hint, str):
+        return hint.split("[")[0] in _CONTEXT_TYPES
+    marks = [mark if isinstance(mark, type) else type(mark) for mark in getattr(hint, "__metadata__", ())]
+    kinds = [getattr(hint, "__origin__", hint), *(kind for mark in marks for kind in mark.__mro__)]
+    return any(getattr(kind, "__name__", "") in _CONTEXT_TYPES for kind in kinds)
+
+
+def _from_context(context: Any, hint: Any) -> Any:
+    """Return what a parameter gets of a run's context: LangChain's ToolRuntime has the RunnableConfig in it."""
+    name = hint if isinstance(hint, str) else getattr(hint, "__name__", "")
+    return getattr(context, "config", context) if name == "RunnableConfig" else context
 
 
 def bind(
@@ -227,7 +239,7 @@ def bind(
         if default is not parameter.default:  # Python would pass the pydantic Field itself
             keywords[name] = default
     if context is not None:
-        keywords |= {parameter.name: context for parameter in contexts}
+        keywords |= {p.name: _from_context(context, hints.get(p.name, p.annotation)) for p in contexts}
     positional = [p for p in parameters if p.kind is Parameter.POSITIONAL_ONLY]
     while positional and positional[-1].name not in keywords:
         positional.pop()

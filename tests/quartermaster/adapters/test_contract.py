@@ -85,6 +85,11 @@ def test_the_functions_behind_a_router_are_called(framework: Framework, router: 
     assert talk.told == ['{"city":"Oslo","days":1}', "refunded ch_1"]
 
 
+def test_of_a_long_result_the_beginning_is_told_and_how_long_it_is(framework: Framework, router: Router) -> None:
+    (told,) = framework.talk(router, Called(["x" * 99_998]), RAIN, [(FORECAST, OSLO)], k=1).told
+    assert told == 'The result has 100,002 characters; the first 100,000 follow. Ask for less.\n["' + "x" * 99_998
+
+
 def test_what_the_call_refuses_is_told_and_the_model_may_try_again(framework: Framework, router: Router) -> None:
     for is_async in modes(framework):
         call = Called(RequestInvalid("the city is missing"), "rain")

@@ -20,6 +20,7 @@ from pydantic_ai.messages import (
     SystemPromptPart,
     TextPart,
     ToolCallPart,
+    ToolReturn,
     ToolReturnPart,
     ToolSearchReturnPart,
 )
@@ -40,6 +41,7 @@ from tests.support.providers.openai_searching_model import saying, searching
 
 RAIN, MONEY = "do I need an umbrella", "give the customer half of the money back"
 FORECAST, REFUND = "weather__getForecast", "stripe__create_refund"
+PICTURE, LONG = ImageUrl("https://example.org/sky.png"), "x" * 100_001
 
 
 def get_forecast(city: str) -> str:
@@ -215,11 +217,17 @@ def test_a_search_without_words_is_told_to_the_model_and_adds_nothing(router: Ro
     assert model.offered == [["find_tools", FORECAST]] * 2
 
 
+def test_a_long_result_with_a_file_and_a_tool_return_stay_as_they_are(router: Router) -> None:
+    for result, told in (([LONG, PICTURE], [LONG, PICTURE]), (ToolReturn(LONG), LONG)):
+        model = Scripted((FORECAST, {"city": "Oslo"}))
+        model.agent(RouterToolset(router, lambda *_, result=result: result, k=1)).run_sync(RAIN)
+        assert model.returned == [told]
+
+
 def test_a_prompt_of_pictures_alone_chooses_no_tools_and_its_words_do(router: Router) -> None:
-    picture = ImageUrl("https://example.org/sky.png")
     model = Scripted()
-    model.agent(RouterToolset(router, call, k=1)).run_sync([picture])
-    model.agent(RouterToolset(router, call, k=1)).run_sync([picture, RAIN])
+    model.agent(RouterToolset(router, call, k=1)).run_sync([PICTURE])
+    model.agent(RouterToolset(router, call, k=1)).run_sync([PICTURE, RAIN])
     assert model.offered == [[], [FORECAST]]
 
 

@@ -33,7 +33,7 @@ async def call_later(id: str, arguments: dict[str, object]) -> str:
 
 def chat_completions(client: OpenAI, router: Router) -> None:
     """Send rendered tools."""
-    tools = router.route("refund a charge", form="openai").render().tools
+    tools = router.route("refund a charge", form="openai", recipe="lexical").render().tools
     client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hello"}], tools=tools)
 
 

@@ -15,7 +15,7 @@ from router.snapshot.snapshot import Snapshot
 
 REQUEST, NEEDS = "sort this out for Ann", ("undo a payment", "notify the on-call channel")
 REFUND, MESSAGE = "stripe/create_refund", "slack/chat_postMessage"
-RECIPE = "lexical"
+RECIPE = RECIPES["lexical"]
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_the_tools_of_each_need_are_found_by_every_recipe_and_say_which_need_the
     router: Router, recipe: str
 ) -> None:
     assert not {REFUND, MESSAGE} <= set(router.route(REQUEST, k=2, recipe="lexical").ids)
-    routed = router.route(REQUEST, needs=[*NEEDS, " ", NEEDS[0]], k=4, recipe=recipe, explain=True)
+    routed = router.route(REQUEST, needs=[*NEEDS, " ", NEEDS[0]], k=4, recipe=RECIPES[recipe], explain=True)
     assert {REFUND, MESSAGE} <= set(routed.ids) and (routed.needs, routed.steps) == (NEEDS, ())
     served = {tool.tool_id: tool.step for tool in routed}
     assert (served[REFUND], served[MESSAGE]) == NEEDS
@@ -83,7 +83,7 @@ def test_the_best_tool_of_a_need_is_the_last_to_be_dropped_for_the_budget(router
 def test_the_lists_and_the_diagnosis_of_a_request_take_its_needs(router: Router) -> None:
     with pytest.raises(RequestInvalid, match="needs is 'find a person'"):
         router.lists(REQUEST, needs="find a person")
-    _, fused = router.lists(REQUEST, needs=NEEDS, recipe=replace(RECIPES[RECIPE], collapse=False))
+    _, fused = router.lists(REQUEST, needs=NEEDS, recipe=replace(RECIPE, collapse=False))
     place = router.diagnose(REQUEST, REFUND, needs=NEEDS, recipe=RECIPE)
     assert place.tool.step == NEEDS[0] and router.tool_id(int(fused.ordinals[place.rank - 1])) == REFUND  # type: ignore
 

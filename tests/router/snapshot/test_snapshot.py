@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from router import RequestInvalid, Router, Signal, SnapshotInvalid
+from router import RECIPES, RequestInvalid, Router, Signal, SnapshotInvalid
 from router.contract import (
     ADAPTER,
     CATALOG_DB,
@@ -190,8 +190,8 @@ def test_an_adapter_moves_requests_of_the_recipes_that_use_it(copied: Path) -> N
     save(copied, ADAPTER, mirror)
     moved = Router.open(copied)
     for recipe, same in (("default", False), ("published", True)):
-        before = plain.lists(REQUEST, recipe=recipe)[0][Signal.DENSE].ordinals.tolist()
-        after = moved.lists(REQUEST, recipe=recipe)[0][Signal.DENSE].ordinals.tolist()
+        before = plain.lists(REQUEST, recipe=RECIPES[recipe])[0][Signal.DENSE].ordinals.tolist()
+        after = moved.lists(REQUEST, recipe=RECIPES[recipe])[0][Signal.DENSE].ordinals.tolist()
         assert (after == before) is same
 
 

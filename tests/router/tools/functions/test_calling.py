@@ -3,10 +3,13 @@
 import asyncio
 import functools
 from dataclasses import dataclass
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 import pydantic
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import InjectedToolArg, tool
 
 from router import Router
 from router.errors import RequestInvalid
@@ -94,6 +97,25 @@ def test_the_context_of_a_run_reaches_the_parameters_that_no_model_sees() -> Non
     assert call(functools.partial(by_name, ctx=RunContext), **given) == "ann refunds ch_1"
     with pytest.raises(RequestInvalid, match="no parameter 'ctx'"):
         router.call("by_name", {**given, "ctx": "forged"}, context=RunContext)
+
+
+@pytest.mark.parametrize("kind", ["a function", "a tool"])
+def test_what_langchain_fills_in_is_the_context_of_a_run_and_never_a_models(kind: str) -> None:
+    def refund(charge: str, user: Annotated[Any, InjectedToolArg], config: RunnableConfig) -> str:
+        """Give a customer the money of a charge back."""
+        return f"{user.name} refunds {charge} of {config['configurable']['tenant']}"
+
+    run = SimpleNamespace(name="ann", config={"configurable": {"tenant": "shop"}})
+    router = Router.from_tools([tool(refund) if kind == "a tool" else refund], encoder=None)
+    assert [*next(iter(router.tools)).input_schema["properties"]] == ["charge"]
+    assert router.call("refund", {"charge": "ch_1"}, context=run) == "ann refunds ch_1 of shop"
+    with pytest.raises(RequestInvalid, match="there is no parameter 'user'"):
+        router.call("refund", {"charge": "ch_1", "user": "forged"}, context=run)
+
+
+def test_a_langchain_tool_may_have_an_argument_with_the_name_of_a_context() -> None:
+    router = Router.from_tools([tool("move", description="Move it.")(lambda ctx: ctx)], encoder=None)
+    assert router.call("move", {"ctx": "a"}, context="ann") == "a"
 
 
 def test_positional_parameters_are_given_by_place_also_behind_one_that_is_left_out() -> None:
