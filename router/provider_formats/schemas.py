@@ -64,13 +64,29 @@ def valid_schema(schema: Any) -> Schema:
         schema = {**others, "$defs": {**older, **newer} if isinstance(newer, dict) else older}
     repair = _Repair()
     repaired: Schema = repair.schema(dict(schema), 0)
-    for referring in repair.referring:
+    checked: dict[str, str] = {}
+    for referring in repair.referring:  # it grows
         reference = re.sub("^#/definitions/", "#/$defs/", referring["$ref"])
-        if _leads_to_schema(repaired, reference):
-            referring["$ref"] = reference
-        else:
+        if reference not in checked:
+            checked[reference] = _checked_reference(reference, repaired, repair)
+        referring["$ref"] = checked[reference]
+        if not checked[reference]:
             del referring["$ref"]
     return repaired
+
+
+def _checked_reference(reference: str, repaired: Schema, repair: "_Repair") -> str:
+    """Return a reference to the valid schema that one means, made where there is none; "" where it means no schema."""
+    if not _leads_to_schema(repaired, reference):
+        return ""
+    target, known = value_at_pointer(repaired, reference), len(repair.referring)
+    # What stands under a keyword of the vendor's own has not been repaired yet.
+    if (copy := repair.schema(target, 0)) == target:
+        del repair.referring[known:]
+        return reference
+    definitions = repaired.setdefault("$defs", {})
+    definitions[name := free_name("part", definitions)] = copy
+    return f"#/$defs/{name}"
 
 
 def resolve_reference(schema: Any, root: Mapping[str, Any]) -> Any:

@@ -50,6 +50,12 @@ def rooted(schema: Any) -> dict[str, Any]:
     return merge_combinations(object_root(valid_schema(schema)))
 
 
+def test_what_a_reference_finds_under_a_keyword_of_the_vendors_own_is_repaired_too() -> None:
+    own = {"x-shapes": [{"properties": {"city": {"type": "str", "$ref": None}}}], "$ref": "#/x-shapes/0"}
+    assert object_root(valid_schema(own))["properties"] == {"city": {"type": "string"}}
+    assert rooted({"x-shapes": [{"anyOf": "0"}], "$ref": "#/x-shapes/0"})["properties"] == {}
+
+
 @given(HOSTILE)
 def test_whatever_a_vendor_wrote_gives_a_valid_schema_of_an_object(schema: Any) -> None:
     for made in (object_root(valid_schema(schema)), rooted(schema), with_plain_parameters(rooted(schema))[0]):
