@@ -55,8 +55,8 @@ def supposed_needs(ask: AskNeeds, request: str) -> tuple[str, ...]:
 def _distinct(needs: Sequence[str], request: str) -> tuple[str, ...]:
     seen, cleaned = {"", _key(request)}, []
     for text in map(clean_need, needs):
-        if _key(text) not in seen:
-            seen.add(_key(text))
+        if (key := _key(text)) not in seen:
+            seen.add(key)
             cleaned.append(text)
     return tuple(cleaned)
 
