@@ -166,7 +166,7 @@ class Router(ToolRegistration):
             tools: Python functions (with name, docstring and annotations), definitions as OpenAI, Anthropic and MCP
                 write them, MCP's, LangChain's and LlamaIndex's own objects, or records; or a mapping from a provider's
                 label to such a list.
-            provider: The label of tools that have none, which begins their ids.
+            provider: The label of these tools, in place of their own; it begins their ids.
             phrases: Requests that a tool is for, by its id or name.
             encoder: Makes the vectors. "auto" is the encoder that comes with Quartermaster, exported once a user; where
                 its base is not installed there is none, and a warning says how to install it. None is none; else the

@@ -14,21 +14,23 @@ from pipeline.settings import CatalogSettings, SourceSettings
 from pipeline.settings.files import NOT_TOOLS, UNLISTED, files_below, is_document
 from pipeline.sources.formats.skills import is_skill_source
 
-_WILD = re.compile(r"[*?\[{]")
+WILD = re.compile(r"[*?\[{]")
 
 
-def sources_of(catalog: CatalogSettings) -> tuple[list[SourceSettings], list[str]]:
-    """Return a catalog's sources, with one for each file in place of a folder or pattern, and notes on them.
+def sources_of(catalog: CatalogSettings) -> tuple[list[SourceSettings], list[int], list[str]]:
+    """Return a catalog's sources, with one for each file in place of a folder or pattern; the place of each one's entry
+    in the catalog; and notes on them.
 
     The files stand in the order of their paths. A source whose files cannot be had stays as it is. A file that several
     sources name is read once: by one that names nothing else, else by the first.
     """
     sources: list[SourceSettings] = []
+    entries: list[int] = []
     notes: list[str] = []
     resolve = catalog.resolve
     single = [source.path for source in catalog.source if source.path and not names_many(catalog, source)]
     owners: dict[str, Path | None] = {os.path.realpath(resolve(path)): None for path in single}
-    for source in catalog.source:
+    for entry, source in enumerate(catalog.source):
         paths: Sequence[Path | None] = [source.path]
         if source.path is not None and names_many(catalog, source):
             with suppress(RunAborted):  # reported when it is read
@@ -39,14 +41,15 @@ def sources_of(catalog: CatalogSettings) -> tuple[list[SourceSettings], list[str
                 notes += [f"the source {source.path} leaves out {named(left)}"] if left else []
                 paths = sorted(own)
         sources += [_labelled(catalog, source.model_copy(update={"path": path})) for path in paths]
-    return sources, notes
+        entries += [entry] * len(paths)
+    return sources, entries, notes
 
 
 def names_many(catalog: CatalogSettings, source: SourceSettings) -> bool:
     """Return whether a source's path is a folder that is read file by file, or a pattern: no file has that name."""
     if source.path is None or os.path.isdir(place := catalog.resolve(source.path)):
         return source.path is not None and source.format != "skills" and not is_skill_source(place)
-    return _WILD.search(str(source.path)) is not None and not os.path.lexists(place)
+    return WILD.search(str(source.path)) is not None and not os.path.lexists(place)
 
 
 def files_of(catalog: CatalogSettings, path: Path) -> tuple[list[Path], list[str]]:
@@ -55,7 +58,7 @@ def files_of(catalog: CatalogSettings, path: Path) -> tuple[list[Path], list[str
     Raises RunAborted where there are none, or too many, or where a folder cannot be listed.
     """
     parts, fixed = Path(str(path).replace("\\", "/")).parts, 0  # as Windows writes it
-    while parts[fixed:] and (not _WILD.search(parts[fixed]) or catalog.resolve(Path(*parts[: fixed + 1])).is_dir()):
+    while parts[fixed:] and (not WILD.search(parts[fixed]) or catalog.resolve(Path(*parts[: fixed + 1])).is_dir()):
         fixed += 1
     base, pattern, last, most = Path(*parts[:fixed]), parts[fixed:], "".join(parts[-1:]), catalog.limits.files
     folder, found, left = catalog.resolve(base), list[Path](), list[str]()

@@ -18,6 +18,7 @@ from pipeline.sources.formats.tool_lists import read_mapped
 from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source
 from pipeline.sources.matching import files_of, names_many, sources_of
 from pipeline.sources.naming import label_of, location, name_of, origin_of, subject
+from pipeline.sources.ownership import LabelOwnership, PlacedSource
 from pipeline.sources.transport import fetch, mcp_client
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
@@ -70,12 +71,12 @@ def read(
     problem, once all were tried; Unavailable where each of them may pass.
     """
     execution = execution or DirectExecution()
-    readings: list[SourceReading] = []
-    fresh: list[SourceReading] = []
+    readings: dict[str, SourceReading] = {}
+    fresh: list[str] = []
     stale: list[StaleSource] = []
     problems: list[RunAborted] = []
     gaps: list[Gap] = []
-    sources, notes = sources_of(catalog)
+    sources, entries, notes = sources_of(catalog)
     keys = tuple(source_keys(sources))
     for source, key in zip(sources, keys, strict=True):
         try:
@@ -84,9 +85,9 @@ def read(
             problems.append(problem)
             gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(problem).split()), key=key))
             continue
-        readings.append(reading)
+        readings[key] = reading
         if old is None:
-            fresh.append(reading)
+            fresh.append(key)
         else:
             stale.append(old)
         if not reading.tools and not reading.rejected:
@@ -95,12 +96,14 @@ def read(
     unreadable = [problem for problem in problems if not isinstance(problem, CommandNotRun)]
     if (unreadable and not catalog.sources.skip_unreadable) or (problems and not readings):
         raise stopped([*unreadable, *not_run], len(sources))
+    placed = list(map(PlacedSource, sources, keys, entries))
+    settled = LabelOwnership(catalog, placed, readings, last_readings).settled()
     return Reading(
-        tuple(tool for reading in readings for tool in reading.tools),
-        tuple(record for reading in readings for record in reading.rejected),
-        tuple(coverage_of(reading.source, reading.tools, reading.rejected, reading.notices) for reading in readings),
+        tuple(tool for reading in settled.values() for tool in reading.tools),
+        tuple(record for reading in settled.values() for record in reading.rejected),
+        tuple(coverage_of(one.source, one.tools, one.rejected, one.notices) for one in settled.values()),
         tuple(gaps),
-        tuple(fresh),
+        tuple(settled[key] for key in fresh),
         tuple(stale),
         keys,
         tuple(sources),

@@ -122,7 +122,7 @@ def normalize(raw: RawTool) -> ToolRecord:
 def tool_id_of(raw: RawTool) -> str:
     """Return the id of a raw tool: the source's own, else `<provider>/<name>`, each in [A-Za-z0-9._-]."""
     parts = ((raw.provider or "").strip(), raw.name.strip())
-    return raw.id or "/".join(_id_part(part) for part in parts if part)
+    return raw.id or "/".join(id_part(part) for part in parts if part)
 
 
 def numbered_id(tool_id: str, numbers: dict[str, int], records: Mapping[str, ToolRecord]) -> str:
@@ -135,7 +135,8 @@ def numbered_id(tool_id: str, numbers: dict[str, int], records: Mapping[str, Too
             return candidate
 
 
-def _id_part(text: str) -> str:
+def id_part(text: str) -> str:
+    """Return a label or name as it stands in ids."""
     part = re.sub("-{2,}", "-", _NOT_ID.sub("-", text))
     # A name in another script becomes only dashes, so that all such tools would share an id: use its code points.
     return part if _LETTER.search(part) else "-".join(f"u{ord(character):04x}" for character in text)
