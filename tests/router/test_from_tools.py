@@ -214,3 +214,12 @@ def test_any_name_and_text_is_served() -> None:
     routed = router.route("顧客", k=1)
     assert len(router) == 5
     assert routed.ids[0] == router.tool_id_of(routed.render().tools[0]["function"]["name"])
+
+
+def test_a_label_that_the_program_gives_stands_before_what_a_definition_says_of_itself() -> None:
+    claims: list[dict[str, Any]] = [{"name": "read", "description": "Read.", "provider": "stripe", "id": "stripe/list"}]
+    router = Router.from_tools(claims, provider="acme", encoder=None)
+    router.register(claims, provider="other")
+    router.replace("third", [{"name": "stripe", "tools": claims}])
+    assert [record.tool_id for record in router.tools] == ["acme/read", "other/read", "third/read"]
+    assert router.providers == {"acme": 1, "other": 1, "third": 1}
