@@ -9,8 +9,14 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _PRIVATE_SUFFIXES = (".localhost", ".local", ".internal", ".home.arpa")
 # IPv4 inside IPv6 for translators: NAT64 (RFC 6052) and SIIT (RFC 2765).
 _TRANSLATED = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "::ffff:0:0:0/96")))
-# Private ranges that Python counts as global: NAT64 within a network (RFC 8215), site-local and SRv6 addresses.
-_LOCAL = tuple(map(ipaddress.IPv6Network, ("64:ff9b:1::/48", "fec0::/10", "5f00::/16", "3fff::/20")))
+# Private ranges that Python, or a version of it, counts as global: Azure's host (168.63.129.16) and the protocol
+# assignments, where Oracle's is; NAT64 within a network (RFC 8215), site-local, SRv6 and documentation addresses.
+_LOCAL = tuple(
+    map(
+        ipaddress.ip_network,
+        ("168.63.129.16/32", "192.0.0.0/24", "64:ff9b:1::/48", "fec0::/10", "5f00::/16", "3fff::/20"),
+    )
+)
 
 
 def is_public(address: Address) -> bool:
@@ -21,9 +27,7 @@ def is_public(address: Address) -> bool:
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(inner)
-        if any(address in network for network in _LOCAL):
-            return False
-    return address.is_global and not address.is_multicast
+    return address.is_global and not address.is_multicast and not any(address in network for network in _LOCAL)
 
 
 def is_private_name(host: str) -> bool:

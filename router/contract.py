@@ -153,7 +153,8 @@ class Manifest:
     `inputs_hash` is `content_hash` without what depends on the snapshot that served before; empty in old ones.
     `preferred_encoder` is the model that `auto` tried first; empty where the settings named the encoder, None in
     snapshots of versions that did not tell.
-    `versions` has the keys format, text, projection and prompt. `files` maps each path in the snapshot to its sha256.
+    `versions` has the keys format, text, projection and prompt. `files` maps each path in the snapshot to its sha256,
+    `sizes` that to bytes; empty in snapshots of versions that told none.
     `counts` has at least the keys tools and phrases. `recipe` is the default recipe as JSON. `held` lists the reasons
     why the quality gate withheld the snapshot; empty where it passed. `degraded` lists what its build went without,
     such as a source that did not answer. `stale_sources` lists the sources whose last known records it holds, each with
@@ -193,6 +194,7 @@ class Manifest:
     sequence: _Count = 0
     inputs_hash: _Text = ""
     preferred_encoder: _Text | None = None
+    sizes: Annotated[Mapping[_Sha256, _Count], _Many] = field(default_factory=dict)
 
     @property
     def renamed(self) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,6 +17,7 @@ from pipeline.store.deltas.databases import database_file
 from router.contract import CATALOG_DB, DOCUMENT_SIGNALS, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.record import ToolRecord
+from router.snapshot.opened_files import verify
 from router.snapshot.store.pointer import snapshot_folder
 
 DEFAULT_LIMIT = 20
@@ -37,9 +38,9 @@ def connect(snapshots: Mapping[str, Path]) -> "duckdb.DuckDBPyConnection":
     """Return a database in memory with these snapshots attached by name, and no access to any other file.
 
     It is in memory so that its settings and locks affect no other connection of this process to the same file. Raises
-    SnapshotInvalid where a snapshot cannot be opened.
+    SnapshotInvalid where a snapshot cannot be opened, or its database is not the one of its manifest.
     """
-    files = {name: database_file(folder) for name, folder in snapshots.items()}
+    files = {name: _verified(folder) for name, folder in snapshots.items()}
     connection = duckdb.connect(config=_CONNECTION)
     for name, file in files.items():
         try:
@@ -50,6 +51,20 @@ def connect(snapshots: Mapping[str, Path]) -> "duckdb.DuckDBPyConnection":
     for lock in _LOCKS:
         connection.execute(lock).fetchall()
     return connection
+
+
+def _verified(folder: Path) -> Path:
+    """Return the path of a snapshot's database, hashed once for as long as the file does not change."""
+    file, expected = database_file(folder), Manifest.read(folder).files.get(CATALOG_DB, "")
+    if file.is_file():
+        status = file.stat()
+        _verify(folder, expected, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+    return file
+
+
+@lru_cache(maxsize=64)
+def _verify(folder: Path, expected: str, _status: tuple[int, ...]) -> None:
+    verify(folder, CATALOG_DB, expected)
 
 
 def fetch(

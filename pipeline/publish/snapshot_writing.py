@@ -81,7 +81,8 @@ def write_snapshot(
         run("inspect", write_inspection, folder / CATALOG_DB, context, state, manifest)
         files = {**manifest.files, CATALOG_DB: file_sha256(folder / CATALOG_DB)}
         share_unchanged(folder, files, context.serving)
-        replace(manifest, files=files).write(folder)
+        sizes = {digest: (folder / name).stat().st_size for name, digest in files.items()}
+        replace(manifest, files=files, sizes=sizes).write(folder)
         if context.signer is not None and not manifest.held:  # who signs what a gate held lets it serve
             sign_manifest(folder, context.signer)
         return store.seal(folder), checked

@@ -1,7 +1,7 @@
 """The sources of a catalog: where each is, in which format, what it is asked with, and what it may cost."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -57,12 +57,14 @@ class FieldSettings(Section):
         if value is None:
             return None
         try:
-            parsed = jmespath.compile(value).parsed
+            nodes = list(_nodes(jmespath.compile(value).parsed))
         except (JMESPathError, RecursionError) as error:
             why = " ".join(str(error).split("for expression:")[0].split()).removeprefix("Invalid jmespath expression: ")
             why = why.encode("utf-8", "backslashreplace").decode()  # pydantic takes no half of a surrogate pair
             raise ValueError(f"{value[:60]!r} is not a JMESPath expression: {why}") from None
-        if unknown := [name for name in _named(parsed, "function_expression") if name not in _FUNCTIONS]:
+        if any(node["type"] == "slice" and node["children"][2] == 0 for node in nodes):
+            raise ValueError(f"{value!r} has a slice with the step 0: leave the step out")
+        if unknown := [name for name in _names(nodes, "function_expression") if name not in _FUNCTIONS]:
             known = ", ".join(sorted(_FUNCTIONS))
             raise ValueError(f"{value!r} calls {unknown[0]}(), which JMESPath does not have: it has {known}")
         return value
@@ -73,15 +75,20 @@ class FieldSettings(Section):
 
     def keys(self) -> set[str]:
         """Return the keys that the expressions name."""
-        return {key for _, value in self if value for key in _named(jmespath.compile(value).parsed, "field")}
+        return {key for _, value in self if value for key in _names(_nodes(jmespath.compile(value).parsed), "field")}
 
 
-def _named(node: Mapping[str, Any], kind: str) -> Iterator[str]:
-    """Yield the names of the nodes of a kind in a parsed expression."""
-    if node["type"] == kind:
-        yield node["value"]
-    for child in node["children"]:
-        yield from _named(child, kind)
+def _nodes(parsed: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the nodes of a parsed expression. A slice's children are numbers, or None."""
+    waiting = [parsed]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [child for child in reversed(node["children"]) if isinstance(child, Mapping)]
+
+
+def _names(nodes: Iterable[Mapping[str, Any]], kind: str) -> list[str]:
+    return [node["value"] for node in nodes if node["type"] == kind]
 
 
 @dataclass(frozen=True, slots=True)

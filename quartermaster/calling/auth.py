@@ -156,7 +156,7 @@ async def _granted(credentials: ClientCredentials, timeout_s: float) -> _Grant:
         raise CallFailed(f"no token: {error}") from None
     try:
         granted = msgspec.json.decode(answer.body, type=_Grant, strict=False)  # some write "3600"
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         granted = _Grant()
     if answer.status != 200:
         # The code of RFC 6749, such as `invalid_client`; nothing else, since a body may repeat a secret.

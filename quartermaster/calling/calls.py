@@ -150,7 +150,13 @@ def _request(
     base_url = _base_url(record, operation, settings)
     fitting, mended = fitting_arguments(_without_settled(record, operation, settings), arguments)
     try:
-        request = build_request(operation, fitting, base_url, encoded_slashes=settings.encoded_slashes)
+        request = build_request(
+            operation,
+            fitting,
+            base_url,
+            argument_headers=[*settings.argument_headers, *_authentication(settings).headers],  # these are replaced
+            encoded_slashes=settings.encoded_slashes,
+        )
     except CallRefused as error:
         raise _refused(record, trusted_text(str(error))) from None
     if (size := len(request.body)) > settings.max_request_bytes:

@@ -6,7 +6,7 @@ ASCII, and a path argument that a server may read as several segments is refused
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -22,6 +22,12 @@ _TEMPLATE_SAFE = "/:@!$&'()*+,;=-._~%"  # of the document's own path; `?` and `#
 _DOTS = (".", "..")
 MASK = "***"
 _IGNORED = frozenset({"accept", "authorization", "content-type"})  # OpenAPI: a parameter of these names is ignored
+# What servers and the gateways before them read as no claim about who calls, how, or from where.
+_HARMLESS = re.compile(
+    "accept-language|cache-control|content-language|if-[a-z-]+|prefer|range|traceparent|(?:x-)?idempotency-key|"
+    "(?:[a-z0-9]+-)*(?:version|(?:correlation|request|trace)-id)",
+    re.IGNORECASE,
+)
 
 
 class Parts(NamedTuple):
@@ -72,20 +78,27 @@ def _replaced(old: tuple[Pair, ...], new: tuple[Pair, ...]) -> tuple[Pair, ...]:
 
 
 def build_request(
-    operation: Operation, arguments: Mapping[str, Any], base_url: str, *, encoded_slashes: bool = False
+    operation: Operation,
+    arguments: Mapping[str, Any],
+    base_url: str,
+    *,
+    argument_headers: Collection[str] = (),
+    encoded_slashes: bool = False,
 ) -> HttpRequest:
-    """Return the request of a call, without authentication.
+    """Return the request of a call, without authentication. The options are those of `ProviderCalls`.
 
     Raises CallRefused where an argument is unknown, or cannot be sent where it goes.
     """
     _check(operation, arguments)
     try:
-        return _built(operation, arguments, base_url, encoded_slashes)
+        return _built(operation, arguments, base_url, {name.lower() for name in argument_headers}, encoded_slashes)
     except RecursionError:
         raise CallRefused("the arguments are nested too deeply") from None
 
 
-def _built(operation: Operation, arguments: Mapping[str, Any], base_url: str, encoded_slashes: bool) -> HttpRequest:
+def _built(
+    operation: Operation, arguments: Mapping[str, Any], base_url: str, allowed: Collection[str], encoded_slashes: bool
+) -> HttpRequest:
     headers = {
         "Accept": "application/json, text/*;q=0.9, */*;q=0.1",
         # Compressed, a body may become a thousand times as long as what is counted.
@@ -103,7 +116,7 @@ def _built(operation: Operation, arguments: Mapping[str, Any], base_url: str, en
             case "query":
                 query += _pairs(parameter, value)
             case "header":
-                headers |= _header(parameter, value)
+                headers |= _header(parameter, value, allowed)
             case "cookie":
                 cookies += _cookies(parameter, value)
             case "path":
@@ -203,7 +216,7 @@ def _cookies(parameter: OperationParameter, value: Any) -> list[Pair]:
     return found
 
 
-def _header(parameter: OperationParameter, value: Any) -> dict[str, str]:
+def _header(parameter: OperationParameter, value: Any, allowed: Collection[str]) -> dict[str, str]:
     name = parameter.wire_name
     if name.lower() in _IGNORED:
         return {}
@@ -211,6 +224,12 @@ def _header(parameter: OperationParameter, value: Any) -> dict[str, str]:
         text = json.dumps(value)
     else:
         text = expand(name, value, parameter.style, parameter.explode, lambda text: text)
-    if problem := header_problem(name, text):
+    problem = header_problem(name, text)
+    if not problem and name.lower() not in allowed and not _HARMLESS.fullmatch(name):
+        problem = (
+            f'a gateway may believe what {name} says: where yours does not, set argument_headers = ["{name}"] for this '
+            "provider"
+        )
+    if problem:
         raise CallRefused(f"{parameter.argument} cannot be sent in a header: {problem}")
     return {name: text}

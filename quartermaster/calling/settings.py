@@ -37,6 +37,7 @@ class ProviderCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `timeout_s` bounds a call as a whole, in seconds. A longer answer than `max_response_bytes` is an error; of a longer
     text than `max_result_characters` the model reads the beginning. `follow_redirects` follows those of GET and HEAD
     within the same scheme, host and port. `encoded_slashes` sends a slash in a path argument as `%2F`.
+    `argument_headers` names headers that arguments may fill beside harmless ones such as `If-Match`.
     """
 
     base_url: str = ""
@@ -54,6 +55,7 @@ class ProviderCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_result_characters: _Bytes = 50_000
     follow_redirects: bool = False
     encoded_slashes: bool = False
+    argument_headers: list[str] = []
 
     def __repr__(self) -> str:
         return f"ProviderCalls(base_url={self.base_url!r}, auth={self.auth!r})"
@@ -126,9 +128,12 @@ def _problems(name: str, calls: ProviderCalls) -> Iterator[str]:
         yield from _url_problems("auth.token_url", calls.auth.token_url, True)
     if isinstance(calls.auth, ApiKey) and calls.auth.place != "query" and not is_token(calls.auth.name):
         yield f"auth.name is {quoted(calls.auth.name)}, it must be the name of a header or a cookie"
-    for header, value in calls.headers.items():
+    for field, header, value in (
+        *(("headers", header, value) for header, value in calls.headers.items()),
+        *(("argument_headers", header, "") for header in calls.argument_headers),
+    ):
         if problem := header_problem(header, value):
-            yield f"headers.{header}: {problem}"
+            yield f"{field}.{header}: {problem}"
     if not 0 < calls.timeout_s <= 3600:
         yield f"timeout_s is {calls.timeout_s}, it must be seconds above 0, up to 3600"
 

@@ -27,8 +27,9 @@ _URLENCODED, _MULTIPART = "application/x-www-form-urlencoded", "multipart/form-d
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 # They frame the request, or say who sends it: a value of a document or a model would change what is sent where.
 _RESERVED = frozenset(
-    "connection content-length cookie expect forwarded host keep-alive set-cookie te trailer transfer-encoding upgrade "
-    "via x-http-method x-http-method-override x-method-override x-original-url x-real-ip x-rewrite-url".split()
+    "accept-encoding connection content-length cookie expect forwarded host keep-alive set-cookie te trailer "
+    "transfer-encoding upgrade via x-http-method x-http-method-override x-method-override x-original-url x-real-ip "
+    "x-rewrite-url".split()
 )
 
 
@@ -205,7 +206,8 @@ def header_problem(name: str, value: str) -> str:
     """Return why a header cannot be sent, without its value; empty where it can."""
     if not is_token(name):
         return "it is not a valid name"
-    if name.lower() in _RESERVED or name.lower().startswith(("proxy-", "x-forwarded-")):
+    plain = name.lower().replace("_", "-")  # many servers read both alike
+    if plain in _RESERVED or plain.startswith(("proxy-", "x-forwarded-")):
         return "this header is the client's own: it cannot be set"
     if not value.isascii() or not value.isprintable():
         return "a header cannot hold line breaks, control characters or characters outside of ASCII"

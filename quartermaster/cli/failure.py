@@ -1,6 +1,5 @@
 """How the command line reports a failure: a sentence on standard error, and one JSON object where `--json` asks."""
 
-import json
 import os
 import re
 import sys
@@ -16,7 +15,7 @@ import typer
 from pipeline.errors import RunAborted
 from pipeline.failure import Failure, attached
 from quartermaster.output.logs import FORMAT_VARIABLE, LogFormat, log_failure
-from quartermaster.output.terminal import plain_text
+from quartermaster.output.terminal import json_text, plain_lines
 from router.distribution import PACKAGES, install_command
 
 TRACEBACK_VARIABLE = "QUARTERMASTER_TRACEBACK"
@@ -56,7 +55,7 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
     if as_json:
         facts: dict[str, Any] = run.identity() if run is not None else {"catalog": None, "run": None}
         first = {"outcome": "failed", **facts} if _command(arguments) == "build" else {}
-        _print(json.dumps({**first, "error": asdict(failure)}, ensure_ascii=False), sys.stdout)
+        _print(json_text({**first, "error": asdict(failure)}), sys.stdout)
     traced = failure.kind == "unforeseen" and bool(os.environ.get(TRACEBACK_VARIABLE))
     if _logs_json(arguments):
         if run is None or traced:  # else the run's log has it
@@ -69,7 +68,7 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
         error.show()  # type: ignore[attr-defined]  # with the usage above it
     elif failure.kind != "interrupted":  # who pressed Ctrl-C knows
         # It may quote a catalog, a server or a database: data, never a command to the terminal.
-        message = plain_text(failure.message).plain
+        message = plain_lines(failure.message).plain
         if failure.kind == "unforeseen":
             message = f"unforeseen error: {message}; {TRACEBACK_VARIABLE}=1 prints where it arose"
         _print(f"quartermaster: {message}", sys.stderr)

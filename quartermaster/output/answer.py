@@ -131,7 +131,8 @@ def _explanation_table(routed: RoutedTools) -> Table:
             cells.append(_share(f"{number} ", tool.gain - tool.raised, tool) if number else _NOTHING)
         if has_needed:
             cells.append(_share("", tool.raised, tool) if tool.raised else _NOTHING)
-        name = _name(tool) + plain_text(f"\n  {tool.phrase}" if tool.phrase else "", "green")
+        phrase = [plain_text(f"  {tool.phrase}", "green")] if tool.phrase else []
+        name = Text("\n").join([_name(tool), *phrase])
         rows.append((str(rank), name, score_text(tool.score), *cells))
     return make_table(columns, rows, padding=(0, 1, 0, 0))
 
@@ -139,10 +140,11 @@ def _explanation_table(routed: RoutedTools) -> Table:
 def _name(tool: RoutedTool) -> Text:
     """Return a tool's id, its kind where it is no tool, and below the tools that need it first, and its duplicates."""
     kind = "" if tool.record.kind is Kind.TOOL else f" ({tool.record.kind})"
-    first = "".join(f"\n  first, {one}" for one in _needed_by(tool))
+    below = [f"  first, {one}" for one in _needed_by(tool)]
     named, rest = tool.also_from[:_MAX_DUPLICATES], len(tool.also_from) - _MAX_DUPLICATES
-    also = f"\n  also {', '.join(named)}" + (f" and {rest} more" if rest > 0 else "") if named else ""
-    return plain_text(tool.tool_id, "cyan") + plain_text(kind + first + also, "dim")
+    below += [f"  also {', '.join(named)}" + (f" and {rest} more" if rest > 0 else "")] if named else []
+    first = plain_text(tool.tool_id, "cyan") + plain_text(kind, "dim")
+    return Text("\n").join([first, *(plain_text(line, "dim") for line in below)])
 
 
 def _number(tool: RoutedTool, parts: Sequence[str]) -> str:

@@ -98,7 +98,9 @@ def against_parts(result: Result, other: Result, page: bool) -> Iterator[Table |
     if page:
         yield "mended: steps that only “that” misses, by its cause; broken: steps that only “this” misses, by its own"
         for moved in other["moved"]:
-            lines = [Text(f"{side}: {', '.join(moved[key])}") for side, key in (("this", "first"), ("that", "second"))]
+            lines = [
+                plain_text(f"{side}: {', '.join(moved[key])}") for side, key in (("this", "first"), ("that", "second"))
+            ]
             yield Details(f"{moved[NDCG(K).key]:+.3f}", moved["request"], lines)
 
 

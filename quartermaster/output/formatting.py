@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from quartermaster.output.terminal import plain_text
+from quartermaster.output.terminal import plain_lines, plain_text
 
 if TYPE_CHECKING:
     from pipeline.inspection.results import ResultRows
@@ -94,7 +94,7 @@ def interval_column() -> Column:
 
 def make_table(columns: Iterable[str | Column], rows: Iterable[Row], **options: Any) -> Table:
     """Return a table under bold headers, with options of rich's. Strings are data, never markup."""
-    heads = [Column(plain_text(head), overflow="fold") if isinstance(head, str) else head for head in columns]
+    heads = [Column(plain_lines(head), overflow="fold") if isinstance(head, str) else head for head in columns]
     shown = any(str(head.header) for head in heads)
     made = Table(*heads, box=None, pad_edge=False, header_style="bold", show_header=shown, **options)
     for row in rows:
@@ -164,7 +164,7 @@ def _column(name: str, header: str, values: Sequence[Any], cells: Sequence[Text]
     header_width = max(map(cell_len, header.split("\n")))
     full_width = max(header_width, *(cell.cell_len for cell in cells))
     return Column(
-        plain_text(header),
+        plain_lines(header),
         min_width=full_width if rigid else max(header_width, min(full_width, _MIN_ID if is_id else _MIN_TEXT)),
         max_width=full_width,
         justify="right" if right else "left",

@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.inspection.reading import DEFAULT_LIMIT, Inspection
 from pipeline.inspection.results import ResultRows, TableInfo, ToolInspection
 from quartermaster.output.formatting import cell_text, facts_table, layout, shorten
-from quartermaster.output.terminal import out, plain_text, print_heading, print_json, print_out
+from quartermaster.output.terminal import out, plain_lines, plain_text, print_heading, print_json, print_out
 from router.contract import MANIFEST
 from router.errors import SnapshotInvalid
 from router.record import Kind
@@ -158,7 +158,7 @@ def show_tool(page: ToolInspection) -> None:
     ]
     out.print(facts_table((key, cell_text(value)) for key, value in facts if value))
     out.print()
-    out.print(plain_text(record.description.strip() or "(no description)"))
+    out.print(plain_lines(record.description.strip() or "(no description)"))
     parameters = tuple(
         (p.path, p.type, "yes" if p.required else "", f"{p.description} One of {', '.join(p.enum)}.".strip())
         if p.enum
@@ -168,7 +168,7 @@ def show_tool(page: ToolInspection) -> None:
     _show_part("Parameters", ResultRows(("path", "type", "required", "description"), parameters), most=_MAX_PARAMETERS)
     if record.instructions:
         print_heading(f"Instructions ({len(record.instructions):,} characters)")
-        out.print(plain_text(record.instructions[:_MAX_INSTRUCTIONS]))
+        out.print(plain_lines(record.instructions[:_MAX_INSTRUCTIONS]))
         if len(record.instructions) > _MAX_INSTRUCTIONS:
             out.print("and so on: --json", style="dim")
     print_heading("How people ask for it")

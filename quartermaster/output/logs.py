@@ -4,7 +4,6 @@ Library code only asks for a logger by its module's name, and nothing is configu
 form shows a secret of the build that runs.
 """
 
-import json
 import logging
 import sys
 from collections.abc import Iterator, Set
@@ -15,7 +14,7 @@ from typing import Any
 
 from pipeline.current_run import current_run
 from pipeline.progress import SilentProgress
-from quartermaster.output.terminal import err, plain_text, print_err
+from quartermaster.output.terminal import err, json_text, plain_text, print_err
 from router.distribution import PACKAGES
 
 FORMAT_VARIABLE, LEVEL_VARIABLE = "QUARTERMASTER_LOG_FORMAT", "QUARTERMASTER_LOG_LEVEL"
@@ -77,7 +76,7 @@ def _json_line(record: logging.LogRecord) -> str:
     fields |= {name: value for name in _FIELDS if (value := getattr(record, name, None)) is not None}
     if record.exc_info:
         fields["traceback"] = _redacted(logging.Formatter().formatException(record.exc_info))
-    return json.dumps(fields, ensure_ascii=False, default=str)
+    return json_text(fields)
 
 
 def _redacted(text: str) -> str:

@@ -64,12 +64,17 @@ _STAGE_TITLES = {
 _CONTROL_CHARACTERS = dict.fromkeys(
     [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}"
 )
-_CONTROL_CHARACTERS |= {ord("\n"): "\n", ord("\t"): " "}
+_CONTROL_CHARACTERS |= {ord("\t"): " "}
 
 
 def plain_text(text: str, style: str = "") -> Text:
-    """Return text of a catalog, a server or an error as data: neither markup nor a command to the terminal."""
-    return Text(text.translate(_CONTROL_CHARACTERS), style=style)
+    """Return text of a catalog or a server as one line of data: neither markup nor a command to the terminal."""
+    return Text(" ".join(text.splitlines()).translate(_CONTROL_CHARACTERS), style=style)
+
+
+def plain_lines(text: str, style: str = "") -> Text:
+    """Return a text as `plain_text` does, with its lines: a description, or a message of ours."""
+    return Text("\n").join(plain_text(line, style) for line in text.splitlines())
 
 
 def print_err(text: str, style: str = "") -> None:
@@ -90,7 +95,15 @@ def print_heading(title: str) -> None:
 
 def print_json(value: object) -> None:
     """Print a value for programs, on one line."""
-    print(json.dumps(value, ensure_ascii=False, default=str))
+    print(json_text(value))
+
+
+def json_text(value: object) -> str:
+    """Return a value as JSON on one line, in which a character that is not printable is escaped."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else json.dumps(mark)[1:-1] for mark in text)
 
 
 class ProgressBars(AbstractContextManager["ProgressBars"]):

@@ -78,5 +78,5 @@ def decode_event(line: bytes) -> Event | None:
     """Return the event of a line; None where it holds none, as a line that was cut off."""
     try:
         return _DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None

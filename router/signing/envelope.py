@@ -4,7 +4,6 @@ The signature covers the payload's type and bytes as they stand, so nothing is p
 """
 
 import base64
-import binascii
 import hashlib
 import json
 from dataclasses import asdict, dataclass
@@ -69,7 +68,7 @@ class Envelope:
             raw = msgspec.json.decode(data, type=_RawEnvelope)
             signatures = tuple((s.keyid, base64.b64decode(s.sig, validate=True)) for s in raw.signatures)
             payload = base64.b64decode(raw.payload, validate=True)
-        except (msgspec.DecodeError, binascii.Error, ValueError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"it is not an envelope: {error}") from error
         if any(len(signature) != SIGNATURE_BYTES for _, signature in signatures):
             raise ValueError(f"a signature has not {SIGNATURE_BYTES} bytes")
@@ -116,5 +115,5 @@ class Statement:
             raise ValueError(f"it signs {envelope.payload_type!r:.100}, not {PAYLOAD_TYPE!r}")
         try:
             return msgspec.json.decode(envelope.payload, type=cls)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"it signs no statement about a snapshot: {error}") from error

@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.store import SnapshotStore
 from router import Router
 from router.contract import CATALOG_DB, CURRENT, MANIFEST
-from router.fingerprint import fingerprint
+from router.fingerprint import file_sha256, fingerprint
 from router.snapshot.reloading import ReloadingSnapshot
 
 
@@ -64,6 +64,11 @@ def sign(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     change(manifest)
     manifest["checksum"] = fingerprint(manifest)
     _replace(folder / MANIFEST, json.dumps(manifest).encode())
+
+
+def sign_database(folder: Path) -> None:
+    """Write the sha256 of `catalog.duckdb` as it is now into the manifest."""
+    sign(folder, lambda manifest: manifest["files"].update({CATALOG_DB: file_sha256(folder / CATALOG_DB)}))
 
 
 def corrupt(folder: Path) -> Path:

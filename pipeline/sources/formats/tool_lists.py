@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import jmespath
-from jmespath.exceptions import JMESPathError
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.settings import FieldSettings, LimitsSettings
@@ -32,6 +31,8 @@ from router.tools.definitions.raw_tool import FieldReader, RawTool
 from router.tools.definitions.vendors import PARAMETERS, SPLIT_PARAMETERS, read_tool
 
 _SECTION = "source.fields"
+# What an expression raises where the values are not for it: jmespath's errors are ValueErrors, others are Python's.
+_UNFIT = (ValueError, TypeError, ArithmeticError, RecursionError)
 
 
 def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
@@ -198,7 +199,7 @@ def _selected(expression: str, whole: ListedDefinition) -> list[ListedDefinition
     """Return the objects that an expression selects, with their JSON pointers and the provider that lists them."""
     try:
         found = jmespath.search(expression, whole.row)
-    except JMESPathError:  # a function that this document's values are not for
+    except _UNFIT:
         return None
     if isinstance(found, dict):
         found = [found]
@@ -234,7 +235,7 @@ def _mapped_tool(record: ListedDefinition, server: Any, fields: FieldSettings, f
         holders = [holder for holder in (row, server) if holder is not None] if fields.provider else []
         named = (jmespath.search(fields.provider, holder) for holder in holders)
         provider = next((name for name in named if isinstance(name, str) and name.strip()), record.provider)
-    except JMESPathError as error:
+    except _UNFIT as error:
         return RecordRejected(Origin(file, record.pointer), f"{_SECTION}: {' '.join(str(error).split())}")
     # A mapped field is read under its own name only.
     taken = fields.keys() - FieldSettings.model_fields.keys()

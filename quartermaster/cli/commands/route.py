@@ -3,14 +3,15 @@
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from quartermaster.cli.commands.options import JsonOutput, RecipeName, SelectionFile, SignedSource
-from quartermaster.output.terminal import print_err, print_json
+from quartermaster.output.terminal import json_text, print_err, print_json
 from router import RoutedTools
 from router.errors import SettingsInvalid
+from router.record import ToolRecord
 
 RequestText = Annotated[str, typer.Argument(help="What should be done, in everyday words.")]
 
@@ -52,9 +53,18 @@ def search(request: RequestText, how: RouteOptions) -> None:
 
     routed = how.route(request)
     if how.as_json:
-        print_json(routed.to_json())
+        print_json(routed.to_json(_trusted_json))
     else:
         show_answer(routed)
+
+
+def _trusted_json(record: ToolRecord) -> dict[str, Any]:
+    """Return a record as a model may read it: programs hand these answers on."""
+    from router.provider_formats import VendorText, handed_record
+
+    handed = handed_record(record, VendorText.TRUSTED)
+    withheld = [part.to_json() for part in handed.withheld]
+    return {**handed.record.to_json(), "withheld": withheld, "unusable": handed.unusable}
 
 
 def explain(
@@ -73,7 +83,7 @@ def explain(
     if tool is None:
         routed = how.route(request, explain=True)
         if how.as_json:
-            print_json(routed.to_json())
+            print_json(routed.to_json(_trusted_json))
         else:
             show_explanation(routed)
         return
@@ -85,7 +95,7 @@ def explain(
     router = how.open()
     found = router.diagnose(request, tool, needs=how.need or (), k=how.k, recipe=router.recipe(how.recipe))
     if how.as_json:
-        print_json({"rank": found.rank, **found.tool.to_json()})
+        print_json({"rank": found.rank, **found.tool.to_json(_trusted_json)})
     else:
         show_diagnosis(router, found)
 
@@ -121,7 +131,7 @@ def call(
     with source.open(selection) as router:
         caller = HttpCaller(router, settings)
         result = caller.preview(tool_id, given) if dry_run else asyncio.run(caller.call(tool_id, given))
-    print(msgspec.json.encode(result).decode() if as_json else result.text)
+    print(json_text(msgspec.to_builtins(result)) if as_json else result.text)
     if result.mended:
         print_err(result.mended)
     if result.is_error:

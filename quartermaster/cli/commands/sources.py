@@ -135,7 +135,8 @@ def login(
         raise SettingsInvalid(f"{path}: {which} has oauth for a person to log in: write [source.oauth] below its url")
 
     def show(address: str) -> None:
-        print_err(f"Log in at this address:\n{address}")
+        print_err("Log in at this address:")
+        print_err(address)
         if browser:
             webbrowser.open(address)
 

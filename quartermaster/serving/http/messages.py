@@ -176,7 +176,7 @@ async def body_of(request: Request, kind: type[_Body]) -> _Body:
         value = _DECODER.decode(await request.body())
     except RecursionError:
         raise HTTPException(400, "the body cannot be read: it is nested too deep") from None
-    except msgspec.DecodeError as error:
+    except ValueError as error:
         raise HTTPException(400, f"the body is not valid JSON: {error}") from None
     return converted(value, kind, whole="the body")
 

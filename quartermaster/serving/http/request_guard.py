@@ -26,7 +26,7 @@ _HOST = re.compile(r"([^\s:@/\[\]]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 
 
 class RequestGuard:
-    """Refuses requests with 421, 429, 401, 503, 413 and 408, checked in this order, and buffers the body of the others.
+    """Refuses requests with 421, 400, 429, 401, 503, 413 and 408, checked in this order; buffers the bodies of others.
 
     A body is measured as it arrives, whatever its Content-Length. Tokens are compared in constant time, after the rate
     limit, which also bounds guessing. With `callers`, the token says who calls, and the scope's `CALLER` is that.
@@ -49,6 +49,8 @@ class RequestGuard:
         headers, probe = Headers(scope=scope), scope["path"] in PROBES
         try:
             self._check_host(headers)
+            if not scope.get("query_string", b"").isascii():  # uvicorn refuses it, other servers do not
+                raise HTTPException(400, "the query has bytes beyond ASCII: percent-encode them")
             if not probe:
                 self._check_rate(scope)
                 await self._check_caller(scope, headers)

@@ -76,7 +76,7 @@ class StoreState:
         """
         try:
             return msgspec.json.decode(text, type=cls)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise SnapshotInvalid(
                 f"{place} is damaged: {error}. Restore it, or remove it: pins and rollbacks "
                 "are then forgotten, and builds publish again"

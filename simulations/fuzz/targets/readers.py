@@ -77,6 +77,7 @@ _FIELDS = {
     "parameters": "args", "provider": "title", "id": "join('/', [api.label, 'x'])",
 }  # fmt: skip
 _MAPPED = seeds.document({"fields": _FIELDS, "document": seeds.SERVERS})
+_SLICED = seeds.document({"fields": {"tools": "[*].apis[::-1] | [:2][]"}, "document": [{"apis": seeds.FUNCTIONS}]})
 _API = tuple(map(seeds.document, (seeds.OPENAPI, seeds.SWAGGER)))
 _ALL = (*_API, seeds.document(seeds.FUNCTIONS), seeds.document(seeds.MCP), seeds.document({"tools": seeds.FUNCTIONS}))
 _ROWS = (seeds.lines(TOOLS), seeds.lines(seeds.FUNCTIONS))
@@ -87,7 +88,7 @@ TARGETS = (
     Target("openapi_yaml", Form.YAML, (seeds.YAML_TEXT, *_API), _reader("openapi", ".yaml")),
     Target("mcp_tools", Form.JSON, _ALL[3:4], _reader("mcp", ".json")),
     Target("jsonl_catalog", Form.LINES, _ROWS, _reader("jsonl", ".jsonl")),
-    Target("mapped", Form.JSON, (_MAPPED,), _mapped, errors=_NOT_MAPPED),
+    Target("mapped", Form.JSON, (_MAPPED, _SLICED), _mapped, errors=_NOT_MAPPED),
     Target("detected", Form.JSON, _ALL, _detected(".json")),
     Target("detected_lines", Form.LINES, _ROWS, _detected(".jsonl")),
 )

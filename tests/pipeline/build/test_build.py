@@ -160,7 +160,8 @@ def test_only_names_times_and_numbers_of_a_forced_build_differ_and_what_did_not_
     assert len({manifest.content_hash for manifest in manifests}) == 1
     one, other = (json.loads((folder / "manifest.json").read_bytes()) for folder in (first, forced))
     differing = {name for name in one if one[name] != other[name]}
-    assert differing - {"created_at"} == {"files", "sequence", "snapshot", "checksum"}
+    assert differing - {"created_at"} == {"files", "sizes", "sequence", "snapshot", "checksum"}
+    assert manifests[1].sizes == {sha256: (forced / name).stat().st_size for name, sha256 in manifests[1].files.items()}
     old, new = Router.open(first), Router.open(forced)
     for request in ("refund the customer", "open a ticket", "what is new"):
         assert old.route(request, explain=True).tools == new.route(request, explain=True).tools

@@ -15,6 +15,7 @@ from router.errors import SnapshotInvalid
 from router.record import Parameter
 from router.snapshot.store.pointer import snapshot_folder
 from tests.pipeline.inspection.conftest import Shop, tool, words
+from tests.support.publishing import sign_database
 
 _SCHEMA = {"type": "object", "properties": {"day": {"type": "string"}}}
 _CHANGED: tuple[tuple[str, str, list[str], list[str], list[str]], ...] = (
@@ -112,6 +113,7 @@ def test_a_snapshot_of_a_version_that_knew_no_outputs_is_read_and_compared(copie
             connection.execute(f"ALTER TABLE tools DROP COLUMN {column}")
         for column in ("requires", "provides"):
             connection.execute(f"ALTER TABLE expansions DROP COLUMN {column}")
+    sign_database(first)
     assert served_expansions(first, ["pay/said"])["pay/said"][-1].requires == ()
     with Inspection.open(second) as inspection:
         assert inspection.changes(first).rows == _CHANGED

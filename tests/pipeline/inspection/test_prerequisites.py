@@ -10,6 +10,7 @@ import pytest
 from pipeline.inspection import Inspection
 from tests.pipeline.inspection.conftest import Shop
 from tests.support.film_tools import CHAIN, FILM_TOOLS
+from tests.support.publishing import sign_database
 
 _SEARCH_FILM, _LIST_CASTS, _LIST_IMAGES, _IMAGE_SIZE = (row["id"] for row in CHAIN)
 
@@ -73,6 +74,7 @@ def test_a_tool_page_opens_in_a_snapshot_of_a_version_without_the_table(films: P
     snapshot = shutil.copytree(films, tmp_path / films.name)
     with duckdb.connect(str(snapshot / "catalog.duckdb")) as connection:
         connection.execute("DROP VIEW prerequisite_chains; DROP TABLE prerequisites")
+    sign_database(snapshot)
     with Inspection.open(snapshot) as inspection:
         page = inspection.tool("films/search_film").to_json()
     assert page["prerequisites"] == page["needed_by"] == []

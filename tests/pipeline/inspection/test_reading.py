@@ -16,6 +16,7 @@ from router import Router
 from router.errors import SettingsInvalid, SnapshotInvalid
 from tests.pipeline.inspection.conftest import Shop, tool, words
 from tests.support.places import ROOT
+from tests.support.publishing import sign_database
 
 _HOSTILE = "'; DROP TABLE tools; --"
 _LIGHT = "torch prefect openai sentence_transformers transformers pydantic pyarrow onnxruntime".split()
@@ -159,20 +160,42 @@ def test_a_damaged_missing_or_older_database_is_an_invalid_snapshot(snapshot: Pa
     with pytest.raises(SnapshotInvalid, match=r"catalog\.duckdb cannot be opened"):
         Inspection.open(folder)
     database.write_bytes(b"damaged" * 1_000)
+    sign_database(folder)
     with pytest.raises(SnapshotInvalid, match=r"catalog\.duckdb cannot be opened"):
         Inspection.open(folder)
     database.unlink()
     with duckdb.connect(str(database)) as connection:
         connection.execute("CREATE TABLE tools (tool_id VARCHAR)")
+    sign_database(folder)
     with pytest.raises(SnapshotInvalid, match="an older version wrote it; build the catalog again with --force"):
         Inspection.open(folder)
     with Inspection.open(snapshot) as inspection, pytest.raises(SnapshotInvalid, match="cannot be compared"):
         inspection.changes(folder)
     with duckdb.connect(str(database)) as connection:  # what a build reads of the snapshot that serves
         connection.execute("CREATE TABLE snapshot AS SELECT 1 AS run_id")
+    sign_database(folder)
     for read in (served_texts, lambda folder: served_expansions(folder, ["a/b"])):
         with pytest.raises(SnapshotInvalid, match=r"catalog\.duckdb cannot be read: Catalog Error|Binder Error"):
             read(folder)
+
+
+def test_a_database_that_is_not_the_manifest_s_is_read_by_nobody_though_duckdb_would(
+    snapshot: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(snapshot, tmp_path / snapshot.name)
+    database = folder / "catalog.duckdb"
+    Inspection.open(folder).__exit__(None, None, None)
+    database.chmod(0o644)
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("UPDATE tools SET description = 'Another.'")
+    with Router.open(folder) as router:  # which does not read it
+        assert router.route("undo a payment", k=1).ids
+    with pytest.raises(
+        SnapshotInvalid, match=r"catalog\.duckdb is corrupt: its checksum is not the one in the manifest"
+    ):
+        Inspection.open(folder)
+    with Inspection.open(snapshot) as inspection, pytest.raises(SnapshotInvalid, match=r"catalog\.duckdb is corrupt"):
+        inspection.changes(folder)
 
 
 @pytest.mark.nightly

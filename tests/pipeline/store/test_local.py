@@ -139,7 +139,15 @@ def test_snapshots_that_do_not_tell_their_inputs_are_not_taken_for_one_another(t
 def test_a_state_of_an_older_version_opens_and_a_damaged_one_is_refused(store: SnapshotStore) -> None:
     assert StoreState.from_json("{}", "here") == StoreState()
     assert StoreState.from_json('{"sequence": 3, "news": 1}', "here") == StoreState(3)
-    for damaged in (b"", b"[]", b"\xff\xfe\0", b'{"sequence": 1e999}', b'{"pin": 3}', b'{"rolled_back": [{}]}'):
+    for damaged in (
+        b"",
+        b"[]",
+        b"\xff\xfe\0",
+        b'{"pin": {"snapshot": "\xff"}}',
+        b'{"sequence": 1e999}',
+        b'{"pin": 3}',
+        b'{"rolled_back": [{}]}',
+    ):
         (store.folder / "state.json").write_bytes(damaged)
         with pytest.raises(SnapshotInvalid, match=r"state\.json is damaged: .* Restore it, or remove it"):
             store.state()

@@ -93,6 +93,7 @@ def test_a_token_that_was_withdrawn_is_renewed_once() -> None:
         (Reply(SECRET.encode(), 500), "gave no token: HTTP 500$"),
         (Reply.of({"error": f"x {SECRET}"}, 400), "gave no token: HTTP 400$"),
         (Reply.of({"token": "t"}), "answered with no token"),
+        (Reply(b'{"access_token": "\xff"}'), "answered with no token"),
         (Reply.of({"access_token": "t", "token_type": "mac"}), "not a bearer token"),
         (Reply.of({"access_token": "t\r\nX: 1"}), "not a bearer token"),
         (Reply(b"x" * 70_000), "no token: .* more than 65,536 bytes"),

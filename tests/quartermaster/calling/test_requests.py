@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from quartermaster.calling.errors import CallRefused
 from quartermaster.calling.requests import HttpRequest, Parts, build_request
+from quartermaster.calling.settings import CallSettings, ProviderCalls
+from router.errors import SettingsInvalid
 from router.operation import BodyField, Operation, OperationBody, OperationParameter
 
 BASE = "https://api.test/v1"
@@ -33,7 +35,7 @@ def test_each_argument_goes_where_the_document_says() -> None:
     called = operation(
         parameter("id", "path"),
         parameter("query_id", "query", name="id"),
-        parameter("trace", "header", name="X-Trace"),
+        parameter("trace", "header", name="X-Trace-Id"),
         parameter("session", "cookie"),
         parameter("filter", "query", media_type="application/json"),
         path="/items/{id}/parts",
@@ -50,7 +52,7 @@ def test_each_argument_goes_where_the_document_says() -> None:
     }
     request = build_request(called, arguments, BASE)
     assert request.full_url == f"{BASE}/items/a-b/parts?id=7&filter=%7B%22a%22%3A%5B1%2C%22%C3%A9%22%5D%7D"
-    assert request.all_headers["X-Trace"] == "t-1" and request.all_headers["Cookie"] == "session=s%201"
+    assert request.all_headers["X-Trace-Id"] == "t-1" and request.all_headers["Cookie"] == "session=s%201"
     assert json.loads(request.body) == {"title": "Café", "done": None}  # null is a value in JSON; `note` was not given
     assert request.all_headers["Content-Type"] == "application/json"
 
@@ -90,8 +92,8 @@ def test_a_document_s_path_cannot_change_the_host_or_end_in_a_query() -> None:
 
 @pytest.mark.parametrize("value", ["a\r\nX-Admin: 1", "a\nb", "a\x00", "é", " a", "a "])
 def test_a_header_argument_adds_no_header(value: str) -> None:
-    with pytest.raises(CallRefused, match="cannot be sent in a header"):
-        build_request(operation(parameter("trace", "header")), {"trace": value}, BASE)
+    with pytest.raises(CallRefused, match=r"cannot be sent in a header: a header('s value)? cannot"):
+        build_request(operation(parameter("trace", "header", name="X-Trace-Id")), {"trace": value}, BASE)
 
 
 @pytest.mark.parametrize(
@@ -103,6 +105,30 @@ def test_a_document_cannot_have_a_model_set_the_client_s_own_headers(name: str) 
     ignored = operation(parameter("Authorization", "header"), parameter("accept", "header"))  # by OpenAPI
     request = build_request(ignored, {"Authorization": "Bearer mine", "accept": "text/csv"}, BASE)
     assert not {"Bearer mine", "text/csv"} & {*request.all_headers.values()}
+
+
+@pytest.mark.parametrize("name", ["Remote-User", "X-Remote-User", "X-Host", "X_Api_Version", "version."])
+def test_an_argument_fills_a_header_that_a_gateway_may_believe_only_where_the_settings_name_it(name: str) -> None:
+    called = operation(parameter("value", "header", name=name))
+    with pytest.raises(CallRefused, match=f'set argument_headers = ."{name}".'):
+        build_request(called, {"value": "x"}, BASE)
+    assert build_request(called, {"value": "x"}, BASE, argument_headers=[name.upper()]).all_headers[name] == "x"
+
+
+@pytest.mark.parametrize("name", ["X_HTTP_Method_Override", "x-forwarded_for", "Content_Length", "Accept-Encoding"])
+def test_a_header_s_other_spelling_is_the_client_s_own_too_whatever_the_settings_say(name: str) -> None:
+    with pytest.raises(CallRefused, match="this header is the client's own"):
+        build_request(operation(parameter("value", "header", name=name)), {"value": "x"}, BASE, argument_headers=[name])
+    with pytest.raises(SettingsInvalid, match=f"argument_headers.{name}: this header is the client's own"):
+        CallSettings({"a": ProviderCalls(base_url=BASE, argument_headers=[name])})
+
+
+@pytest.mark.parametrize(
+    "name", ["X-GitHub-Api-Version", "version", "If-Match", "Range", "Idempotency-Key", "X-Request-Id"]
+)
+def test_an_argument_fills_a_header_that_claims_nothing(name: str) -> None:
+    called = operation(parameter("value", "header", name=name))
+    assert build_request(called, {"value": "x"}, BASE).all_headers[name] == "x"
 
 
 @pytest.mark.parametrize("place", ["query", "path"])

@@ -90,7 +90,8 @@ def server() -> Iterator[ApiServer]:
 
 
 def call(router: Router, server: ApiServer, name: str, arguments: dict[str, Any]) -> Any:
-    settings = ProviderCalls(base_url=f"{server.url}/v2", auth=ApiKey("X-Key", SECRET), write=True)
+    auth = ApiKey("X-Key", SECRET)
+    settings = ProviderCalls(base_url=f"{server.url}/v2", auth=auth, write=True, argument_headers=["x-tide"])
     return asyncio.run(HttpCaller(router, CallSettings({"harbour": settings})).call(f"harbour/{name}", arguments)).value
 
 

@@ -98,7 +98,7 @@ class Head:
             if lacking := {"snapshot", "revision"} - raw.keys():
                 raise SnapshotInvalid(f"{place} is damaged: it lacks {min(lacking)}")
             head = msgspec.convert(raw, cls)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise SnapshotInvalid(f"{place} is damaged: {error}") from error
         if head.snapshot is not None and not is_snapshot_name(head.snapshot):
             raise SnapshotInvalid(f"{place} is damaged: {head.snapshot!r:.100} is not the name of a snapshot")

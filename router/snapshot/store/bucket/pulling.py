@@ -24,7 +24,7 @@ from router.snapshot.store.protocol import Admit
 _THREADS = 6
 _TRIES = 3
 _SPARE_BYTES = 64 << 20  # of the disk, that a pull leaves free
-# A manifest has no sizes, and a bucket may be anybody's: the most that a snapshot may take, by its number of tools.
+# An older manifest has no sizes, and a bucket may be anybody's: the most that a snapshot of so many tools may take.
 _MOST_BYTES, _MOST_BYTES_A_TOOL = 8 << 30, 1 << 20
 
 
@@ -134,6 +134,11 @@ def _fetch(
         stored = objects.stat(file_object(sha256))
         if stored is None:
             raise SnapshotInvalid(f"{objects.url} lacks {file_object(sha256)}, a file of {manifest.snapshot}")
+        if stored.size != (told := manifest.sizes.get(sha256, stored.size)):
+            raise SnapshotInvalid(
+                f"{objects.url}/{file_object(sha256)} is not what its name says: it has {stored.size:,} bytes, and the "
+                f"manifest of {manifest.snapshot} says {told:,}; push the snapshot with --resend"
+            )
         sizes[sha256] = stored.size
 
     run_jobs([partial(look, sha256) for sha256 in missing], _THREADS, stop)

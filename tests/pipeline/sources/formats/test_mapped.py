@@ -111,6 +111,30 @@ def test_a_record_in_which_an_expression_finds_no_name_or_fails_is_rejected_with
 
 
 @pytest.mark.parametrize(
+    ("expression", "names"), [("apis[1:]", "bcd"), ("apis[:2]", "ab"), ("apis[::-1]", "dcba"), ("apis[1:3][]", "bc")]
+)
+def test_a_slice_selects_the_records_that_it_names(write_json: WriteJson, expression: str, names: str) -> None:
+    path = write_json("zoo.json", {"apis": [{"title": name, "about": [name, "x"]} for name in "abcd"]})
+    found = reading(path, {"tools": expression, "name": "title", "description": "about[:1] | [0]"})
+    assert [(tool.name, tool.description) for tool in found.tools] == [(name, name) for name in names]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["max_by(rows, &at)", "contains(text, `1`)", "rows[?at < `2`]", "ceil(to_number(huge))", "rows" + "|@" * 5_000],
+)
+def test_an_expression_that_fails_over_values_selects_nothing_or_rejects_the_record(
+    write_json: WriteJson, expression: str
+) -> None:
+    row = {"name": "a", "rows": [{"at": 1}, {"at": "x"}], "text": "t", "huge": "1e999"}
+    path = write_json("zoo.json", [row])
+    (rejected,) = reading(path, {"description": expression}).rejected
+    assert rejected.reason.startswith("source.fields: ")
+    with pytest.raises(RunAborted, match=r"source\.fields\.tools = .* selects no list"):
+        reading(write_json("zoo.json", row), {"tools": expression})
+
+
+@pytest.mark.parametrize(
     ("field", "expression", "said"),
     [
         ("name", "api..name", "'api..name' is not a JMESPath expression: Expecting: "),
@@ -118,6 +142,7 @@ def test_a_record_in_which_an_expression_finds_no_name_or_fails_is_rejected_with
         ("tools", "api name", 'Parse error at column 4, token "name"'),
         ("provider", "", "cannot be empty"),
         ("id", "shout(name)", "'shout(name)' calls shout(), which JMESPath does not have: it has abs, avg"),
+        ("tools", "apis[::0]", "'apis[::0]' has a slice with the step 0: leave the step out"),
         ("nam", "x", 'nam: unknown setting, did you mean "name"?'),
     ],
 )

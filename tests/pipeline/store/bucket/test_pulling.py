@@ -102,6 +102,19 @@ def test_an_object_with_a_wrong_content_is_refused_after_three_tries(
         store.local_folder("a")
 
 
+def test_an_object_of_another_size_than_the_manifest_s_is_refused_before_any_is_fetched(
+    store: BucketReader, catalog: BucketCatalog, office: Publications, proxy: FaultyProxy
+) -> None:
+    folder = office.folder / "a"
+    sha256, size = sha256_of(folder, "records.jsonl"), (folder / "records.jsonl").stat().st_size
+    sign(folder, lambda manifest: manifest.update(sizes={sha256: size}))
+    catalog.upload(folder)
+    catalog.overwrite(sha256, b"x" * (size + 1))
+    with pytest.raises(SnapshotInvalid, match=rf"it has {size + 1:,} bytes, and the manifest of a says {size:,}"):
+        store.local_folder("a")
+    assert not fetched(proxy)
+
+
 def test_the_manifest_of_another_is_refused(store: BucketReader, catalog: BucketCatalog, office: Publications) -> None:
     catalog.upload(Path(shutil.copytree(office.folder / "b", office.folder / "d")))
     with pytest.raises(SnapshotInvalid, match="has the manifest of 'b' in the place of d's"):

@@ -164,10 +164,11 @@ def test_a_rollback_never_leaves_what_was_published_after_it_was_asked_for(
 
 
 def test_a_damaged_current_is_an_error_and_no_empty_store(stocked: BucketStore) -> None:
-    stocked.objects.put("CURRENT", b"{")
-    for ask in (stocked.current, stocked.take_sequence):
-        with pytest.raises(SnapshotInvalid, match="CURRENT is damaged"):
-            ask()
+    for damaged in (b"{", b'{"snapshot": "\xff"}'):
+        stocked.objects.put("CURRENT", damaged)
+        for ask in (stocked.current, stocked.take_sequence):
+            with pytest.raises(SnapshotInvalid, match="CURRENT is damaged"):
+                ask()
 
 
 HEAD = Head(

@@ -156,6 +156,8 @@ def test_what_is_wrong_is_refused_named_and_told_in_plain_english(
         (b'{"request": "refund"}', "text/plain", 415, "no_json"),
         (b'{"request": "refund"}', "application/x-www-form-urlencoded", 415, "no_json"),
         (b'{"request": "\\ud800"}', "application/json", 400, "malformed"),  # half a surrogate pair
+        (b'{"request": "\xed\xa0\x80"}', "application/json", 400, "malformed"),  # and its bytes, which are no UTF-8
+        (b'{"\xff": "x"}', "application/json", 400, "malformed"),
         (b'{"request": "x", "\\ud800": 1}', "application/json", 400, "malformed"),
         (b'{"request": "x", "category": "\\udfff"}', "application/json", 400, "malformed"),
     ],

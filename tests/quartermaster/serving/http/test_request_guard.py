@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
@@ -138,6 +141,14 @@ def test_a_body_is_as_long_as_its_parts_together() -> None:
     parts = [part(b"x" * 1_000, more=True), part(b"x" * 1_000)]
     assert asyncio.run(answered(gate, *parts))[0]["status"] == 200
     assert asyncio.run(answered(gate, parts[0], parts[0], part(b"x")))[0]["status"] == 413
+
+
+@pytest.mark.parametrize("query", [b"\xed\xa0\x80", b"request=\xff", "q=é".encode()])
+def test_a_query_of_raw_bytes_is_refused_before_a_redirect_would_decode_it(query: bytes) -> None:
+    tools = Starlette(routes=[Route("/tools", lambda _: Response())])
+    gate = RequestGuard(tools, HttpSettings())
+    begin, body = asyncio.run(answered(gate, part(b""), method="GET", path="/tools/", query_string=query))
+    assert begin["status"] == 400 and b"percent-encode" in body["body"]
 
 
 def test_more_than_are_answered_at_a_time_are_sent_away_at_once() -> None:
