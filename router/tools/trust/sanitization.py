@@ -4,7 +4,8 @@ Hidden characters are not reported, as most are traces of copying; text that onl
 """
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -13,7 +14,8 @@ from router.tools.trust.characters import first_smuggled_character, strip_hidden
 from router.tools.trust.steering_text import Finding, check_vendor_sentence
 
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
-_ENDS = (".", "!", "?", "。", ":")
+_MARGIN = " \t\r\n>*#|/"  # around a line of a quotation, a list, a table or a comment
+_ENDS = (".", "!", "?", "。")
 _ORDERS = ("instruction", "poisoning")  # checks after which the rest of a text may be what was ordered
 _MAX_REPORTED = 300  # characters of a removed sentence
 _LATIN_WORD = re.compile(r"[a-z\u00df-\u024f]+")
@@ -80,32 +82,50 @@ def sanitize_text(text: str) -> tuple[str, tuple[_Hit, ...]]:
         hits.append((visible, Finding("stuffing", detail)))
         visible = _SENTENCE.split(visible, maxsplit=1)[0][:_MAX_REPORTED]
     kept: list[str] = []
-    start = 0
-    for gap in (*_SENTENCE.finditer(visible), None):
-        end, next_start = gap.span() if gap else (len(visible), len(visible))
-        sentence = visible[start:end]
-        finding = _check_wrapped(sentence, visible, gap) if sentence else None
-        if finding is None:
-            kept.append(visible[start:next_start])
-        else:
-            hits.append((sentence, finding))
+    lines: list[str] = []  # of a sentence, each with the white space after it
+
+    def close() -> bool:
+        """Keep the lines of a sentence, if they do not steer when they are read as one; return whether that orders."""
+        steers = _first_wrapped(lines)
+        number, finding = steers or (len(lines), None)
+        kept.extend(lines[:number])
+        if finding:
+            hits.append(("".join(lines[number:]).strip(), finding))
+        lines.clear()
+        return finding is not None and finding.check in _ORDERS
+
+    for line in _lines(visible):
+        if finding := check_vendor_sentence(line.strip()):
+            hits.append((line.strip(), finding))
             if finding.check in _ORDERS:
                 break
-        start = next_start
+        else:
+            lines.append(line)
+        if line.rstrip().endswith(_ENDS) and close():
+            break
+    close()
     return ("".join(kept).strip() if hits else visible), tuple(hits)
 
 
-def _check_wrapped(sentence: str, text: str, gap: re.Match[str] | None) -> Finding | None:
-    """Return the finding of a sentence of a text, read with the next line where it ends within a line's wrap."""
-    if finding := check_vendor_sentence(sentence):
-        return finding
-    if gap is None or gap.group() != "\n" or sentence.endswith(_ENDS):
+def _lines(text: str) -> Iterator[str]:
+    """Yield sentences and lines of a text, each with the white space after it."""
+    start = 0
+    for gap in _SENTENCE.finditer(text):
+        yield text[start : gap.end()]
+        start = gap.end()
+    yield text[start:]
+
+
+def _first_wrapped(lines: Sequence[str]) -> tuple[int, Finding] | None:
+    """Return where steering text begins in lines that are one sentence, and its finding; None without any."""
+
+    def finding(start: int, end: int) -> Finding | None:
+        return check_vendor_sentence(" ".join(line.strip(_MARGIN) for line in lines[start:end]))
+
+    if len(lines) < 2 or (found := finding(0, len(lines))) is None:
         return None
-    next_line = _SENTENCE.split(text[gap.end() : gap.end() + _MAX_REPORTED], maxsplit=1)[0]
-    if not next_line[:1].islower():  # a list or another heading
-        return None
-    finding = check_vendor_sentence(f"{sentence} {next_line}")
-    return finding if finding and not check_vendor_sentence(next_line) else None
+    end = bisect_left(range(len(lines)), True, key=lambda number: finding(0, number + 1) is not None) + 1
+    return max(bisect_left(range(end), True, key=lambda number: finding(number, end) is None) - 1, 0), found
 
 
 def _keyword_stuffing(text: str) -> str:
