@@ -13,8 +13,7 @@ from router.tools.trust.characters import strip_hidden
 _MAX_ENCODINGS = 3  # one within the other, such as "&amp;lt;"
 # "i.g.n.o.r.e", "i g n o r e" and "iGnOrE".
 _SPELLED = re.compile(
-    r"(?<![^\W\d_])[^\W\d_](?:(?:(?:[^\w\s'<>]|_)[^\W\d_])+|(?:\s[^\W\d_]){2,})(?![^\W\d_])"
-    r"|\b(?:(?:[a-z][A-Z])+[a-z]?|(?:[A-Z][a-z])+[A-Z])\b"
+    r"\b(?:[^\W\d_](?:(?:[^\w\s'<>]|_)[^\W\d_])+|[^\W\d_](?:\s[^\W\d_]){2,}|[A-Z]?(?:[a-z][A-Z])+[a-z]?)\b"
 )
 _TAG = re.compile(r"<!--[^<]*?-->|<[^<>]*>")
 _LATIN_NAME = re.compile(r"\b(?:LATIN|INDICATOR SYMBOL) .{0,8}LETTER (?:SMALL CAPITAL )?([A-Z])(?: WITH |$)")

@@ -38,7 +38,7 @@ _NAMED_DEFAMATION = re.compile(_filled(_PATTERNS["named_defamation"]))
 _SENTENCE_START = re.compile(r"[.!?\n]")
 _TOKEN = re.compile(r"[\w']+")
 _SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")
-_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SHINGLE_WORDS = 8  # no two texts share as many by chance; "when somebody wants to know the" has six
 _Rule = tuple[int, str, re.Pattern[str], bool]  # its number, the check, the pattern, whether it has an exception
 
