@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
 
-# Control, format, private and surrogate characters, line separators, non-characters, and the blanks that count as letters
-# or marks.
+# Control, format, private and surrogate characters, line separators, non-characters, and blanks that count as letters.
 _SPECIAL = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u2800\u3164\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"

@@ -58,7 +58,7 @@ _FOLD = _Fold()
 
 
 def _latin_letter(character: str) -> str:
-    """Return the letter that a character is a form of by its Unicode name, as `\u0142` is of l; empty where there is none."""
+    """Return the letter that a character is a form of by its Unicode name, as `\u0142` is of l; else empty."""
     named = _LATIN_NAME.search(unicodedata.name(character, ""))
     return named[1].lower() if named else ""
 

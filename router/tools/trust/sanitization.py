@@ -4,7 +4,6 @@ Hidden characters are not reported, as most are traces of copying; text that onl
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,9 +12,9 @@ from router.record import Parameter, ToolRecord
 from router.tools.trust.characters import first_smuggled_character, strip_hidden
 from router.tools.trust.steering_text import Finding, check_vendor_sentence
 
-_SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
+_LINE_END = re.compile(r"(?<=[.!?。])\s+|\n+")
 _MARGIN = " \t\r\n>*#|/"  # around a line of a quotation, a list, a table or a comment
-_ENDS = (".", "!", "?", "。")
+_ENDS = ".!?。"
 _ORDERS = ("instruction", "poisoning")  # checks after which the rest of a text may be what was ordered
 _MAX_REPORTED = 300  # characters of a removed sentence
 _LATIN_WORD = re.compile(r"[a-z\u00df-\u024f]+")
@@ -80,52 +79,43 @@ def sanitize_text(text: str) -> tuple[str, tuple[_Hit, ...]]:
         hits.append((visible, Finding("hidden", character)))
     if detail := _keyword_stuffing(visible):
         hits.append((visible, Finding("stuffing", detail)))
-        visible = _SENTENCE.split(visible, maxsplit=1)[0][:_MAX_REPORTED]
+        visible = _LINE_END.split(visible, maxsplit=1)[0][:_MAX_REPORTED]
     kept: list[str] = []
-    lines: list[str] = []  # of a sentence, each with the white space after it
-
-    def close() -> bool:
-        """Keep the lines of a sentence, if they do not steer when they are read as one; return whether that orders."""
-        steers = _first_wrapped(lines)
-        number, finding = steers or (len(lines), None)
-        kept.extend(lines[:number])
-        if finding:
-            hits.append(("".join(lines[number:]).strip(), finding))
-        lines.clear()
-        return finding is not None and finding.check in _ORDERS
-
-    for line in _lines(visible):
-        if finding := check_vendor_sentence(line.strip()):
-            hits.append((line.strip(), finding))
-            if finding.check in _ORDERS:
-                break
-        else:
-            lines.append(line)
-        if line.rstrip().endswith(_ENDS) and close():
+    for sentence in _sentences(visible):
+        lines, found = _checked(sentence)
+        kept += lines
+        hits += found
+        if any(finding.check in _ORDERS for _, finding in found):
             break
-    close()
     return ("".join(kept).strip() if hits else visible), tuple(hits)
 
 
-def _lines(text: str) -> Iterator[str]:
-    """Yield sentences and lines of a text, each with the white space after it."""
-    start = 0
-    for gap in _SENTENCE.finditer(text):
-        yield text[start : gap.end()]
+def _sentences(text: str) -> Iterator[list[str]]:
+    """Yield the lines of each sentence, with the white space after them."""
+    lines, start = [], 0
+    for gap in _LINE_END.finditer(text):
+        lines.append(text[start : gap.end()])
         start = gap.end()
-    yield text[start:]
+        if text[gap.start() - 1] in _ENDS:
+            yield lines
+            lines = []
+    yield [*lines, text[start:]]
 
 
-def _first_wrapped(lines: Sequence[str]) -> tuple[int, Finding] | None:
-    """Return where steering text begins in lines that are one sentence, and its finding; None without any."""
-
-    def finding(start: int, end: int) -> Finding | None:
-        return check_vendor_sentence(" ".join(line.strip(_MARGIN) for line in lines[start:end]))
-
-    if len(lines) < 2 or (found := finding(0, len(lines))) is None:
-        return None
-    end = bisect_left(range(len(lines)), True, key=lambda number: finding(0, number + 1) is not None) + 1
-    return max(bisect_left(range(end), True, key=lambda number: finding(number, end) is None) - 1, 0), found
+def _checked(lines: Sequence[str]) -> tuple[list[str], list[_Hit]]:
+    """Return what may be kept of a sentence's lines, and what steers: a line alone, or several read as one."""
+    kept: list[str] = []
+    hits: list[_Hit] = []
+    for line in lines:
+        if (finding := check_vendor_sentence(line.strip())) is None:
+            kept.append(line)
+            continue
+        hits.append((line.strip(), finding))
+        if finding.check in _ORDERS:
+            break
+    if len(kept) > 1 and (finding := check_vendor_sentence(" ".join(line.strip(_MARGIN) for line in kept))):
+        return [], [*hits, ("".join(kept).strip(), finding)]
+    return kept, hits
 
 
 def _keyword_stuffing(text: str) -> str:

@@ -77,8 +77,8 @@ def _first_match(forms: tuple[str, ...], *, strict: bool) -> Finding | None:
             for match in pattern.finditer(lowered):
                 if not (has_exception and _is_excepted(lowered, match)):
                     return Finding(check, match.group().strip())
-        if match := _CHAT_MARK.search(form):
-            return Finding("instruction", match.group().strip())
+        if mark := _CHAT_MARK.search(form):
+            return Finding("instruction", mark.group().strip())
     return None
 
 
