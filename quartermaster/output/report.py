@@ -14,6 +14,7 @@ from quartermaster.evaluation.metrics import FullRecall, K, Success
 from quartermaster.output.comparison import kind_text
 from quartermaster.output.evaluation import sections
 from quartermaster.output.plots import LABELS, plots
+from router.tools.trust.characters import show_hidden
 
 _MIN_REQUESTS = 10  # of a slice: fewer say nothing of it
 _FOUND, _COVERED, _FIRST = Success(K).key, FullRecall(K).key, SUCCESS_AT_1.key
@@ -25,10 +26,11 @@ def write_report(file: Path, result: Mapping[str, Any]) -> None:
 
 
 def render_report(result: Mapping[str, Any]) -> str:
-    """Return the report as HTML. Texts of catalogs and requests are escaped."""
+    """Return the report as HTML. Texts of catalogs and requests are escaped, hidden characters shown."""
     environment = Environment(
         loader=PackageLoader("quartermaster.output", "."),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -41,6 +43,10 @@ def render_report(result: Mapping[str, Any]) -> str:
         plots={name: Markup(svg) for name, svg in plots(result).items()},  # noqa: S704 - our own, text escaped
         labels=LABELS,
     )
+
+
+def _shown(value: Any) -> Any:
+    return type(value)(show_hidden(value)) if isinstance(value, str) else value  # Markup stays Markup
 
 
 def _cells(table: Table) -> list[tuple[Row, tuple[Text, ...]]]:

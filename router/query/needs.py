@@ -63,5 +63,8 @@ def _distinct(needs: Sequence[str], request: str) -> tuple[str, ...]:
 
 def _key(text: str) -> str:
     """Return what texts that say the same share: their words, without case, hidden characters and final marks."""
-    visible = "".join(mark for mark in text.casefold() if mark.isprintable() or mark.isspace())
-    return " ".join(visible.split()).rstrip(".!?;, ")
+    if not (text.isascii() and text.isprintable()):
+        from router.tools.trust.characters import strip_hidden  # here: most requests are plain ASCII
+
+        text = strip_hidden(text)
+    return " ".join(text.casefold().split()).rstrip(".!?;, ")

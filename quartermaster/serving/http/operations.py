@@ -32,6 +32,7 @@ from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid
 from router.record import ToolRecord
 from router.router import Router
+from router.tools.trust.characters import show_hidden
 from router.typed import converted
 
 _RENDERED = ("tools", "names", "parameters", "dropped", "notes", "withheld")
@@ -164,10 +165,14 @@ def operations_of(service: Service) -> list[Operation]:
 
 
 def record_json(router: Router, record: ToolRecord) -> dict[str, Any]:
-    """Return a record as a model may read it, with what was withheld of it and whether it can be called."""
+    """Return a record as a model may read it, with what was withheld of it and whether it can be called.
+
+    Id and name of a tool that cannot be called show their hidden characters by code point.
+    """
     handed = router.handed(record)
     withheld = [part.to_json() for part in handed.withheld]
-    return {**handed.record.to_json(), "withheld": withheld, "unusable": handed.unusable}
+    row = {**handed.record.to_json(), "withheld": withheld, "unusable": handed.unusable}
+    return row | {key: show_hidden(row[key]) for key in ("tool_id", "name")} if handed.unusable else row
 
 
 def _options(call: Call[RouteRequest | RouteManyRequest]) -> RouteOptions:

@@ -1,7 +1,6 @@
 """Templates rendered as HTML: Jinja escapes markup, `visible_text` shows the characters that nobody sees."""
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -13,20 +12,15 @@ from quartermaster.serving import MAX_K
 from router.provider_formats import Detail
 from router.record import Kind
 from router.retrieval.recipe import RECIPES
+from router.tools.trust.characters import show_hidden
 
 _MAX_JSON = 20_000  # characters of a schema
-# Invisible characters with an effect: controls, marks that turn the direction of what follows, zero widths,
-# separators, the byte order mark, halves of surrogate pairs, tags.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
 
 
 def visible_text(text: object, max_length: int = 2_000) -> str:
     """Return a text with invisible characters as code points, cut to `max_length` characters with its length added."""
     full = str(text)
-    head = _INVISIBLE.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", full[:max_length])
+    head = show_hidden(full[:max_length])
     return head if len(full) <= max_length else f"{head} … ({len(full):,} characters)"
 
 

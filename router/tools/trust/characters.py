@@ -7,12 +7,12 @@ hidden characters.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 
-# Control, format, private and surrogate characters, non-characters, and the blanks that count as letters or marks.
+# Control, format, private and surrogate characters, line separators, non-characters, and blanks that count as letters.
 _SPECIAL = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u2800\u3164\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
@@ -29,15 +29,15 @@ _MONGOLIAN_SELECTOR = re.compile("[\u180b-\u180f]")
 _JOINING = re.compile("[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefe]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_GAPS = ("Cc", "Zl", "Zp")
 _KEYCAPS = "#*0123456789"
 # Cyrillic within a Latin word, or Latin within a Cyrillic one: p\u0430ypal. Greek is legitimate there (\u03bcm).
 _MIXED = re.compile("[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]")
-_LOOKALIKES = str.maketrans(
-    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d"
-    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0408\u0405",
-    "aeopcyxijshdqwABEKMHOPCTXIJS",
-)
 _CYRILLIC_WORD = re.compile("[\u0400-\u052f]+")
+_ALIKE = re.compile(
+    "[\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d"
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0408\u0405]+"
+)
 # Text that only machines read: tag characters, several variation selectors (encoded bytes), reversed words.
 _SMUGGLED = re.compile("[\U000e0001-\U000e007f]|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3}|[\u202d\u202e]")
 
@@ -58,33 +58,30 @@ def first_smuggled_character(text: str) -> str:
     return f"U+{ord(match.group()[0]):04X}" if match else ""
 
 
-def fold_lookalikes(text: str) -> str:
-    """Return a text with Cyrillic letters replaced by the Latin ones that they look like, where they are a disguise."""
-    return text.translate(_LOOKALIKES) if _first_disguise(text) else text
-
-
 def _first_disguise(text: str) -> str:
     """Return two letters of mixed scripts within a word, or a word of look-alikes in Latin text; else empty."""
     if mixed := _MIXED.search(text):
         return mixed.group()
     words = _CYRILLIC_WORD.findall(text)
-    if words and re.search("[A-Za-z]", text) and all(word.translate(_LOOKALIKES).isascii() for word in words):
+    if words and re.search("[A-Za-z]", text) and all(map(_ALIKE.fullmatch, words)):
         return str(words[0])
     return ""
 
 
 def strip_hidden(text: str) -> str:
-    """Return a text without its hidden characters and terminal sequences; other control characters become spaces."""
+    """Return a text without hidden characters and terminal sequences; controls and line separators become spaces."""
     if text.isascii() and text.isprintable():
         return text
-    text = _TERMINAL_SEQUENCE.sub("", text)
+    return _replace_hidden(_TERMINAL_SEQUENCE.sub("", text), lambda c: " " if unicodedata.category(c) in _GAPS else "")
 
-    def replacement(match: re.Match[str]) -> str:
-        if _is_legitimate(text, match.start()):
-            return match.group()
-        return " " if unicodedata.category(match.group()) == "Cc" else ""
 
-    return _SPECIAL.sub(replacement, text)
+def show_hidden(text: str) -> str:
+    """Return a text whose hidden characters are written out by code point: texts that differ stay different."""
+    return _replace_hidden(text, lambda character: f"\u27e6U+{ord(character):04X}\u27e7")
+
+
+def _replace_hidden(text: str, replacement: Callable[[str], str]) -> str:
+    return _SPECIAL.sub(lambda m: m[0] if _is_legitimate(text, m.start()) else replacement(m[0]), text)
 
 
 def _is_legitimate(text: str, position: int) -> bool:

@@ -4,7 +4,7 @@ Hidden characters are not reported, as most are traces of copying; text that onl
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -12,8 +12,9 @@ from router.record import Parameter, ToolRecord
 from router.tools.trust.characters import first_smuggled_character, strip_hidden
 from router.tools.trust.steering_text import Finding, check_vendor_sentence
 
-_SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
-_ENDS = (".", "!", "?", "。", ":")
+_LINE_END = re.compile(r"(?<=[.!?。])\s+|\n+")
+_MARGIN = " \t\r\n>*#|/"  # around a line of a quotation, a list, a table or a comment
+_ENDS = ".!?。"
 _ORDERS = ("instruction", "poisoning")  # checks after which the rest of a text may be what was ordered
 _MAX_REPORTED = 300  # characters of a removed sentence
 _LATIN_WORD = re.compile(r"[a-z\u00df-\u024f]+")
@@ -78,34 +79,43 @@ def sanitize_text(text: str) -> tuple[str, tuple[_Hit, ...]]:
         hits.append((visible, Finding("hidden", character)))
     if detail := _keyword_stuffing(visible):
         hits.append((visible, Finding("stuffing", detail)))
-        visible = _SENTENCE.split(visible, maxsplit=1)[0][:_MAX_REPORTED]
+        visible = _LINE_END.split(visible, maxsplit=1)[0][:_MAX_REPORTED]
     kept: list[str] = []
-    start = 0
-    for gap in (*_SENTENCE.finditer(visible), None):
-        end, next_start = gap.span() if gap else (len(visible), len(visible))
-        sentence = visible[start:end]
-        finding = _check_wrapped(sentence, visible, gap) if sentence else None
-        if finding is None:
-            kept.append(visible[start:next_start])
-        else:
-            hits.append((sentence, finding))
-            if finding.check in _ORDERS:
-                break
-        start = next_start
+    for sentence in _sentences(visible):
+        lines, found = _checked(sentence)
+        kept += lines
+        hits += found
+        if any(finding.check in _ORDERS for _, finding in found):
+            break
     return ("".join(kept).strip() if hits else visible), tuple(hits)
 
 
-def _check_wrapped(sentence: str, text: str, gap: re.Match[str] | None) -> Finding | None:
-    """Return the finding of a sentence of a text, read with the next line where it ends within a line's wrap."""
-    if finding := check_vendor_sentence(sentence):
-        return finding
-    if gap is None or gap.group() != "\n" or sentence.endswith(_ENDS):
-        return None
-    next_line = _SENTENCE.split(text[gap.end() : gap.end() + _MAX_REPORTED], maxsplit=1)[0]
-    if not next_line[:1].islower():  # a list or another heading
-        return None
-    finding = check_vendor_sentence(f"{sentence} {next_line}")
-    return finding if finding and not check_vendor_sentence(next_line) else None
+def _sentences(text: str) -> Iterator[list[str]]:
+    """Yield the lines of each sentence, with the white space after them."""
+    lines, start = [], 0
+    for gap in _LINE_END.finditer(text):
+        lines.append(text[start : gap.end()])
+        start = gap.end()
+        if text[gap.start() - 1] in _ENDS:
+            yield lines
+            lines = []
+    yield [*lines, text[start:]]
+
+
+def _checked(lines: Sequence[str]) -> tuple[list[str], list[_Hit]]:
+    """Return what may be kept of a sentence's lines, and what steers: a line alone, or several read as one."""
+    kept: list[str] = []
+    hits: list[_Hit] = []
+    for line in lines:
+        if (finding := check_vendor_sentence(line.strip())) is None:
+            kept.append(line)
+            continue
+        hits.append((line.strip(), finding))
+        if finding.check in _ORDERS:
+            break
+    if len(kept) > 1 and (finding := check_vendor_sentence(" ".join(line.strip(_MARGIN) for line in kept))):
+        return [], [*hits, ("".join(kept).strip(), finding)]
+    return kept, hits
 
 
 def _keyword_stuffing(text: str) -> str:

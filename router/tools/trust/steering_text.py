@@ -6,13 +6,13 @@ description, where advice to the model ("always call this before you edit a page
 
 import re
 import tomllib
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from router.tools.trust.characters import fold_lookalikes, strip_hidden
+from router.tools.trust.characters import strip_hidden
+from router.tools.trust.normal_form import fold, readings
 
 _PATTERNS = tomllib.loads(resources.files(__package__).joinpath("patterns.toml").read_text(encoding="utf-8"))
 
@@ -38,8 +38,7 @@ _NAMED_DEFAMATION = re.compile(_filled(_PATTERNS["named_defamation"]))
 _SENTENCE_START = re.compile(r"[.!?\n]")
 _TOKEN = re.compile(r"[\w']+")
 _SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")
-_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"'})
+_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SHINGLE_WORDS = 8  # no two texts share as many by chance; "when somebody wants to know the" has six
 _Rule = tuple[int, str, re.Pattern[str], bool]  # its number, the check, the pattern, whether it has an exception
 
@@ -54,34 +53,32 @@ class Finding:
 
 def check_generated_phrase(text: str) -> Finding | None:
     """Return the first steering text or markup in a generated phrase; None without any."""
-    if finding := _search(text, _rules(strict=True)):
+    forms = readings(text)
+    if finding := _first_match(forms, strict=True):
         return finding
-    if text.replace(" ", "").isalpha() and text.islower():  # it cannot hold a mark or a name
-        return None
-    visible_text = strip_hidden(text)
-    for check, pattern in (("instruction", _CHAT_MARK), ("defamation", _NAMED_DEFAMATION), ("markup", _MARKUP)):
-        match = pattern.search(visible_text)
-        if match and not (pattern is _NAMED_DEFAMATION and _is_excepted(visible_text.casefold(), match)):
-            return Finding(check, match.group().strip())
-    return None
+    for form in forms:
+        if (match := _NAMED_DEFAMATION.search(form)) and not _is_excepted(form.casefold(), match):
+            return Finding("defamation", match.group().strip())
+    return Finding("markup", match.group().strip()) if (match := _MARKUP.search(strip_hidden(text))) else None
 
 
 def check_vendor_sentence(sentence: str) -> Finding | None:
     """Return the first steering text in a sentence of a vendor's text, where advice is none; None without any."""
-    if finding := _search(sentence, _rules(strict=False)):
-        return finding
-    match = _CHAT_MARK.search(strip_hidden(sentence))
-    return Finding("instruction", match.group().strip()) if match else None
+    return _first_match(readings(sentence), strict=False)
 
 
-def _search(text: str, rules: Mapping[str, list[_Rule]]) -> Finding | None:
-    """Return the first match of the rules in their order; only those of words in the text are tried."""
-    normalized = _normalize(text)
-    candidates = {rule for word in rules.keys() & set(_TOKEN.findall(normalized)) for rule in rules[word]}
-    for _, check, pattern, has_exception in sorted(candidates, key=lambda rule: rule[0]):
-        for match in pattern.finditer(normalized):
-            if not (has_exception and _is_excepted(normalized, match)):
-                return Finding(check, match.group().strip())
+def _first_match(forms: tuple[str, ...], *, strict: bool) -> Finding | None:
+    """Return the first match in forms of a text, or mark of a chat turn; only rules of words in the text are tried."""
+    rules = _rules(strict)
+    for form in forms:
+        lowered = _SEPARATORS.sub(" ", _HUMPS.sub(" ", form)).casefold()
+        candidates = {rule for word in rules.keys() & set(_TOKEN.findall(lowered)) for rule in rules[word]}
+        for _, check, pattern, has_exception in sorted(candidates, key=lambda rule: rule[0]):
+            for match in pattern.finditer(lowered):
+                if not (has_exception and _is_excepted(lowered, match)):
+                    return Finding(check, match.group().strip())
+        if mark := _CHAT_MARK.search(form):
+            return Finding("instruction", mark.group().strip())
     return None
 
 
@@ -101,17 +98,10 @@ def _rules(strict: bool) -> Mapping[str, list[_Rule]]:
         for row in _PATTERNS[table]
     ]
     for number, (check, words, pattern, excepted) in enumerate(rows):
-        rule = (number, check, re.compile(_filled(pattern)), excepted)
-        for word in _filled(words).split():
+        rule = (number, check, re.compile(fold(_filled(pattern))), excepted)
+        for word in fold(_filled(words)).split():
             rules.setdefault(word, []).append(rule)
     return rules
-
-
-def _normalize(text: str) -> str:
-    """Return a text in lower case and NFKC, without hidden characters, with `_`, `-` and humps as spaces."""
-    if not text.isascii():
-        text = fold_lookalikes(unicodedata.normalize("NFKC", strip_hidden(text)).translate(_QUOTES))
-    return _SEPARATORS.sub(" ", _HUMPS.sub(" ", text)).casefold()
 
 
 def shingles(text: str) -> frozenset[tuple[str, ...]]:

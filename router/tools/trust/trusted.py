@@ -11,7 +11,7 @@ from typing import Any
 from router.record import ToolRecord
 from router.tools.definitions.json_values import escape_pointer_part
 from router.tools.definitions.rows import parameter_rows
-from router.tools.trust.characters import strip_hidden
+from router.tools.trust.characters import show_hidden, strip_hidden
 from router.tools.trust.sanitization import sanitize_text
 from router.tools.trust.steering_text import Finding
 
@@ -190,12 +190,5 @@ def visible_value(value: Any) -> Any:
     if isinstance(value, str):
         return strip_hidden(value)
     if isinstance(value, Mapping):
-        return {_visible_key(key): visible_value(part) for key, part in value.items()}
+        return {show_hidden(key) if isinstance(key, str) else key: visible_value(part) for key, part in value.items()}
     return [visible_value(part) for part in value] if isinstance(value, list | tuple) else value
-
-
-def _visible_key(key: Any) -> Any:
-    """Return a key as it is, or with its hidden characters written out: keys that differ stay different."""
-    if not isinstance(key, str) or strip_hidden(key) == key:
-        return key
-    return "".join(c if strip_hidden(c) == c else f"<U+{ord(c):04X}>" for c in key)

@@ -74,7 +74,7 @@ def test_hostile_text_stays_inside_its_json_string() -> None:
     parameter = Parameter("p", "string", _INJECTION, (_INJECTION,))
     record = make_record(_INJECTION, description=_INJECTION, parameters=(parameter,))
     tool = _asked(record)["tool"]
-    seen = _INJECTION.replace("\x00", " ")  # as people see it: no character of control or format is left
+    seen = _INJECTION.translate({0: " ", 0x2028: " "})  # as people see it: no character of control or format is left
     assert tool["name"] == tool["description"] == tool["parameters"][0]["values"][0] == seen
     assert "\n" not in message(record)
     assert set(tool) == {"provider", "name", "description", "parameters"}

@@ -13,7 +13,7 @@ from quartermaster.evaluation.abstention import reliability
 from quartermaster.output.report import percent, render_report, verdict
 from router import Router
 
-HOSTILE = "<script>alert(1)</script> & <img src=x onerror=y> $x^2$ {{ 7*7 }}"
+HOSTILE = "<script>alert(1)</script> & <img src=x onerror=y> $x^2$ {{ 7*7 }} \u202etxt"
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,7 @@ def test_the_page_loads_nothing_and_runs_nothing(html: str) -> None:
 def test_what_requests_and_tools_say_is_text(html: str, result: dict[str, Any]) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html and "slack/&lt;b&gt;" in html
     assert "{{ 7*7 }}" in html
+    assert "\u202e" not in html and "⟦U+202E⟧txt" in html
     assert render_report(result) == html  # the same evaluation makes the same page
 
 

@@ -9,7 +9,7 @@ from router.query.needs import MAX_NEED, MAX_NEEDS, clean_needs
 
 
 def test_blank_and_repeated_needs_and_those_that_say_the_request_once_more_are_left_out() -> None:
-    hidden = ["\u200b", "find\u200b a person", "...", "?"]
+    hidden = ["\u200b", "find\u200b a person", "find a\u2028person", "...", "?"]
     needs = ["find a person", " ", "", "Find  a\tperson.", "Refund Ann!", "send\na mail", *hidden]
     assert clean_needs(needs, "refund ann") == ("find a person", "send a mail")
     assert clean_needs([], "refund ann") == ()

@@ -8,8 +8,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from pipeline.feedback import Answers, join_answers, read_events
+from quartermaster.serving.http.operations import record_json
 from router import FeedbackLog, Outcome, ProviderFormat, Router, Selection
 from tests.quartermaster.serving.conftest import Ask
+from tests.support.factories import make_record
 from tests.support.profiles import ALICE, BOB, written
 
 REQUEST = "give the customer their money back"
@@ -49,6 +51,13 @@ def test_tools_come_in_the_form_that_is_asked_for_with_the_way_back(client: Test
     rendered = answer["rendered"]
     assert len(rendered["tools"]) == 3
     assert list(rendered["names"].values()) == [tool["tool_id"] for tool in answer["tools"]]
+
+
+def test_a_tool_that_cannot_be_called_shows_what_its_name_hides() -> None:
+    router = Router.from_tools([make_record("pay\u202e\x1b[31m")], encoder=None)
+    row = record_json(router, router.tools[0])
+    assert (row["tool_id"], row["name"]) == ("stripe/pay⟦U+202E⟧⟦U+001B⟧[31m", "pay⟦U+202E⟧⟦U+001B⟧[31m")
+    assert "cannot be shown" in row["unusable"]
 
 
 def test_a_selection_filters_and_says_what_it_left_out(client: TestClient) -> None:

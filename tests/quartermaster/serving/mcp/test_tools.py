@@ -188,7 +188,7 @@ async def test_neither_find_nor_describe_hands_over_a_poisoned_description(
 
 
 def test_what_a_server_answers_has_no_hidden_characters() -> None:
-    content: list[ContentBlock] = [TextContent(type="text", text="\x1b[31mred\x1b[0m\u200b می\u200cخواهم")]
+    content: list[ContentBlock] = [TextContent(type="text", text="\x1b[31mred\x1b[0m\u200b\u2028می\u200cخواهم")]
     answered = CallToolResult(content=content, structured_content={"a": "\U000e0041b"})
     shown = upstream_result(answered, VendorText.TRUSTED)
     assert text_of(shown) == "red می\u200cخواهم" and shown.structured_content == {"a": "b"}

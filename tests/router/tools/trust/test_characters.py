@@ -40,6 +40,7 @@ def test_what_a_script_needs_is_not_hidden(text: str) -> None:
         ("pay\ue000", "U+E000", "pay"),
         ("pay \u3164 now", "U+3164", "pay  now"),
         ("می\u200c\u200cخواهم", "U+200C", "می\u200cخواهم"),
+        ("pay\u2028now", "U+2028", "pay now"),
         ("pay\U000e0100 now", "U+E0100", "pay now"),
     ],
 )

@@ -83,4 +83,4 @@ def test_hidden_characters_and_colours_leave_descriptions_and_signatures() -> No
 
 def test_a_result_loses_what_hides_and_keys_that_differ_stay_different() -> None:
     value = {"a\u200b": ["\x1b[2Jx\U000e0041", 1, None], "a": "می\u200cخواهم"}
-    assert visible_value(value) == {"a<U+200B>": ["x", 1, None], "a": "می\u200cخواهم"}
+    assert visible_value(value) == {"a⟦U+200B⟧": ["x", 1, None], "a": "می\u200cخواهم"}
