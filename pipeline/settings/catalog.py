@@ -135,7 +135,7 @@ class CatalogSettings(Section):
     flow: FlowSettings = FlowSettings()
     """Prefect."""
 
-    _outside: Mapping[tuple[str, str], str] = PrivateAttr(default_factory=dict)
+    _outside: Mapping[tuple[int | str, ...], str] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def sections(cls) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ class CatalogSettings(Section):
             raise ValueError(f"{value!r} cannot name a folder here: use letters, digits, '.', '_' and '-'")
         return value
 
-    def given_outside(self, fields: Mapping[tuple[str, str], str]) -> "CatalogSettings":
+    def given_outside(self, fields: Mapping[tuple[int | str, ...], str]) -> "CatalogSettings":
         """Return the settings as ones of which some `(section, field)` were not taken from the catalog's file.
 
         Each has the variable of the environment that set it, or "" where the caller did.

@@ -66,7 +66,7 @@ def load(
     _merge(settings, from_environment)
     _merge(settings, overrides or {})
     arguments = [(section, field) for section, fields in (overrides or {}).items() for field in fields]
-    outside = {**written, **dict.fromkeys(arguments, "")}
+    outside: dict[Place, str] = {**written, **dict.fromkeys(arguments, "")}
     for argument in arguments:
         written.pop(argument, None)
         if argument in OPTIONS:

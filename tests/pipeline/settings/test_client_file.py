@@ -206,16 +206,15 @@ def test_which_variable_goes_to_which_server_is_part_of_the_approval(write: Writ
 
     mappings = [{"K": "${A}"}, {"K": "${B}"}, {"K": "${A}", "L": "${B}"}, {"K": "${A:-x}"}, {}]
     assert len({tuple(keys({**MAIL, "env": mapping})) for mapping in mappings}) == len(mappings)
-    remote = [{"url": f"https://{host}/mcp", "headers": row} for host in ("a", "b") for row in mappings[:-1]]
+    remote = [{"url": f"https://{host}/mcp", "headers": row} for host in ("a", "b") for row in mappings[:3]]
     assert len({tuple(keys(server)) for server in remote}) == len(remote)
     assert keys({"url": "https://a/mcp", "headers": {"K": "plain"}}) == []
-    (shown,) = map(
-        str, permissions_of(write({"mcpServers": {"mail": {"url": "https://u:sk-secret@a/mcp?k=sk-secret&t=${T}"}}}))
-    )
-    assert shown.startswith('["https://a/mcp"]') and shown.endswith("with url, from the environment T")
-    (shown,) = map(
-        str, permissions_of(write({"mcpServers": {"mail": {**MAIL, "env": {"K": "x${A}", "L": "sk-secret"}}}}))
-    )
+    secret = {"url": "https://u:sk-secret@a/mcp?k=sk-secret&t=${T}"}
+    assert [*map(str, permissions_of(write({"mcpServers": {"mail": secret}})))] == [
+        'send T of the environment to "https://a"'
+    ]
+    mail = {**MAIL, "env": {"K": "x${A}", "L": "sk-secret"}}
+    (shown,) = map(str, permissions_of(write({"mcpServers": {"mail": mail}})))
     assert shown.endswith("with K, L, from the environment A") and "sk-secret" not in shown
 
 
