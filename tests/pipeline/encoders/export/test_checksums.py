@@ -17,7 +17,12 @@ def computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that were read, in order."""
     read: list[str] = []
     monkeypatch.setenv("QUARTERMASTER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(checksums, "file_sha256", lambda path: read.append(path.name) or file_sha256(path))
+
+    def counted(path: Path) -> str:
+        read.append(path.name)
+        return file_sha256(path)
+
+    monkeypatch.setattr(checksums, "file_sha256", counted)
     return read
 
 
