@@ -1,4 +1,4 @@
-"""What a catalog needs its user's leave for, and what this user has allowed: to run a command, to send a variable.
+"""What a catalog needs permission for, and what this user has allowed: to run a command, to send a variable.
 
 A catalog may come from elsewhere, and so may a workspace that lies beside it. What was allowed is therefore kept in the
 user's own state folder: `~/.local/state/quartermaster/approved_commands.json`, or under XDG_STATE_HOME.
@@ -28,7 +28,7 @@ _OPENAI = "https://api.openai.com"
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What a catalog needs its user's leave for, as one line without a secret.
+    """What a catalog asks its user to allow, as one line without a secret.
 
     The `key` of a command changes with its arguments, folder and variables as written, and with the content of a file
     of the folder that an argument names; that of a variable with its name, the server that it goes to, and the folder.
@@ -42,7 +42,7 @@ class Permission:
 
 
 def permissions_of(settings: CatalogSettings) -> tuple[Permission, ...]:
-    """Return what a build needs leave for, each once: the commands that it runs, the servers that get variables."""
+    """Return what a build needs permission for, each once: commands that it runs, servers that get variables."""
     found = [permission for source in settings.source for permission in _of_source(settings, source)]
     found += [*_of_hook(settings.notify, settings.folder), *_of_model(settings), *_of_cluster(settings)]
     return tuple(dict.fromkeys(found))
@@ -81,16 +81,18 @@ def allowed_hook(notify: NotifySettings, folder: Path) -> NotifySettings:
 
 
 def without_commands(settings: CatalogSettings) -> CatalogSettings:
-    """Return the settings with no command to run, and with nothing else that nobody has allowed."""
+    """Return the settings with no command to run, and with nothing else that nobody has allowed, which is logged."""
     notify = settings.notify.model_copy(update={"command": None})
     changes: dict[str, object] = {
         "sources": settings.sources.model_copy(update={"run_commands": False}),
         "notify": allowed_hook(notify, settings.folder),
     }
-    if not_approved(_of_model(settings)):
+    if model := not_approved(_of_model(settings)):
         changes["enrichment"] = settings.enrichment.model_copy(update={"api_key": None, "base_url": None})
-    if not_approved(_of_cluster(settings)):
+    if cluster := not_approved(_of_cluster(settings)):
         changes["flow"] = settings.flow.model_copy(update={"runner": "none", "dask_address": None})
+    for permission in (*not_approved(_of_hook(notify, settings.folder)), *model, *cluster):
+        _logger.warning("left out, as nobody has allowed it here yet: %s", permission)
     return settings.model_copy(update=changes)
 
 
@@ -112,7 +114,7 @@ def approve(permissions: Iterable[Permission]) -> None:
 
 
 def require_approved(settings: CatalogSettings, *, allow: bool = False) -> None:
-    """Raise SettingsInvalid where a catalog needs leave that was not given.
+    """Raise SettingsInvalid where a catalog needs permission that was not given.
 
     `allow` gives and remembers it. Where it cannot be remembered, as in a read-only container, that is logged, and
     it counts this once.

@@ -54,7 +54,7 @@ class BuildOptions:
         return without_commands(settings) if self.no_commands else settings
 
     def permit(self, settings: "CatalogSettings") -> None:
-        """Ask for what the build needs leave for; for nothing where it does only what was allowed."""
+        """Ask for permission of what is new in the build; for none where it does only what was allowed."""
         if not self.no_commands:
             permit(settings, allow=self.allow_commands)
 
@@ -117,7 +117,7 @@ def build(
     with logging_to_stderr(log_format, log_level, summary=not as_json), ExitStack() as shown:
         drawn = err.is_terminal and log_format is LogFormat.TEXT
         progress: Progress = shown.enter_context(ProgressBars()) if drawn else LoggedProgress()
-        with failures_announced(path):
+        with failures_announced(path, allow=how.allow_commands):
             settings = load_settings()
             how.permit(settings)
             if flow:

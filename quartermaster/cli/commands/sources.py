@@ -30,9 +30,9 @@ AllowCommands = Annotated[
 
 
 def permit(settings: "CatalogSettings", *, allow: bool, may_ask: bool = True) -> None:
-    """Print what a catalog needs leave for, and ask about what is new where a person can answer.
+    """Print what a catalog needs permission for, and ask about what is new where a person can answer.
 
-    Raises SettingsInvalid where leave is not given.
+    Raises SettingsInvalid where it is not given.
     """
     from pipeline.sources.transport.approval import approve, require_approved
 
@@ -44,7 +44,7 @@ def permit(settings: "CatalogSettings", *, allow: bool, may_ask: bool = True) ->
 
 
 def show_permissions(settings: "CatalogSettings") -> "tuple[Permission, ...]":
-    """Print on standard error what a catalog needs leave for, and return what was not allowed before."""
+    """Print on standard error what a catalog needs permission for, and return what was not allowed before."""
     from pipeline.sources.transport.approval import not_approved, permissions_of
 
     permissions = permissions_of(settings)
@@ -58,7 +58,7 @@ def show_permissions(settings: "CatalogSettings") -> "tuple[Permission, ...]":
 def catalog_upstreams(path: Path, *, allow_commands: bool) -> "tuple[Upstream, ...]":
     """Return the live MCP servers of a catalog or a client's file, with all that its build asks them with.
 
-    Raises SettingsInvalid where it needs leave that was not given: a client holds standard input, so nobody can be
+    Raises SettingsInvalid where it needs permission that was not given: a client holds standard input, so nobody can be
     asked. A server of a client's file that cannot be used is left out with a warning.
     """
     from pipeline.settings import load

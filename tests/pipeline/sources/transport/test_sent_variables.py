@@ -102,7 +102,7 @@ def test_a_server_is_named_as_it_is_written_without_user_path_or_value(tmp_path:
 
 
 def test_a_hook_is_sent_no_variable_before_it_is_allowed_also_where_the_settings_are_refused(
-    tmp_path: Path, web: Web
+    tmp_path: Path, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hook = f'[notify]\nurl = "{web.page("")}/${{VAULT_KEY}}"\n[[source]]\npath = "gone.json"\n'
     folder = written(tmp_path, hook)
@@ -114,6 +114,9 @@ def test_a_hook_is_sent_no_variable_before_it_is_allowed_also_where_the_settings
     folder.joinpath("catalog.toml").write_text(f"{hook}wrong = 1\n", encoding="utf-8")
     assert built(folder).returncode == 2
     assert len(web.asked) == 2
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
+    assert [built(folder, *more).returncode for more in ([], ["--allow-commands"])] == [2, 2]
+    assert len(web.asked) == 3
 
 
 @pytest.mark.parametrize(
@@ -130,7 +133,7 @@ def test_a_hook_is_sent_no_variable_before_it_is_allowed_also_where_the_settings
         (f'base_url = "{ELSEWHERE}"', {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": ELSEWHERE}, False),
     ],
 )
-def test_a_key_of_the_environment_needs_leave_for_an_address_of_the_catalogs_file_that_is_not_openais(
+def test_a_key_of_the_environment_needs_permission_for_an_address_of_the_catalogs_file_that_is_not_openais(
     tmp_path: Path, enrichment: str, environment: dict[str, str], asks: bool
 ) -> None:
     text = f'[enrichment]\n{enrichment}\n[[source]]\npath = "tools.json"\n'
@@ -139,13 +142,14 @@ def test_a_key_of_the_environment_needs_leave_for_an_address_of_the_catalogs_fil
     assert all(one.startswith(f"send {next(iter(environment))} of the environment to ") for one in found)
 
 
-def test_a_build_without_leave_asks_no_model_of_the_catalogs_own(tmp_path: Path, web: Web) -> None:
+def test_a_build_without_permission_asks_no_model_of_the_catalogs_own(tmp_path: Path, web: Web) -> None:
     page = web.page("{}", path="/v1/chat/completions")
     text = f'[enrichment]\nbase_url = "{page.removesuffix("/chat/completions")}"\n[[source]]\npath = "tools.json"\n'
     folder = written(tmp_path, text)
     refused = built(folder, OPENAI_API_KEY=SECRET)
     assert refused.returncode == 2 and f'send OPENAI_API_KEY of the environment to "{web.root}"' in refused.stderr
-    assert built(folder, "--no-commands", OPENAI_API_KEY=SECRET).returncode == 0
+    without = built(folder, "--no-commands", OPENAI_API_KEY=SECRET)
+    assert without.returncode == 0 and "left out, as nobody has allowed it here yet: send OPENAI" in without.stderr
     assert built(folder, "--plan", OPENAI_API_KEY=SECRET).returncode == 0
     assert web.asked == []
     built(folder, "--allow-commands", OPENAI_API_KEY=SECRET)
@@ -154,7 +158,7 @@ def test_a_build_without_leave_asks_no_model_of_the_catalogs_own(tmp_path: Path,
     assert permissions_of(settings) == ()
 
 
-def test_a_cluster_of_the_catalogs_file_needs_leave_one_of_the_environment_none(tmp_path: Path) -> None:
+def test_a_cluster_of_the_catalogs_file_needs_permission_one_of_the_environment_none(tmp_path: Path) -> None:
     source = '[[source]]\npath = "tools.json"\n'
     text = f'{source}[flow]\nrunner = "dask"\ndask_address = "tcp://cluster.example:8786"\n'
     assert asked_of(tmp_path, text) == ['exchange code with "tcp://cluster.example:8786"']
@@ -162,7 +166,7 @@ def test_a_cluster_of_the_catalogs_file_needs_leave_one_of_the_environment_none(
     assert without_commands(load(written(tmp_path, text))).flow.dask_address is None
 
 
-def test_servers_are_started_and_logged_in_to_by_leave_whatever_the_file_says_of_builds(tmp_path: Path) -> None:
+def test_servers_are_started_and_logged_in_to_by_permission_whatever_the_file_says_of_builds(tmp_path: Path) -> None:
     command = json.dumps([sys.executable, "-c", "pass"])
     folder = written(tmp_path, f"[sources]\nrun_commands = false\n[[source]]\ncommand = {command}\n")
     with pytest.raises(SettingsInvalid, match=r"run \["):
@@ -173,7 +177,7 @@ def test_servers_are_started_and_logged_in_to_by_leave_whatever_the_file_says_of
 
 
 @pytest.mark.parametrize("command", ["evaluate", "train"])
-def test_a_catalog_that_is_built_to_be_measured_or_learned_from_needs_leave_too(tmp_path: Path, command: str) -> None:
+def test_a_catalog_that_is_built_to_measure_or_learn_from_it_needs_permission_too(tmp_path: Path, command: str) -> None:
     code = f"open('ran', 'w'); print({TOOLS!r})"
     source: Any = json.dumps([sys.executable, "-c", code])
     folder = written(tmp_path, f'[[source]]\nformat = "function"\ncommand = {source}\n')
