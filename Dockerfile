@@ -2,18 +2,22 @@
 #
 #     docker build --target router --tag quartermaster-router .
 #     docker build --target worker --tag quartermaster-worker .
+# A tag can be moved: before a release, append the digest that `docker buildx imagetools inspect python:3.13-slim` prints, as
+# python:3.13-slim@sha256:…
 FROM python:3.13-slim AS python
 # Neither Prefect nor ONNX Runtime reports to its maker.
 ENV PATH=/opt/quartermaster/bin:$PATH PYTHONUNBUFFERED=1 DO_NOT_TRACK=1 ORT_DISABLE_TELEMETRY=1
 
 FROM python AS wheel
 WORKDIR /src
+COPY requirements/setuptools.lock /locks/
+RUN pip install --no-cache-dir --require-hashes --no-deps -r /locks/setuptools.lock
 COPY pyproject.toml README.md ./
 COPY quartermaster/ quartermaster/
 COPY router/ router/
 COPY pipeline/ pipeline/
 COPY flows/ flows/
-RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
+RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels .
 
 # Each lock before the wheel: a change of the source alone installs no package anew.
 FROM python AS router-environment

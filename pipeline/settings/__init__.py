@@ -22,7 +22,7 @@ from pipeline.settings.catalog import (
     NotifySettings,
 )
 from pipeline.settings.enrichment import AssessmentSettings, BatchSettings, EnrichmentSettings, Price
-from pipeline.settings.loading import left_out, load, overrides, with_provider, without_commands
+from pipeline.settings.loading import left_out, load, overrides, with_provider
 from pipeline.settings.snapshot import (
     CandidateEngine,
     PublishSettings,
@@ -59,7 +59,6 @@ __all__ = [
     "load",
     "overrides",
     "with_provider",
-    "without_commands",
 ]
 
 DEFAULT_WORKSPACE = Path(".quartermaster")

@@ -1,10 +1,11 @@
 """All settings of a catalog, and those of the build as a whole: Prefect, the ledger, who hears of a build."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, get_args
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import Field, PrivateAttr, SecretStr, ValidationInfo, field_validator, model_validator
 
 from pipeline.settings.access import Address, Command, Headers
 from pipeline.settings.base import Section
@@ -134,6 +135,8 @@ class CatalogSettings(Section):
     flow: FlowSettings = FlowSettings()
     """Prefect."""
 
+    _outside: Mapping[tuple[int | str, ...], str] = PrivateAttr(default_factory=dict)
+
     @classmethod
     def sections(cls) -> tuple[str, ...]:
         """Return the names of the fields that are sections of their own, in order."""
@@ -153,6 +156,19 @@ class CatalogSettings(Section):
         if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", value):
             raise ValueError(f"{value!r} cannot name a folder here: use letters, digits, '.', '_' and '-'")
         return value
+
+    def given_outside(self, fields: Mapping[tuple[int | str, ...], str]) -> "CatalogSettings":
+        """Return the settings as ones of which some `(section, field)` were not taken from the catalog's file.
+
+        Each has the variable of the environment that set it, or "" where the caller did.
+        """
+        settings = self.model_copy()
+        settings._outside = fields
+        return settings
+
+    def set_outside(self, section: str, field: str) -> str | None:
+        """Return the variable that set a field, "" for the caller; None where the catalog's file did, if anybody."""
+        return self._outside.get((section, field))
 
     @property
     def assesses(self) -> bool:

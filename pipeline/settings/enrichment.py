@@ -48,7 +48,8 @@ class EnrichmentSettings(Section):
     model: str = "gpt-5-mini"
     """The model's name, as the server knows it."""
     base_url: str | None = None
-    """The server's address; also `OPENAI_BASE_URL`. Without it, OpenAI's own."""
+    """The server's address; also `OPENAI_BASE_URL`. Without it, OpenAI's own. To another one in `catalog.toml` a key of
+    the environment goes once whoever builds has allowed it."""
     api_key: SecretStr | None = None
     """The server's key; better set as `OPENAI_API_KEY`. A local server may need none."""
     parameters: dict[str, Any] = Field(default_factory=dict)

@@ -65,7 +65,9 @@ def load(
     from_environment, written, refused = _environment_settings(environment)
     _merge(settings, from_environment)
     _merge(settings, overrides or {})
-    for argument in ((section, field) for section, fields in (overrides or {}).items() for field in fields):
+    arguments = [(section, field) for section, fields in (overrides or {}).items() for field in fields]
+    outside: dict[Place, str] = {**written, **dict.fromkeys(arguments, "")}
+    for argument in arguments:
         written.pop(argument, None)
         if argument in OPTIONS:
             written[argument] = f"the argument {OPTIONS[argument]}"
@@ -79,7 +81,8 @@ def load(
     sources = (
         client_sources(source, loaded.resolve(source.path)) if source.path else (source,) for source in loaded.source
     )
-    return loaded.model_copy(update={"source": tuple(chain.from_iterable(sources))})
+    loaded = loaded.model_copy(update={"source": tuple(chain.from_iterable(sources))})
+    return loaded.given_outside(outside)
 
 
 def overrides(
@@ -97,13 +100,6 @@ def overrides(
         if value is not None:
             chosen.setdefault(section, {})[field] = value
     return chosen
-
-
-def without_commands(settings: CatalogSettings) -> CatalogSettings:
-    """Return the settings with no command to run: not those of the sources, not that of the hook."""
-    sources = settings.sources.model_copy(update={"run_commands": False})
-    notify = settings.notify.model_copy(update={"command": None})
-    return settings.model_copy(update={"sources": sources, "notify": notify})
 
 
 def with_provider(settings: CatalogSettings, provider: str | None) -> CatalogSettings:

@@ -220,8 +220,8 @@ class SourcesSettings(Section):
     """Go on without a source that cannot be read (`--skip-unreadable`); `publish.max_skipped_share` counts it."""
     run_commands: bool = True
     """Run the commands of sources, and import their Python modules. False (`--no-commands`) runs none: such a source
-    keeps its last known records, or is left out. True permits nothing: a new command must be allowed by whoever
-    builds."""
+    keeps its last known records, or is left out; so does one that would send a variable which is not allowed yet. True
+    permits nothing: a new command must be allowed by whoever builds."""
     max_age: Duration = timedelta(days=7)
     """How long a source that cannot be read keeps the records of its last good read, such as "12h" or "7d"; 0 never. A
     source that is older stops the build, or is skipped."""

@@ -47,10 +47,24 @@ def expand_url(url: str, what: str, environment: Mapping[str, str] | None = None
     Values in the path, the query, the user and the password are quoted, so that none can change the host: only the
     scheme, the host and the port take a value as it is.
     """
-    begin = url.find("://") + 3 if "://" in url else 0
-    end = next((position for position in range(begin, len(url)) if url[position] in "/?#"), len(url))
-    host = begin + url[begin:end].rfind("@") + 1
+    begin, host, end = _places(url)
     return _filled(url, what, environment, lambda place: begin <= place < host or place >= end)
+
+
+def origin(url: str) -> str:
+    """Return the scheme, host and port of a URL: as written, so that variables among them are not filled in."""
+    begin, host, end = _places(url)
+    found = f"{url[:begin]}{url[host:end]}"
+    found = found if names(found) else found.lower()
+    return found.removesuffix({"http://": ":80", "https://": ":443"}.get(url[:begin].lower(), "\0"))
+
+
+def _places(url: str) -> tuple[int, int, int]:
+    """Return where what follows the scheme begins in a URL, where the host does, and where the path does."""
+    plain = _REFERENCE.sub(lambda match: "x" * len(match[0]), url)  # a default may hold an address of its own
+    begin = plain.find("://") + 3 if "://" in plain else 0
+    end = next((position for position in range(begin, len(plain)) if plain[position] in "/?#"), len(plain))
+    return begin, begin + plain[begin:end].rfind("@") + 1, end
 
 
 def _filled(

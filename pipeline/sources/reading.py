@@ -20,6 +20,7 @@ from pipeline.sources.matching import files_of, names_many, sources_of
 from pipeline.sources.naming import label_of, location, name_of, origin_of, subject
 from pipeline.sources.ownership import LabelOwnership, PlacedSource
 from pipeline.sources.transport import fetch, mcp_client
+from pipeline.sources.transport.approval import not_approved, send_permissions
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
 
@@ -136,6 +137,9 @@ def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
     client = source.client
     if (source.command or source.python) and not catalog.sources.run_commands:
         raise CommandNotRun(f"{subject(source)} was not run: --plan and --no-commands run none (sources.run_commands)")
+    sent = () if catalog.sources.run_commands else send_permissions(source, catalog.folder)
+    if new := not_approved(sent):
+        raise CommandNotRun(f"{subject(source)} was not asked: allow by a build to {new[0]} (--allow-commands)")
     folder = catalog.folder_of(source)
     if source.python is not None:
         # Without a label, as `from_tools` names them.

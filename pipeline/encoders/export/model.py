@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.encoders.delta import DELTA_FILE, read_header
-from pipeline.encoders.export.installed import INSTALL_PACKAGED, PACKAGED, packaged_folder
+from pipeline.encoders.export.checksums import checksums_of
+from pipeline.encoders.export.installed import INSTALL_PACKAGED, PACKAGED, check_packaged, packaged_folder
 from router.contract import EncoderManifest
 from router.errors import EncoderInvalid, quoted
 from router.fingerprint import file_sha256, fingerprint
@@ -128,7 +129,9 @@ def _digests(folder: Path) -> dict[str, str]:
     """Return the checksums of a model's files, by their sorted paths in its folder."""
     read_json(folder / "config.json", required=True)  # any other folder may hold gigabytes
     files = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
-    return {path.relative_to(folder).as_posix(): file_sha256(path) for path in files}
+    digests = {path.relative_to(folder).as_posix(): digest for path, digest in checksums_of(files).items()}
+    check_packaged(folder, digests)
+    return digests
 
 
 def _base_folder(base: str, folder: Path, fetch: Callable[[str], Path] | None) -> Path:

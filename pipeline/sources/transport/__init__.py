@@ -2,6 +2,6 @@
 
 `fetch` gives what commands print and URLs hold as files, `mcp_client` asks live servers. `http` is the way to all
 servers: it says where a request may lead, how long it may take and how much may come back. `access` fills in secrets,
-`approval` knows which commands a user has allowed. `oauth` proves who asks, with a token that `login` obtains and
+`approval` knows what a user has allowed. `oauth` proves who asks, with a token that `login` obtains and
 `token_file` stores.
 """

@@ -1,4 +1,4 @@
-"""The commands that a catalog names, and which of them this user has allowed.
+"""What a catalog needs permission for, and what this user has allowed: to run a command, to send a variable.
 
 A catalog may come from elsewhere, and so may a workspace that lies beside it. What was allowed is therefore kept in the
 user's own state folder: `~/.local/state/quartermaster/approved_commands.json`, or under XDG_STATE_HOME.
@@ -8,7 +8,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,77 +17,96 @@ from types import MappingProxyType
 from pydantic import SecretStr
 
 from pipeline.errors import SettingsInvalid
-from pipeline.settings import CatalogSettings, variables
-from pipeline.sources.naming import location
+from pipeline.settings import CatalogSettings, NotifySettings, SourceSettings, variables
 from pipeline.sources.python_modules import module_command
 from pipeline.sources.transport.access import write_private
 from router.fingerprint import fingerprint
 
 _logger = logging.getLogger(__name__)
+_OPENAI = "https://api.openai.com"
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogCommand:
-    """A command that a catalog names: its program and arguments, the folder that it runs in, its own variables.
+class Permission:
+    """What a catalog asks its user to allow, as one line without a secret.
 
-    So is the address of a server to which an MCP client's file sends variables: those that are `taken` from the
-    environment. `key` changes with each of them, and with the content of a file of the folder that an argument names.
+    The `key` of a command changes with its arguments, folder and variables as written, and with the content of a file
+    of the folder that an argument names; that of a variable with its name, the server that it goes to, and the folder.
     """
 
-    command: tuple[str, ...]
-    folder: Path
-    variables: tuple[str, ...]
+    text: str
     key: str
-    taken: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        # As JSON, so that no argument can pass for another, or hide behind a terminal's sequences.
-        beside = f", with {', '.join(self.variables)}" if self.variables else ""
-        beside += f", from the environment {', '.join(self.taken)}" if self.taken else ""
-        return f"{json.dumps(self.command)} in {self.folder}{beside}"
+        return self.text
 
 
-def commands_of(settings: CatalogSettings) -> tuple[CatalogCommand, ...]:
-    """Return the commands that a build would run, each once: those of the sources, if they are run, and of the hook."""
-    commands = []
-    for one in settings.source:
-        if (one.command or one.python) and settings.sources.run_commands:
-            command = module_command(one, settings.folder) if one.python else one.command
-            if command:
-                commands.append(catalog_command(command, settings.folder_of(one), one.env))
-        elif one.client and one.url and taken(sent := {"url": SecretStr(one.url), **one.headers}):
-            commands.append(catalog_command((location(one),), settings.folder, sent))
-    if settings.notify.command:
-        commands.append(catalog_command(settings.notify.command, settings.folder))
-    return tuple(dict.fromkeys(commands))
+def permissions_of(settings: CatalogSettings) -> tuple[Permission, ...]:
+    """Return what a build needs permission for, each once: commands that it runs, servers that get variables."""
+    found = [permission for source in settings.source for permission in _of_source(settings, source)]
+    found += [*_of_hook(settings.notify, settings.folder), *_of_model(settings), *_of_cluster(settings)]
+    return tuple(dict.fromkeys(found))
 
 
-def catalog_command(
+def run_permission(
     command: tuple[str, ...], folder: Path, env: Mapping[str, SecretStr] = MappingProxyType({})
-) -> CatalogCommand:
-    """Return a command of the catalog in a folder, with its own variables."""
+) -> Permission:
+    """Return the permission to run a command in a folder, with its own variables."""
     folder = folder.resolve()
     written = {name: value.get_secret_value() for name, value in env.items()}
-    files = [_digest(folder / part) for part in command]
-    key = fingerprint([command, str(folder), written, files])
-    return CatalogCommand(command, folder, tuple(env), key, taken(env))
+    taken = dict.fromkeys(name for text in written.values() for name in variables.names(text))
+    # As JSON, so that no argument can pass for another, or hide behind a terminal's sequences.
+    text = f"run {json.dumps(command)} in {folder}"
+    text += f", with {', '.join(env)}" if env else ""
+    text += f", from the environment {', '.join(taken)}" if taken else ""
+    return Permission(text, fingerprint([command, str(folder), written, [_digest(folder / part) for part in command]]))
 
 
-def taken(texts: Mapping[str, SecretStr]) -> tuple[str, ...]:
-    """Return the variables of the environment that settings take, each once."""
-    return tuple(dict.fromkeys(name for text in texts.values() for name in variables.names(text.get_secret_value())))
+def send_permissions(source: SourceSettings, folder: Path) -> tuple[Permission, ...]:
+    """Return the permissions to send the variables that a source's address, headers and OAuth take."""
+    oauth, url = source.oauth, source.url or ""
+    found = list(_sent(url, source.headers.values(), folder))
+    if oauth is not None:
+        found += _sent(oauth.issuer or url, filter(None, (oauth.client_id, oauth.client_secret)), folder)
+    return tuple(found)
 
 
-def not_approved(commands: Iterable[CatalogCommand]) -> tuple[CatalogCommand, ...]:
-    """Return the commands that this user has not allowed yet. Raises SettingsInvalid for a file of another's."""
-    approved = _read()
-    return tuple(command for command in commands if command.key not in approved)
+def allowed_hook(notify: NotifySettings, folder: Path) -> NotifySettings:
+    """Return a hook without the command, and the address that variables go to, if nobody has allowed them."""
+    if notify.command and not_approved([run_permission(notify.command, folder)]):
+        notify = notify.model_copy(update={"command": None})
+    if not_approved(_of_hook(notify, folder)):
+        notify = notify.model_copy(update={"url": None, "headers": {}})
+    return notify
 
 
-def approve(commands: Iterable[CatalogCommand]) -> None:
-    """Remember that this user allows commands. Raises SettingsInvalid where that cannot be written."""
+def without_commands(settings: CatalogSettings) -> CatalogSettings:
+    """Return the settings with no command to run, and with nothing else that nobody has allowed, which is logged."""
+    notify = settings.notify.model_copy(update={"command": None})
+    changes: dict[str, object] = {
+        "sources": settings.sources.model_copy(update={"run_commands": False}),
+        "notify": allowed_hook(notify, settings.folder),
+    }
+    if model := not_approved(_of_model(settings)):
+        changes["enrichment"] = settings.enrichment.model_copy(update={"api_key": None, "base_url": None})
+    if cluster := not_approved(_of_cluster(settings)):
+        changes["flow"] = settings.flow.model_copy(update={"runner": "none", "dask_address": None})
+    for permission in (*not_approved(_of_hook(notify, settings.folder)), *model, *cluster):
+        _logger.warning("left out, as nobody has allowed it here yet: %s", permission)
+    return settings.model_copy(update=changes)
+
+
+def not_approved(permissions: Iterable[Permission]) -> tuple[Permission, ...]:
+    """Return what this user has not allowed yet. Raises SettingsInvalid for a file of another's."""
+    permissions = tuple(permissions)
+    approved = _read() if permissions else frozenset()
+    return tuple(permission for permission in permissions if permission.key not in approved)
+
+
+def approve(permissions: Iterable[Permission]) -> None:
+    """Remember what this user allows. Raises SettingsInvalid where that cannot be written."""
     path = approvals_path()
-    keys = _read() | {command.key for command in commands}
+    keys = _read() | {permission.key for permission in permissions}
     try:
         write_private(path, json.dumps({"approved": sorted(keys)}))
     except OSError as error:
@@ -95,23 +114,23 @@ def approve(commands: Iterable[CatalogCommand]) -> None:
 
 
 def require_approved(settings: CatalogSettings, *, allow: bool = False) -> None:
-    """Raise SettingsInvalid where a catalog names commands that were not allowed.
+    """Raise SettingsInvalid where a catalog needs permission that was not given.
 
-    `allow` allows and remembers them. Where they cannot be remembered, as in a read-only container, that is logged, and
-    they are allowed this once.
+    `allow` gives and remembers it. Where it cannot be remembered, as in a read-only container, that is logged, and
+    it counts this once.
     """
-    new = not_approved(commands_of(settings))
+    new = not_approved(permissions_of(settings))
     if new and not allow:
-        listed = "".join(f"\n  {command}" for command in new)
+        listed = "".join(f"\n  {permission}" for permission in new)
         raise SettingsInvalid(
-            f"the catalog {settings.name!r} names commands that nobody has allowed here yet:{listed}\n"
-            "read them, then pass --allow-commands (allow_commands of the flow); --no-commands runs none"
+            f"the catalog {settings.name!r} would do what nobody has allowed here yet:{listed}\n"
+            "read it, then build with --allow-commands (allow_commands of the flow); --no-commands does none of it"
         )
     if new:
         try:
             approve(new)
         except SettingsInvalid as error:
-            _logger.warning("these commands are allowed this once: %s", error)
+            _logger.warning("this is allowed this once: %s", error)
 
 
 def approvals_path() -> Path:
@@ -120,12 +139,56 @@ def approvals_path() -> Path:
     return Path(state, "quartermaster", "approved_commands.json").expanduser()
 
 
+def _of_source(settings: CatalogSettings, source: SourceSettings) -> Iterator[Permission]:
+    if settings.sources.run_commands and (source.command or source.python):
+        command = module_command(source, settings.folder) if source.python else source.command
+        if command:
+            yield run_permission(command, settings.folder_of(source), source.env)
+    yield from send_permissions(source, settings.folder)
+
+
+def _of_hook(notify: NotifySettings, folder: Path) -> Iterator[Permission]:
+    if notify.command:
+        yield run_permission(notify.command, folder)
+    yield from _sent(notify.url or "", notify.headers.values(), folder)
+
+
+def _of_model(settings: CatalogSettings) -> Iterator[Permission]:
+    """Yield the permission to send a key of the environment to an address of the catalog's file that is not OpenAI's.
+
+    One of this machine is asked about too: nobody knows who listens there.
+    """
+    enrichment, address = settings.enrichment, settings.enrichment.base_url
+    variable = settings.set_outside("enrichment", "api_key")
+    asks = enrichment.generator != "none" and settings.set_outside("enrichment", "base_url") is None
+    if variable and address and asks and variables.origin(address) != _OPENAI:
+        yield _send(variable, variables.origin(address), settings.folder)
+
+
+def _of_cluster(settings: CatalogSettings) -> Iterator[Permission]:
+    """Yield the permission to use a Dask cluster of the catalog's file: whoever has its scheduler can run code here."""
+    if (address := settings.flow.dask_address) and settings.set_outside("flow", "dask_address") is None:
+        folder = str(settings.folder.resolve())
+        yield Permission(f"exchange code with {json.dumps(address)}", fingerprint(["dask", address, folder]))
+
+
+def _sent(url: str, texts: Iterable[SecretStr], folder: Path) -> Iterator[Permission]:
+    written = [url, *(text.get_secret_value() for text in texts)]
+    for name in dict.fromkeys(name for text in written for name in variables.names(text)):
+        yield _send(name, variables.origin(url), folder)
+
+
+def _send(variable: str, origin: str, folder: Path) -> Permission:
+    text = f"send {variable} of the environment to {json.dumps(origin)}"
+    return Permission(text, fingerprint(["send", variable, origin, str(folder.resolve())]))
+
+
 def _read() -> frozenset[str]:
     path = approvals_path()
     try:
         status = path.stat()
         if status.st_uid != os.getuid() or status.st_mode & 0o022:
-            raise SettingsInvalid(f"{path} can be written by others: nobody knows who allowed its commands. Delete it")
+            raise SettingsInvalid(f"{path} can be written by others: nobody knows who allowed what it lists. Delete it")
         return frozenset(json.loads(path.read_text(encoding="utf-8"))["approved"])
     except FileNotFoundError:
         return frozenset()

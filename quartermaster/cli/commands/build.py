@@ -9,7 +9,7 @@ import typer
 
 from pipeline.progress import Progress
 from quartermaster.cli.commands.options import WORKSPACE, JsonOutput, Workspace
-from quartermaster.cli.commands.sources import AllowCommands, permit_commands, show_commands
+from quartermaster.cli.commands.sources import AllowCommands, permit, show_permissions
 from quartermaster.cli.failure import ServerLost
 from quartermaster.output.logs import (
     FORMAT_VARIABLE,
@@ -39,16 +39,24 @@ class BuildOptions:
     batch: Annotated[bool, "Use the Batch API: half the price, answers within a day."] = False
     skip_unreadable: Annotated[bool, "Build without the sources that cannot be read, and name them."] = False
     allow_commands: AllowCommands = False
-    no_commands: Annotated[bool, "Run no command: its source keeps its last known records, or is left out."] = False
+    no_commands: Annotated[
+        bool, "Run no command, and send no new variable: such a source keeps its last known records, or is left out."
+    ] = False
 
     def settings(self, path: Path) -> "CatalogSettings":
         """Return the settings of a catalog with these options in place of its own. Raises SettingsInvalid."""
-        from pipeline.settings import load, overrides, with_provider, without_commands
+        from pipeline.settings import load, overrides, with_provider
+        from pipeline.sources.transport.approval import without_commands
 
         mode, skip = "batch" if self.batch else None, self.skip_unreadable or None
         over = overrides(self.generator, self.encoder, self.max_cost, self.max_tools, mode, skip)
         settings = with_provider(load(path, over), self.provider)
         return without_commands(settings) if self.no_commands else settings
+
+    def permit(self, settings: "CatalogSettings") -> None:
+        """Ask for permission of what is new in the build; for none where it does only what was allowed."""
+        if not self.no_commands:
+            permit(settings, allow=self.allow_commands)
 
     def of_flow(self) -> dict[str, Any]:
         """Return the options as parameters of the flow, for a build whose commands were permitted."""
@@ -98,7 +106,7 @@ def build(
 
     if plan:
         settings = load_settings()
-        show_commands(settings)
+        show_permissions(settings)
         with ProgressBars() as bars:
             planned = plan_build(settings, workspace=how.workspace, progress=bars)
         if as_json:
@@ -109,9 +117,9 @@ def build(
     with logging_to_stderr(log_format, log_level, summary=not as_json), ExitStack() as shown:
         drawn = err.is_terminal and log_format is LogFormat.TEXT
         progress: Progress = shown.enter_context(ProgressBars()) if drawn else LoggedProgress()
-        with failures_announced(path):
+        with failures_announced(path, allow=how.allow_commands):
             settings = load_settings()
-            permit_commands(settings, allow=how.allow_commands)
+            how.permit(settings)
             if flow:
                 report = _run_flow(progress, path, how, force=force)
             else:
@@ -173,7 +181,7 @@ def schedule(
     from flows.schedule import next_runs, serve_nightly
 
     settings = how.settings(path)
-    permit_commands(settings, allow=how.allow_commands)
+    how.permit(settings)
     times = next_runs(cron, timezone)
     with ProgressBars() as bars:
         bars.start("engine", None)

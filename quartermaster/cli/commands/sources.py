@@ -14,7 +14,7 @@ from router.typed import converted
 
 if TYPE_CHECKING:
     from pipeline.settings import CatalogSettings, SourceSettings
-    from pipeline.sources.transport.approval import CatalogCommand
+    from pipeline.sources.transport.approval import Permission
     from quartermaster.serving.mcp import Upstream
 
 _logger = logging.getLogger("quartermaster.serving")
@@ -23,49 +23,52 @@ AllowCommands = Annotated[
     typer.Option(
         "--allow-commands",
         envvar="QUARTERMASTER_ALLOW_COMMANDS",
-        help="Run the catalog's commands, also new ones; they are remembered for this user.",
+        help="Run the catalog's commands and send the variables that it names, also new ones; they are remembered for "
+        "this user.",
     ),
 ]
 
 
-def permit_commands(settings: "CatalogSettings", *, allow: bool, may_ask: bool = True) -> None:
-    """Print the commands of a catalog, and ask about new ones where a person can answer.
+def permit(settings: "CatalogSettings", *, allow: bool, may_ask: bool = True) -> None:
+    """Print what a catalog needs permission for, and ask about what is new where a person can answer.
 
-    Raises SettingsInvalid where a new command is not allowed.
+    Raises SettingsInvalid where it is not given.
     """
     from pipeline.sources.transport.approval import approve, require_approved
 
-    new = show_commands(settings)
+    new = show_permissions(settings)
     asks = new and not allow and may_ask and sys.stdin.isatty() and sys.stderr.isatty()
-    if asks and typer.confirm("Run the new ones, now and at later builds?", err=True):
+    if asks and typer.confirm("Allow what is new, now and at later builds?", err=True):
         approve(new)
     require_approved(settings, allow=allow)
 
 
-def show_commands(settings: "CatalogSettings") -> "tuple[CatalogCommand, ...]":
-    """Print the commands of a catalog on standard error, and return those that were not allowed before."""
-    from pipeline.sources.transport.approval import commands_of, not_approved
+def show_permissions(settings: "CatalogSettings") -> "tuple[Permission, ...]":
+    """Print on standard error what a catalog needs permission for, and return what was not allowed before."""
+    from pipeline.sources.transport.approval import not_approved, permissions_of
 
-    commands = commands_of(settings)
-    new = not_approved(commands)
-    for command in commands:
-        state, style = ("new command", "yellow") if command in new else ("command", "dim")
-        print_err(f"{state}: {command}", style)
+    permissions = permissions_of(settings)
+    new = not_approved(permissions)
+    for permission in permissions:
+        state, style = ("new", "yellow") if permission in new else ("allowed", "dim")
+        print_err(f"{state}: {permission}", style)
     return new
 
 
 def catalog_upstreams(path: Path, *, allow_commands: bool) -> "tuple[Upstream, ...]":
     """Return the live MCP servers of a catalog or a client's file, with all that its build asks them with.
 
-    Raises SettingsInvalid where it names a command that was not allowed: a client holds standard input, so nobody can
-    be asked. A server of a client's file that cannot be used is left out with a warning.
+    Raises SettingsInvalid where it needs permission that was not given: a client holds standard input, so nobody can be
+    asked. A server of a client's file that cannot be used is left out with a warning.
     """
     from pipeline.settings import load
 
     catalog = load(path)
     if path.is_file() and not any(source.client for source in catalog.source):
         raise SettingsInvalid(f'{path} is not a file of MCP servers, as clients have it: {{"mcpServers": …}}')
-    permit_commands(catalog, allow=allow_commands, may_ask=False)
+    # Its commands run here, whatever it says of builds.
+    sources = catalog.sources.model_copy(update={"run_commands": True})
+    permit(catalog.model_copy(update={"sources": sources}), allow=allow_commands, may_ask=False)
     found = []
     for source in catalog.source:
         try:
@@ -112,6 +115,7 @@ def login(
     source: Annotated[int | None, "Which [[source]], from 1; without it all that have oauth for a person."] = None,
     browser: Annotated[bool, typer.Option(help="Open the address in a browser; it is printed in any case.")] = True,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Of the redirect to this machine; 0 for any.")] = 0,
+    allow_commands: AllowCommands = False,
 ) -> None:
     """Log in to the MCP servers of a catalog whose sources have oauth, once for all later builds.
 
@@ -133,6 +137,8 @@ def login(
     if not sources:
         which = "no source" if source is None else f"source {source} is none that"
         raise SettingsInvalid(f"{path}: {which} has oauth for a person to log in: write [source.oauth] below its url")
+
+    permit(catalog.model_copy(update={"source": tuple(sources)}), allow=allow_commands)
 
     def show(address: str) -> None:
         print_err("Log in at this address:")

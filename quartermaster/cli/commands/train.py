@@ -115,11 +115,13 @@ def _snapshot(folder: Path, workspace: Path, bars: Any) -> Path:
     """Return the snapshot of a folder: of its own, or built of a catalog without vectors, apart from what serves."""
     from pipeline.build import build
     from pipeline.settings import load, overrides
+    from quartermaster.cli.commands.sources import permit
     from router.contract import CURRENT, MANIFEST
 
     if (folder / MANIFEST).is_file() or (folder / CURRENT).is_file():
         return folder
     settings = load(folder, overrides(None, "none"))
+    permit(settings, allow=False)
     publish = settings.publish.model_copy(update={"judged": False})
     settings = settings.model_copy(update={"publish": publish, "tuning": settings.tuning.untaught()})
     return build(settings, workspace=workspace, area="training", progress=bars).snapshot

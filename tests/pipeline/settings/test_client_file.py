@@ -12,7 +12,7 @@ from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import CatalogSettings, SourceSettings, load, with_provider
 from pipeline.sources.naming import name_of
 from pipeline.sources.transport.access import Access, resolve_access
-from pipeline.sources.transport.approval import catalog_command, commands_of
+from pipeline.sources.transport.approval import permissions_of, run_permission
 
 Write = Callable[..., CatalogSettings]
 
@@ -202,23 +202,24 @@ def test_a_large_file_is_read_in_time(write: Write) -> None:
 
 def test_which_variable_goes_to_which_server_is_part_of_the_approval(write: Write) -> None:
     def keys(server: dict[str, Any]) -> list[str]:
-        return [one.key for one in commands_of(write({"mcpServers": {"mail": server}}))]
+        return [one.key for one in permissions_of(write({"mcpServers": {"mail": server}}))]
 
     mappings = [{"K": "${A}"}, {"K": "${B}"}, {"K": "${A}", "L": "${B}"}, {"K": "${A:-x}"}, {}]
     assert len({tuple(keys({**MAIL, "env": mapping})) for mapping in mappings}) == len(mappings)
-    remote = [{"url": f"https://{host}/mcp", "headers": row} for host in ("a", "b") for row in mappings[:-1]]
+    remote = [{"url": f"https://{host}/mcp", "headers": row} for host in ("a", "b") for row in mappings[:3]]
     assert len({tuple(keys(server)) for server in remote}) == len(remote)
     assert keys({"url": "https://a/mcp", "headers": {"K": "plain"}}) == []
-    (shown,) = map(
-        str, commands_of(write({"mcpServers": {"mail": {"url": "https://u:sk-secret@a/mcp?k=sk-secret&t=${T}"}}}))
-    )
-    assert shown.startswith('["https://a/mcp"]') and shown.endswith("with url, from the environment T")
-    (shown,) = map(str, commands_of(write({"mcpServers": {"mail": {**MAIL, "env": {"K": "x${A}", "L": "sk-secret"}}}})))
+    secret = {"url": "https://u:sk-secret@a/mcp?k=sk-secret&t=${T}"}
+    assert [*map(str, permissions_of(write({"mcpServers": {"mail": secret}})))] == [
+        'send T of the environment to "https://a"'
+    ]
+    mail = {**MAIL, "env": {"K": "x${A}", "L": "sk-secret"}}
+    (shown,) = map(str, permissions_of(write({"mcpServers": {"mail": mail}})))
     assert shown.endswith("with K, L, from the environment A") and "sk-secret" not in shown
 
 
 def test_a_catalogs_own_command_is_as_it_stands_there(tmp_path: Path) -> None:
     source = SourceSettings(command=("sh", "-c", "echo ${HOME}"), cwd=Path("work"))
     assert resolve_access(source).command == ("sh", "-c", "echo ${HOME}")
-    assert str(catalog_command(source.command or (), tmp_path)).endswith(f"in {tmp_path}")
+    assert str(run_permission(source.command or (), tmp_path)).endswith(f"in {tmp_path}")
     assert CatalogSettings(name="a", folder=tmp_path, source=(source,)).folder_of(source) == tmp_path / "work"

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.settings.variables import expand, expand_url
+from pipeline.settings.variables import expand, expand_url, origin
 
 _NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 _VALUES = st.text(min_size=1).map(str.strip).filter(bool)
@@ -29,3 +29,12 @@ def test_no_value_changes_the_host_where_it_stands_behind_it_or_as_password(valu
         filled, values = expand_url(written, "it", {"V": value})
         assert filled.partition("://")[2].rpartition("@")[2].startswith("host") and value in values
         assert filled.count("@") == written.count("@") and "://" not in filled.partition("://")[2]
+
+
+def test_a_default_that_holds_a_slash_or_an_at_sign_leaves_a_password_quoted_and_the_server_as_it_is() -> None:
+    url, _ = expand_url("https://me:${KEY:-a/b}@good.example/${KEY}", "it", {"KEY": "x@evil.example/"})
+    assert url == "https://me:x%40evil.example%2F@good.example/x%40evil.example%2F"
+    assert origin("https://me:${KEY:-a/b@c}@Good.example:443/p") == "https://good.example"
+    assert origin("http://good.example:443?q=@evil.example") == "http://good.example:443"
+    assert origin("${URL:-https://good.example}/p") == "${URL:-https://good.example}"
+    assert origin("https://${A}.Good.example/p") == "https://${A}.Good.example"

@@ -11,10 +11,10 @@ import pytest
 
 from pipeline.errors import CommandNotRun, RunAborted, SettingsInvalid, Unavailable
 from pipeline.module_tools import PROGRAM
-from pipeline.settings import load, without_commands
+from pipeline.settings import load
 from pipeline.sources import read
 from pipeline.sources.last_reading import LastReading, SourceReading
-from pipeline.sources.transport.approval import commands_of, require_approved
+from pipeline.sources.transport.approval import permissions_of, require_approved, without_commands
 from router.tools.definitions.raw_tool import normalize
 from router.tools.functions.reading import read_tools
 from tests.pipeline.sources.reading import read_one, stop_one
@@ -142,7 +142,7 @@ def test_it_is_imported_once_allowed_and_asked_for_anew_when_a_file_changes(
         require_approved(settings)
     with pytest.raises(CommandNotRun, match=r"the Python source 'shop\.tools' was not run"):
         read(without_commands(settings))
-    assert not (folder / "imported").exists() and not commands_of(without_commands(settings))
+    assert not (folder / "imported").exists() and not permissions_of(without_commands(settings))
     require_approved(settings, allow=True)
     reading = read(settings)
     assert (folder / "imported").exists() and not list(folder.rglob("__pycache__"))

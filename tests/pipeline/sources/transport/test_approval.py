@@ -10,9 +10,15 @@ import pytest
 from pipeline.build import build
 from pipeline.build.plan import plan
 from pipeline.errors import CommandNotRun, SettingsInvalid
-from pipeline.settings import CatalogSettings, load, without_commands
+from pipeline.settings import CatalogSettings, load
 from pipeline.sources import read
-from pipeline.sources.transport.approval import approvals_path, commands_of, not_approved, require_approved
+from pipeline.sources.transport.approval import (
+    approvals_path,
+    not_approved,
+    permissions_of,
+    require_approved,
+    without_commands,
+)
 from tests.support.command_line import called
 from tests.support.quick import QUICK
 
@@ -76,11 +82,11 @@ def test_what_was_allowed_stays_so_until_the_command_its_script_or_folder_change
     require_approved(loaded(catalog))
     assert approvals_path().stat().st_mode & 0o777 == 0o600
     (catalog / "print.py").write_text(f"{SCRIPT}#", encoding="utf-8")
-    assert not_approved(commands_of(loaded(catalog)))
+    assert not_approved(permissions_of(loaded(catalog)))
     (catalog / "print.py").write_text(SCRIPT, encoding="utf-8")
     require_approved(loaded(catalog))
     catalog.rename(catalog.with_name("elsewhere"))
-    assert not_approved(commands_of(loaded(catalog.with_name("elsewhere"))))
+    assert not_approved(permissions_of(loaded(catalog.with_name("elsewhere"))))
 
 
 def test_allowed_commands_run_where_they_cannot_be_remembered(

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from pipeline.errors import RunAborted, Unavailable
+from pipeline.errors import RunAborted, SettingsInvalid, Unavailable
 from pipeline.settings import CatalogSettings
 from pipeline.sources import read
 from pipeline.sources.transport.login import log_in
@@ -276,7 +276,11 @@ def test_calls_through_the_mcp_server_of_the_router_are_given_the_token_too(
     oauth = f'client_id = "${{VAULT_ID}}"\nclient_secret = "${{VAULT_SECRET}}"\nissuer = "{authority.issuer}"'
     text = f'[[source]]\nurl = "{authority.url}"\n[source.oauth]\n{oauth}\n'
     (tmp_path / "catalog.toml").write_text(text, encoding="utf-8")
-    (upstream,) = catalog_upstreams(tmp_path, allow_commands=False)
+    with pytest.raises(
+        SettingsInvalid, match=f'send VAULT_SECRET of the environment to "{authority.issuer.removesuffix("/login")}"'
+    ):
+        catalog_upstreams(tmp_path, allow_commands=False)
+    (upstream,) = catalog_upstreams(tmp_path, allow_commands=True)
 
     async def listed() -> list[str]:
         async with open_session(upstream) as session:

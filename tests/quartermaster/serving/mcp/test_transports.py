@@ -101,7 +101,7 @@ def test_a_stdio_server_whose_client_is_gone_ends_without_a_traceback(command: t
                 assert program.wait(60) == 0  # though the other pipe is open
                 *allowed, last = program.stderr.read().splitlines()
                 assert last == "the client left before it had read its answers"
-                assert all(line.startswith("new command: ") for line in allowed)
+                assert all(line.startswith("new: run ") for line in allowed)
             finally:
                 program.kill()
 
