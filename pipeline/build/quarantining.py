@@ -229,11 +229,11 @@ def _served_tools(
     for tool_id in ids:
         ordinal = records.ordinal(tool_id)
         assert ordinal is not None
-        record, written = records.complete_record(ordinal), None
+        record, written, expansion = records.complete_record(ordinal), None, None
         if tool_id in expansions:
             generator, model, key, expansion = expansions[tool_id]
             written = ScreenedExpansion(expansion, generator, model, key, expansion)
-        document = project_record(record, written and written.expansion, context.settings.enrichment.languages)
+        document = project_record(record, expansion, context.settings.enrichment.languages)
         # The texts that serve are not the record's own where its remarks steered a model.
         name, description, expanded, dense = served[tool_id].texts
         document = replace(document, name=name, description=description, expansion=expanded, dense=dense)

@@ -7,12 +7,14 @@ a remark in the record that is not about the tool. See docs/decisions/phrase-che
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence, TextVerdict
+from pipeline.learning.no_answer_calibration.background import background
 from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks, subject, subject_claim
 from pipeline.phrase_checks.vectors import ScoreDistribution
 from pipeline.settings import AssessmentSettings
@@ -24,8 +26,6 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 # One phrase may repeat a remark by chance; in honest catalogs hardly a tool has two.
 _FEWEST_ECHOES = 2
 _LEAST_SHARE = 0.25  # of a tool's texts, where what asked for them cannot be read
-# With fewer tools a standard deviation of scores says little, and nothing is judged.
-_FEWEST_TOOLS = 20
 # Unreadable remarks that can carry a phrase have this many characters, each and together. Shorter ones are formats.
 _SHORTEST_CODE = 25
 _LEAST_CODE = 80
@@ -140,15 +140,16 @@ def find_steering(
 
     `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
     tool after the other, L2-normalised as what `embed` returns. Remarks and short texts are embedded only for tools
-    that have unsupported texts. Where more than `max_share` of the tools would be found to be steered, the encoder or
-    the catalog is at fault, and texts are only noted.
+    that have unsupported texts. How many are found changes nothing: a crowd of hostile tools cannot outvote the check.
     """
     judged = vectors[len(tools) :]
-    if len(tools) < _FEWEST_TOOLS or not len(judged):
+    if not len(judged):
         return SteeringFindings()
-    readability = Readability(text for tool in tools for text in (tool.subject, *tool.judged))
+    # Beside the subjects: in a small catalog a standard deviation of scores says little, and hostile tools make it.
+    errands = [query.request for query in background() if query.is_errand]
+    readability = Readability(chain(errands, (text for tool in tools for text in (tool.subject, *tool.judged))))
     subjects = _subject_vectors(tools, vectors[: len(tools)], readability, embed, settings)
-    distribution = ScoreDistribution.of(subjects)
+    distribution = ScoreDistribution.of(np.concatenate([subjects, embed(errands)]))
     starts = np.cumsum([0, *(len(tool.judged) for tool in tools)])
     owners = np.repeat(np.arange(len(tools)), np.diff(starts))
     unsupported = _fits(subjects, distribution, judged, owners) < settings.unsupported_fit
@@ -173,8 +174,6 @@ def find_steering(
             found[ordinal] = finding
     steered = [ordinal for ordinal, finding in found.items() if finding.steered]
     of_texts = _vectors_by_text((text for ordinal in steered for text in tools[ordinal].all_texts), embed)
-    sound = len(steered) <= settings.max_share * len(tools)
-    consequence = Consequence.DROPPED if sound else Consequence.NOTED
     verdicts: list[TextVerdict] = []
     for ordinal, finding in found.items():
         tool, wrong = tools[ordinal], finding.echoes
@@ -185,12 +184,12 @@ def find_steering(
             wrong |= frozenset(_chosen(tool.all_texts, bad))
         check, detail = "steered" if finding.steered else "echo", finding.foreign[0].text[:80]
         verdicts += [
-            TextVerdict(tool.tool_id, name, text, check, consequence, detail)
+            TextVerdict(tool.tool_id, name, text, check, Consequence.DROPPED, detail)
             for name, text in tool.texts
             if text in wrong
         ]
     steering = {tools[ordinal].tool_id: found[ordinal].foreign for ordinal in steered}
-    return SteeringFindings(tuple(verdicts), steering if sound else {})
+    return SteeringFindings(tuple(verdicts), steering)
 
 
 def _remarks(
@@ -240,7 +239,7 @@ def _fits(
 ) -> NDArray[np.float64]:
     """Return by how many standard deviations texts (rows, dim) fit their owners' subjects above the mean.
 
-    The mean and the deviation are those of the text's cosines with all subjects of the catalog.
+    The mean and the deviation are those of the text's cosines with all subjects, and with everyday errands.
     """
     own_subjects = subjects[np.broadcast_to(owners, len(vectors))]
     own = np.einsum("ij,ij->i", vectors, own_subjects)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.enrichment.context import Consequence
 from pipeline.phrase_checks.steering import SteeringFindings, find_steering
 from pipeline.phrase_checks.subject import WrittenTool
 from pipeline.settings import AssessmentSettings
@@ -29,7 +28,7 @@ _NEAR = ("refund the charged client {}", "please wake whoever carries the pager 
 
 def _embed(texts: Sequence[str]) -> NDArray[np.float32]:
     """Return vectors of words, each word a direction of its own."""
-    vectors = np.zeros((len(texts), 512), np.float32)
+    vectors = np.zeros((len(texts), 2_048), np.float32)
     for row, text in zip(vectors, texts, strict=True):
         for word in "".join(c if c.isalnum() else " " for c in text.casefold()).split():
             row[_place(word)] += 1
@@ -59,8 +58,12 @@ def _check(record: ToolRecord, expansion: Expansion, **settings: float) -> Steer
     return _check_all([(record, expansion)], **settings)
 
 
-def _check_all(others: Sequence[tuple[ToolRecord, Expansion]], **settings: float) -> SteeringFindings:
-    tools = [WrittenTool.of(*one) for one in (*_honest(), *others)]
+def _check_all(
+    others: Sequence[tuple[ToolRecord, Expansion]],
+    honest: Sequence[tuple[ToolRecord, Expansion]] | None = None,
+    **settings: float,
+) -> SteeringFindings:
+    tools = [WrittenTool.of(*one) for one in (*(_honest() if honest is None else honest), *others)]
     texts = [tool.subject for tool in tools] + [text for tool in tools for text in tool.judged]
     return find_steering(tools, _embed(texts), _embed, AssessmentSettings(**settings))
 
@@ -133,14 +136,20 @@ def test_what_many_tools_of_a_source_say_is_no_demand_unless_their_phrases_repea
         record = replace(_moon(_QUOTED), tool_id=f"sky/moon{number}", name=f"moon_phase_{number}")
         return record, _moon_phrases(*(phrase.format(_NOUNS[number]) for phrase in phrases))
 
-    findings = _check_all([moon(number) for number in range(tools)], max_share=1.0)
+    findings = _check_all([moon(number) for number in range(tools)])
     assert len(findings.steering) == accused
 
 
-def test_where_too_many_tools_would_be_found_texts_are_only_noted_and_a_small_catalog_is_not_judged() -> None:
-    findings = _check(_moon(_QUOTED), _moon_phrases(*_DEMANDS), max_share=0.0)
-    assert {verdict.consequence for verdict in findings.verdicts} == {Consequence.NOTED}
-    assert findings.steering == {}
-    tool = WrittenTool.of(_moon(_QUOTED), _moon_phrases(*_DEMANDS))
-    vectors = _embed([tool.subject, *tool.judged])
-    assert find_steering([tool], vectors, _embed, AssessmentSettings()) == SteeringFindings()
+def test_a_crowd_of_hostile_tools_outvotes_nobody_in_a_catalog_of_any_size() -> None:
+    def moon(number: int) -> tuple[ToolRecord, Expansion]:
+        record = replace(_moon(_QUOTED), tool_id=f"sky{number}/moon", provider=f"sky{number}")
+        return record, _moon_phrases(*_DEMANDS)
+
+    for honest, hostile in ((0, 1), (3, 12), (len(_honest()), 80)):
+        findings = _check_all([moon(number) for number in range(hostile)], _honest()[:honest])
+        assert len(findings.steering) == hostile
+        assert _dropped(findings) == set(_DEMANDS)
+
+
+def test_honest_tools_of_a_small_catalog_keep_their_phrases() -> None:
+    assert all(_dropped(_check_all([], _honest()[:size])) == set() for size in (1, 3, 12))
