@@ -25,11 +25,15 @@ from router.tools.text_overlap import record_texts
 
 @dataclass(frozen=True)
 class Assessed:
-    """What was found: verdicts on texts of expansions, siblings by tool id, and by tool id the remarks that steered."""
+    """What was found: verdicts on texts of expansions, siblings by tool id, and by tool id the remarks that steered.
+
+    `blind` is as in `SteeringFindings`.
+    """
 
     verdicts: tuple[TextVerdict, ...] = ()
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
+    blind: bool = False
 
 
 def assess(context: BuildContext, state: BuildState) -> Assessed:
@@ -61,7 +65,9 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
         return embedding.matrix(texts)
 
     of_records = find_steering(tools, vectors(texts), vectors, settings)
-    found = Assessed((*of_catalog.verdicts, *of_records.verdicts), of_catalog.siblings, of_records.steering)
+    found = Assessed(
+        (*of_catalog.verdicts, *of_records.verdicts), of_catalog.siblings, of_records.steering, of_records.blind
+    )
     answers.put_assessment(context.run, key, msgspec.to_builtins(found))
     return found
 

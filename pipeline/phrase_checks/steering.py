@@ -50,11 +50,13 @@ class SteeringFindings:
     """Verdicts on the texts of expansions, and by tool id the remarks of a record that steered the model.
 
     A verdict's check is "echo", on a phrase that repeats a foreign remark, or "steered", on a text of a tool whose
-    record steered. `detail` is the first foreign remark, shortened.
+    record steered. `detail` is the first foreign remark, shortened. `blind` is true where the encoder cannot tell texts
+    apart: nothing is dropped then.
     """
 
     verdicts: tuple[TextVerdict, ...] = ()
     steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
+    blind: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,8 @@ def find_steering(
     errands = [query.request for query in background() if query.is_errand]
     readability = Readability(chain(errands, (text for tool in tools for text in (tool.subject, *tool.judged))))
     subjects = _subject_vectors(tools, vectors[: len(tools)], readability, embed, settings)
-    distribution = ScoreDistribution.of(np.concatenate([subjects, embed(errands)]))
+    beside = embed(errands)
+    distribution = ScoreDistribution.of(np.concatenate([subjects, beside]))
     starts = np.cumsum([0, *(len(tool.judged) for tool in tools)])
     owners = np.repeat(np.arange(len(tools)), np.diff(starts))
     unsupported = _fits(subjects, distribution, judged, owners) < settings.unsupported_fit
@@ -174,6 +177,9 @@ def find_steering(
             found[ordinal] = finding
     steered = [ordinal for ordinal, finding in found.items() if finding.steered]
     of_texts = _vectors_by_text((text for ordinal in steered for text in tools[ordinal].all_texts), embed)
+    # The encoder is judged by texts that no catalog has a hand in: most errands have nothing in common.
+    blind = bool(np.median(beside @ beside.T) > settings.echo_similarity)
+    consequence = Consequence.NOTED if blind else Consequence.DROPPED
     verdicts: list[TextVerdict] = []
     for ordinal, finding in found.items():
         tool, wrong = tools[ordinal], finding.echoes
@@ -184,12 +190,12 @@ def find_steering(
             wrong |= frozenset(_chosen(tool.all_texts, bad))
         check, detail = "steered" if finding.steered else "echo", finding.foreign[0].text[:80]
         verdicts += [
-            TextVerdict(tool.tool_id, name, text, check, Consequence.DROPPED, detail)
+            TextVerdict(tool.tool_id, name, text, check, consequence, detail)
             for name, text in tool.texts
             if text in wrong
         ]
     steering = {tools[ordinal].tool_id: found[ordinal].foreign for ordinal in steered}
-    return SteeringFindings(tuple(verdicts), steering)
+    return SteeringFindings(tuple(verdicts), {} if blind else steering, blind)
 
 
 def _remarks(

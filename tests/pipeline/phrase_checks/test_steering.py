@@ -152,3 +152,14 @@ def test_a_crowd_of_hostile_tools_outvotes_nobody_in_a_catalog_of_any_size() -> 
 
 def test_honest_tools_of_a_small_catalog_keep_their_phrases() -> None:
     assert all(_dropped(_check_all([], _honest()[:size])) == set() for size in (1, 3, 12))
+
+
+def test_an_encoder_that_finds_everything_alike_accuses_nobody() -> None:
+    def alike(texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = _embed(texts) + np.float32(0.1)
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+    tools = [WrittenTool.of(*one) for one in (*_honest(), (_moon(_QUOTED), _moon_phrases(*_DEMANDS)))]
+    texts = [tool.subject for tool in tools] + [text for tool in tools for text in tool.judged]
+    findings = find_steering(tools, alike(texts), alike, AssessmentSettings())
+    assert (findings.blind, findings.steering, _dropped(findings)) == (True, {}, set())
