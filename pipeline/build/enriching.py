@@ -36,8 +36,8 @@ def enrich(context: BuildContext, state: BuildState) -> None:
             found = assess(context, state)
         if found.blind:
             context.clock.note(
-                "the encoder finds errands alike that have nothing in common: phrases that a record asked for are noted, "
-                "and not dropped. Choose another in vectors.encoder"
+                "the encoder finds errands alike that have nothing in common: phrases that a record asked for are "
+                "noted, and not dropped. Choose another in vectors.encoder"
             )
         written.siblings = found.siblings
         leave_out(written, found)

@@ -129,7 +129,10 @@ def _baselines(
     """
     ledger, where = context.ledger.quarantine, (context.settings.name, context.area)
     changed = {tool_id for tool_id in tools.hashes if tool_id not in tools.new}
-    now = _served_tools(context, serving, served, changed - set(reviewed))
+    try:
+        now = _served_tools(context, serving, served, changed - set(reviewed))
+    except SnapshotInvalid:
+        return {}  # where tools are tried it is told why they cannot be
     texts = {tool_id: canonical_json(msgspec.to_builtins(one)) for tool_id, one in now.items()}
     ledger.put_baselines(context.run, *where, texts, [*tools.new, *reviewed])
     stored = ledger.baselines(*where)

@@ -22,7 +22,7 @@ class QuarantinedTool:
 
     Attributes:
         tool_id: Its id.
-        kind: "new", which is left out, or "changed", which serves as it was.
+        kind: "new", which is left out, or "changed", which is found by what it was.
         content_hash: The hash of its record and texts, which the decision about it is for.
         since: When it was first held back, in UTC.
         requests: How many requests of other providers' tools it would enter the first five of.

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence, TextVerdict
-from pipeline.learning.no_answer_calibration.background import background
 from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks, subject, subject_claim
 from pipeline.phrase_checks.vectors import ScoreDistribution
 from pipeline.settings import AssessmentSettings
@@ -136,21 +135,25 @@ class _Finding:
 
 
 def find_steering(
-    tools: Sequence[WrittenTool], vectors: NDArray[np.float32], embed: Embed, settings: AssessmentSettings
+    tools: Sequence[WrittenTool],
+    vectors: NDArray[np.float32],
+    embed: Embed,
+    settings: AssessmentSettings,
+    errands: Sequence[str],
 ) -> SteeringFindings:
     """Return what was written for tools without support by their own records, and which records made the model do so.
 
     `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
     tool after the other, L2-normalised as what `embed` returns. Remarks and short texts are embedded only for tools
     that have unsupported texts. How many are found changes nothing: a crowd of hostile tools cannot outvote the check.
+    `errands` are everyday requests that have nothing to do with the catalog.
     """
     judged = vectors[len(tools) :]
     if not len(judged):
         return SteeringFindings()
-    # Beside the subjects: in a small catalog a standard deviation of scores says little, and hostile tools make it.
-    errands = [query.request for query in background() if query.is_errand]
     readability = Readability(chain(errands, (text for tool in tools for text in (tool.subject, *tool.judged))))
     subjects = _subject_vectors(tools, vectors[: len(tools)], readability, embed, settings)
+    # In a small catalog a standard deviation of scores says little, and hostile tools make it.
     beside = embed(errands)
     distribution = ScoreDistribution.of(np.concatenate([subjects, beside]))
     starts = np.cumsum([0, *(len(tool.judged) for tool in tools)])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pipeline.learning.no_answer_calibration.background import background
 from pipeline.phrase_checks.steering import SteeringFindings, find_steering
 from pipeline.phrase_checks.subject import WrittenTool
 from pipeline.settings import AssessmentSettings
@@ -18,6 +19,7 @@ from router.expansion import Expansion
 from router.record import ToolRecord
 from tests.support.factories import make_expansion, make_record
 
+_ERRANDS = [query.request for query in background() if query.is_errand]
 _NOUNS = (
     "invoice ticket message calendar folder repository contact payment alarm report deal page meeting order".split()
 )
@@ -64,7 +66,7 @@ def _check_all(
 ) -> SteeringFindings:
     tools = [WrittenTool.of(*one) for one in (*(_honest() if honest is None else honest), *others)]
     texts = [tool.subject for tool in tools] + [text for tool in tools for text in tool.judged]
-    return find_steering(tools, _embed(texts), _embed, AssessmentSettings())
+    return find_steering(tools, _embed(texts), _embed, AssessmentSettings(), _ERRANDS)
 
 
 def _moon(description: str, **values: Any) -> ToolRecord:
@@ -161,5 +163,5 @@ def test_an_encoder_that_finds_everything_alike_accuses_nobody() -> None:
 
     tools = [WrittenTool.of(*one) for one in (*_honest(), (_moon(_QUOTED), _moon_phrases(*_DEMANDS)))]
     texts = [tool.subject for tool in tools] + [text for tool in tools for text in tool.judged]
-    findings = find_steering(tools, alike(texts), alike, AssessmentSettings())
+    findings = find_steering(tools, alike(texts), alike, AssessmentSettings(), _ERRANDS)
     assert (findings.blind, findings.steering, _dropped(findings)) == (True, {}, set())
