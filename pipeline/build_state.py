@@ -147,6 +147,7 @@ class BuildState:
         adapter: The query adapter: that of the snapshot that serves where few phrases changed, else the one learned.
         calibration: The abstention calibration of the snapshot that serves; None where it cannot be reused.
         quarantined: The tools that are held back: catalog, enrichment and documents are without them.
+        distrusted: The tools whose records steered the model, where too many did to publish any.
         content_hash: The hash of all that decides the snapshot's answers.
         inputs_hash: The same without what is reused of the snapshot that serves.
         held: All reasons against serving the snapshot.
@@ -177,6 +178,7 @@ class BuildState:
     adapter: LearnedAdapter | None = None
     calibration: ReusedCalibration | None = None
     quarantined: Sequence[QuarantinedTool] = ()
+    distrusted: Sequence[str] = ()
     content_hash: str = ""
     inputs_hash: str = ""
     held: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.context import Consequence, TextVerdict
+from pipeline.learning.no_answer_calibration.background import background
 from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION, Assessment
 from pipeline.phrase_checks.assessment import assess as assess_catalog
 from pipeline.phrase_checks.comparison import ComparisonCache
@@ -25,11 +26,15 @@ from router.tools.text_overlap import record_texts
 
 @dataclass(frozen=True)
 class Assessed:
-    """What was found: verdicts on texts of expansions, siblings by tool id, and by tool id the remarks that steered."""
+    """What was found: verdicts on texts of expansions, siblings by tool id, and by tool id the remarks that steered.
+
+    `blind` is as in `SteeringFindings`.
+    """
 
     verdicts: tuple[TextVerdict, ...] = ()
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
+    blind: bool = False
 
 
 def assess(context: BuildContext, state: BuildState) -> Assessed:
@@ -54,14 +59,17 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
         return msgspec.convert(known, Assessed)
     of_catalog = _against_catalog(context, [AssessedTool.of(r, expansions.get(r.tool_id)) for r in records], embedding)
     tools = [WrittenTool.of(r, expansions.get(r.tool_id)) for r in records]
+    errands = [query.request for query in background() if query.is_errand]
     texts = [*(tool.subject for tool in tools), *(text for tool in tools for text in tool.judged)]
 
     def vectors(texts: Sequence[str]) -> NDArray[np.float32]:
         embedding.embed(texts)
         return embedding.matrix(texts)
 
-    of_records = find_steering(tools, vectors(texts), vectors, settings)
-    found = Assessed((*of_catalog.verdicts, *of_records.verdicts), of_catalog.siblings, of_records.steering)
+    of_records = find_steering(tools, vectors(texts), vectors, settings, errands)
+    found = Assessed(
+        (*of_catalog.verdicts, *of_records.verdicts), of_catalog.siblings, of_records.steering, of_records.blind
+    )
     answers.put_assessment(context.run, key, msgspec.to_builtins(found))
     return found
 

@@ -34,6 +34,11 @@ def enrich(context: BuildContext, state: BuildState) -> None:
         if settings.enrichment.contrast and can_contrast:
             _contrast(context, state, asking, can_contrast, ask=complete)
             found = assess(context, state)
+        if found.blind:
+            context.clock.note(
+                "the encoder finds errands alike that have nothing in common: phrases that a record asked for are "
+                "noted, and not dropped. Choose another in vectors.encoder"
+            )
         written.siblings = found.siblings
         leave_out(written, found)
     for generator in state.chain:

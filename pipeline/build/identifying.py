@@ -14,7 +14,13 @@ from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.served_tools import ServedTools
 from pipeline.learning import MOST_TRAINED
 from pipeline.publish import NOT_MEASURED, VERSIONS, RegressionCheck, check_regression
-from pipeline.publish.gates import hold_reasons, lost_phrases_reasons, removal_reasons, served_sources
+from pipeline.publish.gates import (
+    hold_reasons,
+    lost_phrases_reasons,
+    removal_reasons,
+    served_sources,
+    steering_reasons,
+)
 from pipeline.sentences import counted, named
 from pipeline.settings import CatalogSettings
 from pipeline.store import decisions
@@ -48,6 +54,7 @@ def _reasons_to_hold(context: BuildContext, state: BuildState, served: ServedToo
         *hold_reasons(settings.publish, catalog, len(reading.tools), len(reading.rejected), enrichment, state.missing),
         *([unknown] if served.problem else []),
         *removal_reasons(settings.publish, by_source, catalog.hashes),
+        *steering_reasons(settings.assessment, state.distrusted, len(catalog.records)),
         *lost_phrases_reasons(settings, sorted(catalog.hashes), enrichment, served.generators),
     )
 

@@ -1,9 +1,11 @@
 """The stage that holds back single tools: the rest of the build goes on without them."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+import msgspec
 
 from pipeline.build.expanding import reuse
 from pipeline.build_state import BuildContext, BuildState
@@ -11,60 +13,147 @@ from pipeline.enrichment import ScreenedExpansion
 from pipeline.errors import SettingsInvalid, SnapshotInvalid
 from pipeline.inspection.served_tools import ServedTexts, served_expansions, served_texts
 from pipeline.ledger import QuarantinedTool
-from pipeline.ledger.quarantine import HELD
-from pipeline.publish.quarantine import ChangedTools, changed_tools, exceeds, measure_gains, probes_of
+from pipeline.ledger.quarantine import HELD, RELEASED
+from pipeline.publish.quarantine import ChangedTools, Served, changed_tools, exceeds, measure_gains, probes_of
 from pipeline.records import Catalog, record_hash, unread_notices
 from quartermaster.evaluation import Judgement, judgements_of, read_judgements
+from router.fingerprint import canonical_json
 from router.record import ToolRecord
 from router.snapshot.snapshot import Snapshot
-from router.tools.field_text import project_record
+from router.tools.field_text import FieldDocuments, project_record
 
 # Fewer requests do not show what is far from a tool; an agent can be given so few tools whole.
 _FEWEST_PROBES = 100
+_FEWEST_STEERED = 3  # tools: one or two are a large share of a small source
+
+
+@dataclass(frozen=True, slots=True)
+class _ServedTool:
+    """A tool as it serves: its record, what was written for it, and what it is found by."""
+
+    record: ToolRecord
+    written: ScreenedExpansion | None
+    document: FieldDocuments
 
 
 def quarantine(context: BuildContext, state: BuildState) -> None:
-    """Take out the tools that take other tools' requests.
+    """Take out the tools that take other tools' requests, and those of sources that steer the model.
 
-    A new one is left out; a changed one keeps the record and the expansion that serve. What was held back before, and
-    what was released, is not measured again while its content stays.
+    A new one is left out; a changed one keeps the record that serves, and is found by what it was when it was last
+    reviewed. What was held back before, and what was released, is not measured again while its content stays. Where no
+    tool would be left, the whole snapshot is held.
     """
-    if not context.settings.publish.quarantine or (serving := context.serving) is None:
+    if not context.settings.publish.quarantine:
         return
+    serving = context.serving
     try:
-        served = served_texts(serving)
+        served = served_texts(serving) if serving is not None else {}
     except SnapshotInvalid:
         return  # the gates say what it means that it cannot be compared
     tools = changed_tools(state.catalog.hashes, state.documents, served)
-    if tools.rewritten:
+    if tools.many_rewritten:
         context.clock.note(
-            f"{tools.rewritten:,} tools of {len(served):,} have other texts and the record that serves, as after a "
-            "change of model, prompt or checks: they were not tried on other tools' requests"
+            f"{len(tools.rewritten):,} tools of {len(served):,} have other texts and the record that serves, as after "
+            "a change of model, prompt or checks: they were not tried on other tools' requests"
         )
-    held = _held(context, state, serving, tools, served.keys() - state.catalog.hashes.keys())
-    looked_at = {**dict.fromkeys(state.catalog.hashes, ""), **tools.hashes}
+    known = context.ledger.quarantine.tools(context.settings.name, context.area)
+    released = {(one.tool_id, one.content_hash) for one in known if one.state == RELEASED}
+    reviewed = {tool_id for tool_id, content in tools.all_hashes.items() if (tool_id, content) in released}
+    steering = _steering(context, state, tools, len(served)) - reviewed
+    if not served and steering >= state.catalog.hashes.keys():
+        state.distrusted = sorted(state.enrichment.steering)
+        return
+    now = datetime.now(UTC)
+    earlier = {(one.tool_id, one.content_hash): one for one in known if one.state == HELD}
+    held = [
+        earlier.get((tool_id, tools.all_hashes[tool_id]))
+        or QuarantinedTool(tool_id, kind, tools.all_hashes[tool_id], now, requests=0, probes=0, distance=0.0)
+        for tool_id in steering
+        for kind in ["new" if tool_id in tools.new else "changed"]
+    ]
+    baselines: dict[str, _ServedTool] = {}
+    if serving is not None:
+        gone = served.keys() - state.catalog.hashes.keys()
+        baselines = _baselines(context, serving, served, tools, reviewed)
+        unheld = {tool_id: content for tool_id, content in tools.hashes.items() if tool_id not in steering | reviewed}
+        held += _held(context, state, serving, unheld, earlier, baselines, gone)
+    held.sort(key=lambda one: one.tool_id)
+    looked_at = {**dict.fromkeys(state.catalog.hashes, ""), **tools.all_hashes}
     context.ledger.quarantine.put(context.run, context.settings.name, context.area, held, looked_at)
     if held:
-        _take_out(context, state, serving, served, {one.tool_id for one in held})
+        ids = {one.tool_id for one in held}
+        kept = _served_tools(context, serving, served, ids & served.keys()) if serving is not None else {}
+        _take_out(
+            state,
+            {tool_id: replace(baselines.get(tool_id, one), record=one.record) for tool_id, one in kept.items()},
+            ids,
+        )
         state.quarantined = tuple(held)
         reuse(context, state)
 
 
+def _steering(context: BuildContext, state: BuildState, tools: ChangedTools, serving: int) -> set[str]:
+    """Return the ids of the tools to hold back because too many records of their kind steered the model.
+
+    Where many new or changed records of a source steered, these are all of them: what is hidden better came with them.
+    Where many steered that serve already, the encoder or the model is at fault, and they keep the texts that serve.
+    """
+    steered, share = state.enrichment.steering.keys(), context.settings.assessment.max_share
+    by_source: dict[str, set[str]] = {}
+    for record in state.catalog.records:
+        if record.tool_id in tools.new or record.tool_id in tools.changed:
+            by_source.setdefault(record.origin.file, set()).add(record.tool_id)
+    unchanged = serving - len(tools.changed)
+    groups = [
+        *((of, len(of), of) for of in by_source.values()),
+        (found := steered & tools.rewritten.keys(), unchanged, found),
+    ]
+    return {
+        tool_id
+        for group, count, all_of_it in groups
+        if len(steered & group) >= _FEWEST_STEERED and len(steered & group) > share * count
+        for tool_id in all_of_it
+    }
+
+
+def _baselines(
+    context: BuildContext,
+    serving: Path,
+    served: Mapping[str, ServedTexts],
+    tools: ChangedTools,
+    reviewed: Collection[str],
+) -> dict[str, _ServedTool]:
+    """Return what the changed tools are measured against: what each was when it was last reviewed, or first served.
+
+    Many small changes are together as large as one. A tool that a person has released starts anew.
+    """
+    ledger, where = context.ledger.quarantine, (context.settings.name, context.area)
+    changed = {tool_id for tool_id in tools.hashes if tool_id not in tools.new}
+    try:
+        now = _served_tools(context, serving, served, changed - set(reviewed))
+    except SnapshotInvalid:
+        return {}  # where tools are tried it is told why they cannot be
+    texts = {tool_id: canonical_json(msgspec.to_builtins(one)) for tool_id, one in now.items()}
+    ledger.put_baselines(context.run, *where, texts, [*tools.new, *reviewed])
+    stored = ledger.baselines(*where)
+    return {tool_id: msgspec.json.decode(stored[tool_id], type=_ServedTool) for tool_id in sorted(now)}
+
+
 def _held(
-    context: BuildContext, state: BuildState, serving: Path, tools: ChangedTools, gone: Collection[str]
+    context: BuildContext,
+    state: BuildState,
+    serving: Path,
+    hashes: Mapping[str, str],
+    earlier: Mapping[tuple[str, str], QuarantinedTool],
+    baselines: Mapping[str, _ServedTool],
+    gone: Collection[str],
 ) -> list[QuarantinedTool]:
-    """Return the tools to hold back, sorted by id: those that are known, and those that are measured now."""
-    if not (hashes := tools.hashes):
-        return []
+    """Return which tools of these content hashes gain too much: those that are known, and those measured now."""
     settings = context.settings.publish
-    known = context.ledger.quarantine.tools(context.settings.name, context.area)
-    stored = {(one.tool_id, one.content_hash): one for one in known}
-    known = [stored[item] for item in hashes.items() if item in stored]
-    held = [one for one in known if one.state == HELD and exceeds(settings, one.requests, one.distance)]
-    unknown = {tool_id: content for tool_id, content in hashes.items() if (tool_id, content) not in stored}
-    if unknown:
-        held += _measure(context, state, serving, unknown, tools.new, gone)
-    return sorted(held, key=lambda one: one.tool_id)
+    measured = {item: one for item in hashes.items() if (one := earlier.get(item)) is not None and one.probes}
+    held = [one for one in measured.values() if exceeds(settings, one.requests, one.distance)]
+    unknown = dict(item for item in hashes.items() if item not in measured)
+    return held + _measure(context, state, serving, unknown, baselines, gone) if unknown else held
 
 
 def _measure(
@@ -72,7 +161,7 @@ def _measure(
     state: BuildState,
     serving: Path,
     hashes: Mapping[str, str],
-    new: Collection[str],
+    baselines: Mapping[str, _ServedTool],
     gone: Collection[str],
 ) -> list[QuarantinedTool]:
     """Try tools on the requests of those that serve, and return the ones that gain too much."""
@@ -84,16 +173,20 @@ def _measure(
     probes = probes_of(base, _judgements(context), gone, settings.max_probes)
     if len(probes) < _FEWEST_PROBES:
         return []
-    records = [record for record in state.catalog.records if record.tool_id in hashes]
-    documents = [document for document in state.documents if document.tool_id in hashes]
+    tried = [
+        Served(record, document)
+        for record, document in zip(state.catalog.records, state.documents, strict=True)
+        if record.tool_id in hashes
+    ]
+    before = [Served(one.record, one.document) for tool_id, one in sorted(baselines.items()) if tool_id in hashes]
     embedding = state.encoder.embedding
-    gains = measure_gains(base, records, documents, probes, gone, settings.max_probes, embedding, context.clock)
+    gains = measure_gains(base, tried, before, probes, gone, settings.max_probes, embedding, context.clock)
     now = datetime.now(UTC)
     return [
         QuarantinedTool(
             tool_id=record.tool_id,
             content_hash=hashes[record.tool_id],
-            kind="new" if record.tool_id in new else "changed",
+            kind="changed" if record.tool_id in baselines else "new",
             since=now,
             run_id=context.run,
             requests=gain.requests,
@@ -101,7 +194,7 @@ def _measure(
             distance=gain.distance,
             examples=gain.examples,
         )
-        for record, gain in zip(records, gains, strict=True)
+        for (record, _), gain in zip(tried, gains, strict=True)
         if exceeds(settings, gain.requests, gain.distance)
     ]
 
@@ -128,31 +221,41 @@ def _judgements(context: BuildContext) -> Sequence[Judgement]:
         return ()
 
 
-def _take_out(
-    context: BuildContext, state: BuildState, serving: Path, served: Mapping[str, ServedTexts], held: Collection[str]
-) -> None:
-    """Leave out the new tools that are held back, and put what serves in the place of the changed ones.
-
-    Raises SnapshotInvalid where that cannot be read.
-    """
-    records = _served_records(serving, held)
-    written = {
-        tool_id: ScreenedExpansion(expansion, generator, model, key, expansion)
-        for tool_id, (generator, model, key, expansion) in served_expansions(serving, sorted(records)).items()
-    }
-    documents = {document.tool_id: document for document in state.documents if document.tool_id not in held}
-    for tool_id, record in records.items():
-        expansion = written[tool_id].expansion if tool_id in written else None
+def _served_tools(
+    context: BuildContext, serving: Path, served: Mapping[str, ServedTexts], tool_ids: Iterable[str]
+) -> dict[str, _ServedTool]:
+    """Return tools as they serve, by id. Raises SnapshotInvalid where that cannot be read."""
+    ids = sorted(tool_ids)
+    records = Snapshot.open(serving, check=False).records
+    expansions = served_expansions(serving, ids)
+    found = {}
+    for tool_id in ids:
+        ordinal = records.ordinal(tool_id)
+        assert ordinal is not None
+        record, written, expansion = records.complete_record(ordinal), None, None
+        if tool_id in expansions:
+            generator, model, key, expansion = expansions[tool_id]
+            written = ScreenedExpansion(expansion, generator, model, key, expansion)
         document = project_record(record, expansion, context.settings.enrichment.languages)
         # The texts that serve are not the record's own where its remarks steered a model.
         name, description, expanded, dense = served[tool_id].texts
-        documents[tool_id] = replace(document, name=name, description=description, expansion=expanded, dense=dense)
-    kept = {record.tool_id: record for record in state.catalog.records if record.tool_id not in held} | records
+        document = replace(document, name=name, description=description, expansion=expanded, dense=dense)
+        found[tool_id] = _ServedTool(record, written, document)
+    return found
+
+
+def _take_out(state: BuildState, kept: Mapping[str, _ServedTool], held: Collection[str]) -> None:
+    """Leave out the tools that are held back, but for what is `kept` of the changed ones."""
+    records = {tool_id: one.record for tool_id, one in kept.items()}
+    written = {tool_id: one.written for tool_id, one in kept.items() if one.written is not None}
+    documents = {document.tool_id: document for document in state.documents if document.tool_id not in held}
+    documents |= {tool_id: one.document for tool_id, one in kept.items()}
+    all_records = {record.tool_id: record for record in state.catalog.records if record.tool_id not in held} | records
     hashes = {tool_id: content for tool_id, content in state.catalog.hashes.items() if tool_id not in held}
     notices = [notice for notice in state.catalog.notices if notice.tool_id not in held]
     state.documents = [documents[tool_id] for tool_id in sorted(documents)]
     state.catalog = Catalog(
-        tuple(kept[tool_id] for tool_id in sorted(kept)),
+        tuple(all_records[tool_id] for tool_id in sorted(all_records)),
         hashes | {tool_id: record_hash(record) for tool_id, record in records.items()},
         (*notices, *unread_notices(records.values())),
     )
@@ -170,10 +273,3 @@ def _take_out(
         refused={tool_id: verdicts for tool_id, verdicts in enrichment.refused.items() if tool_id not in held},
         failures=[failure for failure in enrichment.failures if failure.tool_id not in held],
     )
-
-
-def _served_records(serving: Path, held: Collection[str]) -> dict[str, ToolRecord]:
-    """Return the serving records of the tools that are held back, by id: those that only changed."""
-    records = Snapshot.open(serving, check=False).records
-    ordinals = {tool_id: records.ordinal(tool_id) for tool_id in held}
-    return {tool_id: records.complete_record(ordinal) for tool_id, ordinal in ordinals.items() if ordinal is not None}

@@ -22,7 +22,7 @@ class QuarantinedTool:
 
     Attributes:
         tool_id: Its id.
-        kind: "new", which is left out, or "changed", which serves as it was.
+        kind: "new", which is left out, or "changed", which is found by what it was.
         content_hash: The hash of its record and texts, which the decision about it is for.
         since: When it was first held back, in UTC.
         requests: How many requests of other providers' tools it would enter the first five of.
@@ -61,7 +61,9 @@ class QuarantinedTool:
 
     def __str__(self) -> str:
         """Return a sentence about it."""
-        what = "is left out" if self.kind == "new" else "serves as it was before its change"
+        what = "is left out" if self.kind == "new" else "is found by what it was when it was last reviewed"
+        if not self.probes:
+            return f"{self.tool_id} {what}: too many tools of its source made the model write phrases of other tools"
         return (
             f"{self.tool_id} {what}: it would enter the first five of {self.requests:,} of {self.probes:,} requests of "
             f"other tools, which its name and first sentence do not fit (distance {self.distance:.2f})"
@@ -69,7 +71,7 @@ class QuarantinedTool:
 
 
 class Quarantine(Database):
-    """The table of tools that are held back, by catalog and area."""
+    """The tables of tools that are held back, and of what changed tools are measured against, by catalog and area."""
 
     def tools(self, catalog: str, area: str) -> list[QuarantinedTool]:
         """Return the tools that are held back and those that were released, sorted by time and id."""
@@ -103,6 +105,20 @@ class Quarantine(Database):
     def mark_announced(self, catalog: str, area: str) -> None:
         """Remember that a build has announced all tools that are held back."""
         self.execute("UPDATE quarantine SET told = true WHERE catalog = ? AND area = ?", [catalog, area])
+
+    def baselines(self, catalog: str, area: str) -> dict[str, str]:
+        """Return, by tool id, what each changed tool was when it was last reviewed, or first served."""
+        return dict(self.rows("SELECT tool_id, served FROM baselines WHERE catalog = ? AND area = ?", [catalog, area]))
+
+    def put_baselines(self, run: int, catalog: str, area: str, served: Mapping[str, str], ended: Sequence[str]) -> None:
+        """Forget the baselines of the `ended` ids, and store those `served`, by id, that have none."""
+        rows = [{"tool_id": tool_id, "served": text} for tool_id, text in served.items()]
+        with self.transaction():
+            self.execute(
+                "DELETE FROM baselines WHERE catalog = ? AND area = ? AND list_contains(?, tool_id)",
+                [catalog, area, list(ended)],
+            )
+            self.insert("baselines", rows, key=["catalog", "area", "tool_id"], catalog=catalog, area=area, run_id=run)
 
     def release(self, catalog: str, area: str, tool_ids: Sequence[str]) -> None:
         """Let these tools serve from the next build on, as long as their content stays."""

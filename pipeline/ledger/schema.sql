@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS quarantine (
     catalog VARCHAR, area VARCHAR, tool_id VARCHAR, content_hash VARCHAR, kind VARCHAR, state VARCHAR, since TIMESTAMP,
     run_id BIGINT, requests INTEGER, probes INTEGER, distance DOUBLE, examples JSON, told BOOLEAN,
     decided_at TIMESTAMP);
+CREATE TABLE IF NOT EXISTS baselines (catalog VARCHAR, area VARCHAR, tool_id VARCHAR, served JSON, run_id BIGINT);
 
 CREATE OR REPLACE VIEW phrases AS
     SELECT tool_id, generator, model, unnest(from_json(expansion -> 'user_phrases', '["VARCHAR"]')) AS phrase
@@ -87,6 +88,8 @@ WITH said(place, comment) AS (VALUES
     ('*.requests', 'How many requests of other providers'' tools it would enter the first five of.'),
     ('*.since', 'When it was first held back, UTC.'),
     ('*.tool_id', 'The tool''s id in its catalog.'),
+    ('baselines', 'What a changed tool is measured against: as it was when a person last released it, or when it first served.'),
+    ('baselines.served', 'Its record, what was written for it and its documents, as JSON.'),
     ('migrations', 'The changes of the tables that this file has had; the greatest number is its version.'),
     ('migrations.number', 'The number of the migration, in order.'),
     ('migrations.sentence', 'What it changed.'),

@@ -1,6 +1,7 @@
 """Assess the phrases of a catalog against all of its tools."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +15,7 @@ from pipeline.phrase_checks.vectors import BLOCK, AssessedTool, CatalogVectors, 
 from pipeline.settings import AssessmentSettings
 
 # Part of the key of every assessment in the ledger: raise it with any change to what is found.
-ASSESSMENT_VERSION = 6
+ASSESSMENT_VERSION = 7
 
 # The mean of fewer phrases depends too much on each of them.
 _FEWEST_PHRASES = 3
@@ -108,12 +109,16 @@ def _verdicts(
 ) -> tuple[TextVerdict, ...]:
     """Return a verdict for each field of each phrase with a finding; the gravest finding of a phrase counts."""
 
-    def consequence(count: int, total: int) -> Consequence:
-        sound = len(tools) >= _FEWEST_TOOLS and count <= settings.max_share * total
+    def consequence(found: Iterable[int], judged: NDArray[np.int64]) -> Consequence:
+        # An encoder at fault shows in most sources. Those of a hostile one cannot outvote the others.
+        counts = Counter(tools[tool].source for tool in found)
+        totals = Counter(tools[tool].source for tool in judged.tolist())
+        faulty = sum(counts[source] > settings.max_share * total for source, total in totals.items())
+        sound = len(tools) >= _FEWEST_TOOLS and 2 * faulty <= len(totals)
         return Consequence.DROPPED if sound else Consequence.NOTED
 
-    of_tools = consequence(len(misplaced), int(catalog.judged.sum()))
-    of_phrases = consequence(len(findings.inconsistent), len(catalog.phrases))
+    of_tools = consequence(misplaced, np.flatnonzero(catalog.judged))
+    of_phrases = consequence(catalog.owners[list(findings.inconsistent)].tolist(), catalog.owners)
     rows = {row: ("collision", Consequence.NOTED, other) for row, other in findings.collisions.items()}
     rows |= {row: ("inconsistent", of_phrases, other) for row, other in findings.inconsistent.items()}
     for tool, other in misplaced.items():

@@ -7,6 +7,7 @@ a remark in the record that is not about the tool. See docs/decisions/phrase-che
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -24,8 +25,6 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 # One phrase may repeat a remark by chance; in honest catalogs hardly a tool has two.
 _FEWEST_ECHOES = 2
 _LEAST_SHARE = 0.25  # of a tool's texts, where what asked for them cannot be read
-# With fewer tools a standard deviation of scores says little, and nothing is judged.
-_FEWEST_TOOLS = 20
 # Unreadable remarks that can carry a phrase have this many characters, each and together. Shorter ones are formats.
 _SHORTEST_CODE = 25
 _LEAST_CODE = 80
@@ -50,11 +49,13 @@ class SteeringFindings:
     """Verdicts on the texts of expansions, and by tool id the remarks of a record that steered the model.
 
     A verdict's check is "echo", on a phrase that repeats a foreign remark, or "steered", on a text of a tool whose
-    record steered. `detail` is the first foreign remark, shortened.
+    record steered. `detail` is the first foreign remark, shortened. `blind` is true where the encoder cannot tell texts
+    apart: nothing is dropped then.
     """
 
     verdicts: tuple[TextVerdict, ...] = ()
     steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
+    blind: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,21 +135,27 @@ class _Finding:
 
 
 def find_steering(
-    tools: Sequence[WrittenTool], vectors: NDArray[np.float32], embed: Embed, settings: AssessmentSettings
+    tools: Sequence[WrittenTool],
+    vectors: NDArray[np.float32],
+    embed: Embed,
+    settings: AssessmentSettings,
+    errands: Sequence[str],
 ) -> SteeringFindings:
     """Return what was written for tools without support by their own records, and which records made the model do so.
 
     `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
     tool after the other, L2-normalised as what `embed` returns. Remarks and short texts are embedded only for tools
-    that have unsupported texts. Where more than `max_share` of the tools would be found to be steered, the encoder or
-    the catalog is at fault, and texts are only noted.
+    that have unsupported texts. How many are found changes nothing: a crowd of hostile tools cannot outvote the check.
+    `errands` are everyday requests that have nothing to do with the catalog.
     """
     judged = vectors[len(tools) :]
-    if len(tools) < _FEWEST_TOOLS or not len(judged):
+    if not len(judged):
         return SteeringFindings()
-    readability = Readability(text for tool in tools for text in (tool.subject, *tool.judged))
+    readability = Readability(chain(errands, (text for tool in tools for text in (tool.subject, *tool.judged))))
     subjects = _subject_vectors(tools, vectors[: len(tools)], readability, embed, settings)
-    distribution = ScoreDistribution.of(subjects)
+    # In a small catalog a standard deviation of scores says little, and hostile tools make it.
+    beside = embed(errands)
+    distribution = ScoreDistribution.of(np.concatenate([subjects, beside]))
     starts = np.cumsum([0, *(len(tool.judged) for tool in tools)])
     owners = np.repeat(np.arange(len(tools)), np.diff(starts))
     unsupported = _fits(subjects, distribution, judged, owners) < settings.unsupported_fit
@@ -173,8 +180,9 @@ def find_steering(
             found[ordinal] = finding
     steered = [ordinal for ordinal, finding in found.items() if finding.steered]
     of_texts = _vectors_by_text((text for ordinal in steered for text in tools[ordinal].all_texts), embed)
-    sound = len(steered) <= settings.max_share * len(tools)
-    consequence = Consequence.DROPPED if sound else Consequence.NOTED
+    # The encoder is judged by texts that no catalog has a hand in: most errands have nothing in common.
+    blind = bool(np.median(beside @ beside.T) > settings.echo_similarity)
+    consequence = Consequence.NOTED if blind else Consequence.DROPPED
     verdicts: list[TextVerdict] = []
     for ordinal, finding in found.items():
         tool, wrong = tools[ordinal], finding.echoes
@@ -190,7 +198,7 @@ def find_steering(
             if text in wrong
         ]
     steering = {tools[ordinal].tool_id: found[ordinal].foreign for ordinal in steered}
-    return SteeringFindings(tuple(verdicts), steering if sound else {})
+    return SteeringFindings(tuple(verdicts), {} if blind else steering, blind)
 
 
 def _remarks(
@@ -240,7 +248,7 @@ def _fits(
 ) -> NDArray[np.float64]:
     """Return by how many standard deviations texts (rows, dim) fit their owners' subjects above the mean.
 
-    The mean and the deviation are those of the text's cosines with all subjects of the catalog.
+    The mean and the deviation are those of the text's cosines with all subjects, and with everyday errands.
     """
     own_subjects = subjects[np.broadcast_to(owners, len(vectors))]
     own = np.einsum("ij,ij->i", vectors, own_subjects)

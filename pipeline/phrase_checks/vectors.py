@@ -28,6 +28,7 @@ class AssessedTool:
     Tools of equal `content` are the same tool, offered by several servers: their phrases may fit each other. `own` are
     the terms of its name and first sentence: a phrase that has no other terms belongs to the tool in any case.
     `non_english` is true where the description is not English: the record's vector then says little of English phrases.
+    `source` names where it was read from.
     """
 
     tool_id: str
@@ -37,6 +38,7 @@ class AssessedTool:
     when_to_use: str = ""
     own: frozenset[str] = frozenset()
     non_english: bool = False
+    source: str = ""
 
     @classmethod
     def of(cls, record: ToolRecord, expansion: Expansion | None) -> "AssessedTool":
@@ -44,10 +46,11 @@ class AssessedTool:
         text = record_document(record)
         content = f"{record.name}\n{record.description}"
         if expansion is None:
-            return cls(record.tool_id, text, content)
+            return cls(record.tool_id, text, content, source=record.origin.file)
         own = identifying_terms(sanitize(record)[0])
         non_english = bool(foreign_script(record.description))
-        return cls(record.tool_id, text, content, expansion.user_phrases, expansion.when_to_use, own, non_english)
+        phrases, source = (expansion.user_phrases, expansion.when_to_use), record.origin.file
+        return cls(record.tool_id, text, content, *phrases, own, non_english, source)
 
     @property
     def phrases(self) -> tuple[str, ...]:

@@ -15,7 +15,14 @@ from pipeline.enrichment.chain import NO_KEY_SET, FileGenerator
 from pipeline.ledger import KnownSource
 from pipeline.records import Catalog
 from pipeline.sentences import named
-from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings, EnrichmentSettings, PublishSettings, SourceSettings
+from pipeline.settings import (
+    DEFAULT_WORKSPACE,
+    AssessmentSettings,
+    CatalogSettings,
+    EnrichmentSettings,
+    PublishSettings,
+    SourceSettings,
+)
 from pipeline.sources import Gap
 from pipeline.sources.naming import name_of, origin_of
 
@@ -173,6 +180,17 @@ def removal_reasons(
         lost = f"{len(removed):,} of all {len(everything):,} serving tools were removed"
         reasons.append(f"{lost}: {named(removed, _NAMED)}; {allowed}")
     return tuple(reasons)
+
+
+def steering_reasons(settings: AssessmentSettings, steered: Sequence[str], tools: int) -> tuple[str, ...]:
+    """Return why a first snapshot must not serve yet: too many of its records `steered` the model, in every source."""
+    if not steered:
+        return ()
+    return (
+        f"{len(steered):,} of {tools:,} records made the model write phrases of other tools: {named(steered, _NAMED)}. "
+        "Read their descriptions, and take out the source that they are from; assessment.max_share "
+        f"(QUARTERMASTER_ASSESSMENT__MAX_SHARE) allows {settings.max_share:.1%} of a source",
+    )
 
 
 def _too_many(removed: int, served: int, limit: float) -> bool:

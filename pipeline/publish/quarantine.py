@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,20 +44,25 @@ _FEWEST_REWRITTEN = 3  # tools: one of a small catalog is a large share
 
 @dataclass(frozen=True, slots=True)
 class ChangedTools:
-    """The content hashes, by id, of new tools and of changed ones.
+    """The content hashes, by id, of new tools, of changed ones, and of those that have their record and other texts.
 
-    `rewritten` counts the tools that have the record that serves and other texts, where they are too many to be tried;
-    0 where they are among the changed.
+    With `many_rewritten` these are too many to be tried.
     """
 
     new: Mapping[str, str]
     changed: Mapping[str, str]
-    rewritten: int = 0
+    rewritten: Mapping[str, str]
+    many_rewritten: bool = False
 
     @property
     def hashes(self) -> dict[str, str]:
-        """Return all content hashes by id, sorted."""
-        return dict(sorted({**self.new, **self.changed}.items()))
+        """Return the content hashes of those to be tried, by id, sorted."""
+        return dict(sorted({**self.new, **self.changed, **({} if self.many_rewritten else self.rewritten)}.items()))
+
+    @property
+    def all_hashes(self) -> dict[str, str]:
+        """Return all content hashes by id."""
+        return {**self.new, **self.changed, **self.rewritten}
 
 
 def changed_tools(
@@ -73,9 +79,8 @@ def changed_tools(
         if before != ServedTexts(record_hash, texts):
             kind = new if before is None else changed if before.record_hash != record_hash else rewritten
             kind[tool_id] = fingerprint([record_hash, *texts])
-    if len(rewritten) > max(_FEWEST_REWRITTEN, _MOST_REWRITTEN * len(served)):
-        return ChangedTools(new, changed, len(rewritten))
-    return ChangedTools(new, {**changed, **rewritten})
+    many = len(rewritten) > max(_FEWEST_REWRITTEN, _MOST_REWRITTEN * len(served))
+    return ChangedTools(new, changed, rewritten, many)
 
 
 def identity_text(record: ToolRecord) -> str:
@@ -133,6 +138,13 @@ def _first(requests: dict[str, frozenset[str]], most: int) -> dict[str, frozense
     return {request: requests[request] for request in sorted(requests, key=fingerprint)[:most]}
 
 
+class Served(NamedTuple):
+    """A tool as the index has it: its record, and its documents."""
+
+    record: ToolRecord
+    document: FieldDocuments
+
+
 @dataclass(frozen=True, slots=True)
 class Gain:
     """What one tool would gain: how many requests of other providers' tools it enters the first five of.
@@ -154,8 +166,8 @@ def exceeds(settings: PublishSettings, requests: int, distance: float) -> bool:
 
 def measure_gains(
     base: Snapshot,
-    records: Sequence[ToolRecord],
-    documents: Sequence[FieldDocuments],
+    tools: Sequence[Served],
+    baselines: Sequence[Served],
     probes: Sequence[Probe],
     gone: Collection[str],
     compared: int,
@@ -165,22 +177,28 @@ def measure_gains(
     """Return what each of some tools would gain beside the tools that serve, in their order.
 
     The tools, sorted by id, are laid over the serving snapshot `base`, which has the build's encoder. Each is measured
-    against the serving tools only: a crowd of new tools leaves none of them unseen. `gone` are the ids of tools that
-    the build no longer has; requests are compared with at most `compared` serving tools.
+    against the serving tools only: a crowd of new tools leaves none of them unseen. `baselines` are what those of them
+    that changed were: a request that a baseline enters is no gain. `gone` are the ids of tools that the build no longer
+    has; requests are compared with at most `compared` serving tools.
     """
-    identities = list(map(identity_text, records))
+    identities = [identity_text(tool.record) for tool in tools]
     served = [identity_text(record) for record in _sample(base, compared) if record.tool_id not in gone]
+    documents = [tool.document for tool in (*tools, *baselines)]
     embedding.embed([*identities, *served, *(text for d in documents for text in (d.dense, *d.phrases))])
     progress.start("quarantine", len(probes))
-    tools = _indexed(base, records, documents, embedding)
     cached = with_request_cache(base, _VECTORS_A_PROBE * len(probes))
     ordinals = [ordinal for tool_id in gone if (ordinal := base.records.ordinal(tool_id)) is not None]
-    after = lay_indexed(cached, tools, ordinals)
-    recipe = replace(base.recipe, collapse=False)
-    entered: list[list[int]] = [[] for _ in tools]
+    before, after = (lay_indexed(cached, _indexed(base, laid, embedding), ordinals) for laid in (baselines, tools))
+    recipe, first = replace(base.recipe, collapse=False), len(base.records)
+    entered: dict[str, list[int]] = {tool.record.tool_id: [] for tool in tools}
+    changed = {tool.record.tool_id for tool in baselines}
     for number, probe in enumerate(probes):
-        for place in _entering(cached, after, tools, recipe, probe):
-            entered[place].append(number)
+        found = [one for one in _entering(after, first, recipe, probe) if not probe.is_of(one.tool_id, one.provider)]
+        ids = {one.tool_id for one in found}
+        if ids & changed:
+            ids -= {one.tool_id for one in _entering(before, first, recipe, probe)}
+        for tool_id in ids:
+            entered[tool_id].append(number)
         progress.advance()
     assert cached.encoder is not None
     # Without the adapter, which was learned from phrases.
@@ -188,7 +206,7 @@ def measure_gains(
     others = embedding.matrix(served) @ requests.T
     return [
         _gain(cached, recipe, probes, numbers, _distances(identity @ requests.T, others, numbers))
-        for numbers, identity in zip(entered, embedding.matrix(identities), strict=True)
+        for numbers, identity in zip(entered.values(), embedding.matrix(identities), strict=True)
     ]
 
 
@@ -199,10 +217,11 @@ def _sample(base: Snapshot, most: int) -> list[ToolRecord]:
     return [base.records.entry(ordinal).record for ordinal in ordinals]
 
 
-def _indexed(
-    base: Snapshot, records: Sequence[ToolRecord], documents: Sequence[FieldDocuments], embedding: Embedding
-) -> list[IndexedTool]:
-    """Return records with their documents, whose texts were embedded, as tools to lay over a snapshot."""
+def _indexed(base: Snapshot, tools: Sequence[Served], embedding: Embedding) -> list[IndexedTool]:
+    """Return tools whose texts were embedded as what is laid over a snapshot."""
+    if not tools:
+        return []
+    documents = [tool.document for tool in tools]
     matrix = embedding.matrix([text for document in documents for text in (document.dense, *document.phrases)])
     vectors = np.split(matrix, np.cumsum([1 + len(document.phrases) for document in documents])[:-1])
     return [
@@ -213,30 +232,19 @@ def _indexed(
             bool(sanitize(record)[1]),
             duplicates_in_snapshot(base, record),
         )
-        for record, document, rows in zip(records, documents, vectors, strict=True)
+        for (record, document), rows in zip(tools, vectors, strict=True)
     ]
 
 
-def _entering(
-    cached: Snapshot, after: Snapshot, tools: Sequence[IndexedTool], recipe: Recipe, probe: Probe
-) -> list[int]:
-    """Return the numbers of the tools that fewer than five serving tools stay before, where they did not serve yet."""
-    request, first = clean_request(probe.request), len(cached.records)
-    found, ahead = [], 0
-    for ordinal in search(after, request, recipe).ranking.ordinals.tolist():
-        if ordinal < first:
-            ahead += 1
-            if ahead == _PLACES:
-                break
-        else:
-            record = tools[ordinal - first].entry.record
-            if not probe.is_of(record.tool_id, record.provider):
-                found.append(ordinal - first)
-    replaced = {place: cached.records.ordinal(tools[place].entry.record.tool_id) for place in found}
-    if all(ordinal is None for ordinal in replaced.values()):
-        return found
-    before = search(cached, request, recipe).ranking.ordinals[:_PLACES].tolist()
-    return [place for place in found if replaced[place] not in before]
+def _entering(laid: Snapshot, first: int, recipe: Recipe, probe: Probe) -> list[ToolRecord]:
+    """Return the records laid over a snapshot, from the ordinal `first` on, that fewer than five others stay before."""
+    records, ahead = [], 0
+    for ordinal in search(laid, clean_request(probe.request), recipe).ranking.ordinals.tolist():
+        if ordinal >= first:
+            records.append(laid.records.entry(ordinal).record)
+        elif (ahead := ahead + 1) == _PLACES:
+            break
+    return records
 
 
 def _distances(fits: NDArray[np.float32], others: NDArray[np.float32], numbers: Sequence[int]) -> list[float]:

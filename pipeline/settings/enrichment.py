@@ -157,5 +157,5 @@ class AssessmentSettings(Section):
     sibling_share: float = Field(0.375, gt=0, le=1)
     """A tool that this share of another tool's phrases fit as well or better, and at least two, is its sibling."""
     max_share: Share = 0.2
-    """Where a larger share of the tools or phrases would be dropped, the encoder or the catalog is at fault: nothing is
-    dropped, and the phrases are noted."""
+    """Where a larger share of most sources' tools or phrases fits other tools, the encoder is at fault: the phrases are
+    only noted. A source of which a larger share of the new or changed records steered the model is held back."""

@@ -87,7 +87,7 @@ def quarantine(
     """List the single tools that builds hold back, or release them.
 
     Such a tool would enter the first five of requests that its name and first sentence do not fit. A new one is left
-    out, a changed one serves as it was. A released tool is checked again when it changes.
+    out, a changed one is found by what it was. A released tool is checked again when it changes.
     """
     from quartermaster.output.ledger import decide_quarantine, show_quarantine
 

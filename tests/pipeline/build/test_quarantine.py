@@ -39,7 +39,9 @@ class Catalog:
         self.folder, self.workspace, self._encoder = folder / "office", folder / "ws", encoder
         self.folder.mkdir(exist_ok=True)
 
-    def night(self, *more: tuple[dict[str, Any], list[str]], vectors: bool = True, **publish: Any) -> BuildReport:
+    def night(
+        self, *more: tuple[dict[str, Any], list[str]], vectors: bool = True, recipe: str = "default", **publish: Any
+    ) -> BuildReport:
         """Build the twelve tools and others, each with its phrases; one of the same id replaces one of the twelve."""
         tools = {tool["id"]: (tool, _phrases(number)) for number in range(12) for tool in [_tool(number)]}
         tools |= {tool["id"]: (tool, phrases) for tool, phrases in more}
@@ -51,6 +53,7 @@ class Catalog:
             "vectors": {"encoder": str(self._encoder) if vectors else "none"},
             "enrichment": {"generator": "none"},
             "assessment": {"enabled": False},
+            "retrieval": {"recipe": recipe},
             "tuning": {"adapter": False, "calibrate": False},
             "ledger": {"backups": 0},
             "publish": {**_STRICT, **publish},
@@ -126,6 +129,38 @@ def test_a_changed_tool_keeps_the_record_and_the_phrases_that_serve(catalog: Cat
     record = router.record(_GREEDY)
     assert record is not None and record.description == "Does task 3."
     assert set(router.phrases(_GREEDY)) == set(_phrases(3))
+
+
+_WORDS = "alpha bravo gamma delta hotel india kilo lima oscar papa romeo tango".split()
+
+
+def _grown(catalog: Catalog, *others: int) -> BuildReport:
+    """A night in which each tool has a word of its own, and the greedy one shares those of others."""
+    said = [[f"{word} {word}{letter}q" for letter in "abcdefghijk"] for word in _WORDS]
+    said[3] = [*said[3][:8], *(said[other][0] for other in others)]
+    tools = ((_tool(number), phrases) for number, phrases in enumerate(said))
+    return catalog.night(*tools, recipe="lexical", quarantine_requests=15)
+
+
+def test_small_changes_count_together(catalog: Catalog) -> None:
+    _grown(catalog)  # other words for most tools: nothing is tried
+    assert _grown(catalog, 5).quarantined == ()  # it enters the 11 requests of another tool
+    second = _grown(catalog, 5, 6)
+    (held,) = second.quarantined
+    assert (held.tool_id, held.kind) == (_GREEDY, "changed") and held.requests > 15
+    # It is found by what it was before the first of these changes.
+    assert set(Router.open(second.snapshot).phrases(_GREEDY)) == {f"delta delta{letter}q" for letter in "abcdefgh"}
+
+
+@pytest.mark.nightly
+def test_what_a_person_released_is_what_later_changes_are_measured_against(catalog: Catalog) -> None:
+    _grown(catalog)
+    _grown(catalog, 5)
+    assert [_grown(catalog, 5, 6).outcome for _ in range(2)] == ["published", "unchanged"]
+    with catalog.ledger() as ledger:
+        ledger.quarantine.release("office", "snapshots", [_GREEDY])
+    assert _grown(catalog, 5, 6).quarantined == ()
+    assert _grown(catalog, 5, 6, 7).quarantined == ()
 
 
 @pytest.mark.nightly

@@ -51,7 +51,9 @@ def rows(workspace: Path, statement: str) -> list[tuple[Any, ...]]:
 def earlier(workspace: Path) -> Path:
     """A workspace whose ledger is of the version before the quarantine."""
     with duckdb.connect(str(workspace / LEDGER_FILE)) as connection:
-        connection.execute("DROP VIEW quarantined; DROP TABLE quarantine; UPDATE migrations SET number = 2")
+        connection.execute(
+            "DROP VIEW quarantined; DROP TABLE quarantine; DROP TABLE baselines; UPDATE migrations SET number = 2"
+        )
         connection.execute("COMMENT ON SEQUENCE run_ids IS NULL")
     return workspace
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.enrichment.context import Consequence
+from pipeline.learning.no_answer_calibration.background import background
 from pipeline.phrase_checks.steering import SteeringFindings, find_steering
 from pipeline.phrase_checks.subject import WrittenTool
 from pipeline.settings import AssessmentSettings
@@ -19,6 +19,7 @@ from router.expansion import Expansion
 from router.record import ToolRecord
 from tests.support.factories import make_expansion, make_record
 
+_ERRANDS = [query.request for query in background() if query.is_errand]
 _NOUNS = (
     "invoice ticket message calendar folder repository contact payment alarm report deal page meeting order".split()
 )
@@ -29,7 +30,7 @@ _NEAR = ("refund the charged client {}", "please wake whoever carries the pager 
 
 def _embed(texts: Sequence[str]) -> NDArray[np.float32]:
     """Return vectors of words, each word a direction of its own."""
-    vectors = np.zeros((len(texts), 512), np.float32)
+    vectors = np.zeros((len(texts), 2_048), np.float32)
     for row, text in zip(vectors, texts, strict=True):
         for word in "".join(c if c.isalnum() else " " for c in text.casefold()).split():
             row[_place(word)] += 1
@@ -55,14 +56,17 @@ def _honest() -> list[tuple[ToolRecord, Expansion]]:
     ]
 
 
-def _check(record: ToolRecord, expansion: Expansion, **settings: float) -> SteeringFindings:
-    return _check_all([(record, expansion)], **settings)
+def _check(record: ToolRecord, expansion: Expansion) -> SteeringFindings:
+    return _check_all([(record, expansion)])
 
 
-def _check_all(others: Sequence[tuple[ToolRecord, Expansion]], **settings: float) -> SteeringFindings:
-    tools = [WrittenTool.of(*one) for one in (*_honest(), *others)]
+def _check_all(
+    others: Sequence[tuple[ToolRecord, Expansion]],
+    honest: Sequence[tuple[ToolRecord, Expansion]] | None = None,
+) -> SteeringFindings:
+    tools = [WrittenTool.of(*one) for one in (*(_honest() if honest is None else honest), *others)]
     texts = [tool.subject for tool in tools] + [text for tool in tools for text in tool.judged]
-    return find_steering(tools, _embed(texts), _embed, AssessmentSettings(**settings))
+    return find_steering(tools, _embed(texts), _embed, AssessmentSettings(), _ERRANDS)
 
 
 def _moon(description: str, **values: Any) -> ToolRecord:
@@ -133,14 +137,31 @@ def test_what_many_tools_of_a_source_say_is_no_demand_unless_their_phrases_repea
         record = replace(_moon(_QUOTED), tool_id=f"sky/moon{number}", name=f"moon_phase_{number}")
         return record, _moon_phrases(*(phrase.format(_NOUNS[number]) for phrase in phrases))
 
-    findings = _check_all([moon(number) for number in range(tools)], max_share=1.0)
+    findings = _check_all([moon(number) for number in range(tools)])
     assert len(findings.steering) == accused
 
 
-def test_where_too_many_tools_would_be_found_texts_are_only_noted_and_a_small_catalog_is_not_judged() -> None:
-    findings = _check(_moon(_QUOTED), _moon_phrases(*_DEMANDS), max_share=0.0)
-    assert {verdict.consequence for verdict in findings.verdicts} == {Consequence.NOTED}
-    assert findings.steering == {}
-    tool = WrittenTool.of(_moon(_QUOTED), _moon_phrases(*_DEMANDS))
-    vectors = _embed([tool.subject, *tool.judged])
-    assert find_steering([tool], vectors, _embed, AssessmentSettings()) == SteeringFindings()
+def test_a_crowd_of_hostile_tools_outvotes_nobody_in_a_catalog_of_any_size() -> None:
+    def moon(number: int) -> tuple[ToolRecord, Expansion]:
+        record = replace(_moon(_QUOTED), tool_id=f"sky{number}/moon", provider=f"sky{number}")
+        return record, _moon_phrases(*_DEMANDS)
+
+    for honest, hostile in ((0, 1), (3, 12)):
+        findings = _check_all([moon(number) for number in range(hostile)], _honest()[:honest])
+        assert len(findings.steering) == hostile
+        assert _dropped(findings) >= set(_DEMANDS)
+
+
+def test_honest_tools_of_a_small_catalog_keep_their_phrases() -> None:
+    assert all(_dropped(_check_all([], _honest()[:size])) == set() for size in (1, 3, 12))
+
+
+def test_an_encoder_that_finds_everything_alike_accuses_nobody() -> None:
+    def alike(texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = _embed(texts) + np.float32(0.1)
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+    tools = [WrittenTool.of(*one) for one in (*_honest(), (_moon(_QUOTED), _moon_phrases(*_DEMANDS)))]
+    texts = [tool.subject for tool in tools] + [text for tool in tools for text in tool.judged]
+    findings = find_steering(tools, alike(texts), alike, AssessmentSettings(), _ERRANDS)
+    assert (findings.blind, findings.steering, _dropped(findings)) == (True, {}, set())

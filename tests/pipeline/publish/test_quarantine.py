@@ -38,8 +38,8 @@ def test_new_and_changed_tools_are_tried_and_rewritten_ones_unless_they_are_many
     served = {f"t{n}": ServedTexts("before" if n == 8 else "hash", ("name", "", "", "dense")) for n in range(9)}
     documents = [_document(n, "anew" if n < rewritten else "") for n in range(10)]
     found = changed_tools({f"t{n}": "hash" for n in range(10)}, documents, served)
-    assert (set(found.new), found.rewritten) == ({"t9"}, 0 if tried else rewritten)
-    assert set(found.changed) == {"t8", *(f"t{n}" for n in range(tried))}
+    assert (set(found.new), set(found.changed), len(found.rewritten)) == ({"t9"}, {"t8"}, rewritten)
+    assert set(found.hashes) == {"t8", "t9", *(f"t{n}" for n in range(tried))}
 
 
 def test_half_of_the_probes_are_phrases_and_none_is_of_a_tool_that_is_gone(snapshot: Path) -> None:
