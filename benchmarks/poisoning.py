@@ -1,165 +1,235 @@
-"""Measure what hostile tools gain: `python -m benchmarks.poisoning [ATTACKS] [--catalog FOLDER] [--json FILE]`.
+"""Measure what hostile tools gain: `python -m benchmarks.poisoning [ATTACKS…] [--family NAME…] [--json FILE]`.
 
-Each line of ATTACKS has an `honest_tool`, an `attack_tool` of the same id, and the answers of a model that obeys the
-attack and of one that reads the honest tool (`obedient_answer`, `honest_answer`). The catalog is built for real with
-all honest tools, and again with all attacks; both answer the catalog's judged requests. An attack gains where its tool
-is among the first five of a request and its honest twin is not.
+Each line of a file of attacks has an `honest_tool`, an `attack_tool`, the answers of a model that obeys the attack and
+of one that reads the honest tool (`obedient_answer`, `honest_answer`), and the phrases that the attack demands
+(`demand`). The same catalog is built for real with the attacks and with their honest twins; both answer judged
+requests. An attack gains where its tool is among the first five of a request and its honest twin is not; by chance, it
+may as well lose. Four families are kept apart:
+
+- `known`: the attacks that developers know, or those of ATTACKS. The demo is built with a few attacks at a time, at
+  most 5 % of its tools, for all at once would be a flood; the tools of one provider label come from one source. Once
+  they are there in the first build, once they are added to the demo that serves. Counts are summed over these builds.
+- `unseen`: the same with attacks by somebody who knew neither the code nor its checks.
+- `floods`: one source of many hostile tools, in a first build and as an addition: twelve beside three providers of the
+  demo, asked the judged requests and the phrases of their tools, and eighty beside the whole demo.
+- `slow`: honest twins serve. Each night for six nights a sixth of the demanded phrases is added, and a sixth of the
+  clauses that the attack's description has and the twin's has not; the last night all is as the attack has it. Beside
+  it, the same in one night.
+
+A build that is held or fails counts as what serves then: the snapshot before, or nothing. `twins held` are honest twins
+that do not serve, or with less than half of their phrases; `named`, attacks that a build names as held. Judged requests
+neither hold a build nor calibrate it.
 """
 
 import argparse
 import json
+import math
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
-from rich.console import Console
-from rich.table import Table
+from benchmarks.support.hostile_builds import Attack, Guest, Workbench, batches, gains, summed
+from benchmarks.support.measuring import DATA, about, report
+from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 
-from pipeline.build import build
-from pipeline.settings import load
-from quartermaster.evaluation import Judgement, K, evaluate, judgements_of, read_judgements
-from router import Router
-
-FIRST = 5
-Attack = Mapping[str, Any]
+DEMO = Path("catalogs/demo")
+KNOWN, UNSEEN = DATA / "poisoned_tools.jsonl", DATA / "unseen_attacks.jsonl"
+FAMILIES = ("known", "unseen", "floods", "slow")
+SMALL = ("gmail", "google-calendar", "slack")
+NIGHTS = 6
+_SHARE = 0.05  # of a catalog's tools: more are a flood
+_FLOODS = (12, 80)
+_CLAUSE = re.compile(r"[^.,;:!?。、\n]+[.,;:!?。、\n]*\s*")
+Figures = dict[str, Any]
 
 
 def main() -> None:
-    """Measure a file of attacks and print the tables."""
+    """Measure families of attacks and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("attacks", type=Path, nargs="?", default=Path("benchmarks/data/poisoned_tools.jsonl"))
-    parser.add_argument("--catalog", type=Path, default=Path("catalogs/demo"))
+    parser.add_argument("attacks", type=Path, nargs="*", metavar="ATTACKS", help="files in place of the known attacks")
+    parser.add_argument("--family", action="append", choices=FAMILIES, help="which to measure; by default all")
     parser.add_argument("--set", action="append", default=[], help="SECTION.FIELD=VALUE of the build, as JSON")
     parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    attacks = [json.loads(line) for line in arguments.attacks.read_text(encoding="utf-8").splitlines() if line.strip()]
-    result = measure(attacks, arguments.catalog, _overrides(arguments.set))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    for shown in tables(result):
-        Console(width=120).print(shown)
+    asked = parser.parse_args()
+    known = [attack for file in asked.attacks or [KNOWN] for attack in read_attacks(file)]
+    unseen, found = read_attacks(UNSEEN) if UNSEEN.exists() else [], about()
+    families = asked.family or FAMILIES
+    if not unseen and {"unseen", "floods"} & {*families}:
+        print(f"{UNSEEN} is missing: no unseen attacks are measured, and the flood of 80 repeats known ones")
+    figures: Figures = {}
+    for family in families:
+        with tempfile.TemporaryDirectory() as scratch:
+            began = time.perf_counter()
+            measured = measure(family, known, unseen, Path(scratch), _overrides(asked.set))
+            print(f"{family}: {time.perf_counter() - began:.0f} s", flush=True)
+            figures |= {f"{family}, {name}": value for name, value in measured.items()}
+    report("poisoning", found, figures, asked.json, None)
 
 
-def measure(attacks: Sequence[Attack], catalog: Path, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the attacks gain on a catalog's judged requests."""
-    judged = judgements_of(catalog)
-    assert judged, f"{catalog} holds no judged requests"
-    judgements = [one for one in read_judgements(judged) if one.kind != "none"]
-    ids = {attack["honest_tool"]["id"] for attack in attacks}
-    with tempfile.TemporaryDirectory() as scratch:
-        honest_folder = _build(attacks, catalog, Path(scratch, "honest"), "honest", overrides)
-        hostile_folder = _build(attacks, catalog, Path(scratch, "hostile"), "hostile", overrides)
-        honest, hostile = (_answers(Router.open(one), judgements) for one in (honest_folder, hostile_folder))
-        phrases = _indexed(hostile_folder)
-    rows = [_gain(attack, judgements, honest.tools, hostile.tools, phrases) for attack in attacks]
+def read_attacks(file: Path) -> list[Attack]:
+    """Return the attacks of a file."""
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def measure(
+    family: str, known: Sequence[Attack], unseen: Sequence[Attack], scratch: Path, overrides: Mapping[str, Any]
+) -> Figures:
+    """Return the figures of one family in the demo, by the way that its attacks come."""
+    if family == "floods":
+        every = [*known, *(unseen or map(renamed, known))]
+        few = spread(known, _FLOODS[0])
+        small = Workbench(reduced(DEMO, SMALL, scratch / "reduced"), scratch / "small", overrides)
+        return floods(small, few, _requests(DEMO, small, phrases=True)) | floods(
+            Workbench(DEMO, scratch / "demo", overrides), every[: _FLOODS[1]], _requests(DEMO)
+        )
+    attacks = unseen if family == "unseen" else known
+    if not attacks:
+        return {}
+    bench = Workbench(DEMO, scratch, overrides)
+    return (slow if family == "slow" else single)(bench, attacks, _requests(DEMO))
+
+
+def single(bench: Workbench, attacks: Sequence[Attack], judged: Sequence[Judgement]) -> Figures:
+    """Return what attacks gain that are few at a time."""
     return {
-        "catalog": catalog.name,
-        "requests": len(judgements),
-        "attacks": len(attacks),
-        "attacks that gain": sum(row["gained"] > 0 for row in rows),
-        "honest": {**_counts(ids, honest.tools), **honest.metrics},
-        "hostile": {**_counts(ids, hostile.tools), **hostile.metrics},
-        "lose a required tool": sum(
-            bool(set(one.required) & set(before) - set(after))
-            for one, before, after in zip(judgements, honest.tools, hostile.tools, strict=True)
-        ),
-        "demanded phrases indexed": sum(row["indexed"] for row in rows),
-        "demanded phrases": sum(row["demanded"] for row in rows),
-        "rows": rows,
+        "first build": _few_at_once(bench, attacks, judged, _at_once, first=True),
+        "addition": _few_at_once(bench, attacks, judged, _at_once, first=False),
     }
 
 
-@dataclass(frozen=True)
-class Answers:
-    """The tools of each request, the best first, and the metrics over all."""
+def slow(bench: Workbench, attacks: Sequence[Attack], judged: Sequence[Judgement]) -> Figures:
+    """Return what honest tools gain that become attacks, in six nights and in one."""
 
-    tools: Sequence[Sequence[str]]
-    metrics: Mapping[str, float]
+    def in_nights(attacks: Sequence[Attack], nights: int) -> list[list[Guest]]:
+        steps = [[drifted(attack, night / nights) for attack in attacks] for night in range(1, nights + 1)]
+        return [*_at_once(attacks, hostile=False), *steps]
 
+    def changing(nights: int) -> Callable[..., list[list[Guest]]]:
+        return lambda attacks, *, hostile: in_nights(attacks, nights) if hostile else _at_once(attacks, hostile=False)
 
-def _answers(router: Router, judgements: Sequence[Judgement]) -> Answers:
-    tools = [router.route(one.request, k=K).ids for one in judgements]
-    means = evaluate(zip(tools, judgements, strict=True))
-    return Answers(tools, {name: round(means[name] or 0, 4) for name in ("full@10", "ndcg@10")})
-
-
-def _build(attacks: Sequence[Attack], catalog: Path, folder: Path, side: str, overrides: Mapping[str, Any]) -> Path:
-    shutil.copytree(catalog, folder)
-    tool, answer = ("attack_tool", "obedient_answer") if side == "hostile" else ("honest_tool", "honest_answer")
-    (folder / "hostile.jsonl").write_text("".join(json.dumps(attack[tool]) + "\n" for attack in attacks))
-    lines = [json.dumps({**attack[answer], "id": attack[tool]["id"]}) for attack in attacks]
-    with (folder / "expansions.jsonl").open("a", encoding="utf-8") as stream:
-        stream.write("".join(line + "\n" for line in lines))
-    with (folder / "catalog.toml").open("a", encoding="utf-8") as stream:
-        stream.write('\n[[source]]\npath = "hostile.jsonl"\nformat = "jsonl"\n')
-    settings = load(folder, {"publish": {"judged": False}, **overrides}, environment={})
-    return build(settings, workspace=folder / "workspace").snapshot
-
-
-def _indexed(snapshot: Path) -> frozenset[tuple[str, str]]:
-    """Return the phrases that have a vector, with their tools."""
-    with duckdb.connect(str(snapshot / "catalog.duckdb"), read_only=True) as connection:
-        return frozenset(connection.execute("SELECT tool_id, phrase FROM phrases").fetchall())
-
-
-def _counts(ids: set[str], answers: Sequence[Sequence[str]]) -> dict[str, int]:
     return {
-        "in the first five": sum(bool(ids & set(tools[:FIRST])) for tools in answers),
-        "in first place": sum(tools[0] in ids for tools in answers if tools),
+        f"{nights} {'nights' if nights > 1 else 'night'}": _few_at_once(
+            bench, attacks, judged, changing(nights), first=False
+        )
+        for nights in (NIGHTS, 1)
     }
 
 
-def _gain(
-    attack: Attack,
-    judgements: Sequence[Judgement],
-    honest: Sequence[Sequence[str]],
-    hostile: Sequence[Sequence[str]],
-    phrases: frozenset[tuple[str, str]],
-) -> dict[str, Any]:
-    tool_id = attack["attack_tool"]["id"]
-    gained = [
-        one.request
-        for one, before, after in zip(judgements, honest, hostile, strict=True)
-        if tool_id in after[:FIRST] and tool_id not in before[:FIRST]
-    ]
+def floods(bench: Workbench, attacks: Sequence[Attack], judged: Sequence[Judgement]) -> Figures:
+    """Return what the attacks of one source gain that come all at once."""
+
+    def nights(attacks: Sequence[Attack], *, hostile: bool) -> list[list[Guest]]:
+        return [[Guest.of(attack, hostile=hostile, file="flood.jsonl") for attack in attacks]]
+
     return {
-        "form": attack["form"],
-        "tool": tool_id,
-        "gained": len(gained),
-        "examples": gained[:3],
-        "demanded": len(attack["demand"]),
-        "indexed": sum((tool_id, demand) in phrases for demand in attack["demand"]),
+        f"{len(attacks)} in {len(bench.tools)}, {name}": _measured(
+            bench, attacks, judged, nights, first=name != "addition"
+        )
+        for name in ("first build", "addition")
     }
+
+
+def _few_at_once(
+    bench: Workbench,
+    attacks: Sequence[Attack],
+    judged: Sequence[Judgement],
+    nights: Callable[..., list[list[Guest]]],
+    *,
+    first: bool,
+) -> Figures:
+    size = max(1, int(_SHARE * len(bench.tools)))
+    return summed([_measured(bench, part, judged, nights, first=first) for part in batches(attacks, size)])
+
+
+def _measured(
+    bench: Workbench,
+    attacks: Sequence[Attack],
+    judged: Sequence[Judgement],
+    nights: Callable[..., list[list[Guest]]],
+    *,
+    first: bool,
+) -> Figures:
+    requests = [one.request for one in judged]
+    honest, hostile = (
+        bench.serve(nights(attacks, hostile=hostile), requests, first=first) for hostile in (False, True)
+    )
+    return gains(attacks, judged, honest, hostile)
+
+
+def _at_once(attacks: Sequence[Attack], *, hostile: bool) -> list[list[Guest]]:
+    return [[Guest.of(attack, hostile=hostile) for attack in attacks]]
+
+
+def drifted(attack: Attack, share: float) -> Guest:
+    """Return an honest twin that has become its attack by a share, 0 to 1."""
+    whole, twin = Guest.of(attack, hostile=True), Guest.of(attack, hostile=False)
+    if share >= 1:
+        return whole
+    said, clauses = twin.tool["description"], _CLAUSE.findall(whole.tool["description"])
+    added = [place for place, clause in enumerate(clauses) if clause.strip() not in said]
+    later = added[math.ceil(share * len(added)) :]
+    description = "".join(clause for place, clause in enumerate(clauses) if place not in later)
+    phrases = attack["demand"][: math.ceil(share * len(attack["demand"]))]
+    answer = {**twin.answer, "user_phrases": [*phrases, *twin.answer["user_phrases"]]}
+    return Guest({**twin.tool, "description": description}, answer, twin.file)
+
+
+def renamed(attack: Attack) -> Attack:
+    """Return the same attack under another name."""
+    copy = {side: dict(attack[side]) for side in ("honest_tool", "attack_tool")}
+    for tool in copy.values():
+        tool |= {"id": f"{tool['id']}_2", "name": f"{tool['name']}_2"}
+    return {**attack, **copy}
+
+
+def spread(attacks: Sequence[Attack], count: int) -> list[Attack]:
+    """Return so many attacks, evenly spread over their order."""
+    return [attacks[place * len(attacks) // count] for place in range(min(count, len(attacks)))]
+
+
+def reduced(catalog: Path, labels: Sequence[str], folder: Path) -> Path:
+    """Write a catalog of only some providers of another, and return its folder."""
+    folder.mkdir()
+    table = tomllib.loads((catalog / "catalog.toml").read_text(encoding="utf-8"))
+    lines = [f'name = "small"\n[vectors]\nencoder = "{table["vectors"]["encoder"]}"\n']
+    lines.append('[enrichment]\nexpansions = "expansions.jsonl"\n')
+    for source in table["source"]:
+        if source["provider"] in labels:
+            shutil.copy(catalog / source["path"], folder)
+            lines.append("\n[[source]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in source.items()))
+    (folder / "catalog.toml").write_text("".join(lines), encoding="utf-8")
+    shutil.copy(catalog / "expansions.jsonl", folder)
+    return folder
+
+
+def _requests(catalog: Path, bench: Workbench | None = None, *, phrases: bool = False) -> list[Judgement]:
+    """Return a catalog's judged requests, or those that the tools of `bench` answer, with these tools' phrases."""
+    file = judgements_of(catalog)
+    assert file, f"{catalog} holds no judged requests"
+    judged = [one for one in read_judgements(file) if one.kind != "none"]
+    if bench is not None:
+        judged = [one for one in judged if one.tools <= bench.tools]
+    if bench is None or not phrases:
+        return judged
+    for row in map(json.loads, (catalog / "expansions.jsonl").read_text(encoding="utf-8").splitlines()):
+        tools = frozenset({row["id"]})
+        if tools <= bench.tools:
+            judged += [Judgement(phrase, phrase, tools, tools, "single") for phrase in row["user_phrases"]]
+    return judged
 
 
 def _overrides(assignments: Sequence[str]) -> dict[str, Any]:
     overrides: dict[str, Any] = {}
     for assignment in assignments:
         path, _, value = assignment.partition("=")
-        section, _, field = path.partition(".")
-        overrides.setdefault(section, {})[field] = json.loads(value)
+        section, _, name = path.partition(".")
+        overrides.setdefault(section, {})[name] = json.loads(value)
     return overrides
-
-
-def tables(result: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield a table of both catalogs, and one of the attacks that gain."""
-    gain = f"{result['attacks that gain']} of {result['attacks']} attacks gain"
-    both = Table(title=f"{gain}; {result['demanded phrases indexed']} of {result['demanded phrases']} phrases indexed")
-    both.add_column("catalog")
-    for column in result["honest"]:
-        both.add_column(column, justify="right")
-    for side in ("honest", "hostile"):
-        both.add_row(side, *(str(value) for value in result[side].values()))
-    yield both
-    rows = Table("form", "tool", "gained", "indexed", "for example", title="Attacks that gain")
-    for row in result["rows"]:
-        if row["gained"]:
-            rows.add_row(row["form"], row["tool"], str(row["gained"]), str(row["indexed"]), "; ".join(row["examples"]))
-    yield rows
 
 
 if __name__ == "__main__":
