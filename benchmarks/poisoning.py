@@ -11,9 +11,10 @@ lose: both are told. Four families are kept apart:
   are there in the first build, or are added to the demo that serves. Counts are summed over these builds.
 - `unseen`: the same with attacks by somebody who knew neither the code nor its checks.
 - `floods`: one source of many hostile tools, in a first build and as an addition: twelve beside three providers of the
-  demo, asked the judged requests and the phrases of their tools, and eighty beside the whole demo.
-- `slow`: twenty honest twins serve, ten at a time. Each night for six nights a sixth of the demanded phrases is added,
-  and a sixth of the clauses that the attack's description has and the twin's has not; the rest in the last night.
+  demo, asked the judged requests and the phrases of their tools, and eighty, known and unseen, beside the whole demo.
+- `slow`: honest twins serve, a few at a time, of twenty known attacks. Each night for six nights a sixth of the
+  demanded phrases is added, and a sixth of the clauses that the attack's description has and the twin's has not; the
+  rest in the last night. Unseen ones have their own `nights`, each a `tool` and an `answer`.
 
 A build that is held or fails counts as what serves then: the snapshot before, or nothing. A `twin held` does not serve,
 or with less than half of its phrases; `named` are attacks that a build names as held. Judged requests hold no build.
@@ -27,6 +28,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -37,10 +39,13 @@ from benchmarks.support.measuring import DATA, about
 from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 
 DEMO = Path("catalogs/demo")
-KNOWN, UNSEEN = DATA / "poisoned_tools.jsonl", DATA / "unseen_attacks.jsonl"
+KNOWN, UNSEEN, UNSEEN_SLOW = (
+    DATA / name for name in ("poisoned_tools.jsonl", "unseen_attacks.jsonl", "unseen_slow.jsonl")
+)
 FAMILIES = ("known", "unseen", "floods", "slow")
 SMALL = ("gmail", "google-calendar", "slack")
 NIGHTS = 6
+WAYS = ("first build", "addition")
 _FEW = 0.05  # of a catalog's tools
 _CLAUSE = re.compile(r"[^.,;:!?。、\n]+[.,;:!?。、\n]*\s*")
 Nights = Callable[[Sequence[Attack], bool], Sequence[Sequence[Guest]]]  # of some attacks, hostile or not
@@ -51,18 +56,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("attacks", type=Path, nargs="*", metavar="ATTACKS", help="files in place of the known attacks")
     parser.add_argument("--family", action="append", choices=FAMILIES, help="which to measure; by default all")
-    parser.add_argument("--set", action="append", default=[], help="SECTION.FIELD=VALUE of the builds, as JSON")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     result: Figures = {"about": about(), "figures": {}}
-    known = [attack for file in asked.attacks or [KNOWN] for attack in read_attacks(file)]
-    unseen = read_attacks(UNSEEN) if UNSEEN.exists() else []
+    known = [attack for file in asked.attacks or [KNOWN] for attack in read_rows(file)]
+    unseen = read_rows(UNSEEN)
     for family in asked.family or FAMILIES:
-        if not unseen and family in ("unseen", "floods"):
-            print(f"{UNSEEN} is missing: {'nothing is measured' if family == 'unseen' else 'known ones come twice'}")
         began = time.perf_counter()
         with tempfile.TemporaryDirectory() as scratch:
-            figures = dict(measure(family, known, unseen, Path(scratch), _overrides(asked.set)))
+            figures = measure(family, known, unseen, Path(scratch))
         result["figures"][family] = {**figures, "seconds": round(time.perf_counter() - began)} if figures else {}
         if asked.json:
             asked.json.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -70,63 +72,69 @@ def main() -> None:
         Console(width=130).print(table)
 
 
-def read_attacks(file: Path) -> list[Attack]:
-    """Return the attacks of a file."""
+def read_rows(file: Path) -> list[Attack]:
+    """Return the rows of a JSONL file; none where it is missing, which is told."""
+    if not file.exists():
+        print(f"{file} is missing: its attacks are not measured")
+        return []
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def measure(
-    family: str, known: Sequence[Attack], unseen: Sequence[Attack], scratch: Path, overrides: Mapping[str, Figures]
-) -> Iterator[tuple[str, Figures]]:
-    """Yield the figures of one family in the demo, with the way that its attacks come."""
-    attacks = unseen if family == "unseen" else known
-    if not attacks:
-        return
-    demo = Workbench(DEMO, scratch / "demo", overrides)
+def measure(family: str, known: Sequence[Attack], unseen: Sequence[Attack], scratch: Path) -> Figures:
+    """Return the figures of one family, by the way that its attacks come."""
+    demo = Workbench(DEMO, scratch / "demo")
     if family == "floods":
-        small = Workbench(reduced(DEMO, SMALL, scratch / "reduced"), scratch / "small", overrides)
-        for bench, judged, count in ((small, phrased(small.tools), 12), (demo, requests(demo.tools), 80)):
-            flood = spread(known, 12) if count == 12 else [*known, *(unseen or map(renamed, known))][:80]
-            for way in ("first build", "addition"):
-                yield f"{count}, {way}", gained(bench, flood, judged, flooding, first=way != "addition")
-        return
-    ways = {"first build": arriving, "addition": arriving} if family != "slow" else {f"{NIGHTS} nights": changing}
-    attacks = spread(attacks, 20) if family == "slow" else attacks
-    size = max(1, int(_FEW * len(demo.tools)))
-    for way, nights in ways.items():
-        parts = [attacks[start : start + size] for start in range(0, len(attacks), size)]
-        figures = [gained(demo, part, requests(demo.tools), nights, first=way == "first build") for part in parts]
-        yield way, {name: sum((one[name] for one in figures[1:]), figures[0][name]) for name in figures[0]}
+        small = Workbench(reduced(DEMO, SMALL, scratch / "reduced"), scratch / "small")
+        many = [*known, *(unseen or map(renamed, known))][:80]
+        return flooded(small, spread(known, 12), phrased(small.tools)) | flooded(demo, many, judged(demo.tools))
+    if family == "slow":
+        ways = {"known": spread(known, 20), "unseen": read_rows(UNSEEN_SLOW)}
+        found = {f"{way}, {NIGHTS} nights": few_at_once(demo, part, changing) for way, part in ways.items()}
+    else:
+        attacks = unseen if family == "unseen" else known
+        found = {way: few_at_once(demo, attacks, arriving, first=way == WAYS[0]) for way in WAYS}
+    return {way: figures for way, figures in found.items() if figures}
+
+
+def flooded(bench: Workbench, attacks: Sequence[Attack], requests: Sequence[Judgement]) -> Figures:
+    """Return what the attacks of one source gain that come all at once."""
+    nights = partial(arriving, file="flood.jsonl")
+    return {f"{len(attacks)}, {way}": gained(bench, attacks, requests, nights, first=way == WAYS[0]) for way in WAYS}
+
+
+def few_at_once(bench: Workbench, attacks: Sequence[Attack], nights: Nights, *, first: bool = False) -> Figures:
+    """Return what attacks gain in builds that have few of them: numbers are added, lists joined."""
+    size, requests = max(1, int(_FEW * len(bench.tools))), judged(bench.tools)
+    parts = [attacks[start : start + size] for start in range(0, len(attacks), size)]
+    found = [gained(bench, part, requests, nights, first=first) for part in parts]
+    return {name: sum((one[name] for one in found[1:]), found[0][name]) for name in found[0]} if found else {}
 
 
 def gained(
-    bench: Workbench, attacks: Sequence[Attack], judged: Sequence[Judgement], nights: Nights, *, first: bool
+    bench: Workbench, attacks: Sequence[Attack], requests: Sequence[Judgement], nights: Nights, *, first: bool
 ) -> Figures:
     """Return what attacks gain that come all together."""
-    asked = [one.request for one in judged]
+    asked = [one.request for one in requests]
     honest, hostile = (bench.serve(nights(attacks, hostile), asked, first=first) for hostile in (False, True))
-    return gains(attacks, judged, honest, hostile)
+    return gains(attacks, requests, honest, hostile)
 
 
-def arriving(attacks: Sequence[Attack], hostile: bool) -> Sequence[Sequence[Guest]]:
+def arriving(attacks: Sequence[Attack], hostile: bool, file: str = "") -> Sequence[Sequence[Guest]]:
     """Return attacks or their twins that come in one night."""
-    return [[Guest.of(attack, hostile=hostile) for attack in attacks]]
-
-
-def flooding(attacks: Sequence[Attack], hostile: bool) -> Sequence[Sequence[Guest]]:
-    """Return attacks or their twins that come in one night, of one source."""
-    return [[Guest.of(attack, hostile=hostile, file="flood.jsonl") for attack in attacks]]
+    return [[Guest.of(attack, hostile=hostile, file=file) for attack in attacks]]
 
 
 def changing(attacks: Sequence[Attack], hostile: bool) -> Sequence[Sequence[Guest]]:
     """Return honest twins that become attacks, or stay."""
-    shares = [night / NIGHTS for night in range(NIGHTS + 1)] if hostile else [0.0]
-    return [[drifted(attack, share) for attack in attacks] for share in shares]
+    return [[drifted(attack, night) for attack in attacks] for night in range(NIGHTS + 1 if hostile else 1)]
 
 
-def drifted(attack: Attack, share: float) -> Guest:
-    """Return an honest twin that has become its attack by a share, 0 to 1."""
-    whole, twin = Guest.of(attack, hostile=True), Guest.of(attack, hostile=False)
+def drifted(attack: Attack, night: int) -> Guest:
+    """Return what an honest twin has become after some nights: as its file has it, or by a share of its attack."""
+    twin, share = Guest.of(attack, hostile=False), night / NIGHTS
+    if "nights" in attack:
+        return Guest(**attack["nights"][night - 1], file=twin.file) if night else twin
+    whole = Guest.of(attack, hostile=True)
     if share in (0, 1):
         return whole if share else twin
     clauses = _CLAUSE.findall(whole.tool["description"])
@@ -163,7 +171,7 @@ def reduced(catalog: Path, labels: Sequence[str], folder: Path) -> Path:
     return folder
 
 
-def requests(tools: frozenset[str]) -> list[Judgement]:
+def judged(tools: frozenset[str]) -> list[Judgement]:
     """Return the demo's judged requests that some tools answer."""
     file = judgements_of(DEMO)
     assert file, f"{DEMO} holds no judged requests"
@@ -172,20 +180,11 @@ def requests(tools: frozenset[str]) -> list[Judgement]:
 
 def phrased(tools: frozenset[str]) -> list[Judgement]:
     """Return the demo's judged requests that some tools answer, and the phrases of these tools."""
-    found = requests(tools)
-    for row in map(json.loads, (DEMO / "expansions.jsonl").read_text(encoding="utf-8").splitlines()):
+    found = judged(tools)
+    for row in read_rows(DEMO / "expansions.jsonl"):
         if (tool := frozenset({row["id"]})) <= tools:
             found += [Judgement(phrase, phrase, tool, tool, "single") for phrase in row["user_phrases"]]
     return found
-
-
-def _overrides(assignments: Sequence[str]) -> dict[str, Figures]:
-    overrides: dict[str, Figures] = {}
-    for assignment in assignments:
-        path, _, value = assignment.partition("=")
-        section, _, name = path.partition(".")
-        overrides.setdefault(section, {})[name] = json.loads(value)
-    return overrides
 
 
 def tables(families: Mapping[str, Figures]) -> Iterator[Table]:

@@ -69,10 +69,10 @@ class _Notes(SilentProgress):
 class Workbench:
     """Builds a catalog with guests. Its own tools serve before they come, and their texts are embedded once."""
 
-    def __init__(self, catalog: Path, scratch: Path, overrides: Mapping[str, Any]) -> None:
+    def __init__(self, catalog: Path, scratch: Path, overrides: Mapping[str, Any] | None = None) -> None:
         """Build the catalog without guests. `scratch` is a folder of its own."""
         self._source, self._folder, self._kept = catalog, scratch / "catalog", scratch / "kept"
-        self._settings = {**_UNJUDGED, **overrides}
+        self._settings = {**_UNJUDGED, **(overrides or {})}
         settings, _ = self._write(())
         build(settings, workspace=self._kept)
         self.tools = frozenset(record.tool_id for record in _records(settings))
@@ -140,7 +140,7 @@ def _built(settings: CatalogSettings, workspace: Path, area: str) -> tuple[str, 
     except QuartermasterError as error:  # the snapshot before goes on serving
         return type(error).__name__, [*progress.notes, str(error)]
     quarantined = (one.tool_id for one in report.quarantined)
-    return report.outcome, [*progress.notes, *report.held, *report.degraded, *quarantined]
+    return "held" if report.held else report.outcome, [*progress.notes, *report.held, *report.degraded, *quarantined]
 
 
 def gains(attacks: Sequence[Attack], judged: Sequence[Judgement], honest: Served, hostile: Served) -> Figures:
@@ -178,7 +178,7 @@ def _row(
     phrases = attack["honest_answer"]["user_phrases"]
     dropped = sum((twin, phrase) not in honest.phrases for phrase in phrases)
     return {
-        "form": attack["form"],
+        "kind": attack.get("kind", attack.get("form", "")),
         "tool": tool_id,
         "gained": len(gained),
         "lost": sum(before and not after for _, before, after in places),
