@@ -11,7 +11,7 @@ lose: both are told. Four families are kept apart:
   are there in the first build, or are added to the demo that serves. Counts are summed over these builds.
 - `unseen`: the same with attacks by somebody who knew neither the code nor its checks.
 - `floods`: one source of many hostile tools, in a first build and as an addition: twelve beside three providers of the
-  demo, asked the judged requests and the phrases of their tools, and eighty, known and unseen, beside the whole demo.
+  demo, asked the judged requests and the phrases of their tools, and all others, known and unseen, beside the demo.
 - `slow`: honest twins serve, a few at a time, of twenty known attacks. Each night for six nights a sixth of the
   demanded phrases is added, and a sixth of the clauses that the attack's description has and the twin's has not; the
   rest in the last night. Unseen ones have their own `nights`, each a `tool` and an `answer`.
@@ -62,10 +62,10 @@ def main() -> None:
     known = [attack for file in asked.attacks or [KNOWN] for attack in read_rows(file)]
     unseen = read_rows(UNSEEN)
     for family in asked.family or FAMILIES:
-        began = time.perf_counter()
+        began = time.process_time()
         with tempfile.TemporaryDirectory() as scratch:
             figures = measure(family, known, unseen, Path(scratch))
-        result["figures"][family] = {**figures, "seconds": round(time.perf_counter() - began)} if figures else {}
+        result["figures"][family] = {**figures, "cpu_seconds": round(time.process_time() - began)} if figures else {}
         if asked.json:
             asked.json.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     for table in tables(result["figures"]):
@@ -85,10 +85,10 @@ def measure(family: str, known: Sequence[Attack], unseen: Sequence[Attack], scra
     demo = Workbench(DEMO, scratch / "demo")
     if family == "floods":
         small = Workbench(reduced(DEMO, SMALL, scratch / "reduced"), scratch / "small")
-        many = [*known, *(unseen or map(renamed, known))][:80]
-        return flooded(small, spread(known, 12), phrased(small.tools)) | flooded(demo, many, judged(demo.tools))
+        asked = requests(small.tools, phrases=True), requests(demo.tools)
+        return flooded(small, known[::3][:12], asked[0]) | flooded(demo, [*known, *unseen][:80], asked[1])
     if family == "slow":
-        ways = {"known": spread(known, 20), "unseen": read_rows(UNSEEN_SLOW)}
+        ways = {"known": known[::2][:20], "unseen": read_rows(UNSEEN_SLOW)}
         found = {f"{way}, {NIGHTS} nights": few_at_once(demo, part, changing) for way, part in ways.items()}
     else:
         attacks = unseen if family == "unseen" else known
@@ -96,27 +96,27 @@ def measure(family: str, known: Sequence[Attack], unseen: Sequence[Attack], scra
     return {way: figures for way, figures in found.items() if figures}
 
 
-def flooded(bench: Workbench, attacks: Sequence[Attack], requests: Sequence[Judgement]) -> Figures:
+def flooded(bench: Workbench, attacks: Sequence[Attack], judged: Sequence[Judgement]) -> Figures:
     """Return what the attacks of one source gain that come all at once."""
     nights = partial(arriving, file="flood.jsonl")
-    return {f"{len(attacks)}, {way}": gained(bench, attacks, requests, nights, first=way == WAYS[0]) for way in WAYS}
+    return {f"{len(attacks)}, {way}": gained(bench, attacks, judged, nights, first=way == WAYS[0]) for way in WAYS}
 
 
 def few_at_once(bench: Workbench, attacks: Sequence[Attack], nights: Nights, *, first: bool = False) -> Figures:
     """Return what attacks gain in builds that have few of them: numbers are added, lists joined."""
-    size, requests = max(1, int(_FEW * len(bench.tools))), judged(bench.tools)
+    size, asked = max(1, int(_FEW * len(bench.tools))), requests(bench.tools)
     parts = [attacks[start : start + size] for start in range(0, len(attacks), size)]
-    found = [gained(bench, part, requests, nights, first=first) for part in parts]
+    found = [gained(bench, part, asked, nights, first=first) for part in parts]
     return {name: sum((one[name] for one in found[1:]), found[0][name]) for name in found[0]} if found else {}
 
 
 def gained(
-    bench: Workbench, attacks: Sequence[Attack], requests: Sequence[Judgement], nights: Nights, *, first: bool
+    bench: Workbench, attacks: Sequence[Attack], judged: Sequence[Judgement], nights: Nights, *, first: bool
 ) -> Figures:
     """Return what attacks gain that come all together."""
-    asked = [one.request for one in requests]
+    asked = [one.request for one in judged]
     honest, hostile = (bench.serve(nights(attacks, hostile), asked, first=first) for hostile in (False, True))
-    return gains(attacks, requests, honest, hostile)
+    return gains(attacks, judged, honest, hostile)
 
 
 def arriving(attacks: Sequence[Attack], hostile: bool, file: str = "") -> Sequence[Sequence[Guest]]:
@@ -146,20 +146,6 @@ def drifted(attack: Attack, night: int) -> Guest:
     return Guest({**twin.tool, "description": description}, answer, twin.file)
 
 
-def renamed(attack: Attack) -> Attack:
-    """Return the same attack under another name."""
-    tools = {side: dict(attack[side]) for side in ("honest_tool", "attack_tool")}
-    for tool in tools.values():
-        tool |= {"id": f"{tool['id']}_2", "name": f"{tool['name']}_2"}
-    return {**attack, **tools}
-
-
-def spread(attacks: Sequence[Attack], count: int) -> list[Attack]:
-    """Return at most so many attacks, evenly spread over their order."""
-    count = min(count, len(attacks))
-    return [attacks[place * len(attacks) // count] for place in range(count)]
-
-
 def reduced(catalog: Path, labels: Sequence[str], folder: Path) -> Path:
     """Write a catalog with only some providers of another, and return its folder."""
     shutil.copytree(catalog, folder)
@@ -171,17 +157,12 @@ def reduced(catalog: Path, labels: Sequence[str], folder: Path) -> Path:
     return folder
 
 
-def judged(tools: frozenset[str]) -> list[Judgement]:
-    """Return the demo's judged requests that some tools answer."""
+def requests(tools: frozenset[str], *, phrases: bool = False) -> list[Judgement]:
+    """Return the demo's judged requests that some tools answer, and with `phrases` those of these tools."""
     file = judgements_of(DEMO)
     assert file, f"{DEMO} holds no judged requests"
-    return [one for one in read_judgements(file) if one.kind != "none" and one.tools <= tools]
-
-
-def phrased(tools: frozenset[str]) -> list[Judgement]:
-    """Return the demo's judged requests that some tools answer, and the phrases of these tools."""
-    found = judged(tools)
-    for row in read_rows(DEMO / "expansions.jsonl"):
+    found = [one for one in read_judgements(file) if one.kind != "none" and one.tools <= tools]
+    for row in read_rows(DEMO / "expansions.jsonl") if phrases else ():
         if (tool := frozenset({row["id"]})) <= tools:
             found += [Judgement(phrase, phrase, tool, tool, "single") for phrase in row["user_phrases"]]
     return found
@@ -191,7 +172,9 @@ def tables(families: Mapping[str, Figures]) -> Iterator[Table]:
     """Yield a table of each family, a column for each way that its attacks come."""
     for family, figures in families.items():
         ways = {way: found for way, found in figures.items() if isinstance(found, Mapping)}
-        drawn = Table("", *ways, title=f"{family}, {figures.get('seconds', 0)} s", title_justify="left", box=None)
+        drawn = Table(
+            "", *ways, title=f"{family}, {figures.get('cpu_seconds', 0)} s of CPU", title_justify="left", box=None
+        )
         for name in next(iter(ways.values()), {}):
             if name not in ("rows", "outcomes"):
                 drawn.add_row(name, *(f"{found[name]:,}" for found in ways.values()))

@@ -43,11 +43,10 @@ class Guest:
 
 @dataclass(frozen=True)
 class Served:
-    """What serves after the builds of some nights, and how they ended.
+    """What serves after the builds of some nights, how they ended, and what they told a person.
 
-    `ids` are those of the guests, in their order; None where a guest gave no tool. `answers` has the tools of each
-    request, the best first, none where no snapshot serves. `phrases` are those with a vector, with their tools. `told`
-    is what the builds said that a person should know.
+    `ids` are those of the guests; None where one gave no tool. `answers` has the tools of each request, the best first;
+    `phrases` those with a vector, with their tools.
     """
 
     ids: Sequence[str | None]

@@ -1,13 +1,12 @@
 """What hostile tools gain is counted: against honest twins, whatever id they get, whatever becomes of their build."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.poisoning import DEMO, KNOWN, NIGHTS, arriving, changing, drifted, gained, read_rows, reduced, spread
+from benchmarks.poisoning import DEMO, KNOWN, NIGHTS, arriving, changing, drifted, gained, read_rows, reduced
 from benchmarks.support.hostile_builds import Guest, Workbench
 from quartermaster.evaluation import Judgement
 from tests.support.factories import TOOLS, expansion_row
@@ -38,7 +37,9 @@ def bench(tmp_path: Path, encoder_folder: Path) -> Workbench:
     folder.mkdir()
     write_rows(folder / "tools.jsonl", TOOLS)
     write_rows(folder / "expansions.jsonl", map(expansion_row, TOOLS))
-    (folder / "catalog.toml").write_text('[[source]]\npath = "tools.jsonl"\n[enrichment]\nexpansions = "expansions.jsonl"\n')
+    (folder / "catalog.toml").write_text(
+        '[[source]]\npath = "tools.jsonl"\n[enrichment]\nexpansions = "expansions.jsonl"\n'
+    )
     return Workbench(folder, tmp_path / "scratch", {**QUICK, "vectors": {"encoder": str(encoder_folder)}})
 
 
@@ -88,10 +89,8 @@ def test_a_reduced_catalog_has_only_the_sources_of_its_providers(tmp_path: Path)
     assert text.count("\n[[source]]") == 2 and 'provider = "gmail"' in text and 'provider = "slack"' in text
 
 
-def test_known_attacks_have_a_twin_of_their_id_each_and_can_be_spread() -> None:
+def test_each_known_attack_has_a_twin_of_its_id() -> None:
     known = read_rows(KNOWN)
     assert (
         len({one["attack_tool"]["id"] for one in known if one["honest_tool"]["id"] == one["attack_tool"]["id"]}) == 40
     )
-    assert spread(known, 12)[:2] == [known[0], known[3]] and len(spread(known[:5], 12)) == 5
-    assert json.dumps(known[0])
