@@ -13,7 +13,8 @@ from tests.support.factories import TOOLS, expansion_row
 from tests.support.quick import QUICK
 from tests.support.rows import write_rows
 
-RAIN = Judgement("rain", "will it rain tomorrow", *[frozenset({"weather/getForecast"})] * 2, "single")
+FORECAST = frozenset({"weather/getForecast"})
+RAIN = Judgement("rain", "will it rain tomorrow", FORECAST, FORECAST, "single")
 
 
 def attack(tool_id: str = "bits/dice", **fields: Any) -> dict[str, Any]:
@@ -30,17 +31,16 @@ def attack(tool_id: str = "bits/dice", **fields: Any) -> dict[str, Any]:
     }
 
 
-@pytest.fixture
-def bench(tmp_path: Path, encoder_folder: Path) -> Workbench:
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Path) -> Workbench:
     """Eight honest tools that serve, with a small encoder."""
-    folder = tmp_path / "office"
-    folder.mkdir()
+    folder, scratch = tmp_path_factory.mktemp("office"), tmp_path_factory.mktemp("scratch")
     write_rows(folder / "tools.jsonl", TOOLS)
     write_rows(folder / "expansions.jsonl", map(expansion_row, TOOLS))
     (folder / "catalog.toml").write_text(
         '[[source]]\npath = "tools.jsonl"\n[enrichment]\nexpansions = "expansions.jsonl"\n'
     )
-    return Workbench(folder, tmp_path / "scratch", {**QUICK, "vectors": {"encoder": str(encoder_folder)}})
+    return Workbench(folder, scratch, {**QUICK, "vectors": {"encoder": str(encoder_folder)}})
 
 
 def counts(found: Mapping[str, Any], *names: str) -> list[Any]:
