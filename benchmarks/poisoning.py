@@ -35,7 +35,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.support.hostile_builds import Attack, Figures, Guest, Workbench, gains
-from benchmarks.support.measuring import DATA, about
+from benchmarks.support.measuring import DATA, about, on_one_thread
 from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 
 DEMO = Path("catalogs/demo")
@@ -58,6 +58,7 @@ def main() -> None:
     parser.add_argument("--family", action="append", choices=FAMILIES, help="which to measure; by default all")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
+    on_one_thread()
     result: Figures = {"about": about(), "figures": {}}
     known = [attack for file in asked.attacks or [KNOWN] for attack in read_rows(file)]
     unseen = read_rows(UNSEEN)
