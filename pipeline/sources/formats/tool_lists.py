@@ -34,6 +34,20 @@ from router.tools.definitions.vendors import PARAMETERS, SPLIT_PARAMETERS, read_
 _SECTION = "source.fields"
 
 
+class MorePages(str):
+    """A notice that a document lacks pages: `place` says so, a JSON pointer, by the `value` that stands there."""
+
+    place: str
+    value: str | int
+
+    @classmethod
+    def at(cls, place: str, value: str | int) -> "MorePages":
+        """Return the notice."""
+        notice = cls(f"{place} says that more pages follow: save those too, a list of all pages is read whole")
+        notice.place, notice.value = place, value
+        return notice
+
+
 def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
     """Yield the tools of a file. Raises RunAborted where it has no function schemas."""
     if suffix_of(path) == ".jsonl":
@@ -88,8 +102,8 @@ def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
 def _of_whole(document: Any, repeats: RepeatedKeys) -> Iterator[str]:
     """Yield what a document as a whole lacks: values of repeated keys, and further pages."""
     yield from repeats.notices()
-    for place in unfinished_lists(document):
-        yield f"{place or 'its cursor'} says that more pages follow: save those too, a list of all pages is read whole"
+    for place, value in unfinished_lists(document):
+        yield MorePages.at(place, value)
 
 
 def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:

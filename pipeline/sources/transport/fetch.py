@@ -13,8 +13,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pipeline.errors import RunAborted, Unavailable
@@ -25,6 +26,9 @@ from pipeline.sources.formats.other_kinds import other_text
 from pipeline.sources.naming import redacted, subject, too_large, too_late, without_user
 from pipeline.sources.transport.access import Access, resolve_access
 
+if TYPE_CHECKING:
+    from pipeline.sources.transport.http import Address, Answer
+
 _CHUNK = 65_536
 _INHERITED = frozenset(
     "HOME LOGNAME USER SHELL TERM LANG LANGUAGE TZ TMPDIR XDG_CACHE_HOME SSL_CERT_FILE SSL_CERT_DIR".split()
@@ -32,19 +36,34 @@ _INHERITED = frozenset(
 _BESIDE_PYTHON = Path(sys.executable).parent
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a `command` or `url` gave, unpacked, in a temporary file; its suffix says how the content is written.
+
+    `answer` is that of the URL's server.
+    """
+
+    path: Path
+    body: bytes
+    answer: "Answer | None"
+
+
 @contextmanager
-def document(source: SourceSettings, folder: Path, limits: LimitsSettings) -> Iterator[Path]:
-    """Open a temporary file with the document of a `command` or `url`; its suffix says how the content is written.
+def document(
+    source: SourceSettings, folder: Path, limits: LimitsSettings, page: "tuple[Address, str] | None" = None
+) -> Iterator[Document]:
+    """Open the document of a `command` or `url`, or another `page` of it.
 
     Raises Unavailable where it may come another time, else RunAborted.
     """
-    access = resolve_access(source)
+    access, answer = resolve_access(source), None
     if source.command is not None:
         content_type, body = "", _run(source, folder, access, limits)
     else:
         from pipeline.sources.transport import http  # with httpx, where something is fetched
 
-        content_type, body = http.get(source, access, limits)
+        answer = http.get(source, access, limits, page)
+        content_type, body = answer.content_type, answer.body
     body = unpacked(body, subject(source), limits.document_bytes)
     if not body.strip():
         raise RunAborted(f"{subject(source)} gave nothing: its {source.format} document is empty")
@@ -58,7 +77,7 @@ def document(source: SourceSettings, folder: Path, limits: LimitsSettings) -> It
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, f"document{_suffix(source, content_type, body)}")
         path.write_bytes(body)
-        yield path
+        yield Document(path, body, answer)
 
 
 def files_of_server(source: SourceSettings) -> Opener:
@@ -73,8 +92,8 @@ def files_of_server(source: SourceSettings) -> Opener:
             raise too_late(source)
         url = urlunsplit(parts._replace(netloc=urlsplit(written).netloc))
         try:
-            with document(source.model_copy(update={"url": url}), Path(), limits) as path:
-                return read_file(path, limits)
+            with document(source.model_copy(update={"url": url}), Path(), limits) as file:
+                return read_file(file.path, limits)
         except RunAborted as error:
             if isinstance(error, Unavailable):  # the tools would lose what the file says: they are kept as they were
                 raise

@@ -22,10 +22,12 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.naming import redacted, subject, too_large, too_late
 from pipeline.sources.transport.access import Access
+from pipeline.sources.transport.headers import is_part, next_link
 from quartermaster.addresses import is_private_name, is_public, literal_address, looked_up
 
 T = TypeVar("T")
 _PORTS = {"http": 80, "https": 443}
+_WHOLE = (200, 203)  # the second is a proxy's, which changed what it passes on
 # No encoding but gzip: whether a body of another is whole would not be known.
 _OWN = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "quartermaster"}
 
@@ -185,10 +187,37 @@ def _coding(response: httpx2.Response) -> str:
     return response.headers.get("content-encoding", "").strip().lower() or "identity"
 
 
-def get(source: SourceSettings, access: Access, limits: LimitsSettings) -> tuple[str, bytes]:
-    """Return the content type and body behind a URL. Raises Unavailable where another try may help, else RunAborted."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Address:
+    """Where a server is asked, and the headers that may be sent there."""
+
+    url: httpx2.URL
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer:
+    """A whole body, the address that was `asked` for it, and the one that gave it, `at` the end of all redirects.
+
+    `link` is what its header Link names as the next page.
+    """
+
+    content_type: str
+    body: bytes
+    asked: Address
+    at: Address
+    link: str | None
+
+
+def get(
+    source: SourceSettings, access: Access, limits: LimitsSettings, page: tuple[Address, str] | None = None
+) -> Answer:
+    """Return the answer of a URL, or of a `page` by the address that linked to it and its link.
+
+    Raises Unavailable where another try may help, else RunAborted.
+    """
     try:
-        return finished(_get(source, access, limits))
+        return finished(_get(source, access, limits, page))
     except TimeoutError:
         raise too_late(source) from None
     # None of these errors is kept as the cause: each may quote the whole URL.
@@ -212,42 +241,53 @@ def finished(asking: Coroutine[Any, Any, T]) -> T:
         return pool.submit(asyncio.run, asking).result()
 
 
-async def _get(source: SourceSettings, access: Access, limits: LimitsSettings) -> tuple[str, bytes]:
+async def _get(
+    source: SourceSettings, access: Access, limits: LimitsSettings, page: tuple[Address, str] | None
+) -> Answer:
     url = httpx2.URL(access.url)
+    own = Address(url, with_user(url, access.headers))
+    asked = own if page is None else _led(*page, source, "leads its next page to")
     with anyio.fail_after(source.timeout_s):
         async with Transport(Reach(subject(source), url.host, source.private_hosts)) as transport:
-            response = await _answer(transport, url, source, access, limits)
-            if not response.is_success:
-                kind = Unavailable if response.status_code == 429 or response.status_code >= 500 else RunAborted
-                answer = f"{response.status_code} {redacted(response.reason_phrase, source, access.secrets)}".strip()
-                raise kind(f"{subject(source)} answered {answer}")
-            return response.headers.get("content-type", ""), await _body(response, source, limits)
+            response, at = await _answer(transport, asked, source, limits)
+            status, part = response.status_code, is_part(response.headers.get("content-range", ""))
+            if status not in _WHOLE or part:
+                answer = f"{status} {redacted(response.reason_phrase, source, access.secrets)}".strip()
+                why = ", which is not the whole document" if response.is_success else ""
+                kind = Unavailable if why or status == 429 or status >= 500 else RunAborted
+                raise kind(f"{subject(source)} answered {answer}{why}")
+            content_type, link = response.headers.get("content-type", ""), next_link(response.headers.get("link", ""))
+            return Answer(content_type, await _body(response, source, limits), asked, at, link)
 
 
 async def _answer(
-    transport: Transport, url: httpx2.URL, source: SourceSettings, access: Access, limits: LimitsSettings
-) -> httpx2.Response:
-    """Return the answer behind all redirects, whose bodies are not read."""
-    headers: Mapping[str, str] = with_user(url, access.headers)
+    transport: Transport, at: Address, source: SourceSettings, limits: LimitsSettings
+) -> tuple[httpx2.Response, Address]:
+    """Return the answer behind all redirects, whose bodies are not read, and where it was given."""
     for _ in range(limits.redirects + 1):
         sent = httpx2.Headers(_OWN)
-        sent.update(headers)
-        response = await transport.handle_async_request(httpx2.Request("GET", url, headers=sent))
+        sent.update(at.headers)
+        response = await transport.handle_async_request(httpx2.Request("GET", at.url, headers=sent))
         if not response.has_redirect_location:
-            return response
+            return response, at
         await response.aclose()
-        to = url.join(response.headers["location"])
-        if to.scheme not in _PORTS:
-            raise RunAborted(f"{subject(source)} redirects to an address that is not http or https")
-        if not _same_server(url, to):
-            if to.host not in {name.lower() for name in source.redirect_hosts}:
-                raise RunAborted(
-                    f"{subject(source)} redirects to another server, {to.host[:100]!r}: if that is right, write "
-                    f'redirect_hosts = ["{to.host[:100]}"] under its [[source]]'
-                )
-            headers = {}  # and never again, wherever it leads from there
-        url = to
+        at = _led(at, response.headers["location"], source, "redirects to")
     raise RunAborted(f"{subject(source)} redirects more than the {limits.redirects} times that limits.redirects allows")
+
+
+def _led(at: Address, link: str, source: SourceSettings, leads: str) -> Address:
+    """Return the address that a server leads to. Raises RunAborted where the source may not go there."""
+    to = at.url.join(link)
+    if to.scheme not in _PORTS:
+        raise RunAborted(f"{subject(source)} {leads} an address that is not http or https")
+    if _same_server(at.url, to):
+        return Address(to, at.headers)
+    if to.host not in {name.lower() for name in source.redirect_hosts}:
+        raise RunAborted(
+            f"{subject(source)} {leads} another server, {to.host[:100]!r}: if that is right, write "
+            f'redirect_hosts = ["{to.host[:100]}"] under its [[source]]'
+        )
+    return Address(to, {})  # and never again, wherever it leads from there
 
 
 def with_user(url: httpx2.URL, headers: Mapping[str, str]) -> dict[str, str]:
