@@ -27,8 +27,8 @@ def read(source: SourceSettings, folder: Path, limits: LimitsSettings) -> Items:
             'PYTHONPATH in the source\'s env adds folders, as env = {PYTHONPATH = "src"}'
         )
     command = (sys.executable, "-P", "-B", "-c", PROGRAM, _ROOT, source.python, *files)
-    with fetch.document(source.model_copy(update={"command": command}), folder, limits) as document:
-        reading = SourceReading.from_text("", "", document.path.read_text(encoding="utf-8"))
+    with fetch.document(source.model_copy(update={"command": command}), folder, limits) as (path, _):
+        reading = SourceReading.from_text("", "", path.read_text(encoding="utf-8"))
     yield from reading.tools
     yield from reading.rejected
 

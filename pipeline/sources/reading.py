@@ -1,7 +1,6 @@
 """Read a catalog's sources in order, within the limits on records, and separate good records from rejected ones."""
 
-from collections.abc import Generator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -125,15 +124,14 @@ def _read_or_recall(
 
 
 def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceReading:
-    with closing(_items(catalog, source)) as found:  # with its files, where a limit ends it
-        items = list(_within(found, catalog.limits, f"the source {name_of(source)}"))
+    items = list(_within(_items(catalog, source), catalog.limits, f"the source {name_of(source)}"))
     tools = tuple(item for item in items if isinstance(item, RawTool))
     rejected = tuple(item for item in items if isinstance(item, RecordRejected))
     notices = tuple(str(item) for item in items if isinstance(item, str))
     return SourceReading(key, name_of(source), tools, rejected, notices)
 
 
-def _items(catalog: CatalogSettings, source: SourceSettings) -> Generator[RawTool | RecordRejected | str]:
+def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
     client = source.client
     if (source.command or source.python) and not catalog.sources.run_commands:
         raise CommandNotRun(f"{subject(source)} was not run: --plan and --no-commands run none (sources.run_commands)")
@@ -145,23 +143,15 @@ def _items(catalog: CatalogSettings, source: SourceSettings) -> Generator[RawToo
         items = _labelled(mcp_client.read_live(source, folder, catalog.limits), source.provider, "mcp")
         yield from (item for item in items if not (client and isinstance(item, RawTool)) or client.offers(item.name))
     elif source.path is None:
-        where = location(source)
-        yield from read_pages(
-            source, folder, catalog.limits, lambda path, page: _read_file(path, source, catalog.limits, where, page)
-        )
+        yield from read_pages(source, folder, catalog.limits, _read_file)
     else:
         if names_many(catalog, source):
             files_of(catalog, source.path)  # says why it has none
         yield from _read_file(catalog.resolve(source.path), source, catalog.limits)
 
 
-def _read_file(
-    path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: str | None = None, page: str = ""
-) -> Items:
-    """Yield the tools of a document. If it was `fetched_from` elsewhere, errors name that, not its temporary file.
-
-    `page` is its place among the pages of a source, with a space behind it; empty for the first.
-    """
+def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: Origin | None = None) -> Items:
+    """Yield the tools of a document. If it was `fetched_from` elsewhere, errors name that, not its temporary file."""
     lines = source.format == "jsonl" or suffix_of(path) == ".jsonl"
     if source.fields:
         kind = source.format or ("jsonl" if lines else "function")
@@ -173,25 +163,28 @@ def _read_file(
         else:
             items = READERS[kind](path, limits)
     # Only JSONL may leave a tool without provider: there null is deliberate.
-    fallback = None if kind == "jsonl" else Path(str(fetched_from or path).removesuffix(".gz")).stem
+    fallback = (
+        None if kind == "jsonl" else Path(str(fetched_from.file if fetched_from else path).removesuffix(".gz")).stem
+    )
+    place = fetched_from or (None if path.is_dir() else Origin(origin_of(source), ""))
     try:
-        yield from _labelled(items, source.provider, fallback, None if path.is_dir() else origin_of(source), page)
+        yield from _labelled(items, source.provider, fallback, place)
     except RunAborted as error:
         if fetched_from is None:
             raise
         raise type(error)(str(error).replace(str(path), repr(name_of(source)))) from None
 
 
-def _labelled(items: Items, label: str | None, fallback: str | None, file: str | None = None, page: str = "") -> Items:
+def _labelled(items: Items, label: str | None, fallback: str | None, place: Origin | None = None) -> Items:
     """Yield the items with their provider: the catalog's label, else the vendor's, else the file's name.
 
-    `file`, where it is given, is their origin, with the `page` before the place in it.
+    `place`, where it is given, is what their origins lie in.
     """
     for item in items:
         if isinstance(item, str):
             yield item
             continue
-        origin = item.origin if file is None else Origin(file, page + item.origin.pointer)
+        origin = item.origin if place is None else Origin(place.file, place.pointer + item.origin.pointer)
         if isinstance(item, RecordRejected):
             yield RecordRejected(origin, item.reason, keys=item.keys)
         else:

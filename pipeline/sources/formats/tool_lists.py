@@ -35,15 +35,15 @@ _SECTION = "source.fields"
 
 
 class MorePages(str):
-    """A notice that a document lacks pages: `place` says so, a JSON pointer, by the `value` that stands there."""
+    """A notice that a document lacks pages, by the `value` at a `place` in it, a JSON pointer."""
 
     place: str
     value: str | int
 
-    @classmethod
-    def at(cls, place: str, value: str | int) -> "MorePages":
+    def __new__(cls, place: str, value: str | int) -> "MorePages":
         """Return the notice."""
-        notice = cls(f"{place} says that more pages follow: save those too, a list of all pages is read whole")
+        text = f"{place} says that more pages follow: save those too, a list of all pages is read whole"
+        notice = super().__new__(cls, text)
         notice.place, notice.value = place, value
         return notice
 
@@ -102,8 +102,7 @@ def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
 def _of_whole(document: Any, repeats: RepeatedKeys) -> Iterator[str]:
     """Yield what a document as a whole lacks: values of repeated keys, and further pages."""
     yield from repeats.notices()
-    for place, value in unfinished_lists(document):
-        yield MorePages.at(place, value)
+    yield from (MorePages(place, value) for place, value in unfinished_lists(document))
 
 
 def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:

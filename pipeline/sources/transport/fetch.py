@@ -13,7 +13,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -27,7 +26,7 @@ from pipeline.sources.naming import redacted, subject, too_large, too_late, with
 from pipeline.sources.transport.access import Access, resolve_access
 
 if TYPE_CHECKING:
-    from pipeline.sources.transport.http import Address, Answer
+    from pipeline.sources.transport.http import Answer, Page
 
 _CHUNK = 65_536
 _INHERITED = frozenset(
@@ -36,25 +35,14 @@ _INHERITED = frozenset(
 _BESIDE_PYTHON = Path(sys.executable).parent
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What a `command` or `url` gave, unpacked, in a temporary file; its suffix says how the content is written.
-
-    `answer` is that of the URL's server.
-    """
-
-    path: Path
-    body: bytes
-    answer: "Answer | None"
-
-
 @contextmanager
 def document(
-    source: SourceSettings, folder: Path, limits: LimitsSettings, page: "tuple[Address, str] | None" = None
-) -> Iterator[Document]:
-    """Open the document of a `command` or `url`, or another `page` of it.
+    source: SourceSettings, folder: Path, limits: LimitsSettings, page: "Page | None" = None
+) -> Iterator[tuple[Path, "Answer | None"]]:
+    """Open a temporary file with the document of a `command` or `url`; its suffix says how the content is written.
 
-    Raises Unavailable where it may come another time, else RunAborted.
+    Also gives the answer of a URL, or of another `page` of it. Raises Unavailable where it may come another time, else
+    RunAborted.
     """
     access, answer = resolve_access(source), None
     if source.command is not None:
@@ -62,8 +50,7 @@ def document(
     else:
         from pipeline.sources.transport import http  # with httpx, where something is fetched
 
-        answer = http.get(source, access, limits, page)
-        content_type, body = answer.content_type, answer.body
+        content_type, body, *_ = answer = http.get(source, access, limits, page)
     body = unpacked(body, subject(source), limits.document_bytes)
     if not body.strip():
         raise RunAborted(f"{subject(source)} gave nothing: its {source.format} document is empty")
@@ -77,7 +64,7 @@ def document(
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, f"document{_suffix(source, content_type, body)}")
         path.write_bytes(body)
-        yield Document(path, body, answer)
+        yield path, answer
 
 
 def files_of_server(source: SourceSettings) -> Opener:
@@ -92,8 +79,8 @@ def files_of_server(source: SourceSettings) -> Opener:
             raise too_late(source)
         url = urlunsplit(parts._replace(netloc=urlsplit(written).netloc))
         try:
-            with document(source.model_copy(update={"url": url}), Path(), limits) as file:
-                return read_file(file.path, limits)
+            with document(source.model_copy(update={"url": url}), Path(), limits) as (path, _):
+                return read_file(path, limits)
         except RunAborted as error:
             if isinstance(error, Unavailable):  # the tools would lose what the file says: they are kept as they were
                 raise

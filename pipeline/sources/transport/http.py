@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.request import getproxies, proxy_bypass
 
 import anyio
@@ -26,6 +26,8 @@ from pipeline.sources.transport.headers import is_part, next_link
 from quartermaster.addresses import is_private_name, is_public, literal_address, looked_up
 
 T = TypeVar("T")
+Address = tuple[httpx2.URL, Mapping[str, str]]  # and the headers that may be sent there
+Page = tuple[Address, str]  # by what links to it, and the link
 _PORTS = {"http": 80, "https": 443}
 _WHOLE = (200, 203)  # the second is a proxy's, which changed what it passes on
 # No encoding but gzip: whether a body of another is whole would not be known.
@@ -187,20 +189,8 @@ def _coding(response: httpx2.Response) -> str:
     return response.headers.get("content-encoding", "").strip().lower() or "identity"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Address:
-    """Where a server is asked, and the headers that may be sent there."""
-
-    url: httpx2.URL
-    headers: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Answer:
-    """A whole body, the address that was `asked` for it, and the one that gave it, `at` the end of all redirects.
-
-    `link` is what its header Link names as the next page.
-    """
+class Answer(NamedTuple):
+    """A whole body, the address that was `asked` for it, the one that gave it, and its `link` to the next page."""
 
     content_type: str
     body: bytes
@@ -209,10 +199,8 @@ class Answer:
     link: str | None
 
 
-def get(
-    source: SourceSettings, access: Access, limits: LimitsSettings, page: tuple[Address, str] | None = None
-) -> Answer:
-    """Return the answer of a URL, or of a `page` by the address that linked to it and its link.
+def get(source: SourceSettings, access: Access, limits: LimitsSettings, page: Page | None = None) -> Answer:
+    """Return the answer of a URL, or of a `page`.
 
     Raises Unavailable where another try may help, else RunAborted.
     """
@@ -241,33 +229,30 @@ def finished(asking: Coroutine[Any, Any, T]) -> T:
         return pool.submit(asyncio.run, asking).result()
 
 
-async def _get(
-    source: SourceSettings, access: Access, limits: LimitsSettings, page: tuple[Address, str] | None
-) -> Answer:
+async def _get(source: SourceSettings, access: Access, limits: LimitsSettings, page: Page | None) -> Answer:
     url = httpx2.URL(access.url)
-    own = Address(url, with_user(url, access.headers))
-    asked = own if page is None else _led(*page, source, "leads its next page to")
+    asked = _led(*page, source, "leads its next page to") if page else (url, with_user(url, access.headers))
     with anyio.fail_after(source.timeout_s):
         async with Transport(Reach(subject(source), url.host, source.private_hosts)) as transport:
             response, at = await _answer(transport, asked, source, limits)
-            status, part = response.status_code, is_part(response.headers.get("content-range", ""))
-            if status not in _WHOLE or part:
+            status, headers = response.status_code, response.headers
+            if status not in _WHOLE or is_part(headers.get("content-range", "")):
+                part = ", which is not the whole document" if response.is_success else ""
+                kind = Unavailable if part or status == 429 or status >= 500 else RunAborted
                 answer = f"{status} {redacted(response.reason_phrase, source, access.secrets)}".strip()
-                why = ", which is not the whole document" if response.is_success else ""
-                kind = Unavailable if why or status == 429 or status >= 500 else RunAborted
-                raise kind(f"{subject(source)} answered {answer}{why}")
-            content_type, link = response.headers.get("content-type", ""), next_link(response.headers.get("link", ""))
-            return Answer(content_type, await _body(response, source, limits), asked, at, link)
+                raise kind(f"{subject(source)} answered {answer}{part}")
+            body = await _body(response, source, limits)
+            return Answer(headers.get("content-type", ""), body, asked, at, next_link(headers.get("link", "")))
 
 
 async def _answer(
     transport: Transport, at: Address, source: SourceSettings, limits: LimitsSettings
 ) -> tuple[httpx2.Response, Address]:
-    """Return the answer behind all redirects, whose bodies are not read, and where it was given."""
+    """Return the answer behind all redirects, whose bodies are not read, and the address that gave it."""
     for _ in range(limits.redirects + 1):
         sent = httpx2.Headers(_OWN)
-        sent.update(at.headers)
-        response = await transport.handle_async_request(httpx2.Request("GET", at.url, headers=sent))
+        sent.update(at[1])
+        response = await transport.handle_async_request(httpx2.Request("GET", at[0], headers=sent))
         if not response.has_redirect_location:
             return response, at
         await response.aclose()
@@ -277,17 +262,18 @@ async def _answer(
 
 def _led(at: Address, link: str, source: SourceSettings, leads: str) -> Address:
     """Return the address that a server leads to. Raises RunAborted where the source may not go there."""
-    to = at.url.join(link)
+    url, headers = at
+    to = url.join(link)
     if to.scheme not in _PORTS:
         raise RunAborted(f"{subject(source)} {leads} an address that is not http or https")
-    if _same_server(at.url, to):
-        return Address(to, at.headers)
-    if to.host not in {name.lower() for name in source.redirect_hosts}:
-        raise RunAborted(
-            f"{subject(source)} {leads} another server, {to.host[:100]!r}: if that is right, write "
-            f'redirect_hosts = ["{to.host[:100]}"] under its [[source]]'
-        )
-    return Address(to, {})  # and never again, wherever it leads from there
+    if not _same_server(url, to):
+        if to.host not in {name.lower() for name in source.redirect_hosts}:
+            raise RunAborted(
+                f"{subject(source)} {leads} another server, {to.host[:100]!r}: if that is right, write "
+                f'redirect_hosts = ["{to.host[:100]}"] under its [[source]]'
+            )
+        headers = {}  # and never again, wherever it leads from there
+    return to, headers
 
 
 def with_user(url: httpx2.URL, headers: Mapping[str, str]) -> dict[str, str]:
