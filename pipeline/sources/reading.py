@@ -127,8 +127,7 @@ def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceR
     items = list(_within(_items(catalog, source), catalog.limits, f"the source {name_of(source)}"))
     tools = tuple(item for item in items if isinstance(item, RawTool))
     rejected = tuple(item for item in items if isinstance(item, RecordRejected))
-    notices = tuple(str(item) for item in items if isinstance(item, str))
-    return SourceReading(key, name_of(source), tools, rejected, notices)
+    return SourceReading(key, name_of(source), tools, rejected, tuple(item for item in items if isinstance(item, str)))
 
 
 def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:

@@ -35,17 +35,9 @@ _SECTION = "source.fields"
 
 
 class MorePages(str):
-    """A notice that a document lacks pages, by the `value` at a `place` in it, a JSON pointer."""
+    """A notice that more pages follow. It begins with the place that says so, a JSON pointer, and has its `value`."""
 
-    place: str
     value: str | int
-
-    def __new__(cls, place: str, value: str | int) -> "MorePages":
-        """Return the notice."""
-        text = f"{place} says that more pages follow: save those too, a list of all pages is read whole"
-        notice = super().__new__(cls, text)
-        notice.place, notice.value = place, value
-        return notice
 
 
 def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
@@ -102,7 +94,10 @@ def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
 def _of_whole(document: Any, repeats: RepeatedKeys) -> Iterator[str]:
     """Yield what a document as a whole lacks: values of repeated keys, and further pages."""
     yield from repeats.notices()
-    yield from (MorePages(place, value) for place, value in unfinished_lists(document))
+    for place, value in unfinished_lists(document):
+        notice = MorePages(f"{place} says that more pages follow: save those too, a list of all pages is read whole")
+        notice.value = value
+        yield notice
 
 
 def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pipeline.errors import RunAborted, Unavailable
@@ -24,9 +24,7 @@ from pipeline.sources.formats.openapi_files import NotFollowed, Opener, read_fil
 from pipeline.sources.formats.other_kinds import other_text
 from pipeline.sources.naming import redacted, subject, too_large, too_late, without_user
 from pipeline.sources.transport.access import Access, resolve_access
-
-if TYPE_CHECKING:
-    from pipeline.sources.transport.http import Answer, Page
+from pipeline.sources.transport.answers import Answer, Page
 
 _CHUNK = 65_536
 _INHERITED = frozenset(
@@ -37,12 +35,11 @@ _BESIDE_PYTHON = Path(sys.executable).parent
 
 @contextmanager
 def document(
-    source: SourceSettings, folder: Path, limits: LimitsSettings, page: "Page | None" = None
-) -> Iterator[tuple[Path, "Answer | None"]]:
-    """Open a temporary file with the document of a `command` or `url`; its suffix says how the content is written.
+    source: SourceSettings, folder: Path, limits: LimitsSettings, page: Page | None = None
+) -> Iterator[tuple[Path, Answer | None]]:
+    """Open a temporary file with the document of a `command` or `url`, or a `page` of it, and give a server's answer.
 
-    Also gives the answer of a URL, or of another `page` of it. Raises Unavailable where it may come another time, else
-    RunAborted.
+    Its suffix says how it is written. Raises Unavailable where it may come another time, else RunAborted.
     """
     access, answer = resolve_access(source), None
     if source.command is not None:

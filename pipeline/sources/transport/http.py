@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.request import getproxies, proxy_bypass
 
 import anyio
@@ -22,14 +22,11 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.naming import redacted, subject, too_large, too_late
 from pipeline.sources.transport.access import Access
-from pipeline.sources.transport.headers import is_part, next_link
+from pipeline.sources.transport.answers import Address, Answer, Page, is_part, next_link
 from quartermaster.addresses import is_private_name, is_public, literal_address, looked_up
 
 T = TypeVar("T")
-Address = tuple[httpx2.URL, Mapping[str, str]]  # and the headers that may be sent there
-Page = tuple[Address, str]  # by what links to it, and the link
 _PORTS = {"http": 80, "https": 443}
-_WHOLE = (200, 203)  # the second is a proxy's, which changed what it passes on
 # No encoding but gzip: whether a body of another is whole would not be known.
 _OWN = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "quartermaster"}
 
@@ -189,16 +186,6 @@ def _coding(response: httpx2.Response) -> str:
     return response.headers.get("content-encoding", "").strip().lower() or "identity"
 
 
-class Answer(NamedTuple):
-    """A whole body, the address that was `asked` for it, the one that gave it, and its `link` to the next page."""
-
-    content_type: str
-    body: bytes
-    asked: Address
-    at: Address
-    link: str | None
-
-
 def get(source: SourceSettings, access: Access, limits: LimitsSettings, page: Page | None = None) -> Answer:
     """Return the answer of a URL, or of a `page`.
 
@@ -231,12 +218,12 @@ def finished(asking: Coroutine[Any, Any, T]) -> T:
 
 async def _get(source: SourceSettings, access: Access, limits: LimitsSettings, page: Page | None) -> Answer:
     url = httpx2.URL(access.url)
-    asked = _led(*page, source, "leads its next page to") if page else (url, with_user(url, access.headers))
+    asked = _led(*page, source, "leads its next page to") if page else (access.url, with_user(url, access.headers))
     with anyio.fail_after(source.timeout_s):
         async with Transport(Reach(subject(source), url.host, source.private_hosts)) as transport:
             response, at = await _answer(transport, asked, source, limits)
             status, headers = response.status_code, response.headers
-            if status not in _WHOLE or is_part(headers.get("content-range", "")):
+            if status not in (200, 203) or is_part(headers.get("content-range", "")):
                 part = ", which is not the whole document" if response.is_success else ""
                 kind = Unavailable if part or status == 429 or status >= 500 else RunAborted
                 answer = f"{status} {redacted(response.reason_phrase, source, access.secrets)}".strip()
@@ -262,7 +249,7 @@ async def _answer(
 
 def _led(at: Address, link: str, source: SourceSettings, leads: str) -> Address:
     """Return the address that a server leads to. Raises RunAborted where the source may not go there."""
-    url, headers = at
+    url, headers = httpx2.URL(at[0]), at[1]
     to = url.join(link)
     if to.scheme not in _PORTS:
         raise RunAborted(f"{subject(source)} {leads} an address that is not http or https")
@@ -273,7 +260,7 @@ def _led(at: Address, link: str, source: SourceSettings, leads: str) -> Address:
                 f'redirect_hosts = ["{to.host[:100]}"] under its [[source]]'
             )
         headers = {}  # and never again, wherever it leads from there
-    return to, headers
+    return str(to), headers
 
 
 def with_user(url: httpx2.URL, headers: Mapping[str, str]) -> dict[str, str]:

@@ -126,10 +126,10 @@ def test_an_api_document_has_no_pages_and_that_is_told(web: Web) -> None:
 @pytest.mark.parametrize(
     ("page", "told", "passes"),
     [
-        ({"body": "", "status": 503}, "answered 503 Service Unavailable (page 2)", True),
-        ({"body": "", "status": 404}, "answered 404 Not Found (page 2)", False),
+        ({"body": "", "status": 503}, "answered 503 Service Unavailable", True),
+        ({"body": "", "status": 404}, "answered 404 Not Found", False),
         ({"body": _tools("b"), "status": 206}, "answered 206 Partial Content, which is not the whole document", True),
-        ({"body": _tools("b"), "headers": {"content-length": "9999"}}, "broke off: RemoteProtocolError (page 2)", True),
+        ({"body": _tools("b"), "headers": {"content-length": "9999"}}, "broke off: RemoteProtocolError", True),
         ({"body": '{"error": "busy"}'}, "holds no function schemas", False),
         ({"body": "<!doctype html><p>Sign in"}, "gave a web page (HTML)", False),
         ({"body": _tools("b"), "headers": _next("/1")}, "leads to one page twice", False),
@@ -143,7 +143,7 @@ def test_an_api_document_has_no_pages_and_that_is_told(web: Web) -> None:
 def test_a_source_of_which_one_page_fails_has_failed(web: Web, page: dict[str, Any], told: str, passes: bool) -> None:
     web.page(path="/2", **page)
     stopped = _stop(url=web.page(_tools("a"), path="/1", headers=_next("/2")))
-    assert told in str(stopped) and "(page " in str(stopped)
+    assert told in str(stopped)
     assert isinstance(stopped, Unavailable) is passes
 
 
@@ -155,7 +155,7 @@ def test_a_list_without_end_stops_at_its_limits(web: Web) -> None:
     for limits, told, asked in (
         ({"pages": 3}, "has more than the 3 pages of limits.pages", 3),
         ({"tools": 4}, "holds more than the 4 tools of limits.tools", 5),
-        ({"document_bytes": 1_000}, "gave more than the 1,000 bytes of limits.document_bytes (page 3)", 3),
+        ({"document_bytes": 1_000}, "gave more than the 1,000 bytes of limits.document_bytes", 3),
     ):
         web.asked.clear()
         limits = {"document_bytes": 10_000, **limits}

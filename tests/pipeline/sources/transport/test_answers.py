@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from pipeline.sources.transport.headers import is_part, next_link
+from pipeline.sources.transport.answers import is_part, next_link
 
 
 @pytest.mark.parametrize(

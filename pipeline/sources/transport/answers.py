@@ -1,11 +1,26 @@
-"""Read what headers of an answer say of its body: whether it is a part, and which page follows (RFC 9110, RFC 8288)."""
+"""What a server answers, and what its headers say: whether a body is a part, and which page follows."""
 
 import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+Address = tuple[str, Mapping[str, str]]  # and the headers that may be sent there
+Page = tuple[Address, str]  # by what links to it, and the link
 
 _RANGE = re.compile(r"\s*[\w-]+ +(\d{1,18})-(\d{1,18})/(\d{1,18}|\*)\s*")
 # httpx's own reading of Link ends at a `;` or `=` within an address or a quoted text, and would lose a page.
 _LINK = re.compile(r'<([^>]*+)>((?:[^,"]|"(?:[^"\\]|\\.)*+"?)*+)')
 _PARAMETER = re.compile(r';\s*+([^\s=;"]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"?|([^\s;"]*+)))?')
+
+
+class Answer(NamedTuple):
+    """A whole body, the address that was `asked` for it, the one that gave it, and its `link` to the next page."""
+
+    content_type: str
+    body: bytes
+    asked: Address
+    at: Address
+    link: str | None
 
 
 def is_part(content_range: str) -> bool:
