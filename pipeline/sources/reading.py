@@ -127,7 +127,8 @@ def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceR
     items = list(_within(_items(catalog, source), catalog.limits, f"the source {name_of(source)}"))
     tools = tuple(item for item in items if isinstance(item, RawTool))
     rejected = tuple(item for item in items if isinstance(item, RecordRejected))
-    return SourceReading(key, name_of(source), tools, rejected, tuple(item for item in items if isinstance(item, str)))
+    notices = tuple(str(item) for item in items if isinstance(item, str))
+    return SourceReading(key, name_of(source), tools, rejected, notices)
 
 
 def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
@@ -162,9 +163,8 @@ def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetch
         else:
             items = READERS[kind](path, limits)
     # Only JSONL may leave a tool without provider: there null is deliberate.
-    fallback = (
-        None if kind == "jsonl" else Path(str(fetched_from.file if fetched_from else path).removesuffix(".gz")).stem
-    )
+    file = fetched_from.file if fetched_from else str(path)
+    fallback = None if kind == "jsonl" else Path(file.removesuffix(".gz")).stem
     place = fetched_from or (None if path.is_dir() else Origin(origin_of(source), ""))
     try:
         yield from _labelled(items, source.provider, fallback, place)

@@ -31,6 +31,7 @@ from router.tools.definitions.nesting import (
 from router.tools.definitions.raw_tool import FieldReader, RawTool
 from router.tools.definitions.vendors import PARAMETERS, SPLIT_PARAMETERS, read_tool
 
+MORE_PAGES = "says that more pages follow"
 _SECTION = "source.fields"
 
 
@@ -95,7 +96,7 @@ def _of_whole(document: Any, repeats: RepeatedKeys) -> Iterator[str]:
     """Yield what a document as a whole lacks: values of repeated keys, and further pages."""
     yield from repeats.notices()
     for place, value in unfinished_lists(document):
-        notice = MorePages(f"{place} says that more pages follow: save those too, a list of all pages is read whole")
+        notice = MorePages(f"{place} {MORE_PAGES}: save those too, a list of all pages is read whole")
         notice.value = value
         yield notice
 

@@ -7,25 +7,24 @@ from typing import NamedTuple
 Address = tuple[str, Mapping[str, str]]  # and the headers that may be sent there
 Page = tuple[Address, str]  # by what links to it, and the link
 
-_RANGE = re.compile(r"\s*[\w-]+ +(\d{1,18})-(\d{1,18})/(\d{1,18}|\*)\s*")
+_RANGE = re.compile(r"\A\s*+[\w-]++ ++(\d{1,18})-(\d{1,18})/(\d{1,18}|\*)\s*+\Z")
 # httpx's own reading of Link ends at a `;` or `=` within an address or a quoted text, and would lose a page.
 _LINK = re.compile(r'<([^>]*+)>((?:[^,"]|"(?:[^"\\]|\\.)*+"?)*+)')
 _PARAMETER = re.compile(r';\s*+([^\s=;"]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"?|([^\s;"]*+)))?')
 
 
 class Answer(NamedTuple):
-    """A whole body, the address that was `asked` for it, the one that gave it, and its `link` to the next page."""
+    """A whole body, the address that gave it, `at` the end of all redirects, and the `link` to the next page there."""
 
     content_type: str
     body: bytes
-    asked: Address
     at: Address
     link: str | None
 
 
 def is_part(content_range: str) -> bool:
     """Return whether a header Content-Range names less than the whole; also an answer of 200 may have one."""
-    found = _RANGE.fullmatch(content_range)
+    found = _RANGE.match(content_range)
     return found is not None and (int(found[1]) > 0 or (found[3] != "*" and int(found[2]) + 1 < int(found[3])))
 
 

@@ -218,10 +218,10 @@ def finished(asking: Coroutine[Any, Any, T]) -> T:
 
 async def _get(source: SourceSettings, access: Access, limits: LimitsSettings, page: Page | None) -> Answer:
     url = httpx2.URL(access.url)
-    asked = _led(*page, source, "leads its next page to") if page else (access.url, with_user(url, access.headers))
+    at = _led(*page, source, "leads its next page to") if page else (access.url, with_user(url, access.headers))
     with anyio.fail_after(source.timeout_s):
         async with Transport(Reach(subject(source), url.host, source.private_hosts)) as transport:
-            response, at = await _answer(transport, asked, source, limits)
+            response, at = await _answer(transport, at, source, limits)
             status, headers = response.status_code, response.headers
             if status not in (200, 203) or is_part(headers.get("content-range", "")):
                 part = ", which is not the whole document" if response.is_success else ""
@@ -229,7 +229,7 @@ async def _get(source: SourceSettings, access: Access, limits: LimitsSettings, p
                 answer = f"{status} {redacted(response.reason_phrase, source, access.secrets)}".strip()
                 raise kind(f"{subject(source)} answered {answer}{part}")
             body = await _body(response, source, limits)
-            return Answer(headers.get("content-type", ""), body, asked, at, next_link(headers.get("link", "")))
+            return Answer(headers.get("content-type", ""), body, at, next_link(headers.get("link", "")))
 
 
 async def _answer(

@@ -29,7 +29,7 @@ def read_pages(source: SourceSettings, folder: Path, limits: LimitsSettings, rea
         with fetch.document(source, folder, limits, page) as (path, answer):
             if answer and more and answer.body == body:
                 break  # its server knows no cursor: it gives this page whatever it is asked
-            if answer and answer.asked[0] in asked:
+            if answer and answer.at[0] in asked:
                 raise RunAborted(f"{subject(source)} leads to one page twice: its list of tools has no end")
             if (total := total + path.stat().st_size) > limits.document_bytes:
                 raise too_large(source, limits)
@@ -42,7 +42,7 @@ def read_pages(source: SourceSettings, folder: Path, limits: LimitsSettings, rea
             yield "its server names a next page, which API documents do not have: it is not read"
             break
         body = answer.body
-        asked.add(answer.asked[0])
+        asked.add(answer.at[0])
         if time.monotonic() > until:
             raise too_late(source)
     else:
@@ -52,14 +52,14 @@ def read_pages(source: SourceSettings, folder: Path, limits: LimitsSettings, rea
 
 def _page_after(answer: Answer, more: Iterable[MorePages]) -> Page | None:
     """Return the address of a page and its link to the next one; None where none is declared."""
-    import httpx2
-
     if answer.link is not None:
         return answer.at, answer.link
     for notice in more:
         place = notice.partition(" ")[0]
         if place in _CURSORS and isinstance(notice.value, str):
-            return answer.asked, str(httpx2.URL(answer.asked[0]).copy_set_param("cursor", notice.value))
+            import httpx2
+
+            return answer.at, str(httpx2.URL(answer.at[0]).copy_set_param("cursor", notice.value))
         if answer.content_type.partition(";")[0].strip().lower().removeprefix("application/") + place in _LINKS:
             return answer.at, str(notice.value)
     return None

@@ -130,6 +130,15 @@ def test_a_source_that_fails_keeps_its_records_and_the_night_is_unchanged_but_de
     assert report.missing.skipped == () and report.counts["tools"] == 15
 
 
+def test_a_list_whose_further_pages_cannot_be_had_is_read_and_the_night_is_degraded(shop: Shop) -> None:
+    body = json.dumps({**json.loads(_tools("file", 6)), "nextCursor": "x"})
+    (shop.folder / "file.json").write_text(body, encoding="utf-8")
+    report = shop.build()
+    assert (report.outcome, report.added) == ("published", ("file/file_5",))
+    (sentence,) = report.degraded
+    assert sentence.startswith("file.json: /nextCursor says that more pages follow")
+
+
 def test_the_other_sources_go_on_and_the_manifest_tells_the_stale_one(shop: Shop) -> None:
     shop.answer("", 503)
     (shop.folder / "file.json").write_text(_tools("file", 6), encoding="utf-8")
