@@ -23,6 +23,7 @@ from pipeline.publish.gates import (
 )
 from pipeline.sentences import counted, named
 from pipeline.settings import CatalogSettings
+from pipeline.sources.formats.tool_lists import MORE_PAGES
 from pipeline.store import decisions
 from quartermaster.evaluation import judgements_of
 from router import Router
@@ -122,6 +123,7 @@ def degradations(state: BuildState) -> tuple[str, ...]:
     if skipped := state.missing.skipped:
         reasons.append(f"{counted(len(skipped), 'source')} could not be read: {named([g.source for g in skipped])}")
     reasons += [f"{stale} keeps its last known records: {stale.reason[:_LONGEST]}" for stale in state.reading.stale]
+    reasons += [f"{one.source}: {told}" for one in state.reading.coverage for told in one.notices if MORE_PAGES in told]
     if enrichment.unavailable:  # the cause stands before what follows from it
         reasons.append(f"the model could not be asked: {' '.join(enrichment.unavailable.split())}")
     unasked = (generator.reason for generator in state.chain if isinstance(generator, LedgerOnly))

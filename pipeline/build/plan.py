@@ -44,13 +44,20 @@ class Plan:
     missing: MissingTools = field(default_factory=MissingTools)
     stale: tuple[StaleSource, ...] = ()
 
+    @property
+    def unread(self) -> dict[str, Any]:
+        """Return how many sources were not read, the tools known of them, and the price to ask about all, if known."""
+        known = [*(stale.tools for stale in self.stale), *(gap.serving for gap in self.missing.skipped)]
+        each = (self.estimate.cost_usd or 0) / max(self.estimate.questions, 1)
+        return {"sources": len(known), "tools": sum(known), "cost_usd": each * sum(known) or None}
+
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, for programs."""
         fields = asdict(self)
         del fields["missing"], fields["stale"]
         coverage = {name: source.to_json() for name, source in by_source(self.coverage).items()}
         stale = [source.to_json() for source in self.stale]
-        return {**fields, "coverage": coverage, **self.missing.to_json(), "stale_sources": stale}
+        return {**fields, "coverage": coverage, **self.missing.to_json(), "stale_sources": stale, "unread": self.unread}
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ class SourceSettings(Section):
     oauth: OAuthSettings | None = None
     """OAuth at a remote MCP server."""
     redirect_hosts: tuple[str, ...] = ()
-    """Hosts, beside the `url`'s own server, that a redirect may lead to. Headers and users do not go there."""
+    """Hosts, beside the `url`'s own server, that redirects and next pages may lead to, without headers and users."""
     private_hosts: tuple[str, ...] = ()
     """Hosts that may have an address of this machine or of a private network. The `url`'s own host needs no mention
     where it can have no other: an IP address, `localhost`, a name without a dot or under `.local` or `.internal`."""
@@ -248,7 +248,7 @@ class LimitsSettings(Section):
     message_bytes: int = Field(16_000_000, ge=1_000)
     """Bytes of one message of a remote MCP server."""
     pages: int = Field(10_000, ge=1)
-    """Pages of an MCP server's list of tools."""
+    """Pages of a list of tools: an MCP server's, or a `url`'s."""
     redirects: int = Field(10, ge=0)
     """Redirects that are followed to a document."""
     tools: int = Field(100_000, ge=1)

@@ -27,7 +27,7 @@ def read(source: SourceSettings, folder: Path, limits: LimitsSettings) -> Items:
             'PYTHONPATH in the source\'s env adds folders, as env = {PYTHONPATH = "src"}'
         )
     command = (sys.executable, "-P", "-B", "-c", PROGRAM, _ROOT, source.python, *files)
-    with fetch.document(source.model_copy(update={"command": command}), folder, limits) as path:
+    with fetch.document(source.model_copy(update={"command": command}), folder, limits) as (path, _):
         reading = SourceReading.from_text("", "", path.read_text(encoding="utf-8"))
     yield from reading.tools
     yield from reading.rejected

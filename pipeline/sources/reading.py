@@ -21,6 +21,7 @@ from pipeline.sources.naming import label_of, location, name_of, origin_of, subj
 from pipeline.sources.ownership import LabelOwnership, PlacedSource
 from pipeline.sources.transport import fetch, mcp_client
 from pipeline.sources.transport.approval import not_approved, send_permissions
+from pipeline.sources.transport.pages import read_pages
 from router.record import Origin
 from router.tools.definitions.raw_tool import RawTool
 
@@ -130,7 +131,8 @@ def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceR
     items = list(_within(_items(catalog, source), catalog.limits, f"the source {name_of(source)}"))
     tools = tuple(item for item in items if isinstance(item, RawTool))
     rejected = tuple(item for item in items if isinstance(item, RecordRejected))
-    return SourceReading(key, name_of(source), tools, rejected, tuple(item for item in items if isinstance(item, str)))
+    notices = tuple(str(item) for item in items if isinstance(item, str))
+    return SourceReading(key, name_of(source), tools, rejected, notices)
 
 
 def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
@@ -148,15 +150,14 @@ def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
         items = _labelled(mcp_client.read_live(source, folder, catalog.limits), source.provider, "mcp")
         yield from (item for item in items if not (client and isinstance(item, RawTool)) or client.offers(item.name))
     elif source.path is None:
-        with fetch.document(source, folder, catalog.limits) as path:
-            yield from _read_file(path, source, catalog.limits, location(source))
+        yield from read_pages(source, folder, catalog.limits, _read_file)
     else:
         if names_many(catalog, source):
             files_of(catalog, source.path)  # says why it has none
         yield from _read_file(catalog.resolve(source.path), source, catalog.limits)
 
 
-def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: str | None = None) -> Items:
+def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: Origin | None = None) -> Items:
     """Yield the tools of a document. If it was `fetched_from` elsewhere, errors name that, not its temporary file."""
     lines = source.format == "jsonl" or suffix_of(path) == ".jsonl"
     if source.fields:
@@ -169,25 +170,27 @@ def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetch
         else:
             items = READERS[kind](path, limits)
     # Only JSONL may leave a tool without provider: there null is deliberate.
-    fallback = None if kind == "jsonl" else Path(str(fetched_from or path).removesuffix(".gz")).stem
+    file = fetched_from.file if fetched_from else str(path)
+    fallback = None if kind == "jsonl" else Path(file.removesuffix(".gz")).stem
+    place = fetched_from or (None if path.is_dir() else Origin(origin_of(source), ""))
     try:
-        yield from _labelled(items, source.provider, fallback, None if path.is_dir() else origin_of(source))
+        yield from _labelled(items, source.provider, fallback, place)
     except RunAborted as error:
         if fetched_from is None:
             raise
         raise type(error)(str(error).replace(str(path), repr(name_of(source)))) from None
 
 
-def _labelled(items: Items, label: str | None, fallback: str | None, file: str | None = None) -> Items:
+def _labelled(items: Items, label: str | None, fallback: str | None, place: Origin | None = None) -> Items:
     """Yield the items with their provider: the catalog's label, else the vendor's, else the file's name.
 
-    `file`, where it is given, is their origin.
+    `place`, where it is given, is what their origins lie in.
     """
     for item in items:
         if isinstance(item, str):
             yield item
             continue
-        origin = item.origin if file is None else Origin(file, item.origin.pointer)
+        origin = item.origin if place is None else Origin(place.file, place.pointer + item.origin.pointer)
         if isinstance(item, RecordRejected):
             yield RecordRejected(origin, item.reason, keys=item.keys)
         else:

@@ -8,6 +8,7 @@ from pipeline.build.report import BuildReport
 from pipeline.enrichment import GenerationFailure
 from pipeline.enrichment.generator import UNASKED
 from pipeline.publish import use_command
+from pipeline.sentences import counted
 from pipeline.settings import DEFAULT_WORKSPACE
 from quartermaster.output.evaluation import evaluation_line
 from quartermaster.output.formatting import dollars, make_table, megabytes
@@ -222,7 +223,7 @@ def show_plan(plan: Plan) -> None:
     if estimate.questions:
         rows += _question_rows(plan)
     else:
-        rows.append(("to ask", "nothing"))
+        rows.append(("to ask", f"nothing{_unread(plan)}"))
     out.print(make_table(("", ""), rows))
     if any(coverage.problems for coverage in plan.coverage):
         show_coverage(plan.coverage)
@@ -239,9 +240,16 @@ def _question_rows(plan: Plan) -> list[tuple[str, str]]:
         ("to ask", f"{estimate.questions:,} tools{again if estimate.contrasted else ''}"),
         ("model", f"{plan.model}{' by the Batch API' if plan.mode == 'batch' else ''}"),
         ("tokens", f"{estimate.prompt_tokens:,} in, {estimate.completion_tokens:,} out ({counted})"),
-        ("cost", dollars(estimate.cost_usd, "price unknown: set it in enrichment.prices")),
+        ("cost", dollars(estimate.cost_usd, "price unknown: set it in enrichment.prices") + _unread(plan)),
         ("time", _duration(plan)),
     ]
+
+
+def _unread(plan: Plan) -> str:
+    """Return what the estimate leaves out: what changed in sources that were not read."""
+    sources, tools, cost = plan.unread.values()
+    known = (counted(tools, "tool") if tools else "never read") + (f", {dollars(cost)} if all changed" if cost else "")
+    return f" + what changed in {counted(sources, 'source')} not read ({known})" if sources else ""
 
 
 def _duration(plan: Plan) -> str:

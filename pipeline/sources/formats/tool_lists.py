@@ -30,9 +30,16 @@ from router.tools.definitions.nesting import (
 from router.tools.definitions.raw_tool import FieldReader, RawTool
 from router.tools.definitions.vendors import PARAMETERS, SPLIT_PARAMETERS, read_tool
 
+MORE_PAGES = "says that more pages follow"
 _SECTION = "source.fields"
 # What an expression raises where the values are not for it: jmespath's errors are ValueErrors, others are Python's.
 _UNFIT = (ValueError, TypeError, ArithmeticError, RecursionError)
+
+
+class MorePages(str):
+    """A notice that more pages follow. It begins with the place that says so, a JSON pointer, and has its `value`."""
+
+    value: str | int
 
 
 def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
@@ -89,8 +96,10 @@ def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
 def _of_whole(document: Any, repeats: RepeatedKeys) -> Iterator[str]:
     """Yield what a document as a whole lacks: values of repeated keys, and further pages."""
     yield from repeats.notices()
-    for place in unfinished_lists(document):
-        yield f"{place or 'its cursor'} says that more pages follow: save those too, a list of all pages is read whole"
+    for place, value in unfinished_lists(document):
+        notice = MorePages(f"{place} {MORE_PAGES}: save those too, a list of all pages is read whole")
+        notice.value = value
+        yield notice
 
 
 def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:

@@ -24,6 +24,7 @@ from pipeline.sources.formats.openapi_files import NotFollowed, Opener, read_fil
 from pipeline.sources.formats.other_kinds import other_text
 from pipeline.sources.naming import redacted, subject, too_large, too_late, without_user
 from pipeline.sources.transport.access import Access, resolve_access
+from pipeline.sources.transport.answers import Answer, Page
 
 _CHUNK = 65_536
 _INHERITED = frozenset(
@@ -33,18 +34,20 @@ _BESIDE_PYTHON = Path(sys.executable).parent
 
 
 @contextmanager
-def document(source: SourceSettings, folder: Path, limits: LimitsSettings) -> Iterator[Path]:
-    """Open a temporary file with the document of a `command` or `url`; its suffix says how the content is written.
+def document(
+    source: SourceSettings, folder: Path, limits: LimitsSettings, page: Page | None = None
+) -> Iterator[tuple[Path, Answer | None]]:
+    """Open a temporary file with the document of a `command` or `url`, or a `page` of it, and give a server's answer.
 
-    Raises Unavailable where it may come another time, else RunAborted.
+    Its suffix says how it is written. Raises Unavailable where it may come another time, else RunAborted.
     """
-    access = resolve_access(source)
+    access, answer = resolve_access(source), None
     if source.command is not None:
         content_type, body = "", _run(source, folder, access, limits)
     else:
         from pipeline.sources.transport import http  # with httpx, where something is fetched
 
-        content_type, body = http.get(source, access, limits)
+        content_type, body, *_ = answer = http.get(source, access, limits, page)
     body = unpacked(body, subject(source), limits.document_bytes)
     if not body.strip():
         raise RunAborted(f"{subject(source)} gave nothing: its {source.format} document is empty")
@@ -58,7 +61,7 @@ def document(source: SourceSettings, folder: Path, limits: LimitsSettings) -> It
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, f"document{_suffix(source, content_type, body)}")
         path.write_bytes(body)
-        yield path
+        yield path, answer
 
 
 def files_of_server(source: SourceSettings) -> Opener:
@@ -73,7 +76,7 @@ def files_of_server(source: SourceSettings) -> Opener:
             raise too_late(source)
         url = urlunsplit(parts._replace(netloc=urlsplit(written).netloc))
         try:
-            with document(source.model_copy(update={"url": url}), Path(), limits) as path:
+            with document(source.model_copy(update={"url": url}), Path(), limits) as (path, _):
                 return read_file(path, limits)
         except RunAborted as error:
             if isinstance(error, Unavailable):  # the tools would lose what the file says: they are kept as they were

@@ -22,6 +22,7 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import LimitsSettings, SourceSettings
 from pipeline.sources.naming import redacted, subject, too_large, too_late
 from pipeline.sources.transport.access import Access
+from pipeline.sources.transport.answers import Address, Answer, Page, is_part, next_link
 from quartermaster.addresses import is_private_name, is_public, literal_address, looked_up
 
 T = TypeVar("T")
@@ -185,10 +186,13 @@ def _coding(response: httpx2.Response) -> str:
     return response.headers.get("content-encoding", "").strip().lower() or "identity"
 
 
-def get(source: SourceSettings, access: Access, limits: LimitsSettings) -> tuple[str, bytes]:
-    """Return the content type and body behind a URL. Raises Unavailable where another try may help, else RunAborted."""
+def get(source: SourceSettings, access: Access, limits: LimitsSettings, page: Page | None = None) -> Answer:
+    """Return the answer of a URL, or of a `page`.
+
+    Raises Unavailable where another try may help, else RunAborted.
+    """
     try:
-        return finished(_get(source, access, limits))
+        return finished(_get(source, access, limits, page))
     except TimeoutError:
         raise too_late(source) from None
     # None of these errors is kept as the cause: each may quote the whole URL.
@@ -212,42 +216,51 @@ def finished(asking: Coroutine[Any, Any, T]) -> T:
         return pool.submit(asyncio.run, asking).result()
 
 
-async def _get(source: SourceSettings, access: Access, limits: LimitsSettings) -> tuple[str, bytes]:
+async def _get(source: SourceSettings, access: Access, limits: LimitsSettings, page: Page | None) -> Answer:
     url = httpx2.URL(access.url)
+    at = _led(*page, source, "leads its next page to") if page else (access.url, with_user(url, access.headers))
     with anyio.fail_after(source.timeout_s):
         async with Transport(Reach(subject(source), url.host, source.private_hosts)) as transport:
-            response = await _answer(transport, url, source, access, limits)
-            if not response.is_success:
-                kind = Unavailable if response.status_code == 429 or response.status_code >= 500 else RunAborted
-                answer = f"{response.status_code} {redacted(response.reason_phrase, source, access.secrets)}".strip()
-                raise kind(f"{subject(source)} answered {answer}")
-            return response.headers.get("content-type", ""), await _body(response, source, limits)
+            response, at = await _answer(transport, at, source, limits)
+            status, headers = response.status_code, response.headers
+            if status not in (200, 203) or is_part(headers.get("content-range", "")):
+                part = ", which is not the whole document" if response.is_success else ""
+                kind = Unavailable if part or status == 429 or status >= 500 else RunAborted
+                answer = f"{status} {redacted(response.reason_phrase, source, access.secrets)}".strip()
+                raise kind(f"{subject(source)} answered {answer}{part}")
+            body = await _body(response, source, limits)
+            return Answer(headers.get("content-type", ""), body, at, next_link(headers.get("link", "")))
 
 
 async def _answer(
-    transport: Transport, url: httpx2.URL, source: SourceSettings, access: Access, limits: LimitsSettings
-) -> httpx2.Response:
-    """Return the answer behind all redirects, whose bodies are not read."""
-    headers: Mapping[str, str] = with_user(url, access.headers)
+    transport: Transport, at: Address, source: SourceSettings, limits: LimitsSettings
+) -> tuple[httpx2.Response, Address]:
+    """Return the answer behind all redirects, whose bodies are not read, and the address that gave it."""
     for _ in range(limits.redirects + 1):
         sent = httpx2.Headers(_OWN)
-        sent.update(headers)
-        response = await transport.handle_async_request(httpx2.Request("GET", url, headers=sent))
+        sent.update(at[1])
+        response = await transport.handle_async_request(httpx2.Request("GET", at[0], headers=sent))
         if not response.has_redirect_location:
-            return response
+            return response, at
         await response.aclose()
-        to = url.join(response.headers["location"])
-        if to.scheme not in _PORTS:
-            raise RunAborted(f"{subject(source)} redirects to an address that is not http or https")
-        if not _same_server(url, to):
-            if to.host not in {name.lower() for name in source.redirect_hosts}:
-                raise RunAborted(
-                    f"{subject(source)} redirects to another server, {to.host[:100]!r}: if that is right, write "
-                    f'redirect_hosts = ["{to.host[:100]}"] under its [[source]]'
-                )
-            headers = {}  # and never again, wherever it leads from there
-        url = to
+        at = _led(at, response.headers["location"], source, "redirects to")
     raise RunAborted(f"{subject(source)} redirects more than the {limits.redirects} times that limits.redirects allows")
+
+
+def _led(at: Address, link: str, source: SourceSettings, leads: str) -> Address:
+    """Return the address that a server leads to. Raises RunAborted where the source may not go there."""
+    url, headers = httpx2.URL(at[0]), at[1]
+    to = url.join(link)
+    if to.scheme not in _PORTS:
+        raise RunAborted(f"{subject(source)} {leads} an address that is not http or https")
+    if not _same_server(url, to):
+        if to.host not in {name.lower() for name in source.redirect_hosts}:
+            raise RunAborted(
+                f"{subject(source)} {leads} another server, {to.host[:100]!r}: if that is right, write "
+                f'redirect_hosts = ["{to.host[:100]}"] under its [[source]]'
+            )
+        headers = {}  # and never again, wherever it leads from there
+    return str(to), headers
 
 
 def with_user(url: httpx2.URL, headers: Mapping[str, str]) -> dict[str, str]:

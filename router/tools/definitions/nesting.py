@@ -26,6 +26,9 @@ _PROVIDER_KEYS = (
 _OF_PACKAGES = frozenset("$schema version license author authors homepage repository url schema_version".split())
 # Keys that say that a list goes on where they hold anything.
 _CURSORS = ("nextCursor", "next_cursor", "nextPageToken", "next_page_token", "has_more", "hasMore")
+_ABOUT_PAGES = ("", "/meta", "/metadata", "/pagination", "/paging")
+# Links to the next page: of JSON:API, of HAL, of OData, of others.
+_NEXT_LINKS = ("/links/next", "/links/next/href", "/_links/next/href", "/@odata.nextLink", "/next")
 _MAX_DEPTH = 8
 _PARAMETER_KEYS = tuple(place for place, certain in PARAMETERS.items() if certain)
 
@@ -63,19 +66,18 @@ def definitions_within(row: Any, pointer: str, provider: str | None = None) -> l
     return [ListedDefinition(pointer, row, provider)]
 
 
-def unfinished_lists(document: Any, pointer: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield the places of cursors to pages that the document lacks: those of the last page of each server."""
+def unfinished_lists(document: Any, pointer: str = "", depth: int = 0) -> Iterator[tuple[str, str | int]]:
+    """Yield the cursors and links to pages that the document lacks, by place: those of the last page of each server."""
     children: Iterable[tuple[Any, Any]] = ()
     if isinstance(document, list):
         pages = enumerate(document)
         children = {provider_of(page) if isinstance(page, dict) else None: (n, page) for n, page in pages}.values()
     elif isinstance(document, dict):
         children = document.items()
-        if any(key in document for key in (*_TOOLS, "prompts")):
-            cursors = (
-                cursor for cursor in _CURSORS if isinstance(document.get(cursor), str | int) and document[cursor]
-            )
-            yield from (f"{pointer}/{cursor}" for cursor in cursors)
+        goes_on = pointer in _ABOUT_PAGES or any(key in document for key in (*_TOOLS, "prompts"))
+        for key, value in children:
+            if (goes_on and key in _CURSORS) or f"{pointer}/{key}" in _NEXT_LINKS:
+                yield from [(f"{pointer}/{key}", value)] if isinstance(value, str | int) and value else ()
     for key, child in children if depth < _MAX_DEPTH // 2 else ():  # further down are only schemas
         yield from unfinished_lists(child, f"{pointer}/{escape_pointer_part(key)}", depth + 1)
 

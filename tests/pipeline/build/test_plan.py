@@ -11,6 +11,7 @@ from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings, load
 from pipeline.sources import Reading, read
+from quartermaster.output.build import show_plan
 from tests.pipeline.enrichment.model_server import USAGE, ModelServer
 from tests.support.quick import QUICK
 from tests.support.rows import write_rows
@@ -74,6 +75,44 @@ def test_a_plan_knows_the_modes_the_limits_the_prices_and_the_budget(tmp_path: P
         unpriced = planned(model="llama3")
         assert (unpriced.questions, unpriced.cost_usd) == (2, None)
         assert planned(max_tools=1).questions == 1
+
+
+def test_a_plan_tells_the_share_of_sources_that_it_does_not_read_beside_the_price(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, printed = _write(tmp_path / "shop", ("a", "Does a.")), tmp_path / "shop" / "printed.json"
+    printed.write_text('[{"name": "x"}, {"name": "y"}]', encoding="utf-8")
+    (folder / "catalog.toml").write_text(
+        '[[source]]\npath = "tools.jsonl"\n[[source]]\ncommand = ["cat", "printed.json"]\nformat = "function"\n',
+        encoding="utf-8",
+    )
+    with ModelServer() as server:
+
+        def planned() -> Plan:
+            return plan(_settings(folder, server, prices=_PRICE), workspace=tmp_path / "ws")
+
+        first = planned()
+        assert first.estimate.questions == 1 and first.unread == {"sources": 1, "tools": 0, "cost_usd": None}
+        build(_settings(folder, server), workspace=tmp_path / "ws")
+        unchanged = planned()
+        assert unchanged.estimate.questions == 0 and unchanged.unread == {"sources": 1, "tools": 2, "cost_usd": None}
+        _write(folder, ("a", "Does a and more."))
+        changed = planned()
+        cost = changed.estimate.cost_usd
+        assert cost and changed.unread == {"sources": 1, "tools": 2, "cost_usd": pytest.approx(2 * cost)}
+        assert changed.to_json()["unread"] == changed.unread
+        for shown in (first, unchanged, changed):
+            show_plan(shown)
+        (folder / "catalog.toml").unlink()
+        whole = planned()
+        show_plan(whole)
+    assert whole.unread["sources"] == 0
+    told = " ".join(capsys.readouterr().out.split())
+    beside = " + what changed in 1 source not read"
+    assert f"cost ${first.estimate.cost_usd:,.4f}{beside} (never read) time" in told
+    assert f"to ask nothing{beside} (2 tools) tools" in told
+    assert f"cost ${cost:,.4f}{beside} (2 tools, ${2 * cost:,.4f} if all changed) time" in told
+    assert f"cost ${whole.estimate.cost_usd:,.4f} time" in told
 
 
 def test_a_build_goes_on_while_a_plan_waits_for_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

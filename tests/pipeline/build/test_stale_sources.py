@@ -58,6 +58,11 @@ class Shop:
     def answer(self, body: str, status: int = 200) -> None:
         self.web.page(body, path="/shop", status=status)
 
+    def break_off(self) -> None:
+        """Let the list have a second page that cannot be had."""
+        self.web.page(_tools("web", 4), path="/shop", headers={"link": '</more>; rel="next"'})
+        self.web.page("", path="/more", status=503)
+
     def settings(self, **sources: Any) -> CatalogSettings:
         return load(self.folder, {**QUICK, "sources": sources}, environment={})
 
@@ -106,8 +111,10 @@ def shop(tmp_path: Path, built: Path, web: Web) -> Shop:
         pytest.param(lambda shop: shop.answer(LOGIN), "gave a web page (HTML)", marks=pytest.mark.nightly),
         pytest.param(lambda shop: (shop.folder / "file.json").unlink(), "does not exist", marks=pytest.mark.nightly),
         (lambda shop: (shop.folder / "told.json").unlink(), "ended with exit code 1"),
+        (lambda shop: shop.answer(_tools("web", 4), 206), "answered 206 Partial Content, which is not the whole"),
+        (lambda shop: shop.break_off(), "answered 503"),
     ],
-    ids=["503", "401", "a login page", "a file that vanished", "a command that fails"],
+    ids=["503", "401", "a login page", "a file that vanished", "a command that fails", "a part", "a page of several"],
 )
 def test_a_source_that_fails_keeps_its_records_and_the_night_is_unchanged_but_degraded(
     shop: Shop, break_it: Callable[[Shop], None], reason: str
@@ -121,6 +128,15 @@ def test_a_source_that_fails_keeps_its_records_and_the_night_is_unchanged_but_de
     (sentence,) = report.degraded
     assert " ago) keeps its last known records: " in sentence and reason in sentence
     assert report.missing.skipped == () and report.counts["tools"] == 15
+
+
+def test_a_list_whose_further_pages_cannot_be_had_is_read_and_the_night_is_degraded(shop: Shop) -> None:
+    body = json.dumps({**json.loads(_tools("file", 6)), "nextCursor": "x"})
+    (shop.folder / "file.json").write_text(body, encoding="utf-8")
+    report = shop.build()
+    assert (report.outcome, report.added) == ("published", ("file/file_5",))
+    (sentence,) = report.degraded
+    assert sentence.startswith("file.json: /nextCursor says that more pages follow")
 
 
 def test_the_other_sources_go_on_and_the_manifest_tells_the_stale_one(shop: Shop) -> None:
@@ -198,8 +214,9 @@ def test_what_is_kept_holds_no_secret_and_grows_only_with_what_changes(shop: Sho
 
 def test_a_plan_runs_no_command_and_counts_such_a_source_by_its_last_known_records(shop: Shop) -> None:
     shop.answer("", 503)
-    told = plan(shop.settings(), workspace=shop.workspace).to_json()["stale_sources"]
-    assert {one["source"]: one["tools"] for one in told} == {"cat": 5, f"{shop.web.root}/shop": 5}
+    told = plan(shop.settings(), workspace=shop.workspace).to_json()
+    assert {one["source"]: one["tools"] for one in told["stale_sources"]} == {"cat": 5, f"{shop.web.root}/shop": 5}
+    assert told["unread"] == {"sources": 2, "tools": 10, "cost_usd": None}
 
 
 @pytest.mark.nightly

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Web:
-    """Pages by address. `pause` is the seconds before each byte: a server that drips."""
+    """Pages by address, those with a query first. `pause` is the seconds before each byte: a server that drips."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -39,7 +39,7 @@ def serving() -> Iterator[Web]:
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("content-length", 0)))
             web.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
-            status, headers, body, pause = web.pages[self.path.partition("?")[0]]
+            status, headers, body, pause = web.pages.get(self.path) or web.pages[self.path.partition("?")[0]]
             self.send_response(status)
             for name, value in {"content-length": str(len(body)), **headers}.items():
                 self.send_header(name, value)

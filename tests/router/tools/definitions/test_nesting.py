@@ -81,12 +81,20 @@ LAST = {"tools": [B]}
         ([{"name": "x", **PAGE}, {"name": "y", **LAST}], ["/0/nextCursor"]),
         ({"servers": {"x": PAGE, "y": LAST}}, ["/servers/x/nextCursor"]),
         ({"tools": [A], "has_more": True}, ["/has_more"]),
+        ({"data": [A], "next_cursor": "x"}, ["/next_cursor"]),  # of a shape that a catalog maps
+        ({"data": [A], "metadata": {"nextCursor": "x"}}, ["/metadata/nextCursor"]),
+        ({"data": [A], "links": {"next": "/a?page=2"}}, ["/links/next"]),
+        ({"data": [A], "links": {"next": {"href": "?page=2"}}}, ["/links/next/href"]),
+        ({"tools": [A], "_links": {"next": {"href": "https://a.example/2"}}}, ["/_links/next/href"]),
+        ({"value": [A], "@odata.nextLink": "http://a.example/2"}, ["/@odata.nextLink"]),
+        ({"results": [A], "next": "https://a.example/2"}, ["/next"]),
+        *(({"tools": [A], "next": end}, []) for end in (None, "", A)),
         *(({"tools": [A], "nextCursor": end}, []) for end in (None, "", {"type": "string"})),
         *((document, []) for document in ([], [A], {"a": 1}, 7, None)),
     ],
 )
-def test_a_cursor_to_pages_that_the_document_lacks_is_found(document: Any, places: list[str]) -> None:
-    assert [*unfinished_lists(document)] == places
+def test_a_cursor_or_link_to_pages_that_the_document_lacks_is_found(document: Any, places: list[str]) -> None:
+    assert [place for place, _ in unfinished_lists(document)] == places
 
 
 OWN_ID = {"id": "stripe/refund", "provider": "stripe", "name": "refund"}
