@@ -13,6 +13,7 @@ from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION, Assessment
 from pipeline.phrase_checks.assessment import assess as assess_catalog
 from pipeline.phrase_checks.comparison import ComparisonCache
+from pipeline.phrase_checks.foreign import find_foreign
 from pipeline.phrase_checks.screen import LISTS
 from pipeline.phrase_checks.steering import find_steering
 from pipeline.phrase_checks.subject import Remark, WrittenTool, schema_texts
@@ -46,7 +47,7 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
             ASSESSMENT_VERSION,
             settings.model_dump(),
             embedding.model.key,
-            [[r.tool_id, [*record_texts(r)], [*schema_texts(r.input_schema)]] for r in records],
+            [[r.tool_id, r.origin.file, [*record_texts(r)], [*schema_texts(r.input_schema)]] for r in records],
             {tool_id: expansion.to_json() for tool_id, expansion in expansions.items()},
         ]
     )
@@ -60,8 +61,12 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
         embedding.embed(texts)
         return embedding.matrix(texts)
 
-    of_records = find_steering(tools, vectors(texts), vectors, settings)
-    found = Assessed((*of_catalog.verdicts, *of_records.verdicts), of_catalog.siblings, of_records.steering)
+    written = vectors(texts)
+    of_records = find_steering(tools, written, vectors, settings)
+    foreign = find_foreign(tools, written, vectors, settings)
+    verdicts = (*of_catalog.verdicts, *of_records.verdicts, *foreign.verdicts)
+    steering = {**foreign.steering, **of_records.steering}
+    found = Assessed(verdicts, of_catalog.siblings, steering)
     answers.put_assessment(context.run, key, msgspec.to_builtins(found))
     return found
 

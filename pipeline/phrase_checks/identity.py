@@ -1,0 +1,88 @@
+"""Find names and labels that claim another source's identity: they support nothing that was written for a tool."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pipeline.phrase_checks.subject import WrittenTool, subject
+from router.record import ToolRecord
+from router.text import identifier_words
+from router.tools.text_overlap import label_words, term_set
+
+# Shorter names differ by a letter without being each other's.
+_SHORTEST = 5
+_FEWEST_WORDS = 2  # of a name within a longer one: "create" is within many
+_FIRST_SENTENCE = re.compile(r".*?[^.]{2}(?=[.!?;。；](?:\s|$)|\n|$)", re.DOTALL)
+
+Source = tuple[str, str]
+
+
+def source_of(record: ToolRecord) -> Source:
+    """Return what tells a record's source from others: its file and label. A file may collect tools of many vendors."""
+    return record.origin.file, record.provider or ""
+
+
+def earned_subjects(tools: Sequence[WrittenTool]) -> dict[int, str]:
+    """Return by ordinal the subjects of tools whose name or label earns nothing: what is left without it.
+
+    A label or a name earns nothing where it is nearly that of another source, or has it within. Neither does a name of
+    which the description's first sentence says nothing. Where there is no description, the name stays.
+    """
+    labels, names = _Spellings(1), _Spellings(_FEWEST_WORDS)
+    for tool in tools:
+        source = source_of(tool.record)
+        labels.add(label_words(tool.record.provider), source)
+        names.add(_name_words(tool.record), source)
+    found: dict[int, str] = {}
+    for ordinal, tool in enumerate(tools):
+        record, source = tool.record, source_of(tool.record)
+        sentence = _FIRST_SENTENCE.match(record.description.strip())
+        if labels.claims(label_words(record.provider), source):
+            record = replace(record, provider=None)
+        named = term_set(" ".join((record.name, *identifier_words(record.name))))
+        if sentence and (not named & term_set(sentence[0]) or names.claims(_name_words(record), source)):
+            record = replace(record, name=sentence[0], description="")
+        if record is not tool.record:
+            found[ordinal] = subject(record)
+    return found
+
+
+def _name_words(record: ToolRecord) -> tuple[str, ...]:
+    return tuple(word.casefold() for word in identifier_words(record.name))
+
+
+class _Spellings:
+    """The names of several sources, by spelling."""
+
+    def __init__(self, fewest_words: int) -> None:
+        """A name of `fewest_words` is looked for within longer ones."""
+        self._fewest_words = fewest_words
+        self._whole: dict[str, set[Source]] = {}
+        self._nearly: dict[str, set[Source]] = {}
+
+    def add(self, words: Sequence[str], source: Source) -> None:
+        """Add a name of a source."""
+        if len(words) >= self._fewest_words and len(whole := "".join(words)) >= _SHORTEST:
+            self._whole.setdefault(whole, set()).add(source)
+            for spelling in _without_a_letter(whole):
+                self._nearly.setdefault(spelling, set()).add(source)
+
+    def claims(self, words: Sequence[str], source: Source) -> bool:
+        """Return whether a name is spelled like another source's, but for a letter or for more words."""
+        whole = "".join(words)
+        if len(whole) < _SHORTEST:
+            return False
+        near = [self._nearly.get(spelling) for spelling in (whole, *_without_a_letter(whole))]
+        near += [self._whole.get(part) for part in (whole, *_parts(words, self._fewest_words))]
+        return any(sources and sources - {source} for sources in near)
+
+
+def _without_a_letter(text: str) -> Iterator[str]:
+    """Yield a text without each of its letters: texts that differ by a letter, or two that are swapped, share one."""
+    yield from (text[:place] + text[place + 1 :] for place in range(len(text)))
+
+
+def _parts(words: Sequence[str], fewest: int) -> Iterator[str]:
+    for first in range(len(words)):
+        for end in range(first + fewest, len(words) + 1):
+            yield "".join(words[first:end])
