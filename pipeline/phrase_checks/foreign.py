@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence, TextVerdict
+from pipeline.learning.no_answer_calibration.background import background
 from pipeline.phrase_checks.identity import earned_subjects, source_of
 from pipeline.phrase_checks.steering import Embed, SteeringFindings
 from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks
@@ -32,8 +33,8 @@ def find_foreign(
     """Return the texts that fit a tool of another source and that nothing of their own supports, and what asked.
 
     `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
-    tool after the other, L2-normalised as what `embed` returns. A verdict's check is "foreign", its `detail` the id of
-    the tool that the text fits. It makes no difference whether a tool serves already: what is dropped today would
+    tool after the other, L2-normalised as what `embed` returns. A verdict's check is "other_source", its `detail` the
+    id of the tool that the text fits. It makes no difference whether a tool serves already: what is dropped today would
     otherwise be indexed tomorrow.
     """
     numbers = {source: number for number, source in enumerate(dict.fromkeys(source_of(tool.record) for tool in tools))}
@@ -45,13 +46,15 @@ def find_foreign(
         subjects[list(earned)] = embed(list(earned.values()))
     counts = np.array([len(tool.judged) for tool in tools])
     owners = np.repeat(np.arange(len(tools)), counts)
-    by_subject = _Centres.of(subjects, sources, settings)
+    # Beside the tools: in a small catalog a standard deviation of scores says little, and hostile tools make it.
+    errands = embed([query.request for query in background() if query.is_errand])
+    by_subject = _Centres.of(subjects, sources, errands, settings)
     supported = by_subject.fits(judged, owners) >= settings.supported_fit
     # Texts in other words than the subject are near to those that it supports. The others stand for nothing, or those
     # that an attacker demands would support each other.
     of_tools = subjects.copy()
     np.add.at(of_tools, owners[supported], judged[supported])
-    centres = _Centres.of(of_tools / np.linalg.norm(of_tools, axis=1, keepdims=True), sources, settings)
+    centres = _Centres.of(of_tools / np.linalg.norm(of_tools, axis=1, keepdims=True), sources, errands, settings)
     found = np.bincount(owners[centres.better_tools(judged, owners) >= 0], minlength=len(tools))
     verdicts: list[TextVerdict] = []
     steering: dict[str, tuple[Remark, ...]] = {}
@@ -67,7 +70,7 @@ def find_foreign(
         fitting = centres.better_tools(embed(texts), np.full(len(texts), ordinal)).tolist()
         others = {text: tools[other].tool_id for text, other in zip(texts, fitting, strict=True) if other >= 0}
         verdicts += [
-            TextVerdict(tool.tool_id, name, text, "foreign", Consequence.DROPPED, others[text])
+            TextVerdict(tool.tool_id, name, text, "other_source", Consequence.DROPPED, others[text])
             for name, text in tool.texts
             if text in others
         ]
@@ -86,9 +89,15 @@ class _Centres:
     settings: AssessmentSettings
 
     @classmethod
-    def of(cls, vectors: NDArray[np.float32], sources: NDArray[np.int64], settings: AssessmentSettings) -> "_Centres":
-        """Return the centres with the distribution of scores at them."""
-        return cls(vectors, sources, ScoreDistribution.of(vectors), settings)
+    def of(
+        cls,
+        vectors: NDArray[np.float32],
+        sources: NDArray[np.int64],
+        errands: NDArray[np.float32],
+        settings: AssessmentSettings,
+    ) -> "_Centres":
+        """Return the centres with the distribution of scores at them and at everyday errands."""
+        return cls(vectors, sources, ScoreDistribution.of(np.concatenate([vectors, errands])), settings)
 
     def fits(self, texts: NDArray[np.float32], owners: NDArray[np.int64] | int) -> NDArray[np.float64]:
         """Return by how many standard deviations texts (rows, dim) fit their own tools above the mean."""
