@@ -62,8 +62,7 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
         return embedding.matrix(texts)
 
     written = vectors(texts)
-    of_records = find_steering(tools, written, vectors, settings)
-    foreign = find_foreign(tools, written, vectors, settings)
+    of_records, foreign = (find(tools, written, vectors, settings) for find in (find_steering, find_foreign))
     verdicts = (*of_catalog.verdicts, *of_records.verdicts, *foreign.verdicts)
     steering = {**foreign.steering, **of_records.steering}
     found = Assessed(verdicts, of_catalog.siblings, steering)

@@ -1,7 +1,7 @@
 """Find names and labels that claim another source's identity: they support nothing that was written for a tool."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
 from pipeline.phrase_checks.subject import WrittenTool, subject
@@ -14,10 +14,8 @@ _SHORTEST = 5
 _FEWEST_WORDS = 2  # of a name within a longer one: "create" is within many
 _FIRST_SENTENCE = re.compile(r".*?[^.]{2}(?=[.!?;。；](?:\s|$)|\n|$)", re.DOTALL)
 
-Source = tuple[str, str]
 
-
-def source_of(record: ToolRecord) -> Source:
+def source_of(record: ToolRecord) -> tuple[str, str]:
     """Return what tells a record's source from others: its file and label. A file may collect tools of many vendors."""
     return record.origin.file, record.provider or ""
 
@@ -25,22 +23,24 @@ def source_of(record: ToolRecord) -> Source:
 def earned_subjects(tools: Sequence[WrittenTool]) -> dict[int, str]:
     """Return by ordinal the subjects of tools whose name or label earns nothing: what is left without it.
 
-    A label or a name earns nothing where it is nearly that of another source, or has it within. Neither does a name of
-    which the description's first sentence says nothing. Where there is no description, the name stays.
+    A name earns nothing where it is nearly that of another source's tool, or has it within, or where the description's
+    first sentence says nothing of it; without a description it stays. Nor does a label that is nearly another, or has
+    it within. Whom a label belongs to is not judged here.
     """
     labels, names = _Spellings(1), _Spellings(_FEWEST_WORDS)
     for tool in tools:
-        source = source_of(tool.record)
-        labels.add(label_words(tool.record.provider), source)
-        names.add(_name_words(tool.record), source)
+        labels.add(label_words(tool.record.provider), tool.record.provider)
+        names.add(_name_words(tool.record), source_of(tool.record))
     found: dict[int, str] = {}
     for ordinal, tool in enumerate(tools):
-        record, source = tool.record, source_of(tool.record)
+        record = tool.record
         sentence = _FIRST_SENTENCE.match(record.description.strip())
-        if labels.claims(label_words(record.provider), source):
+        if labels.claims(label_words(record.provider), record.provider):
             record = replace(record, provider=None)
         named = term_set(" ".join((record.name, *identifier_words(record.name))))
-        if sentence and (not named & term_set(sentence[0]) or names.claims(_name_words(record), source)):
+        if sentence and (
+            not named & term_set(sentence[0]) or names.claims(_name_words(record), source_of(tool.record))
+        ):
             record = replace(record, name=sentence[0], description="")
         if record is not tool.record:
             found[ordinal] = subject(record)
@@ -57,17 +57,17 @@ class _Spellings:
     def __init__(self, fewest_words: int) -> None:
         """A name of `fewest_words` is looked for within longer ones."""
         self._fewest_words = fewest_words
-        self._whole: dict[str, set[Source]] = {}
-        self._nearly: dict[str, set[Source]] = {}
+        self._whole: dict[str, set[Hashable]] = {}
+        self._nearly: dict[str, set[Hashable]] = {}
 
-    def add(self, words: Sequence[str], source: Source) -> None:
+    def add(self, words: Sequence[str], source: Hashable) -> None:
         """Add a name of a source."""
         if len(words) >= self._fewest_words and len(whole := "".join(words)) >= _SHORTEST:
             self._whole.setdefault(whole, set()).add(source)
             for spelling in _without_a_letter(whole):
                 self._nearly.setdefault(spelling, set()).add(source)
 
-    def claims(self, words: Sequence[str], source: Source) -> bool:
+    def claims(self, words: Sequence[str], source: Hashable) -> bool:
         """Return whether a name is spelled like another source's, but for a letter or for more words."""
         whole = "".join(words)
         if len(whole) < _SHORTEST:
