@@ -41,9 +41,8 @@ def find_foreign(
     if len(vectors) == len(tools) or len(numbers) < 2:
         return SteeringFindings()
     sources = np.array([numbers[source_of(tool.record)] for tool in tools])
-    subjects, judged = vectors[: len(tools)].copy(), vectors[len(tools) :]
-    if earned := earned_subjects(tools):
-        subjects[list(earned)] = embed(list(earned.values()))
+    judged, earned = vectors[len(tools) :], earned_subjects(tools)
+    subjects = embed([subject for subject, _ in earned])
     counts = np.array([len(tool.judged) for tool in tools])
     owners = np.repeat(np.arange(len(tools)), counts)
     # Beside the tools: in a small catalog a standard deviation of scores says little, and hostile tools make it.
@@ -62,9 +61,10 @@ def find_foreign(
         tool = tools[ordinal]
         parts = [part for part in remarks(tool.record) if part.field in _PROSE]
         fits = by_subject.fits(embed([part.text for part in parts]), ordinal) if parts else np.zeros(0)
-        asked = tuple(part for part, fit in zip(parts, fits.tolist(), strict=True) if fit < settings.foreign_fit)
+        foreign = (part for part, fit in zip(parts, fits.tolist(), strict=True) if fit < settings.foreign_fit)
+        asked = (*earned[ordinal][1], *foreign)
         many = found[ordinal] >= max(_FEWEST_UNASKED, _SHARE_UNASKED * counts[ordinal])
-        if not asked and not many and ordinal not in earned:
+        if not asked and not many:
             continue
         texts = tool.all_texts
         fitting = centres.better_tools(embed(texts), np.full(len(texts), ordinal)).tolist()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
-from pipeline.phrase_checks.subject import WrittenTool, subject
+from pipeline.phrase_checks.subject import Remark, WrittenTool, subject, subject_claim
 from router.record import ToolRecord
 from router.text import identifier_words
 from router.tools.text_overlap import label_words, term_set
@@ -12,6 +12,8 @@ from router.tools.text_overlap import label_words, term_set
 # Shorter names differ by a letter without being each other's.
 _SHORTEST = 5
 _FEWEST_WORDS = 2  # of a name within a longer one: "create" is within many
+_CLAUSE_WORDS = 3
+_CLAUSE_END = re.compile(r"[,;:](?=\s)|[、，；：]")
 _FIRST_SENTENCE = re.compile(r".*?[^.]{2}(?=[.!?;。；](?:\s|$)|\n|$)", re.DOTALL)
 
 
@@ -20,31 +22,40 @@ def source_of(record: ToolRecord) -> tuple[str, str]:
     return record.origin.file, record.provider or ""
 
 
-def earned_subjects(tools: Sequence[WrittenTool]) -> dict[int, str]:
-    """Return by ordinal the subjects of tools whose name or label earns nothing: what is left without it.
+def earned_subjects(tools: Sequence[WrittenTool]) -> list[tuple[str, tuple[Remark, ...]]]:
+    """Return for each tool the subject that its record earns, and the label and name that it claims without.
 
-    A name earns nothing where it is nearly that of another source's tool, or has it within, or where the description's
-    first sentence says nothing of it; without a description it stays. Nor does a label that is nearly another, or has
-    it within. Whom a label belongs to is not judged here.
+    Of the sentence the first clause counts: any other may say anything. A name earns nothing where it is nearly that of
+    another source's tool, or has it within, or where the description's first sentence says nothing of it; without a
+    description it stays. Nor does a label that is nearly another, or has it within. Whom a label belongs to is not
+    judged here.
     """
     labels, names = _Spellings(1), _Spellings(_FEWEST_WORDS)
     for tool in tools:
         labels.add(label_words(tool.record.provider), tool.record.provider)
         names.add(_name_words(tool.record), source_of(tool.record))
-    found: dict[int, str] = {}
-    for ordinal, tool in enumerate(tools):
-        record = tool.record
-        sentence = _FIRST_SENTENCE.match(record.description.strip())
+    found: list[tuple[str, tuple[Remark, ...]]] = []
+    for tool in tools:
+        record, claims = replace(tool.record, description=_first_clause(subject_claim(tool.record))), []
+        sentence = _FIRST_SENTENCE.match(tool.record.description.strip())
         if labels.claims(label_words(record.provider), record.provider):
+            claims.append(Remark("provider", record.provider or ""))
             record = replace(record, provider=None)
         named = term_set(" ".join((record.name, *identifier_words(record.name))))
-        if sentence and (
-            not named & term_set(sentence[0]) or names.claims(_name_words(record), source_of(tool.record))
-        ):
-            record = replace(record, name=sentence[0], description="")
-        if record is not tool.record:
-            found[ordinal] = subject(record)
+        names_other = names.claims(_name_words(record), source_of(tool.record))
+        if sentence and (names_other or not named & term_set(sentence[0])):
+            if not names.has(_name_words(record), source_of(tool.record)):  # rivals have equal names
+                claims.append(Remark("name", record.name))
+            record = replace(record, name=_first_clause(sentence[0]), description="")
+        found.append((subject(record), tuple(claims)))
     return found
+
+
+def _first_clause(sentence: str) -> str:
+    """Return a sentence up to the end of the clause with its third word."""
+    ends = (end.start() for end in _CLAUSE_END.finditer(sentence))
+    clauses = (sentence[:end] for end in ends)
+    return next((clause for clause in clauses if len(clause.split()) >= _CLAUSE_WORDS), sentence)
 
 
 def _name_words(record: ToolRecord) -> tuple[str, ...]:
@@ -66,6 +77,10 @@ class _Spellings:
             self._whole.setdefault(whole, set()).add(source)
             for spelling in _without_a_letter(whole):
                 self._nearly.setdefault(spelling, set()).add(source)
+
+    def has(self, words: Sequence[str], source: Hashable) -> bool:
+        """Return whether another source has the name."""
+        return bool(self._whole.get("".join(words), set()) - {source})
 
     def claims(self, words: Sequence[str], source: Hashable) -> bool:
         """Return whether a name is spelled like another source's, but for a letter or for more words."""
