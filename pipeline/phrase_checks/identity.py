@@ -11,6 +11,8 @@ from router.tools.text_overlap import label_words, term_set
 
 # Shorter names differ by a letter without being each other's.
 _SHORTEST = 5
+_LONGEST = 64  # characters and words that are compared
+_SEVERAL = object()
 _FEWEST_WORDS = 2  # of a name within a longer one: "create" is within many
 _CLAUSE_WORDS = 3
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|[、，；：]")
@@ -25,10 +27,10 @@ def source_of(record: ToolRecord) -> tuple[str, str]:
 def earned_subjects(tools: Sequence[WrittenTool]) -> list[tuple[str, tuple[Remark, ...]]]:
     """Return for each tool the subject that its record earns, and the label and name that it claims without.
 
-    Of the sentence the first clause counts: any other may say anything. A name earns nothing where it is nearly that of
-    another source's tool, or has it within, or where the description's first sentence says nothing of it; without a
-    description it stays. Nor does a label that is nearly another, or has it within. Whom a label belongs to is not
-    judged here.
+    Of the sentence the first clause counts: any other may say anything. A name earns nothing where the description's
+    first sentence says nothing of it, or not all while it is nearly that of another source's tool, or has it within;
+    without a description it stays. Nor does a label that is nearly another, or has it within. Whom a label belongs to
+    is not judged here.
     """
     labels, names = _Spellings(1), _Spellings(_FEWEST_WORDS)
     for tool in tools:
@@ -41,9 +43,10 @@ def earned_subjects(tools: Sequence[WrittenTool]) -> list[tuple[str, tuple[Remar
         if labels.claims(label_words(record.provider), record.provider):
             claims.append(Remark("provider", record.provider or ""))
             record = replace(record, provider=None)
-        named = term_set(" ".join((record.name, *identifier_words(record.name))))
-        names_other = names.claims(_name_words(record), source_of(tool.record))
-        if sentence and (names_other or not named & term_set(sentence[0])):
+        named = term_set(" ".join(identifier_words(record.name)))
+        said = named & term_set(sentence[0]) if sentence else named
+        claims_name = names.claims(_name_words(record), source_of(tool.record))
+        if sentence and (not said or (said < named and claims_name)):
             if not names.has(_name_words(record), source_of(tool.record)):  # rivals have equal names
                 claims.append(Remark("name", record.name))
             record = replace(record, name=_first_clause(sentence[0]), description="")
@@ -68,33 +71,37 @@ class _Spellings:
     def __init__(self, fewest_words: int) -> None:
         """A name of `fewest_words` is looked for within longer ones."""
         self._fewest_words = fewest_words
-        self._whole: dict[str, set[Hashable]] = {}
-        self._nearly: dict[str, set[Hashable]] = {}
+        # By spelling the source that has it; _SEVERAL where several do.
+        self._whole: dict[str, Hashable] = {}
+        self._nearly: dict[str, Hashable] = {}
 
     def add(self, words: Sequence[str], source: Hashable) -> None:
         """Add a name of a source."""
-        if len(words) >= self._fewest_words and len(whole := "".join(words)) >= _SHORTEST:
-            self._whole.setdefault(whole, set()).add(source)
-            for spelling in _without_a_letter(whole):
-                self._nearly.setdefault(spelling, set()).add(source)
+        whole = "".join(words)
+        if len(words) >= self._fewest_words and _SHORTEST <= len(whole) <= _LONGEST:
+            for table, spellings in ((self._whole, [whole]), (self._nearly, _without_a_letter(whole))):
+                for spelling in spellings:
+                    table[spelling] = source if table.get(spelling, source) == source else _SEVERAL
 
     def has(self, words: Sequence[str], source: Hashable) -> bool:
         """Return whether another source has the name."""
-        return bool(self._whole.get("".join(words), set()) - {source})
+        return self._whole.get("".join(words), source) != source
 
     def claims(self, words: Sequence[str], source: Hashable) -> bool:
         """Return whether a name is spelled like another source's, but for a letter or for more words."""
-        whole = "".join(words)
+        whole = "".join(words[:_LONGEST])[:_LONGEST]
         if len(whole) < _SHORTEST:
             return False
-        near = [self._nearly.get(spelling) for spelling in (whole, *_without_a_letter(whole))]
-        near += [self._whole.get(part) for part in (whole, *_parts(words, self._fewest_words))]
-        return any(sources and sources - {source} for sources in near)
+        shorter = _without_a_letter(whole)
+        wholes = (whole, *shorter, *_parts(words[:_LONGEST], self._fewest_words))
+        return any(self._whole.get(one, source) != source for one in wholes) or any(
+            self._nearly.get(one, source) != source for one in (whole, *shorter)
+        )
 
 
-def _without_a_letter(text: str) -> Iterator[str]:
-    """Yield a text without each of its letters: texts that differ by a letter, or two that are swapped, share one."""
-    yield from (text[:place] + text[place + 1 :] for place in range(len(text)))
+def _without_a_letter(text: str) -> list[str]:
+    """Return a text without each of its letters: texts that differ by a letter, or by two swapped, share one."""
+    return [text[:place] + text[place + 1 :] for place in range(len(text))]
 
 
 def _parts(words: Sequence[str], fewest: int) -> Iterator[str]:
