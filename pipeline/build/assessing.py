@@ -14,8 +14,9 @@ from pipeline.learning.no_answer_calibration.background import background
 from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION, Assessment
 from pipeline.phrase_checks.assessment import assess as assess_catalog
 from pipeline.phrase_checks.comparison import ComparisonCache
+from pipeline.phrase_checks.foreign import find_foreign
 from pipeline.phrase_checks.screen import LISTS
-from pipeline.phrase_checks.steering import find_steering
+from pipeline.phrase_checks.steering import SteeringFindings, find_steering
 from pipeline.phrase_checks.subject import Remark, WrittenTool, schema_texts
 from pipeline.phrase_checks.vectors import AssessedTool
 from pipeline.vectors import Embedding
@@ -51,7 +52,7 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
             ASSESSMENT_VERSION,
             settings.model_dump(),
             embedding.model.key,
-            [[r.tool_id, [*record_texts(r)], [*schema_texts(r.input_schema)]] for r in records],
+            [[r.tool_id, r.origin.file, [*record_texts(r)], [*schema_texts(r.input_schema)]] for r in records],
             {tool_id: expansion.to_json() for tool_id, expansion in expansions.items()},
         ]
     )
@@ -66,9 +67,14 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
         embedding.embed(texts)
         return embedding.matrix(texts)
 
-    of_records = find_steering(tools, vectors(texts), vectors, settings, errands)
+    written = vectors(texts)
+    of_records = find_steering(tools, written, vectors, settings, errands)
+    foreign = SteeringFindings() if of_records.blind else find_foreign(tools, written, vectors, settings, errands)
     found = Assessed(
-        (*of_catalog.verdicts, *of_records.verdicts), of_catalog.siblings, of_records.steering, of_records.blind
+        (*of_catalog.verdicts, *of_records.verdicts, *foreign.verdicts),
+        of_catalog.siblings,
+        {**foreign.steering, **of_records.steering},
+        of_records.blind,
     )
     answers.put_assessment(context.run, key, msgspec.to_builtins(found))
     return found

@@ -7,6 +7,8 @@ a model; to add a check, write a function `(RecordContext, CheckedText) -> Findi
 `assessment` holds phrases against the whole catalog, by `vectors`: does each bring its own tool back, and which tools
 collide? `comparison` keeps what was compared for the next build. `steering` holds what was written against what a
 record says of its tool, to find remarks that steered the model; `subject` divides a record into subject and remarks.
+`foreign` finds what fits another source's tool and nothing of its own, and `identity` the names and labels that claim
+to be another source's.
 
 Thresholds are in `AssessmentSettings`; docs/decisions/phrase-checks.md has how they were measured. Detectors that the
 router needs too (prompt injection, hidden characters) are in `router/tools/trust`.

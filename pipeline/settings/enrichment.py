@@ -145,6 +145,11 @@ class AssessmentSettings(Section):
     the record may have asked for it: see docs/decisions/phrase-checks.md."""
     foreign_fit: float = 1.0
     """A part of a record with a lower fit than this to its own name and subject sentence is about something else."""
+    supported_fit: float = 2.0
+    """A phrase with at least this fit to its tool's name and subject sentence stands for the tool beside them."""
+    foreign_lead: float = Field(2.0, gt=0)
+    """A phrase with a lower fit than `foreign_fit` to all that stands for its tool, and a higher lead than this at a
+    tool of another source, is foreign. A tool with two such loses them."""
     echo_similarity: float = Field(0.6, gt=0, le=1)
     """An unsupported text with a higher cosine than this to a foreign part of its record echoes it. A record with two
     echoes steered the model."""
