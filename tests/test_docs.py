@@ -81,6 +81,13 @@ def test_every_source_file_that_a_document_or_a_comment_names_exists() -> None:
     assert {(file, path) for file, path in named if not (ROOT / path).exists()} == set()
 
 
+def test_every_test_that_a_promise_of_security_rests_on_exists() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "SECURITY.md", DOCS / "security.md")]
+    named = re.findall(r"`(tests/[\w/]+\.py)`", "".join(texts))
+    assert len(named) > 90
+    assert {name for name in named if not (ROOT / name).is_file()} == set()
+
+
 def test_the_project_names_no_machine_path() -> None:
     texts = tracked(*(f"*.{suffix}" for suffix in "py md toml txt json yaml ipynb svg".split()))
     assert [name for name, text in texts.items() if re.search(r"/(?:home|root|Users)/\w", text)] == []

@@ -58,7 +58,7 @@ def _verified(folder: Path) -> Path:
     file, expected = database_file(folder), Manifest.read(folder).files.get(CATALOG_DB, "")
     if file.is_file():
         status = file.stat()
-        _verify(folder, expected, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+        _verify(folder, expected, (status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns))
     return file
 
 

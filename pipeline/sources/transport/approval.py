@@ -4,7 +4,6 @@ A catalog may come from elsewhere, and so may a workspace that lies beside it. W
 user's own state folder: `~/.local/state/quartermaster/approved_commands.json`, or under XDG_STATE_HOME.
 """
 
-import hashlib
 import json
 import logging
 import os
@@ -20,7 +19,7 @@ from pipeline.errors import SettingsInvalid
 from pipeline.settings import CatalogSettings, NotifySettings, SourceSettings, variables
 from pipeline.sources.python_modules import module_command
 from pipeline.sources.transport.access import write_private
-from router.fingerprint import fingerprint
+from router.fingerprint import file_sha256, fingerprint
 
 _logger = logging.getLogger(__name__)
 _OPENAI = "https://api.openai.com"
@@ -199,7 +198,5 @@ def _read() -> frozenset[str]:
 def _digest(path: Path) -> str:
     """Return the sha256 of a file that a command names, such as its script; empty for anything else."""
     with suppress(OSError, ValueError):
-        if path.is_file():
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_sha256(path)
     return ""

@@ -62,9 +62,7 @@ def _trusted_json(record: ToolRecord) -> dict[str, Any]:
     """Return a record as a model may read it: programs hand these answers on."""
     from router.provider_formats import VendorText, handed_record
 
-    handed = handed_record(record, VendorText.TRUSTED)
-    withheld = [part.to_json() for part in handed.withheld]
-    return {**handed.record.to_json(), "withheld": withheld, "unusable": handed.unusable}
+    return handed_record(record, VendorText.TRUSTED).to_json()
 
 
 def explain(

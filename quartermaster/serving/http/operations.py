@@ -31,8 +31,6 @@ from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.errors import SettingsInvalid
 from router.record import ToolRecord
-from router.router import Router
-from router.tools.trust.characters import show_hidden
 from router.typed import converted
 
 _RENDERED = ("tools", "names", "parameters", "dropped", "notes", "withheld")
@@ -77,7 +75,7 @@ def tools(call: Call[Page]) -> object:
     end = min(begin + call.body.limit, len(served))
     records = [served[place] for place in range(begin, end)]
     call.caller.actions.offer(record.tool_id for record in records)
-    rows = [record_json(call.router, record) for record in records]
+    rows = [call.router.handed(record).to_json() for record in records]
     return {"tools": rows, "next": records[-1].tool_id if begin < end < len(served) else None, "total": len(served)}
 
 
@@ -88,7 +86,7 @@ def tool(call: Call[None]) -> object:
     if record is None:
         return _no_such_tool(call, call.parameter)
     call.caller.actions.described.append(record.tool_id)
-    row = record_json(call.router, record)
+    row = call.router.handed(record).to_json()
     if instructions := call.router.instructions(record.tool_id):
         row["instructions"] = instructions
     return row
@@ -164,17 +162,6 @@ def operations_of(service: Service) -> list[Operation]:
     return [route, route_many, *reports, tools, tool, snapshot, healthz, readyz, metrics, *changes]
 
 
-def record_json(router: Router, record: ToolRecord) -> dict[str, Any]:
-    """Return a record as a model may read it, with what was withheld of it and whether it can be called.
-
-    Id and name of a tool that cannot be called show their hidden characters by code point.
-    """
-    handed = router.handed(record)
-    withheld = [part.to_json() for part in handed.withheld]
-    row = {**handed.record.to_json(), "withheld": withheld, "unusable": handed.unusable}
-    return row | {key: show_hidden(row[key]) for key in ("tool_id", "name")} if handed.unusable else row
-
-
 def _options(call: Call[RouteRequest | RouteManyRequest]) -> RouteOptions:
     """Return the options of a request. Raises SettingsInvalid for a selection that costs too much."""
     selection, most = call.body.selection, call.service.settings.max_wildcards
@@ -186,7 +173,7 @@ def _options(call: Call[RouteRequest | RouteManyRequest]) -> RouteOptions:
 
 def _answer_json(call: Call[RouteRequest | RouteManyRequest], routed: RoutedTools) -> dict[str, Any]:
     """Return an answer whose records are as a model may read them."""
-    answer = routed.to_json(lambda record: record_json(call.router, record))
+    answer = routed.to_json(lambda record: call.router.handed(record).to_json())
     if call.body.form is None:
         return {**answer, "rendered": None}
     rendered = routed.render(strict=call.body.strict)

@@ -55,16 +55,26 @@ class Upstreams:
         if len(candidates) == 1:
             return candidates[0]
         # If servers share a label, prefer the one from which the build read the tool. Those that one program runs
-        # (npx, uvx) are distinguished by the name that they report once they are open.
+        # (npx, uvx) report their names, so they are all asked: two that say the same cannot be told apart.
         candidates.sort(key=lambda connection: connection.upstream.place != record.origin.file)
         failed: UpstreamFailed | None = None
+        claiming: list[Connection] = []
         for connection in candidates:
             try:
                 if await connection.offers(record):
-                    return connection
+                    if connection.upstream.provider:
+                        return connection
+                    claiming.append(connection)
             except UpstreamFailed as error:
                 _logger.warning("%s", error)
                 failed = failed or error
+        if len(claiming) == 1:
+            return claiming[0]
+        if claiming:
+            raise UpstreamFailed(
+                f"{record.tool_id} cannot be called: {len(claiming)} MCP servers that one program runs call themselves "
+                f"{record.provider!r} and offer {record.name!r}: write a provider of its own at the [[source]] of each"
+            )
         # Never call another server's tool of the same name.
         raise failed or UpstreamFailed(
             f"none of {len(candidates)} MCP servers calls itself {record.provider!r} and offers {record.name!r}: "

@@ -14,7 +14,7 @@ from router.tools.trust.steering_text import Finding, check_vendor_sentence
 
 _LINE_END = re.compile(r"(?<=[.!?。])\s+|\n+")
 _MARGIN = " \t\r\n>*#|/"  # around a line of a quotation, a list, a table or a comment
-_ENDS = ".!?。"
+_ENDS = (".", "!", "?", "。")
 _ORDERS = ("instruction", "poisoning")  # checks after which the rest of a text may be what was ordered
 _MAX_REPORTED = 300  # characters of a removed sentence
 _LATIN_WORD = re.compile(r"[a-z\u00df-\u024f]+")
@@ -96,7 +96,7 @@ def _sentences(text: str) -> Iterator[list[str]]:
     for gap in _LINE_END.finditer(text):
         lines.append(text[start : gap.end()])
         start = gap.end()
-        if text[gap.start() - 1] in _ENDS:
+        if lines[-1].rstrip().endswith(_ENDS):
             yield lines
             lines = []
     yield [*lines, text[start:]]

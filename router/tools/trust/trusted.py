@@ -68,6 +68,13 @@ class TrustedRecord:
     withheld: tuple[WithheldText, ...] = ()
     unusable: str = ""
 
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict. Id and name of an unusable tool show their hidden characters by code point."""
+        row = {**self.record.to_json(), "withheld": [part.to_json() for part in self.withheld]}
+        if self.unusable:
+            row |= {key: show_hidden(row[key]) for key in ("tool_id", "name")}
+        return {**row, "unusable": self.unusable}
+
 
 def trusted_record(record: ToolRecord) -> TrustedRecord:
     """Return a record as it is handed to a model. The original stays as it is, for people and for calls."""

@@ -8,7 +8,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from pipeline.feedback import Answers, join_answers, read_events
-from quartermaster.serving.http.operations import record_json
 from router import FeedbackLog, Outcome, ProviderFormat, Router, Selection
 from tests.quartermaster.serving.conftest import Ask
 from tests.support.factories import make_record
@@ -55,7 +54,7 @@ def test_tools_come_in_the_form_that_is_asked_for_with_the_way_back(client: Test
 
 def test_a_tool_that_cannot_be_called_shows_what_its_name_hides() -> None:
     router = Router.from_tools([make_record("pay\u202e\x1b[31m")], encoder=None)
-    row = record_json(router, router.tools[0])
+    row = router.handed(router.tools[0]).to_json()
     assert (row["tool_id"], row["name"]) == ("stripe/pay⟦U+202E⟧⟦U+001B⟧[31m", "pay⟦U+202E⟧⟦U+001B⟧[31m")
     assert "cannot be shown" in row["unusable"]
 

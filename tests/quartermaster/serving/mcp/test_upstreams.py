@@ -267,6 +267,19 @@ async def test_of_two_servers_that_one_program_runs_the_one_of_the_tools_provide
             await upstreams.call(echo, {})
 
 
+async def test_of_two_servers_that_one_program_runs_and_that_report_one_name_neither_is_called(
+    weather_router: Router,
+) -> None:
+    echo = replace(record(weather_router, "plain/echo"), origin=Origin("npx", "/tools/0"))
+    own = plain(environment={"SECRET": "own"}, provider=None, place="npx")
+    rival = structs.replace(own, name="rival", environment={"SECRET": "rival"})
+    async with connected((rival, own)) as upstreams:
+        with pytest.raises(UpstreamFailed, match=r"2 MCP servers .* call themselves 'plain' .* write a provider"):
+            await upstreams.call(echo, {})
+    async with connected((rival, structs.replace(own, provider="plain"))) as upstreams:
+        assert json.loads(text_of(await upstreams.call(echo, {})))["secret"] == "own"
+
+
 async def test_what_a_server_without_a_label_lists_takes_nobodys_place() -> None:
     told: list[str] = []
 
