@@ -45,7 +45,7 @@ class Plan:
     stale: tuple[StaleSource, ...] = ()
 
     @property
-    def unread(self) -> dict[str, Any]:
+    def not_read(self) -> dict[str, Any]:
         """Return how many sources were not read, the tools known of them, and the price to ask about all, if known."""
         known = [*(stale.tools for stale in self.stale), *(gap.serving for gap in self.missing.skipped)]
         each = (self.estimate.cost_usd or 0) / max(self.estimate.questions, 1)
@@ -53,11 +53,11 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict, for programs."""
-        fields = asdict(self)
+        fields = {**asdict(self), "not_read": self.not_read}
         del fields["missing"], fields["stale"]
         coverage = {name: source.to_json() for name, source in by_source(self.coverage).items()}
         stale = [source.to_json() for source in self.stale]
-        return {**fields, "coverage": coverage, **self.missing.to_json(), "stale_sources": stale, "unread": self.unread}
+        return {**fields, "coverage": coverage, **self.missing.to_json(), "stale_sources": stale}
 
 
 @dataclass(frozen=True)

@@ -66,10 +66,10 @@ def quarantine(context: BuildContext, state: BuildState) -> None:
     now = datetime.now(UTC)
     earlier = {(one.tool_id, one.content_hash): one for one in known if one.state == HELD}
     held = [
-        earlier.get((tool_id, tools.all_hashes[tool_id]))
-        or QuarantinedTool(tool_id, kind, tools.all_hashes[tool_id], now, requests=0, probes=0, distance=0.0)
-        for tool_id in steering
-        for kind in ["new" if tool_id in tools.new else "changed"]
+        earlier.get((tool_id, content))
+        or QuarantinedTool(tool_id, "new" if tool_id in tools.new else "changed", content, now, 0, 0, distance=0.0)
+        for tool_id, content in tools.all_hashes.items()
+        if tool_id in steering
     ]
     baselines: dict[str, _ServedTool] = {}
     if serving is not None:
@@ -188,7 +188,6 @@ def _measure(
             content_hash=hashes[record.tool_id],
             kind="changed" if record.tool_id in baselines else "new",
             since=now,
-            run_id=context.run,
             requests=gain.requests,
             probes=len(probes),
             distance=gain.distance,

@@ -36,7 +36,7 @@ _VERBATIM = 0.9  # cosine
 _REQUEST_WORDS = 4
 _REQUEST_CHARACTERS = 20
 _LONG_REMARK = 8  # words
-# What so many tools of a source say is boilerplate, no demand, unless phrases repeat its words or are as many tools'.
+# What so many tools of a vendor say is boilerplate, no demand, unless phrases repeat its words or are as many tools'.
 _SHARED_BY = 5
 # Rarer trigrams say nothing of a catalog's languages.
 _FEWEST_TRIGRAMS = 3
@@ -169,10 +169,10 @@ def find_steering(
         every = EmbeddedRemarks(texts, np.array([by_text[text] for text in texts]), term_set(tools[ordinal].subject))
         is_foreign = _fits(subjects, distribution, every.vectors, ordinal) < settings.foreign_fit
         is_code = np.array([_is_code(text, readability, settings) for text in texts], bool)
-        rows, source = slice(*starts[ordinal : ordinal + 2].tolist()), _source(tools[ordinal])
+        rows, vendor = slice(*starts[ordinal : ordinal + 2].tolist()), _vendor_of(tools[ordinal])
         unsupported_texts = _chosen(tools[ordinal].judged, unsupported[rows])
-        if sum((source, text) in shared for text in unsupported_texts) < _FEWEST_ECHOES:
-            is_foreign &= [(source, text) not in shared for text in texts]
+        if sum((vendor, text) in shared for text in unsupported_texts) < _FEWEST_ECHOES:
+            is_foreign &= [(vendor, text) not in shared for text in texts]
         finding = _finding(
             tools[ordinal], of_tool, every, is_foreign, is_code, judged[rows], unsupported[rows], settings
         )
@@ -204,11 +204,11 @@ def find_steering(
 def _remarks(
     tools: Sequence[WrittenTool], suspects: Sequence[int]
 ) -> tuple[dict[int, list[Remark]], frozenset[tuple[str, str]]]:
-    """Return the remarks of suspects, by ordinal, and (source, text) of what many tools share, remarks and phrases."""
-    sources = {_source(tools[ordinal]) for ordinal in suspects}
-    parts = {ordinal: remarks(tool.record) for ordinal, tool in enumerate(tools) if _source(tool) in sources}
+    """Return the remarks of suspects, by ordinal, and (vendor, text) of what many tools share, remarks and phrases."""
+    vendors = {_vendor_of(tools[ordinal]) for ordinal in suspects}
+    parts = {ordinal: remarks(tool.record) for ordinal, tool in enumerate(tools) if _vendor_of(tool) in vendors}
     counts = Counter(
-        (_source(tools[ordinal]), text)
+        (_vendor_of(tools[ordinal]), text)
         for ordinal, of_tool in parts.items()
         for text in {*(part.text for part in of_tool), *tools[ordinal].judged}
     )
@@ -216,7 +216,7 @@ def _remarks(
     return {ordinal: parts[ordinal] for ordinal in suspects}, shared
 
 
-def _source(tool: WrittenTool) -> str:
+def _vendor_of(tool: WrittenTool) -> str:
     return tool.record.provider or tool.record.origin.file
 
 

@@ -223,7 +223,7 @@ def show_plan(plan: Plan) -> None:
     if estimate.questions:
         rows += _question_rows(plan)
     else:
-        rows.append(("to ask", f"nothing{_unread(plan)}"))
+        rows.append(("to ask", f"nothing{_not_read(plan)}"))
     out.print(make_table(("", ""), rows))
     if any(coverage.problems for coverage in plan.coverage):
         show_coverage(plan.coverage)
@@ -240,14 +240,14 @@ def _question_rows(plan: Plan) -> list[tuple[str, str]]:
         ("to ask", f"{estimate.questions:,} tools{again if estimate.contrasted else ''}"),
         ("model", f"{plan.model}{' by the Batch API' if plan.mode == 'batch' else ''}"),
         ("tokens", f"{estimate.prompt_tokens:,} in, {estimate.completion_tokens:,} out ({counted})"),
-        ("cost", dollars(estimate.cost_usd, "price unknown: set it in enrichment.prices") + _unread(plan)),
+        ("cost", dollars(estimate.cost_usd, "price unknown: set it in enrichment.prices") + _not_read(plan)),
         ("time", _duration(plan)),
     ]
 
 
-def _unread(plan: Plan) -> str:
+def _not_read(plan: Plan) -> str:
     """Return what the estimate leaves out: what changed in sources that were not read."""
-    sources, tools, cost = plan.unread.values()
+    sources, tools, cost = (plan.not_read[key] for key in ("sources", "tools", "cost_usd"))
     known = (counted(tools, "tool") if tools else "never read") + (f", {dollars(cost)} if all changed" if cost else "")
     return f" + what changed in {counted(sources, 'source')} not read ({known})" if sources else ""
 

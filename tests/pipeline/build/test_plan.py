@@ -92,21 +92,21 @@ def test_a_plan_tells_the_share_of_sources_that_it_does_not_read_beside_the_pric
             return plan(_settings(folder, server, prices=_PRICE), workspace=tmp_path / "ws")
 
         first = planned()
-        assert first.estimate.questions == 1 and first.unread == {"sources": 1, "tools": 0, "cost_usd": None}
+        assert first.estimate.questions == 1 and first.not_read == {"sources": 1, "tools": 0, "cost_usd": None}
         build(_settings(folder, server), workspace=tmp_path / "ws")
         unchanged = planned()
-        assert unchanged.estimate.questions == 0 and unchanged.unread == {"sources": 1, "tools": 2, "cost_usd": None}
+        assert unchanged.estimate.questions == 0 and unchanged.not_read == {"sources": 1, "tools": 2, "cost_usd": None}
         _write(folder, ("a", "Does a and more."))
         changed = planned()
         cost = changed.estimate.cost_usd
-        assert cost and changed.unread == {"sources": 1, "tools": 2, "cost_usd": pytest.approx(2 * cost)}
-        assert changed.to_json()["unread"] == changed.unread
+        assert cost and changed.not_read == {"sources": 1, "tools": 2, "cost_usd": pytest.approx(2 * cost)}
+        assert changed.to_json()["not_read"] == changed.not_read
         for shown in (first, unchanged, changed):
             show_plan(shown)
         (folder / "catalog.toml").unlink()
         whole = planned()
         show_plan(whole)
-    assert whole.unread["sources"] == 0
+    assert whole.not_read["sources"] == 0
     told = " ".join(capsys.readouterr().out.split())
     beside = " + what changed in 1 source not read"
     assert f"cost ${first.estimate.cost_usd:,.4f}{beside} (never read) time" in told
