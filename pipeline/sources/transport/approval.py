@@ -139,10 +139,9 @@ def approvals_path() -> Path:
 
 
 def _of_source(settings: CatalogSettings, source: SourceSettings) -> Iterator[Permission]:
-    if settings.sources.run_commands and (source.command or source.python):
-        command = module_command(source, settings.folder) if source.python else source.command
-        if command:
-            yield run_permission(command, settings.folder_of(source), source.env)
+    command = module_command(source, settings.folder) if source.python else source.command
+    if settings.sources.run_commands and command:
+        yield run_permission(command, settings.folder_of(source), source.env)
     yield from send_permissions(source, settings.folder)
 
 
