@@ -76,13 +76,14 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
 
 def _against_catalog(context: BuildContext, tools: Sequence[AssessedTool], embedding: Embedding) -> Assessment:
     """Judge the phrases of tools beside the whole catalog; what was compared is kept in a file for the next build."""
-    texts, phrases = [tool.text for tool in tools], [phrase for tool in tools for phrase in tool.phrases]
-    embedding.embed([*texts, *phrases])
+    texts, interfaces = [tool.text for tool in tools], [tool.interface for tool in tools]
+    phrases = [phrase for tool in tools for phrase in tool.phrases]
+    embedding.embed([*texts, *interfaces, *phrases])
     context.clock.start("assess", None)
     file = context.workspace / "compared" / f"{context.settings.name}.npz"
     kept_for = f"{ASSESSMENT_VERSION} {embedding.model.key}"
     cache = ComparisonCache.open(file, kept_for)
-    matrices = embedding.matrix(texts), embedding.matrix(phrases)
+    matrices = [embedding.matrix(some) for some in (texts, interfaces, phrases)]
     settings = context.settings.assessment
     assessment = context.execution.run("assess", lambda: assess_catalog(tools, *matrices, settings, cache=cache))
     cache.save(file, kept_for)

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.phrase_checks.subject import subject
 from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.field_text import record_document
+from router.text import identifier_words
+from router.tools.field_text import join_texts, record_document
 from router.tools.foreign_text import foreign_script
 from router.tools.text_overlap import identifying_terms, uses_only_terms
 from router.tools.trust import sanitize
@@ -17,6 +19,8 @@ from router.tools.trust import sanitize
 BLOCK = 8_000_000
 # Centres in double precision at once: 200 MB of 384 dimensions.
 _CENTRES = 65_536
+# More would outweigh the name.
+_MOST_PARAMETERS = 12
 # Scores nearer than this are equal: the last bits depend on the place in a matrix product.
 TIE = 1e-5
 
@@ -28,7 +32,8 @@ class AssessedTool:
     Tools of equal `content` are the same tool, offered by several servers: their phrases may fit each other. `own` are
     the terms of its name and first sentence: a phrase that has no other terms belongs to the tool in any case.
     `non_english` is true where the description is not English: the record's vector then says little of English phrases.
-    `source` names where it was read from.
+    `source` names where it was read from. `interface` is what the record says without its description: label, name and
+    parameters' names.
     """
 
     tool_id: str
@@ -39,18 +44,21 @@ class AssessedTool:
     own: frozenset[str] = frozenset()
     non_english: bool = False
     source: str = ""
+    interface: str = ""
 
     @classmethod
     def of(cls, record: ToolRecord, expansion: Expansion | None) -> "AssessedTool":
         """Return the tool of a record. Without expansion it has no phrases; others' are still compared with it."""
         text = record_document(record)
         content = f"{record.name}\n{record.description}"
+        source, sanitized = record.origin.file, sanitize(record)[0]
+        interface = _interface(sanitized)
         if expansion is None:
-            return cls(record.tool_id, text, content, source=record.origin.file)
-        own = identifying_terms(sanitize(record)[0])
+            return cls(record.tool_id, text, content, source=source, interface=interface)
+        own = identifying_terms(sanitized)
         non_english = bool(foreign_script(record.description))
-        phrases, source = (expansion.user_phrases, expansion.when_to_use), record.origin.file
-        return cls(record.tool_id, text, content, *phrases, own, non_english, source)
+        phrases = (expansion.user_phrases, expansion.when_to_use)
+        return cls(record.tool_id, text, content, *phrases, own, non_english, source, interface)
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -69,6 +77,13 @@ class AssessedTool:
         """Return the fields of the expansion that have a phrase: one, or both."""
         by_field = {"user_phrases": phrase in self.user_phrases, "when_to_use": phrase == self.when_to_use}
         return [name for name, present in by_field.items() if present]
+
+
+def _interface(record: ToolRecord) -> str:
+    names = dict.fromkeys(parameter.path.rsplit(".", 1)[-1] for parameter in record.parameters[:_MOST_PARAMETERS])
+    parameters = ", ".join(" ".join(identifier_words(name)) for name in names)
+    named = subject(replace(record, name=" ".join(identifier_words(record.name))), named_only=True)
+    return join_texts(named, parameters, separator=". ")
 
 
 @dataclass(frozen=True, slots=True)
