@@ -55,9 +55,8 @@ def assess(
 
     `records` and `interfaces` (tools, dim) are the vectors of each `AssessedTool.text` and `interface`, `phrases`
     (phrases, dim) those of each of `AssessedTool.phrases`, one tool after the other; all are L2-normalised. At most
-    `block` scores are held at once.
-    `cache` has what an earlier build compared, and receives what this one does; verdicts are the same without it.
-    Raises ValueError where the shapes are not those of the tools.
+    `block` scores are held at once. `cache` has what an earlier build compared, and receives what this one does;
+    verdicts are the same without it. Raises ValueError where the shapes are not those of the tools.
     """
     settings = settings or AssessmentSettings()
     catalog = CatalogVectors.of(tools, records, phrases, block)

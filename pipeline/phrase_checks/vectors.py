@@ -19,8 +19,6 @@ from router.tools.trust import sanitize
 BLOCK = 8_000_000
 # Centres in double precision at once: 200 MB of 384 dimensions.
 _CENTRES = 65_536
-# More would outweigh the name.
-_MOST_PARAMETERS = 12
 # Scores nearer than this are equal: the last bits depend on the place in a matrix product.
 TIE = 1e-5
 
@@ -49,14 +47,12 @@ class AssessedTool:
     @classmethod
     def of(cls, record: ToolRecord, expansion: Expansion | None) -> "AssessedTool":
         """Return the tool of a record. Without expansion it has no phrases; others' are still compared with it."""
-        text = record_document(record)
-        content = f"{record.name}\n{record.description}"
+        text, content = record_document(record), f"{record.name}\n{record.description}"
         source, sanitized = record.origin.file, sanitize(record)[0]
         interface = _interface(sanitized)
         if expansion is None:
             return cls(record.tool_id, text, content, source=source, interface=interface)
-        own = identifying_terms(sanitized)
-        non_english = bool(foreign_script(record.description))
+        own, non_english = identifying_terms(sanitized), bool(foreign_script(record.description))
         phrases = (expansion.user_phrases, expansion.when_to_use)
         return cls(record.tool_id, text, content, *phrases, own, non_english, source, interface)
 
@@ -80,10 +76,9 @@ class AssessedTool:
 
 
 def _interface(record: ToolRecord) -> str:
-    names = dict.fromkeys(parameter.path.rsplit(".", 1)[-1] for parameter in record.parameters[:_MOST_PARAMETERS])
-    parameters = ", ".join(" ".join(identifier_words(name)) for name in names)
+    parameters = (parameter.path.rsplit(".", 1)[-1] for parameter in record.parameters)
     named = subject(replace(record, name=" ".join(identifier_words(record.name))), named_only=True)
-    return join_texts(named, parameters, separator=". ")
+    return join_texts(named, *dict.fromkeys(" ".join(identifier_words(name)) for name in parameters), separator=", ")
 
 
 @dataclass(frozen=True, slots=True)

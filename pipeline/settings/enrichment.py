@@ -133,8 +133,8 @@ class AssessmentSettings(Section):
     enabled: bool = True
     """Whether phrases are judged against the whole catalog."""
     misplaced_fit: float = 2.0
-    """An answer is refused if its phrases have a lower fit than this, and a higher `misplaced_lead`. The fit is the higher
-    of those with the record and with its label, name and parameters alone, the lead the mean of both."""
+    """An answer is refused if its phrases have a lower fit than this, and a higher `misplaced_lead`, to the record and
+    to its label, name and parameters alone: the higher of both fits, and the mean of both leads."""
     misplaced_lead: float = Field(2.5, gt=0)
     """See `misplaced_fit`."""
     inconsistent_fit: float = 0.5

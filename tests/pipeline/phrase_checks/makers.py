@@ -54,8 +54,8 @@ class Catalog:
         return self
 
     def assess(self, settings: AssessmentSettings = ANY_SHARE) -> Assessment:
-        matrices = map(vectors, (self.records, self.interfaces, self.phrases))
-        return assess(self.subjects, *matrices, settings)
+        records, interfaces, phrases = map(vectors, (self.records, self.interfaces, self.phrases))
+        return assess(self.subjects, records, interfaces, phrases, settings)
 
 
 def vectors(texts: Sequence[str]) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

@@ -73,7 +73,8 @@ def test_the_order_of_the_tools_changes_nothing(seed: int, tools: int) -> None:
     there = assess(subjects, np.vstack(records), np.vstack(records), np.vstack(phrases), LOOSE)
     moved = assess(
         [subjects[i] for i in order],
-        *[np.vstack([records[i] for i in order])] * 2,
+        np.vstack([records[i] for i in order]),
+        np.vstack([records[i] for i in order]),
         np.vstack([phrases[i] for i in order]),
         LOOSE,
     )
