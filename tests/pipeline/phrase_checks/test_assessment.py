@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pipeline.phrase_checks.assessment import Assessment, assess
 from pipeline.phrase_checks.vectors import AssessedTool
 from pipeline.settings import AssessmentSettings
+from router.record import Parameter
 from router.tools.field_text import project_record
 from tests.pipeline.phrase_checks.makers import Catalog, vectors
 from tests.support.factories import make_expansion, make_record
@@ -24,6 +25,9 @@ def test_a_tool_holds_the_record_as_the_encoder_reads_it_and_each_phrase_once() 
     assert tool.text == "stripe: list_charges. Returns charges."
     assert tool.phrases == project_record(record, expansion).phrases == ("show me", "list all", "Use it.")
     assert AssessedTool.of(record, None).phrases == ()
+    parameters = tuple(Parameter(path, "string") for path in ("filter.createdAfter", "limit", "page.limit"))
+    named = make_record("listCharges", description="TODO", parameters=parameters)
+    assert AssessedTool.of(named, None).interface == "stripe: list charges, created after, limit"
     # Tools of equal name and description are the same tool, whoever offers it.
     assert AssessedTool.of(make_record(provider="fork", description="Returns charges."), None).content == tool.content
     assert AssessedTool.of(make_record(description="Deletes charges."), None).content != tool.content
