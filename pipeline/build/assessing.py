@@ -1,6 +1,6 @@
 """Assess what was written for the tools of a build, and leave out what does not hold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.context import Consequence, TextVerdict
+from pipeline.enrichment.generator import GenerationFailure
 from pipeline.learning.no_answer_calibration.background import background
 from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION, Assessment
 from pipeline.phrase_checks.assessment import assess as assess_catalog
@@ -82,17 +83,26 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
 
 def _against_catalog(context: BuildContext, tools: Sequence[AssessedTool], embedding: Embedding) -> Assessment:
     """Judge the phrases of tools beside the whole catalog; what was compared is kept in a file for the next build."""
-    texts, phrases = [tool.text for tool in tools], [phrase for tool in tools for phrase in tool.phrases]
-    embedding.embed([*texts, *phrases])
+    texts, interfaces = [tool.text for tool in tools], [tool.interface for tool in tools]
+    phrases = [phrase for tool in tools for phrase in tool.phrases]
+    embedding.embed([*texts, *interfaces, *phrases])
     context.clock.start("assess", None)
     file = context.workspace / "compared" / f"{context.settings.name}.npz"
     kept_for = f"{ASSESSMENT_VERSION} {embedding.model.key}"
     cache = ComparisonCache.open(file, kept_for)
-    matrices = embedding.matrix(texts), embedding.matrix(phrases)
+    matrices = embedding.matrix(texts), embedding.matrix(interfaces), embedding.matrix(phrases)
     settings = context.settings.assessment
     assessment = context.execution.run("assess", lambda: assess_catalog(tools, *matrices, settings, cache=cache))
     cache.save(file, kept_for)
     return assessment
+
+
+def only_noted_again(first: Assessed, second: Assessed, answered: Collection[str]) -> Assessed:
+    """Return the second findings. A record misleads where tools `answered` twice, of the same other tool."""
+    wrong = {(v.tool_id, v.check, v.detail) for v in first.verdicts if v.check == "misplaced" and v.tool_id in answered}
+    again = {v for v in second.verdicts if (v.tool_id, v.check, v.detail) in wrong}
+    verdicts = (replace(v, consequence=Consequence.NOTED) if v in again else v for v in second.verdicts)
+    return replace(second, verdicts=tuple(verdicts))
 
 
 def leave_out(written: Enrichment, found: Assessed) -> None:
@@ -102,6 +112,11 @@ def leave_out(written: Enrichment, found: Assessed) -> None:
         by_tool.setdefault(verdict.tool_id, []).append(verdict)
     for tool_id, of_tool in by_tool.items():
         by = written.written[tool_id]
+        # Refused whole: the synonyms of another tool's answer are not the tool's either.
+        if other := next((v.detail for v in of_tool if v.check == "misplaced" and v.dropped), ""):
+            written.refused[tool_id] = (*written.written.pop(tool_id).verdicts, *of_tool)
+            written.failures.append(GenerationFailure(tool_id, "rejected", f"the answer speaks of {other}"))
+            continue
         expansion = _without_dropped(by.expansion, of_tool)
         written.written[tool_id] = replace(by, expansion=expansion, verdicts=(*by.verdicts, *of_tool))
     written.steering = {tool_id: frozenset(part.text for part in parts) for tool_id, parts in found.steering.items()}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from pipeline import enrichment
-from pipeline.build.assessing import assess, leave_out
+from pipeline.build.assessing import assess, leave_out, only_noted_again
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import EnrichmentContext, Generator
 from pipeline.enrichment.chain import ledger_only
@@ -32,8 +32,10 @@ def enrich(context: BuildContext, state: BuildState) -> None:
         complete = all(failure.asked for failure in written.failures)
         can_contrast = {tool_id: near for tool_id, near in found.siblings.items() if _can_contrast(state, tool_id)}
         if settings.enrichment.contrast and can_contrast:
+            keys = {tool_id: one.key for tool_id, one in written.written.items()}
             _contrast(context, state, asking, can_contrast, ask=complete)
-            found = assess(context, state)
+            answered = {tool_id for tool_id, one in written.written.items() if one.key != keys[tool_id]}
+            found = only_noted_again(found, assess(context, state), answered)
         if found.blind:
             context.clock.note(
                 "the encoder finds errands alike that have nothing in common: phrases that a record asked for are "

@@ -44,6 +44,7 @@ class Assessment:
 def assess(
     tools: Sequence[AssessedTool],
     records: NDArray[np.float32],
+    interfaces: NDArray[np.float32],
     phrases: NDArray[np.float32],
     settings: AssessmentSettings | None = None,
     *,
@@ -52,10 +53,10 @@ def assess(
 ) -> Assessment:
     """Assess the phrases of a catalog, whose tools are in the order of their ids.
 
-    `records` (tools, dim) are the vectors of each `AssessedTool.text`, `phrases` (phrases, dim) those of each of
-    `AssessedTool.phrases`, one tool after the other; both are L2-normalised. At most `block` scores are held at once.
-    `cache` has what an earlier build compared, and receives what this one does; verdicts are the same without it.
-    Raises ValueError where the shapes are not those of the tools.
+    `records` and `interfaces` (tools, dim) are the vectors of each `AssessedTool.text` and `interface`, `phrases`
+    (phrases, dim) those of each of `AssessedTool.phrases`, one tool after the other; all are L2-normalised. At most
+    `block` scores are held at once. `cache` has what an earlier build compared, and receives what this one does;
+    verdicts are the same without it. Raises ValueError where the shapes are not those of the tools.
     """
     settings = settings or AssessmentSettings()
     catalog = CatalogVectors.of(tools, records, phrases, block)
@@ -64,7 +65,7 @@ def assess(
     cache = cache or ComparisonCache()
     # With a filled cache the products are many and small, and threads cost more than they bring.
     with threadpool_limits(1 if cache.previous else None, "blas"):
-        misplaced = _misplaced_tools(catalog, tools, settings, cache)
+        misplaced = _misplaced_tools(catalog, interfaces, tools, settings, cache)
         findings = judge_phrases(catalog.without(misplaced), tools, settings, cache)
     siblings = findings.siblings | {tool: (other,) for tool, other in misplaced.items()}
     return Assessment(
@@ -74,28 +75,36 @@ def assess(
 
 
 def _misplaced_tools(
-    catalog: CatalogVectors, tools: Sequence[AssessedTool], settings: AssessmentSettings, cache: ComparisonCache
+    catalog: CatalogVectors,
+    interfaces: NDArray[np.float32],
+    tools: Sequence[AssessedTool],
+    settings: AssessmentSettings,
+    cache: ComparisonCache,
 ) -> dict[int, int]:
     """Return {tool: other tool}, ordinals, for tools whose mean phrase fits another record far better than its own.
 
-    Finds answers that came back under another tool's id, and phrases made up from a name. A tool that has a phrase of
-    its own words is never misplaced: where a record's text is about something else (permissions, rate limits, a long
-    label), it is the record's vector that is off.
+    Finds answers that came back under another tool's id. A careless description is no evidence: the phrases must fit
+    the other interface better, too. A tool that has a phrase of its own words is never misplaced: where a record's text
+    is about something else (permissions, rate limits, a long label), it is the record's vector that is off.
     """
     keys, columns = tool_keys(tools, catalog.judged), tool_keys(tools)
     comparison = CatalogComparison(catalog, catalog.records, keys, columns, cache.previous.get("whole"))
     counts = np.diff(catalog.offsets)
     means, distribution = catalog.means(catalog.sums()), ScoreDistribution.of(catalog.records)
+    of_interfaces = ScoreDistribution.of(interfaces)
     misplaced: dict[int, int] = {}
     for run in catalog.runs(np.ones(len(counts), np.int64)):
         own = np.einsum("ij,ij->i", means[run], catalog.records[run])
         rows, highest, best = comparison.competitors(run, means[run], run, own).best()
-        own_centres = catalog.records[run[rows]]
-        fit, lead = distribution.fit_and_lead(means[run[rows]], own_centres, own[rows], highest)
-        wrong = (fit < settings.misplaced_fit) & (lead > settings.misplaced_lead)
-        wrong &= counts[run[rows]] >= _FEWEST_PHRASES
-        wrong &= ~np.array([any(tools[tool].own_phrases) for tool in run[rows].tolist()], bool)
-        misplaced.update(zip(run[rows[wrong]].tolist(), best[wrong].tolist(), strict=True))
+        found, texts = run[rows], means[run[rows]]
+        fit, lead = distribution.fit_and_lead(texts, catalog.records[found], own[rows], highest)
+        at_own, at_best = (np.einsum("ij,ij->i", texts, interfaces[some]) for some in (found, best))
+        interface_fit, interface_lead = of_interfaces.fit_and_lead(texts, interfaces[found], at_own, at_best)
+        wrong = np.maximum(fit, interface_fit) < settings.misplaced_fit
+        wrong &= (lead + interface_lead) / 2 > settings.misplaced_lead
+        wrong &= counts[found] >= _FEWEST_PHRASES
+        wrong &= ~np.array([any(tools[tool].own_phrases) for tool in found.tolist()], bool)
+        misplaced.update(zip(found[wrong].tolist(), best[wrong].tolist(), strict=True))
     cache.current["whole"] = comparison.to_cache()
     return misplaced
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.phrase_checks.subject import subject
 from router.expansion import Expansion
 from router.record import ToolRecord
-from router.tools.field_text import record_document
+from router.text import identifier_words
+from router.tools.field_text import join_texts, record_document
 from router.tools.foreign_text import foreign_script
 from router.tools.text_overlap import identifying_terms, uses_only_terms
 from router.tools.trust import sanitize
@@ -28,7 +30,8 @@ class AssessedTool:
     Tools of equal `content` are the same tool, offered by several servers: their phrases may fit each other. `own` are
     the terms of its name and first sentence: a phrase that has no other terms belongs to the tool in any case.
     `non_english` is true where the description is not English: the record's vector then says little of English phrases.
-    `source` names where it was read from.
+    `source` names where it was read from. `interface` is what the record says without its description: label, name and
+    parameters' names.
     """
 
     tool_id: str
@@ -39,18 +42,19 @@ class AssessedTool:
     own: frozenset[str] = frozenset()
     non_english: bool = False
     source: str = ""
+    interface: str = ""
 
     @classmethod
     def of(cls, record: ToolRecord, expansion: Expansion | None) -> "AssessedTool":
         """Return the tool of a record. Without expansion it has no phrases; others' are still compared with it."""
-        text = record_document(record)
-        content = f"{record.name}\n{record.description}"
+        text, content = record_document(record), f"{record.name}\n{record.description}"
+        source, sanitized = record.origin.file, sanitize(record)[0]
+        interface = _interface(sanitized)
         if expansion is None:
-            return cls(record.tool_id, text, content, source=record.origin.file)
-        own = identifying_terms(sanitize(record)[0])
-        non_english = bool(foreign_script(record.description))
-        phrases, source = (expansion.user_phrases, expansion.when_to_use), record.origin.file
-        return cls(record.tool_id, text, content, *phrases, own, non_english, source)
+            return cls(record.tool_id, text, content, source=source, interface=interface)
+        own, non_english = identifying_terms(sanitized), bool(foreign_script(record.description))
+        phrases = (expansion.user_phrases, expansion.when_to_use)
+        return cls(record.tool_id, text, content, *phrases, own, non_english, source, interface)
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -69,6 +73,12 @@ class AssessedTool:
         """Return the fields of the expansion that have a phrase: one, or both."""
         by_field = {"user_phrases": phrase in self.user_phrases, "when_to_use": phrase == self.when_to_use}
         return [name for name, present in by_field.items() if present]
+
+
+def _interface(record: ToolRecord) -> str:
+    parameters = (parameter.path.rsplit(".", 1)[-1] for parameter in record.parameters)
+    named = subject(replace(record, name=" ".join(identifier_words(record.name))), named_only=True)
+    return join_texts(named, *dict.fromkeys(" ".join(identifier_words(name)) for name in parameters), separator=", ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,8 +133,9 @@ class AssessmentSettings(Section):
     enabled: bool = True
     """Whether phrases are judged against the whole catalog."""
     misplaced_fit: float = 2.0
-    """A tool loses all its phrases if together they have a lower fit than this, and a higher `misplaced_lead`."""
-    misplaced_lead: float = Field(3.0, gt=0)
+    """An answer is refused if its phrases have a lower fit than this, and a higher `misplaced_lead`, to the record and
+    to its label, name and parameters alone: the higher of both fits, and the mean of both leads."""
+    misplaced_lead: float = Field(2.5, gt=0)
     """See `misplaced_fit`."""
     inconsistent_fit: float = 0.5
     """A single phrase is dropped if it has a lower fit than this, and a higher `inconsistent_lead`."""

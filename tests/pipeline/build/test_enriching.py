@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from pipeline.build import build
-from pipeline.build.assessing import Assessed, leave_out
+from pipeline.build.assessing import Assessed, leave_out, only_noted_again
 from pipeline.build.report import BuildReport
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.context import Consequence, ScreenedExpansion, TextVerdict
@@ -139,6 +139,41 @@ def test_dropped_texts_leave_every_field_and_noted_ones_stay() -> None:
     kept = enrichment.written["sky/moon"].expansion
     assert (kept.user_phrases, kept.when_to_use, kept.synonyms) == (("is the moon full",), "", ("moon",))
     assert kept.translations == {"de": ("ist Vollmond",)}
+
+
+def _misplaced(other: str, consequence: Consequence = Consequence.DROPPED) -> Assessed:
+    phrases = _enrichment().written["sky/moon"].expansion.user_phrases
+    return Assessed(
+        tuple(TextVerdict("sky/moon", "user_phrases", text, "misplaced", consequence, other) for text in phrases)
+    )
+
+
+def test_an_answer_that_speaks_of_another_tool_is_refused_whole_and_told() -> None:
+    enrichment, found = _enrichment(), _misplaced("bank/refund")
+    leave_out(enrichment, found)
+    # Nor do its synonyms and translations serve: the words of the lexicon do.
+    assert (enrichment.written, enrichment.refused) == ({}, {"sky/moon": found.verdicts})
+    assert [(f.tool_id, f.kind, f.message) for f in enrichment.failures] == [
+        ("sky/moon", "rejected", "the answer speaks of bank/refund")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("second", "answered", "consequence"),
+    [
+        ("bank/refund", {"sky/moon"}, Consequence.NOTED),  # two answers agree: the record misleads
+        ("post/parcel", {"sky/moon"}, Consequence.DROPPED),
+        ("bank/refund", set[str](), Consequence.DROPPED),  # the same answer agrees with itself
+    ],
+)
+def test_two_answers_that_speak_of_the_same_other_tool_are_kept(
+    second: str, answered: set[str], consequence: Consequence
+) -> None:
+    found = only_noted_again(_misplaced("bank/refund"), _misplaced(second), answered)
+    assert found == _misplaced(second, consequence)
+    enrichment = _enrichment()
+    leave_out(enrichment, found)
+    assert ("sky/moon" in enrichment.written) == (consequence is Consequence.NOTED)
 
 
 def test_the_remarks_that_steered_are_told_as_verdicts_on_the_record() -> None:

@@ -20,14 +20,22 @@ class Catalog:
 
     subjects: list[AssessedTool] = field(default_factory=list)
     records: list[str] = field(default_factory=list)
+    interfaces: list[str] = field(default_factory=list)
     phrases: list[str] = field(default_factory=list)
 
     def add(
-        self, record: str, *phrases: str, when: str = "", content: str | None = None, own: Sequence[int] = ()
+        self,
+        record: str,
+        *phrases: str,
+        when: str = "",
+        content: str | None = None,
+        own: Sequence[int] = (),
+        interface: str = "",
     ) -> str:
         """A tool with the vectors of its record, its phrases and its sentence; its id, which is t00, t01, …
 
-        The phrases of these numbers, `own`, say what the record's name and first sentence say.
+        The phrases of these numbers, `own`, say what the record's name and first sentence say. The vector of its
+        `interface` is the record's, unless another is given.
         """
         tool_id = f"t{len(self.subjects):02d}"
         texts = tuple(f"{tool_id} phrase {number}" for number in range(len(phrases)))
@@ -35,6 +43,7 @@ class Catalog:
         terms = term_set(" ".join(texts[number] for number in own))
         self.subjects.append(AssessedTool(tool_id, "", content or tool_id, texts, sentence, terms))
         self.records.append(record)
+        self.interfaces.append(interface or record)
         self.phrases += [*phrases, *([when] if when else [])]
         return tool_id
 
@@ -45,7 +54,8 @@ class Catalog:
         return self
 
     def assess(self, settings: AssessmentSettings = ANY_SHARE) -> Assessment:
-        return assess(self.subjects, vectors(self.records), vectors(self.phrases), settings)
+        records, interfaces, phrases = map(vectors, (self.records, self.interfaces, self.phrases))
+        return assess(self.subjects, records, interfaces, phrases, settings)
 
 
 def vectors(texts: Sequence[str]) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pipeline.phrase_checks.assessment import Assessment, assess
 from pipeline.phrase_checks.vectors import AssessedTool
 from pipeline.settings import AssessmentSettings
+from router.record import Parameter
 from router.tools.field_text import project_record
 from tests.pipeline.phrase_checks.makers import Catalog, vectors
 from tests.support.factories import make_expansion, make_record
@@ -24,6 +25,9 @@ def test_a_tool_holds_the_record_as_the_encoder_reads_it_and_each_phrase_once() 
     assert tool.text == "stripe: list_charges. Returns charges."
     assert tool.phrases == project_record(record, expansion).phrases == ("show me", "list all", "Use it.")
     assert AssessedTool.of(record, None).phrases == ()
+    parameters = tuple(Parameter(path, "string") for path in ("filter.createdAfter", "limit", "page.limit"))
+    named = make_record("listCharges", description="TODO", parameters=parameters)
+    assert AssessedTool.of(named, None).interface == "stripe: list charges, created after, limit"
     # Tools of equal name and description are the same tool, whoever offers it.
     assert AssessedTool.of(make_record(provider="fork", description="Returns charges."), None).content == tool.content
     assert AssessedTool.of(make_record(description="Deletes charges."), None).content != tool.content
@@ -35,7 +39,7 @@ def test_a_tool_holds_the_record_as_the_encoder_reads_it_and_each_phrase_once() 
 def test_without_phrases_there_is_nothing_to_say_and_vectors_of_others_are_refused() -> None:
     assert Catalog().assess() == Catalog().fill(30).assess() == Assessment()
     with pytest.raises(ValueError, match="1 tools with 2 phrases have 1 and 1 vectors"):
-        assess([AssessedTool("t", "", "", ("one", "two"))], vectors("a"), vectors("a"))
+        assess([AssessedTool("t", "", "", ("one", "two"))], vectors("a"), vectors("a"), vectors("a"))
 
 
 def random_catalog(
@@ -62,17 +66,18 @@ SEEDS = st.integers(0, 2**32 - 1)
 @given(seed=SEEDS, tools=st.integers(1, 40), axes=st.booleans(), block=st.integers(1, 500))
 def test_the_size_of_a_block_changes_nothing(seed: int, tools: int, axes: bool, block: int) -> None:
     subjects, records, phrases = random_catalog(seed, tools, axes=axes)
-    whole = assess(subjects, np.vstack(records), np.vstack(phrases), LOOSE)
-    assert assess(subjects, np.vstack(records), np.vstack(phrases), LOOSE, block=block) == whole
+    matrices = np.vstack(records), np.vstack(records[::-1]), np.vstack(phrases)
+    assert assess(subjects, *matrices, LOOSE, block=block) == assess(subjects, *matrices, LOOSE)
 
 
 @given(seed=SEEDS, tools=st.integers(20, 40))
 def test_the_order_of_the_tools_changes_nothing(seed: int, tools: int) -> None:
     subjects, records, phrases = random_catalog(seed, tools, axes=False)
     order = np.random.default_rng(seed).permutation(tools)
-    there = assess(subjects, np.vstack(records), np.vstack(phrases), LOOSE)
+    there = assess(subjects, np.vstack(records), np.vstack(records), np.vstack(phrases), LOOSE)
     moved = assess(
         [subjects[i] for i in order],
+        np.vstack([records[i] for i in order]),
         np.vstack([records[i] for i in order]),
         np.vstack([phrases[i] for i in order]),
         LOOSE,
@@ -86,7 +91,7 @@ def test_the_order_of_the_tools_changes_nothing(seed: int, tools: int) -> None:
 @given(seed=SEEDS, tools=st.integers(1, 40), axes=st.booleans())
 def test_every_verdict_is_of_a_phrase_and_names_another_tool(seed: int, tools: int, axes: bool) -> None:
     subjects, records, phrases = random_catalog(seed, tools, axes=axes)
-    found = assess(subjects, np.vstack(records), np.vstack(phrases), LOOSE)
+    found = assess(subjects, np.vstack(records), np.vstack(records), np.vstack(phrases), LOOSE)
     by_id = {subject.tool_id: subject for subject in subjects}
     assert len({(v.tool_id, v.field, v.text) for v in found.verdicts}) == len(found.verdicts)
     for verdict in found.verdicts:

@@ -14,8 +14,8 @@ from pipeline.phrase_checks.comparison import ComparisonCache
 from pipeline.phrase_checks.vectors import AssessedTool, CatalogVectors
 from tests.pipeline.phrase_checks.test_assessment import LOOSE, SEEDS, random_catalog
 
-# As `assess` takes it: tools, the vectors of their records and those of their phrases.
-Catalog = tuple[Sequence[AssessedTool], NDArray[np.float32], NDArray[np.float32]]
+# As `assess` takes it: tools, the vectors of their records, of their interfaces and of their phrases.
+Catalog = tuple[Sequence[AssessedTool], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
 
 
 def changed(seed: int, tools: int) -> tuple[Catalog, Catalog]:
@@ -42,8 +42,8 @@ def changed(seed: int, tools: int) -> tuple[Catalog, Catalog]:
         after.append((subjects[0], records[0], phrases[0]))
     left, left_records, left_phrases = zip(*after, strict=True)
     return (
-        (subjects, np.vstack(records), np.vstack(phrases)),
-        (left, np.vstack(left_records), np.vstack(left_phrases)),
+        (subjects, np.vstack(records), np.vstack(records), np.vstack(phrases)),
+        (left, np.vstack(left_records), np.vstack(left_records), np.vstack(left_phrases)),
     )
 
 
@@ -77,7 +77,7 @@ def test_a_text_that_fits_too_many_tools_is_compared_each_time(monkeypatch: pyte
     cache = ComparisonCache()
     assess(*before, LOOSE, cache=cache)
     kept = cache.current["phrases"]
-    assert 0 < len(kept.texts) < len(before[2])
+    assert 0 < len(kept.texts) < len(before[3])
     assert np.unique(kept.entry_texts, return_counts=True)[1].max() <= 3
     assert assess(*after, LOOSE, cache=ComparisonCache(cache.current)) == assess(*after, LOOSE)
 

@@ -72,3 +72,22 @@ def test_a_fork_of_the_tool_that_phrases_speak_of_changes_nothing() -> None:
     found = catalog.fill(25).assess(ANY_SHARE)
     assert {(v.tool_id, v.check, v.detail) for v in found.verdicts} == {("t00", "misplaced", "t01")}
     assert found.siblings == {"t00": ("t01",)}
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "lead", "misplaced"),
+    [
+        ("b", "y", 2.5, False),  # a careless description: the phrases fit the name as no other
+        ("a", "b", 2.5, True),  # another tool's answer: they fit neither
+        ("y", "y", 2.5, True),  # the names say nothing: half of 5.10
+        ("y", "y", 2.6, False),
+    ],
+)
+def test_phrases_are_misplaced_only_where_name_and_parameters_speak_for_the_other_tool_too(
+    own: str, other: str, lead: float, misplaced: bool
+) -> None:
+    catalog = Catalog()
+    catalog.add("a", "b", "b", "b", interface=own)
+    catalog.add("b", "b", "b", interface=other)
+    found = catalog.fill(25).assess(AssessmentSettings(max_share=1, misplaced_lead=lead))
+    assert any(verdict.check == "misplaced" for verdict in found.verdicts) == misplaced
