@@ -51,7 +51,7 @@ def build_catalog(
     progress = current_progress()
     with logs_on_server():
         try:
-            with failures_announced(Path(path)):
+            with failures_announced(Path(path), Path(workspace)):
                 settings = load(Path(path), overrides(generator, encoder, max_cost, max_tools, mode, skip_unreadable))
                 settings = with_provider(settings, provider)
                 settings = without_commands(settings) if no_commands else settings

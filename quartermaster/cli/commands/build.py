@@ -109,7 +109,7 @@ def build(
     with logging_to_stderr(log_format, log_level, summary=not as_json), ExitStack() as shown:
         drawn = err.is_terminal and log_format is LogFormat.TEXT
         progress: Progress = shown.enter_context(ProgressBars()) if drawn else LoggedProgress()
-        with failures_announced(path):
+        with failures_announced(path, how.workspace):
             settings = load_settings()
             permit_commands(settings, allow=how.allow_commands)
             if flow:

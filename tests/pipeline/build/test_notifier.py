@@ -139,6 +139,28 @@ def test_settings_that_cannot_be_loaded_are_told_as_far_as_the_hook_is_known(
     assert "cannot be read" in told()[0]
 
 
+@pytest.mark.parametrize("harm", ["settings", "workspace"])
+def test_a_failure_that_never_reached_the_ledger_ends_with_recovered(folder: Path, server: Receiver, harm: str) -> None:
+    workspace, harmed = folder.parent / "ws", folder.parent / "away"
+    catalog = folder / "catalog.toml"
+    good = catalog.read_text(encoding="utf-8")
+    if harm == "settings":
+        catalog.write_text(good + "\n[publish]\nkeep = 0\n", encoding="utf-8")
+    else:  # as a mount that is gone: nobody can write into a file, not even root
+        workspace.rename(harmed)
+        workspace.touch()
+    with pytest.raises(SettingsInvalid), failures_announced(folder, workspace):
+        run(folder)
+    catalog.write_text(good, encoding="utf-8")
+    if harmed.exists():
+        workspace.unlink()
+        harmed.rename(workspace)
+    for _ in range(2):
+        run(folder)
+    assert [posted.json()["events"] for posted in server.posted] == [["failed"], ["recovered"]]
+    assert [posted.json()["previous"] for posted in server.posted] == [None, "published"]
+
+
 def test_an_experiment_is_not_told(folder: Path, server: Receiver) -> None:
     spoil(folder, *SIX)
     with pytest.raises(RunAborted):

@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pipeline.monitoring import MonitoredRun, announce
 from pipeline.monitoring.announce import write_textfile
+from pipeline.monitoring.told import ToldFile
 from pipeline.settings import MetricsSettings, NotifySettings
 
 Make = Callable[..., MonitoredRun]
@@ -56,6 +57,7 @@ def test_the_file_is_replaced_whole_and_readable_by_the_collector(make_run: Make
 def test_a_file_that_cannot_be_written_is_told_and_stops_nothing(
     make_run: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    announce(make_run(), NotifySettings(), MetricsSettings(textfile=Path("nowhere/x.prom")), tmp_path)
+    metrics = MetricsSettings(textfile=Path("nowhere/x.prom"))
+    announce(make_run(), NotifySettings(), metrics, tmp_path, ToldFile(tmp_path / "last.json"))
     (told,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert told.startswith("the metrics could not be written: ") and "nowhere" in told
