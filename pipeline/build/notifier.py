@@ -66,8 +66,8 @@ def _finish(run: MonitoredRun, workspace: Path, store: WritableStore) -> None:
 def failures_announced(path: Path, workspace: Path = DEFAULT_WORKSPACE) -> Iterator[None]:
     """Announce an error that leaves the block, unless a build has: settings that cannot be loaded, a flow's server.
 
-    `path` is the catalog's, as far as it is one, and `workspace` that of the build. A command of the hook is called if the user has allowed it.
-    Put the loading of settings and the build into the block.
+    `path` is the catalog's, as far as it is one, and `workspace` that of the build. A command of the hook is called if
+    the user has allowed it. Put the loading of settings and the build into the block.
     """
     started_at = datetime.now(UTC)
     try:

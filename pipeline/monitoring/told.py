@@ -1,7 +1,7 @@
 """What the hook was told last: it hears of what changed, of the end of trouble, and now and then of what lasts.
 
-A build may end before it has a ledger. What was told is therefore kept in the user's state folder, beside what this user
-has allowed: a file for each catalog and workspace.
+A build may end before it has a ledger. What was told is therefore kept in the user's state folder: a file for each
+catalog and workspace.
 """
 
 import re

@@ -190,6 +190,7 @@ def schedule(
             cron=cron,
             timezone=timezone,
             ready=ready,
+            tell=print_err,
             **how.of_flow(),
             allow_commands=how.allow_commands,
             evaluate=not no_evaluate,
