@@ -12,7 +12,7 @@ from typing import Self
 
 import msgspec
 
-from pipeline.settings.loading import CATALOG_FILE
+from pipeline.settings.files import CATALOG_FILE
 from pipeline.sources.transport.access import write_private
 from pipeline.sources.transport.approval import state_folder
 from router.fingerprint import fingerprint
