@@ -67,11 +67,11 @@ def serve_nightly(
                 name=settings.name,
                 schedule=Cron(cron, timezone=timezone),
                 parameters={"path": str(path.resolve()), "workspace": str(workspace.resolve()), **parameters},
-                description=f"{path.resolve()} into {workspace.resolve()}, by process {os.getpid()} on {gethostname()}.",
+                description=f"{path.resolve()} into {workspace.resolve()}, process {os.getpid()} on {gethostname()}.",
                 # Another process may serve it too; what is missed while none does is removed by the next.
                 pause_on_shutdown=False,
                 paused=False,  # as earlier versions left it
-                # A concurrency slot on the server would outlive a killed process; concurrent builds wait for the ledger.
+                # A slot on the server would outlive a killed process; concurrent builds wait for the ledger.
                 limit=1,
                 print_starting_message=False,
                 entrypoint_type=EntrypointType.MODULE_PATH,

@@ -1,21 +1,10 @@
-"""What a deployment of the same name does on a Prefect server already: another process serves it, or nobody did."""
+"""What a Prefect server knows of a deployment before a process serves it: another that does, or missed runs."""
 
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
-from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.filters import (
-    DeploymentFilter,
-    DeploymentFilterId,
-    FlowRunFilter,
-    FlowRunFilterExpectedStartTime,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
-)
-from prefect.client.schemas.objects import StateType
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import PREFECT_RUNNER_POLL_FREQUENCY
 
@@ -24,7 +13,7 @@ _MARGIN_S = 3
 
 
 def look_around(deployment: str, tell: Callable[[str], None]) -> None:
-    """Tell where another process serves a deployment; else remove the runs that were missed while nobody did.
+    """Tell where another process serves a deployment; else remove the runs that were missed while none did.
 
     `deployment` is its name with that of its flow. Where another process may have stopped just now, this waits until
     it would have asked for runs again.
@@ -34,46 +23,39 @@ def look_around(deployment: str, tell: Callable[[str], None]) -> None:
             found = client.read_deployment_by_name(deployment)
         except ObjectNotFound:
             return
-        if _is_served(client, found.id):
+        if _is_served(client, str(found.id)):
             tell(
                 f"another process serves {deployment} on this Prefect server: {found.description} From now on the "
                 "schedule and the options of this one hold, and either may build. Stop one of them: the other goes on"
             )
-        elif missed := _remove_missed(client, found.id):
+        elif missed := _remove_missed(client, str(found.id)):
             tell(f"{missed} of its runs were missed while no process served {deployment}: they are not made up for")
 
 
-def _is_served(client: SyncPrefectClient, deployment: UUID) -> bool:
+def _is_served(client: SyncPrefectClient, deployment: str) -> bool:
     """Return whether a process goes on asking for a deployment's runs."""
-    first = _last_polled(client, deployment)
-    if first is None or (datetime.now(UTC) - first).total_seconds() > _POLLED_S:
+
+    def last_polled() -> str | None:  # the client's own type leaves it out
+        answer = client.request("GET", "/deployments/{id}", path_params={"id": deployment}).json()
+        return answer.get("last_polled") or None
+
+    first, end = last_polled(), time.monotonic() + PREFECT_RUNNER_POLL_FREQUENCY.value() + _MARGIN_S
+    if first is None or (datetime.now(UTC) - datetime.fromisoformat(first)).total_seconds() > _POLLED_S:
         return False
-    end = time.monotonic() + PREFECT_RUNNER_POLL_FREQUENCY.value() + _MARGIN_S
-    while (again := _last_polled(client, deployment)) == first and time.monotonic() < end:
+    while (goes_on := last_polled() != first) is False and time.monotonic() < end:
         time.sleep(1)
-    return again != first
+    return goes_on
 
 
-def _last_polled(client: SyncPrefectClient, deployment: UUID) -> datetime | None:
-    # The client's own type of a deployment leaves the field out.
-    answer: dict[str, Any] = client.request("GET", "/deployments/{id}", path_params={"id": deployment}).json()
-    polled = answer.get("last_polled")
-    return None if polled is None else datetime.fromisoformat(polled)
-
-
-def _remove_missed(client: SyncPrefectClient, deployment: UUID) -> int:
+def _remove_missed(client: SyncPrefectClient, deployment: str) -> int:
     """Remove the runs of a schedule whose time has passed, and return how many they were."""
-    late = FlowRunFilter(
-        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED])),
-        expected_start_time=FlowRunFilterExpectedStartTime(before_=datetime.now(UTC)),
-    )
-    of_it = DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))
-    removed = 0
+    late = {"state": {"type": {"any_": ["SCHEDULED"]}}, "expected_start_time": {"before_": str(datetime.now(UTC))}}
+    query, removed = {"deployments": {"id": {"any_": [deployment]}}, "flow_runs": late}, 0
     while True:  # the server answers with some at a time
-        found = client.read_flow_runs(deployment_filter=of_it, flow_run_filter=late)
-        missed = [run.id for run in found if run.auto_scheduled]
+        found = client.request("POST", "/flow_runs/filter", json=query).json()
+        missed = [run["id"] for run in found if run["auto_scheduled"]]
+        for run in missed:
+            client.request("DELETE", "/flow_runs/{id}", path_params={"id": run})
         if not missed:
             return removed
-        for run in missed:
-            client.delete_flow_run(run)
         removed += len(missed)

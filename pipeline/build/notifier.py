@@ -11,7 +11,7 @@ from pipeline.failure import Failure, attach, attached
 from pipeline.ledger import LEDGER_FILE
 from pipeline.monitoring import MonitoredRun, announce, hook_secrets, secrets_of
 from pipeline.monitoring.run import failed_report
-from pipeline.monitoring.told import ToldFile
+from pipeline.monitoring.told import told_file
 from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.settings.loading import monitoring_of
 from pipeline.sources.transport.approval import catalog_command, not_approved
@@ -38,8 +38,8 @@ def announced(settings: CatalogSettings, workspace: Path, store: WritableStore, 
         finally:
             if area == SERVING_AREA:
                 _finish(run, workspace, store)
-                told_file = ToldFile.of(settings.folder, settings.name, workspace)
-                announce(run, settings.notify, settings.metrics, settings.folder, told_file)
+                file = told_file(settings.folder, settings.name, workspace)
+                announce(run, settings.notify, settings.metrics, settings.folder, file)
 
 
 def begin_run(run: MonitoredRun, context: BuildContext) -> None:
@@ -83,8 +83,8 @@ def failures_announced(path: Path, workspace: Path = DEFAULT_WORKSPACE) -> Itera
             run = MonitoredRun(name, secrets=hook_secrets(notify), started_at=started_at, failure=failure)
             attach(run, error)
             with running(run):
-                told_file = ToldFile.of(path.parent if path.is_file() else path, name, workspace)
-                announce(run, notify, metrics, folder, told_file)
+                file = told_file(path.parent if path.is_file() else path, name, workspace)
+                announce(run, notify, metrics, folder, file)
         raise
 
 

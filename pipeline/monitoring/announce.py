@@ -7,17 +7,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
+from msgspec.structs import replace
+
 from pipeline.build_state import Outcome
 from pipeline.monitoring import hook
 from pipeline.monitoring.run import MonitoredRun
-from pipeline.monitoring.told import Told, ToldFile
+from pipeline.monitoring.told import Told, read_told, write_told
 from pipeline.settings import MetricsSettings, NotifySettings
 
 _logger = logging.getLogger(__name__)
 
 
 def announce(
-    run: MonitoredRun, notify: NotifySettings, metrics: MetricsSettings, folder: Path, told_file: ToldFile
+    run: MonitoredRun, notify: NotifySettings, metrics: MetricsSettings, folder: Path, told_file: Path
 ) -> None:
     """Announce a run. What fails is logged as a warning: it changes nothing of the run.
 
@@ -31,17 +33,18 @@ def announce(
         _notify(run, notify, folder, told_file)
 
 
-def _notify(run: MonitoredRun, notify: NotifySettings, folder: Path, told_file: ToldFile) -> None:
+def _notify(run: MonitoredRun, notify: NotifySettings, folder: Path, told_file: Path) -> None:
     """Call the hook if it does not know yet, and keep what it knows."""
     known: list[Told | None] = []
-    _try("what the hook was told is not known", lambda: known.append(told_file.read()), run)
+    _try("what the hook was told is not known", lambda: known.append(read_told(told_file)), run)
     last = known[0] if known else None
     run.alert_open = last is not None
     events, trouble = tuple(event for event in run.events if event in notify.events), run.lasting
     # A night whose only news is a tool that is held back ends no earlier trouble.
     now = trouble if trouble.events else last if run.events == ("quarantined",) else None
-    if last and now and "quarantined" not in events and last.is_same(now) and last.builds + 1 < notify.remind_after:
-        now = last.repeated()
+    builds = last.builds + 1 if last and last == replace(trouble, builds=last.builds) else notify.remind_after
+    if builds < notify.remind_after and "quarantined" not in events:
+        now = replace(trouble, builds=builds)
     elif events:
         content, told = run.payload(events), True
         if notify.command is not None:
@@ -51,7 +54,7 @@ def _notify(run: MonitoredRun, notify: NotifySettings, folder: Path, told_file: 
         if not told:
             return  # so the next build tells it
     if now != last and (events or now is None):
-        _try("what the hook was told could not be kept", lambda: told_file.write(now), run)
+        _try("what the hook was told could not be kept", lambda: write_told(told_file, now), run)
 
 
 def _try(what: str, call: Callable[[], object], run: MonitoredRun) -> bool:

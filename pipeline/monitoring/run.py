@@ -13,7 +13,7 @@ from pipeline.current_run import CurrentRun
 from pipeline.enrichment.generator import TokenUsage
 from pipeline.failure import Failure
 from pipeline.monitoring.report import BuildReport
-from pipeline.monitoring.told import Told
+from pipeline.monitoring.told import Told, without_figures
 from pipeline.publish import use_command
 from pipeline.settings import Event
 
@@ -107,7 +107,8 @@ class MonitoredRun(CurrentRun):
     def lasting(self) -> Told:
         """Return the trouble that may last; a tool is held back for the first time only once."""
         events = [event for event in self.events if event not in ("quarantined", "recovered")]
-        return Told.of(events, self._redacted(self.report.held, self.report.degraded))
+        reasons = self._redacted(self.report.held, self.report.degraded)
+        return Told(tuple(events), without_figures(reasons))
 
     def _redacted(self, *reasons: tuple[str, ...]) -> tuple[str, ...]:
         failed = () if self.failure is None else (self.failure.message,)

@@ -141,7 +141,7 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
     with ask() as client:
         left = client.read_deployment_by_name("build-catalog/office")
     assert not left.paused and [schedule.active for schedule in left.schedules] == [True]  # for another that serves it
-    assert left.description and f"by process {process.pid} on " in left.description
+    assert left.description and f"process {process.pid} on " in left.description
 
 
 def test_prefect_yaml_names_parameters_that_the_flow_takes() -> None:

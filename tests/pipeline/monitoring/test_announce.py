@@ -9,7 +9,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pipeline.monitoring import MonitoredRun, announce
 from pipeline.monitoring.announce import write_textfile
-from pipeline.monitoring.told import ToldFile
 from pipeline.settings import MetricsSettings, NotifySettings
 
 Make = Callable[..., MonitoredRun]
@@ -58,6 +57,6 @@ def test_a_file_that_cannot_be_written_is_told_and_stops_nothing(
     make_run: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     metrics = MetricsSettings(textfile=Path("nowhere/x.prom"))
-    announce(make_run(), NotifySettings(), metrics, tmp_path, ToldFile(tmp_path / "last.json"))
+    announce(make_run(), NotifySettings(), metrics, tmp_path, tmp_path / "last.json")
     (told,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert told.startswith("the metrics could not be written: ") and "nowhere" in told

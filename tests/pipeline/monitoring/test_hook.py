@@ -12,7 +12,6 @@ import pytest
 from pipeline.current_run import CurrentRun
 from pipeline.failure import Failure
 from pipeline.monitoring import MonitoredRun, announce, secrets_of
-from pipeline.monitoring.told import ToldFile
 from pipeline.settings import MetricsSettings, NotifySettings, load
 from tests.pipeline.monitoring.receiver import Receiver
 
@@ -27,7 +26,7 @@ def notified(make_run: Callable[..., MonitoredRun], tmp_path: Path) -> Callable[
     def notify(fields: dict[str, Any] | None = None, **settings: Any) -> None:
         run = make_run(**({"failure": FAILED} if fields is None else fields))
         (tmp_path / "last.json").unlink(missing_ok=True)
-        announce(run, NotifySettings(**settings), MetricsSettings(), tmp_path, ToldFile(tmp_path / "last.json"))
+        announce(run, NotifySettings(**settings), MetricsSettings(), tmp_path, tmp_path / "last.json")
 
     return notify
 
