@@ -51,7 +51,7 @@ def build_catalog(
     progress = current_progress()
     with logs_on_server():
         try:
-            with failures_announced(Path(path), allow=allow_commands):
+            with failures_announced(Path(path), Path(workspace), allow=allow_commands):
                 settings = load(Path(path), overrides(generator, encoder, max_cost, max_tools, mode, skip_unreadable))
                 settings = with_provider(settings, provider)
                 if no_commands:

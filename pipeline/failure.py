@@ -65,5 +65,11 @@ def attach(run: CurrentRun, error: BaseException) -> None:
 
 
 def attached(error: BaseException) -> CurrentRun | None:
-    """Return the run that an error ended; None where none was announced."""
-    return getattr(error, _RUN, None)
+    """Return the run that an error ended; None where none was announced.
+
+    So does an error that arose while the run's end was told, as by a second Ctrl-C.
+    """
+    link: BaseException | None = error
+    while link is not None and not hasattr(link, _RUN):
+        link = link.__context__
+    return getattr(link, _RUN, None)

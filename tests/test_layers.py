@@ -51,7 +51,7 @@ refusals distribution user_cache typed
         quartermaster: training
         quartermaster: output
         flows: __init__
-        flows: artifacts runtime
+        flows: artifacts runtime serving
         flows: tasks
         flows: build_catalog
         flows: schedule

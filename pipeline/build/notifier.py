@@ -11,7 +11,8 @@ from pipeline.failure import Failure, attach, attached
 from pipeline.ledger import LEDGER_FILE
 from pipeline.monitoring import MonitoredRun, announce, hook_secrets, secrets_of
 from pipeline.monitoring.run import failed_report
-from pipeline.settings import CatalogSettings
+from pipeline.monitoring.told import told_file
+from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings
 from pipeline.settings.loading import monitoring_of
 from pipeline.sources.transport.approval import allowed_hook
 from pipeline.store import WritableStore
@@ -37,7 +38,8 @@ def announced(settings: CatalogSettings, workspace: Path, store: WritableStore, 
         finally:
             if area == SERVING_AREA:
                 _finish(run, workspace, store)
-                announce(run, settings.notify, settings.metrics, settings.folder)
+                file = told_file(settings.folder, settings.name, workspace)
+                announce(run, settings.notify, settings.metrics, settings.folder, file)
 
 
 def begin_run(run: MonitoredRun, context: BuildContext) -> None:
@@ -61,12 +63,11 @@ def _finish(run: MonitoredRun, workspace: Path, store: WritableStore) -> None:
 
 
 @contextmanager
-def failures_announced(path: Path, *, allow: bool = False) -> Iterator[None]:
+def failures_announced(path: Path, workspace: Path = DEFAULT_WORKSPACE, *, allow: bool = False) -> Iterator[None]:
     """Announce an error that leaves the block, unless a build has: settings that cannot be loaded, a flow's server.
 
-    `path` is the catalog's, as far as it is one. The hook is called as far as the user has allowed it,
-    or all of it with `allow`.
-    Put the loading of settings and the build into the block.
+    `path` is the catalog's, as far as it is one, and `workspace` that of the build. The hook is called as far as the
+    user has allowed it, or all of it with `allow`. Put the loading of settings and the build into the block.
     """
     started_at = datetime.now(UTC)
     try:
@@ -81,7 +82,8 @@ def failures_announced(path: Path, *, allow: bool = False) -> Iterator[None]:
             run = MonitoredRun(name, secrets=hook_secrets(notify), started_at=started_at, failure=failure)
             attach(run, error)
             with running(run):
-                announce(run, notify, metrics, folder)
+                file = told_file(path.parent if path.is_file() else path, name, workspace)
+                announce(run, notify, metrics, folder, file)
         raise
 
 

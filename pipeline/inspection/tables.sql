@@ -51,11 +51,11 @@ CREATE TABLE parameters ( -- The parameters of each tool: its input schema as ro
     required BOOLEAN -- Whether a call must give it.
 );
 
-CREATE TABLE phrases ( -- The phrases of each tool: English ones in the order of their vectors, when to use it last, then other languages.
+CREATE TABLE phrases ( -- The phrases of each tool: its own in the order of their vectors, when to use it last, then translations.
     tool_id VARCHAR, -- The tool.
     position INTEGER, -- The number of the phrase within its tool, from 0; vectors has the English ones by it.
     phrase VARCHAR, -- The phrase.
-    language VARCHAR -- The ISO 639-1 code of its language, in which it is indexed.
+    language VARCHAR -- The ISO 639-1 code of its language, in which it is indexed; und: indexed as English, and not English.
 );
 
 CREATE TABLE verdicts ( -- What the checks found in the texts written for the tools: each text that was left out or noted, and why. A text without a row was kept.

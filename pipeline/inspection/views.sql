@@ -114,7 +114,7 @@ COMMENT ON COLUMN shared_phrases.tool_ids IS 'Their ids.';
 -- Every phrase of a tool comes from its one expansion.
 CREATE VIEW phrase_sources AS
 SELECT tool_id, position, phrase, language,
-    CASE WHEN language <> 'en' THEN 'translations' WHEN list_contains(user_phrases, phrase) THEN 'user_phrases'
+    CASE WHEN language NOT IN ('en', 'und') THEN 'translations' WHEN list_contains(user_phrases, phrase) THEN 'user_phrases'
         ELSE 'when_to_use' END AS field,
     generator, model, expansion_key, run_id, written_at
 FROM phrases JOIN expansions USING (tool_id)
@@ -123,7 +123,7 @@ COMMENT ON VIEW phrase_sources IS 'Who wrote each phrase, and the key of the ans
 COMMENT ON COLUMN phrase_sources.tool_id IS 'The tool.';
 COMMENT ON COLUMN phrase_sources.position IS 'The number of the phrase within its tool, from 0.';
 COMMENT ON COLUMN phrase_sources.phrase IS 'The phrase.';
-COMMENT ON COLUMN phrase_sources.language IS 'The ISO 639-1 code of its language.';
+COMMENT ON COLUMN phrase_sources.language IS 'The ISO 639-1 code of its language; und: indexed as English, and not English.';
 COMMENT ON COLUMN phrase_sources.field IS 'The part of the answer that it stands in: user_phrases, when_to_use or translations.';
 COMMENT ON COLUMN phrase_sources.generator IS 'Who wrote it: file or openai.';
 COMMENT ON COLUMN phrase_sources.model IS 'The model, or the file''s name.';

@@ -27,8 +27,10 @@ from router.errors import SnapshotInvalid
 from router.fingerprint import canonical_json
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
+from router.tools.foreign_text import foreign_script
 
 Row = dict[str, Any]  # keys that a table has no column for are left out
+_UNDETERMINED = "und"  # ISO 639-2's code for it
 _ROWS = 8_192  # in memory at once: vectors of 384 dimensions take 13 MB
 _WORDS = 13  # columns of `expansions` before its costs, which accounts.sql adds
 # A snapshot that an older version wrote has no such table.
@@ -141,10 +143,14 @@ def _tools(state: BuildState) -> Iterator[Row]:
 
 
 def _phrases(document: FieldDocuments) -> Iterator[Row]:
-    """Yield one row per phrase: a tool's English ones in the order of their vectors, then its translations."""
-    by_language = {ENGLISH: document.phrases, **document.translations}.items()
-    texts = ((language, phrase) for language, phrases in by_language for phrase in phrases)
-    for position, (language, phrase) in enumerate(texts):
+    """Yield one row per phrase: a tool's own in the order of their vectors, then its translations.
+
+    Its own are English, but for what a model or a person wrote otherwise; a few words show less than all together.
+    """
+    all_foreign = bool(foreign_script("\n".join(document.phrases)))
+    own = [(_UNDETERMINED if all_foreign or foreign_script(one) else ENGLISH, one) for one in document.phrases]
+    translated = [(language, one) for language, phrases in document.translations.items() for one in phrases]
+    for position, (language, phrase) in enumerate([*own, *translated]):
         yield {"tool_id": document.tool_id, "position": position, "phrase": phrase, "language": language}
 
 

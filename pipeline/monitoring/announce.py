@@ -7,39 +7,66 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
+from msgspec.structs import replace
+
 from pipeline.build_state import Outcome
 from pipeline.monitoring import hook
 from pipeline.monitoring.run import MonitoredRun
+from pipeline.monitoring.told import Told, read_told, write_told
 from pipeline.settings import MetricsSettings, NotifySettings
 
 _logger = logging.getLogger(__name__)
 
 
-def announce(run: MonitoredRun, notify: NotifySettings, metrics: MetricsSettings, folder: Path) -> None:
+def announce(
+    run: MonitoredRun, notify: NotifySettings, metrics: MetricsSettings, folder: Path, told_file: Path
+) -> None:
     """Announce a run. What fails is logged as a warning: it changes nothing of the run.
 
-    A relative path of the settings begins at `folder`, the catalog's; the hook's command runs in it.
+    A relative path of the settings begins at `folder`, the catalog's; the hook's command runs in it. `told_file` has
+    what the hook was told last.
     """
     _log(run)
     if (place := metrics.textfile) is not None:
         _try("the metrics could not be written", lambda: write_textfile(folder / place, run), run)
-    events = tuple(event for event in run.events if event in notify.events)
-    if not events:
-        return
-    content = run.payload(events)
-    if notify.command is not None:
-        _try("the hook failed", lambda: hook.run_command(notify, content, folder), run)
-    if notify.url is not None:
-        _try("the hook failed", lambda: hook.post(notify, content), run)
+    if notify.command is not None or notify.url is not None:
+        _notify(run, notify, folder, told_file)
 
 
-def _try(what: str, call: Callable[[], object], run: MonitoredRun) -> None:
+def _notify(run: MonitoredRun, notify: NotifySettings, folder: Path, told_file: Path) -> None:
+    """Call the hook if it does not know yet, and keep what it knows."""
+    known: list[Told | None] = []
+    _try("what the hook was told is not known", lambda: known.append(read_told(told_file)), run)
+    last = known[0] if known else None
+    run.alert_open = last is not None
+    events, trouble = tuple(event for event in run.events if event in notify.events), run.lasting
+    # A night whose only news is a tool that is held back ends no earlier trouble.
+    now = trouble if trouble.events else last if run.events == ("quarantined",) else None
+    builds = last.builds + 1 if last and last == replace(trouble, builds=last.builds) else notify.remind_after
+    if builds < notify.remind_after and "quarantined" not in events:
+        now = replace(trouble, builds=builds)
+    elif events:
+        content, told = run.payload(events), True
+        if notify.command is not None:
+            told &= _try("the hook failed", lambda: hook.run_command(notify, content, folder), run)
+        if notify.url is not None:
+            told &= _try("the hook failed", lambda: hook.post(notify, content), run)
+        if not told:
+            return  # so the next build tells it
+    if now != last and (events or now is None):
+        _try("what the hook was told could not be kept", lambda: write_told(told_file, now), run)
+
+
+def _try(what: str, call: Callable[[], object], run: MonitoredRun) -> bool:
+    """Call, and return whether it did as it should. A failure is logged."""
     try:
         call()
+        return True
     except Exception as error:  # noqa: BLE001 - whatever happens to a listener, the build is as it is
         foreseen = isinstance(error, hook.HookFailed | OSError)
         why = str(error) if foreseen else f"{type(error).__name__}: {error}"
         _logger.warning("%s: %s", what, run.redact(why), extra={"event": "not_told"})
+        return False
 
 
 def _log(run: MonitoredRun) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pipeline.current_run import CurrentRun
 from pipeline.enrichment.generator import TokenUsage
 from pipeline.failure import Failure
 from pipeline.monitoring.report import BuildReport
+from pipeline.monitoring.told import Told, without_figures
 from pipeline.publish import use_command
 from pipeline.settings import Event
 
@@ -42,6 +44,7 @@ class MonitoredRun(CurrentRun):
         finished_at: When it ended.
         report: What it did; of a run that failed, what was wrong with the ledger at most.
         failure: Why it failed; None where it did not.
+        alert_open: Whether trouble was told last, and not its end.
         previous: How the run before ended: its outcome, "degraded", or "killed" where it was. None before the
             first run.
         seconds: Wall-clock seconds by stage, as far as it came.
@@ -55,6 +58,7 @@ class MonitoredRun(CurrentRun):
     finished_at: datetime = field(default_factory=partial(datetime.now, UTC))
     report: BuildReport = field(default_factory=failed_report)
     failure: Failure | None = None
+    alert_open: bool = False
     previous: str | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     succeeded_at: datetime | None = None
@@ -90,15 +94,25 @@ class MonitoredRun(CurrentRun):
             "degraded": bool(self.report.degraded),
         }
         events = tuple(event for event, is_so in happened.items() if is_so)
-        if events or self.previous in (None, "published", "unchanged"):
+        if events or (self.previous in (None, "published", "unchanged") and not self.alert_open):
             return events
         return ("recovered",)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Return why the run is not a good one, without secrets."""
+        return self._redacted(self.report.held, self.quarantined, self.report.degraded)
+
+    @property
+    def lasting(self) -> Told:
+        """Return the trouble that may last; a tool is held back for the first time only once."""
+        events = [event for event in self.events if event not in ("quarantined", "recovered")]
+        reasons = self._redacted(self.report.held, self.report.degraded)
+        return Told(tuple(events), without_figures(reasons))
+
+    def _redacted(self, *reasons: tuple[str, ...]) -> tuple[str, ...]:
         failed = () if self.failure is None else (self.failure.message,)
-        return tuple(map(self.redact, (*failed, *self.report.held, *self.quarantined, *self.report.degraded)))
+        return tuple(map(self.redact, chain(failed, *reasons)))
 
     def payload(self, events: tuple[Event, ...]) -> dict[str, Any]:
         """Return the object that a hook is sent for some events, the gravest first; there is at least one."""

@@ -67,7 +67,7 @@ class LedgerSettings(Section):
 
 
 class NotifySettings(Section):
-    """A hook that is called once after a build in which one of `events` happened.
+    """A hook that is called once after a build in which one of `events` happened, unless it knows that already.
 
     It is given one JSON object: the `command` on standard input, the `url` as the body of a POST. A hook that fails is
     reported, and changes neither the outcome of the build nor its exit code.
@@ -82,6 +82,8 @@ class NotifySettings(Section):
     events: tuple[Event, ...] = EVENTS
     """What the hook is called for. `recovered` is the first good build after another. `quarantined` happens once
     for each tool that is held back by itself."""
+    remind_after: int = Field(7, ge=1)
+    """Trouble that lasts is told when its reasons change, and again after so many builds; 1: after each."""
     timeout_s: float = Field(10.0, gt=0, le=300)
     """Seconds that the command, or the address, may take."""
 

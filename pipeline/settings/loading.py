@@ -173,7 +173,7 @@ def monitoring_of(
             return kind()
 
     name = declared.get("name")
-    shown = name if isinstance(name, str) else path.resolve().name
+    shown = name if isinstance(name, str) else path.resolve().name if path.is_dir() else _bare_name(path)
     return shown, section("notify", NotifySettings), section("metrics", MetricsSettings)
 
 
@@ -198,13 +198,18 @@ def _defaults(path: Path) -> dict[str, Any]:
             f"{path} holds neither {CATALOG_FILE} nor a .json, .jsonl or .yaml file of tools, nor a folder with a "
             f"{SKILL_FILES[0]}"
         )
-    # Every benchmark's file is called tools.jsonl: its folder tells them apart.
-    place = path.resolve().parent if path.name == "tools.jsonl" else path.resolve()
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", place.name if place.is_dir() else place.stem).strip(".-")
-    settings: dict[str, Any] = {"name": stem or "catalog", "source": [{"path": name} for name in names]}
+    settings: dict[str, Any] = {"name": _bare_name(path), "source": [{"path": name} for name in names]}
     if tools.name == "tools.jsonl" and tools.with_name("expansions.jsonl").is_file():
         settings["enrichment"] = {"expansions": "expansions.jsonl"}
     return settings
+
+
+def _bare_name(path: Path) -> str:
+    """Return the name of the catalog that a file or a folder without catalog.toml is."""
+    # Every benchmark's file is called tools.jsonl: its folder tells them apart.
+    place = path.resolve().parent if path.name == "tools.jsonl" else path.resolve()
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", place.name if place.is_dir() else place.stem).strip(".-")
+    return stem or "catalog"
 
 
 def _holds_skills(folder: Path) -> bool:

@@ -9,6 +9,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -69,6 +70,7 @@ def _quartermaster(
     pass
 
 
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
 _COMMANDS: tuple[Callable[..., None], ...] = (
     *(build, search, explain, call, inspect, evaluate, compare),
     *(train, snapshots, push, pull, quarantine, feedback, schedule, login),
@@ -91,6 +93,17 @@ def main() -> None:
     sys.exit(_run(sys.argv[1:]))
 
 
+def _report(error: BaseException, arguments: list[str]) -> int:
+    """Report what ended a command, and return the exit code. A signal waits for that, and then ends the process."""
+    for number in _STOPPING * 2:  # one that came before may still interrupt the first round
+        with suppress(KeyboardInterrupt, SystemExit):
+            signal.signal(number, signal.SIG_IGN)
+    code = report_failure(error, arguments)
+    for number in _STOPPING:
+        signal.signal(number, signal.SIG_DFL)
+    return code
+
+
 def _run(arguments: list[str]) -> int:
     """Run one command, and return its exit code."""
     try:
@@ -104,11 +117,11 @@ def _run(arguments: list[str]) -> int:
         sys.stdout.flush()  # at the end of the process an error would be a warning, and its code 120
         return code
     except BrokenPipeError as error:
-        return BROKEN_PIPE if _is_unread() else report_failure(error, arguments)
+        return BROKEN_PIPE if _is_unread() else _report(error, arguments)
     except ServerLost as error:
-        os._exit(report_failure(error, arguments))
+        os._exit(_report(error, arguments))
     except BaseException as error:  # noqa: BLE001 - Rust's panics are no Exception, and each error has an exit code
-        return report_failure(error, arguments)
+        return _report(error, arguments)
 
 
 def _is_unread() -> bool:

@@ -22,6 +22,7 @@ _SETTINGS = """
 name = "month"
 
 [notify]
+remind_after = 1
 command = ["/bin/sh", "-c", "cat >> {events} && echo >> {events}"]
 
 [vectors]

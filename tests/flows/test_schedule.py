@@ -111,8 +111,6 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
             "PREFECT_RUNNER_POLL_FREQUENCY": "1",  # seconds between two looks at what is due; 10 by default
         },
         cwd=tmp_path,
-        # What a shell starts in the background ignores SIGINT, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         assert process.stderr is not None
@@ -132,7 +130,7 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
         assert logs_of(run.id, "publish started")
         assert {one.empirical_policy.retries for one in tasks_of(run.id)} == {7}  # the environment reached the run
     finally:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)  # as service managers do
         try:
             _, rest = process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
@@ -140,6 +138,10 @@ def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
             process.communicate()
             raise
     assert process.returncode == 0 and "Traceback" not in rest
+    with ask() as client:
+        left = client.read_deployment_by_name("build-catalog/office")
+    assert not left.paused and [schedule.active for schedule in left.schedules] == [True]  # for another that serves it
+    assert left.description and f"process {process.pid} on " in left.description
 
 
 def test_prefect_yaml_names_parameters_that_the_flow_takes() -> None:

@@ -59,7 +59,7 @@ def started(folder: Path, *arguments: object, without: tuple[str, ...] = (), **v
 @contextmanager
 def _restored_signals() -> Iterator[None]:
     """Restore the signal handlers that `main` sets."""
-    numbers = (signal.SIGTERM, signal.SIGHUP)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     handlers = [signal.getsignal(number) for number in numbers]
     try:
         yield

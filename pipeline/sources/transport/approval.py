@@ -134,8 +134,12 @@ def require_approved(settings: CatalogSettings, *, allow: bool = False) -> None:
 
 def approvals_path() -> Path:
     """Return the file of this user's approvals."""
-    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(state, "quartermaster", "approved_commands.json").expanduser()
+    return state_folder() / "approved_commands.json"
+
+
+def state_folder() -> Path:
+    """Return the folder of what is kept for this user, whatever the catalog or the workspace."""
+    return Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state", "quartermaster").expanduser()
 
 
 def _of_source(settings: CatalogSettings, source: SourceSettings) -> Iterator[Permission]:

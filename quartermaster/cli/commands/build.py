@@ -117,7 +117,7 @@ def build(
     with logging_to_stderr(log_format, log_level, summary=not as_json), ExitStack() as shown:
         drawn = err.is_terminal and log_format is LogFormat.TEXT
         progress: Progress = shown.enter_context(ProgressBars()) if drawn else LoggedProgress()
-        with failures_announced(path, allow=how.allow_commands):
+        with failures_announced(path, how.workspace, allow=how.allow_commands):
             settings = load_settings()
             how.permit(settings)
             if flow:
@@ -198,6 +198,7 @@ def schedule(
             cron=cron,
             timezone=timezone,
             ready=ready,
+            tell=print_err,
             **how.of_flow(),
             allow_commands=how.allow_commands,
             evaluate=not no_evaluate,

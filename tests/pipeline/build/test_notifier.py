@@ -24,6 +24,7 @@ from tests.pipeline.build.six_files import SIX, spoil
 from tests.pipeline.monitoring.receiver import Receiver, receiver
 from tests.support.command_line import called
 from tests.support.places import ROOT
+from tests.support.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +140,28 @@ def test_settings_that_cannot_be_loaded_are_told_as_far_as_the_hook_is_known(
     assert "cannot be read" in told()[0]
 
 
+@pytest.mark.parametrize("harm", ["settings", "workspace"])
+def test_a_failure_that_never_reached_the_ledger_ends_with_recovered(folder: Path, server: Receiver, harm: str) -> None:
+    workspace, harmed = folder.parent / "ws", folder.parent / "away"
+    catalog = folder / "catalog.toml"
+    good = catalog.read_text(encoding="utf-8")
+    if harm == "settings":
+        catalog.write_text(good + "\n[publish]\nkeep = 0\n", encoding="utf-8")
+    else:  # as a mount that is gone: nobody can write into a file, not even root
+        workspace.rename(harmed)
+        workspace.touch()
+    with pytest.raises(SettingsInvalid), failures_announced(folder, workspace):
+        run(folder)
+    catalog.write_text(good, encoding="utf-8")
+    if harmed.exists():
+        workspace.unlink()
+        harmed.rename(workspace)
+    for _ in range(2):
+        run(folder)
+    assert [posted.json()["events"] for posted in server.posted] == [["failed"], ["recovered"]]
+    assert [posted.json()["previous"] for posted in server.posted] == [None, "published"]
+
+
 def test_an_experiment_is_not_told(folder: Path, server: Receiver) -> None:
     spoil(folder, *SIX)
     with pytest.raises(RunAborted):
@@ -166,7 +189,16 @@ def test_a_hook_that_fails_leaves_outcome_and_exit_code_of_a_degraded_night_as_t
     assert now["last_success_timestamp_seconds"] > began
 
 
-def test_a_build_that_is_ended_by_sigterm_is_told(folder: Path, server: Receiver, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "times", "code", "kind"),
+    [
+        pytest.param(signal.SIGTERM, 1, 143, "terminated", id="SIGTERM"),
+        pytest.param(signal.SIGINT, 2, 130, "interrupted", id="SIGINT twice"),  # while the hook is called
+    ],
+)
+def test_a_build_that_is_ended_by_signals_is_told_once_and_prints_its_object(
+    folder: Path, server: Receiver, tmp_path: Path, number: signal.Signals, times: int, code: int, kind: str
+) -> None:
     # A command source that never ends: the file says that the build is in the middle of its reading.
     began = tmp_path / "began"
     command = ["sh", "-c", f"touch {shlex.quote(str(began))}; exec sleep 60"]
@@ -180,21 +212,27 @@ def test_a_build_that_is_ended_by_sigterm_is_told(folder: Path, server: Receiver
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # What a shell starts in the background ignores SIGINT, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
-        deadline = time.monotonic() + 120
-        while not began.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGTERM)
+        if times > 1:
+            server.answers.clear()
+        assert until(lambda: began.exists() or process.poll() is not None, 120)
+        process.send_signal(number)
+        if times > 1:
+            assert until(lambda: bool(server.posted), 60)
+            process.send_signal(number)
         output, errors = process.communicate(timeout=60)
     finally:
+        server.answers.set()
         process.kill()
-    assert process.returncode == 143, errors
+    assert process.returncode == code, errors
     said = json.loads(output)
-    assert (said["outcome"], said["run"], said["error"]["kind"]) == ("failed", 2, "terminated")
+    assert (said["outcome"], said["run"], said["error"]["kind"]) == ("failed", 2, kind)
     (posted,) = server.posted
-    assert (posted.json()["event"], posted.json()["exit_code"]) == ("failed", 143)
-    assert metrics(folder)["exit_code"] == 143
+    assert (posted.json()["event"], posted.json()["exit_code"]) == ("failed", code)
+    assert metrics(folder)["exit_code"] == code
 
 
 @pytest.mark.nightly

@@ -72,6 +72,20 @@ def test_phrases_keep_their_language_and_another_language_or_translation_is_anot
     ]
 
 
+def test_what_is_indexed_as_english_and_is_not_has_no_language(shop: Shop) -> None:
+    # Few words show their language alone, all phrases of a tool together do.
+    german = ["Geld einem Kunden zurückgeben", "die Zahlung an den Kunden stornieren", "Betrag erstatten"]
+    written = [
+        words("pay/list", "show the bills", "crea una factura para el cliente"),
+        words("pay/refund", *german),
+    ]
+    snapshot = shop.build(*_TOOLS, expansions=written)
+    assert select(snapshot, "SELECT phrase, language FROM phrases ORDER BY ALL") == sorted(
+        [("show the bills", "en"), ("crea una factura para el cliente", "und"), *((one, "und") for one in german)]
+    )
+    assert select(snapshot, "SELECT DISTINCT field FROM phrase_sources") == [("user_phrases",)]
+
+
 @pytest.mark.nightly  # with an encoder
 def test_the_nearest_phrase_is_one_with_a_vector(shop: Shop, encoder_folder: Path) -> None:
     vectors = {"encoder": str(encoder_folder)}

@@ -56,6 +56,7 @@ def test_the_file_is_replaced_whole_and_readable_by_the_collector(make_run: Make
 def test_a_file_that_cannot_be_written_is_told_and_stops_nothing(
     make_run: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    announce(make_run(), NotifySettings(), MetricsSettings(textfile=Path("nowhere/x.prom")), tmp_path)
+    metrics = MetricsSettings(textfile=Path("nowhere/x.prom"))
+    announce(make_run(), NotifySettings(), metrics, tmp_path, tmp_path / "last.json")
     (told,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert told.startswith("the metrics could not be written: ") and "nowhere" in told

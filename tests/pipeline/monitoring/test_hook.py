@@ -25,7 +25,8 @@ def notified(make_run: Callable[..., MonitoredRun], tmp_path: Path) -> Callable[
 
     def notify(fields: dict[str, Any] | None = None, **settings: Any) -> None:
         run = make_run(**({"failure": FAILED} if fields is None else fields))
-        announce(run, NotifySettings(**settings), MetricsSettings(), tmp_path)
+        (tmp_path / "last.json").unlink(missing_ok=True)
+        announce(run, NotifySettings(**settings), MetricsSettings(), tmp_path, tmp_path / "last.json")
 
     return notify
 
