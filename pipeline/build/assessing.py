@@ -12,6 +12,7 @@ from pipeline.enrichment import Enrichment
 from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION, Assessment
 from pipeline.phrase_checks.assessment import assess as assess_catalog
+from pipeline.phrase_checks.checks import SCREEN_VERSION
 from pipeline.phrase_checks.comparison import ComparisonCache
 from pipeline.phrase_checks.screen import LISTS
 from pipeline.phrase_checks.steering import find_steering
@@ -21,6 +22,8 @@ from pipeline.vectors import Embedding
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.tools.text_overlap import record_texts
+
+CHECKS_VERSION = f"{SCREEN_VERSION}.{ASSESSMENT_VERSION}"  # what it refused is judged anew with any change
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,8 @@ class Enrichment:
     the ledger, `usage` is what this run consumed. `siblings` are tools whose phrases fit each other,
     `suspicious` are verdicts on the records' own texts, `steering` has, by tool id, the parts of a record that made the
     model write what is not the tool's.
+    `answers` counts what a generator answered in this run: "of use", "of no use" or "failed". `rejected` has the checks
+    that refused such an answer, by tool id, `churn` a sentence for each source whose tools are not asked about again.
     `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases. `unavailable` says why the
     model could not be asked any more; empty where it could.
     """
@@ -109,6 +111,9 @@ class Enrichment:
     asked: Counter[str] = field(default_factory=Counter)
     reused: int = 0
     failures: list[GenerationFailure] = field(default_factory=list)
+    answers: Counter[str] = field(default_factory=Counter)
+    rejected: dict[str, str] = field(default_factory=dict)
+    churn: tuple[str, ...] = ()
     usage: TokenUsage = field(default_factory=TokenUsage)
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     suspicious: tuple[TextVerdict, ...] = ()
@@ -143,7 +148,8 @@ class Enrichment:
 class EnrichmentContext:
     """The catalog, the ledger and this run's id in it, the observer of the progress, and the screen for answers.
 
-    `catalog_name` is the catalog's name in the ledger; without it no earlier answer serves.
+    `catalog_name` is the catalog's name in the ledger; without it no earlier answer serves. `checks` is the version of
+    the checks. Of a source at most `max_reasked_share` of the tools is asked about again and again.
     """
 
     catalog: Catalog
@@ -152,3 +158,5 @@ class EnrichmentContext:
     progress: Progress
     screen: Screening
     catalog_name: str = ""
+    checks: str = ""
+    max_reasked_share: float = 1.0

@@ -84,7 +84,7 @@ def _serve_earlier(
     if not missing or not context.catalog_name:
         return
     former = {one: tool_id for one, tool_id in context.catalog.former_ids.items() if tool_id in missing}
-    for answer in context.ledger.answers.earlier_answers(context.catalog_name, [*missing, *former]):
+    for answer in context.ledger.answers.earlier_answers(context.catalog_name, [*missing, *former], context.checks):
         tool_id = former.get(answer.tool_id, answer.tool_id)
         if (record := missing.get(tool_id)) is None:
             continue

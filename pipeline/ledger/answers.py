@@ -19,6 +19,9 @@ _OF_CATALOG = """
 """
 
 
+_REFUSED = "(refused_by IS NOT NULL AND checks = $checks)"
+
+
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """A generator's outcome for one tool: an `expansion` as JSON, or the `kind` and `message` of its failure.
@@ -82,11 +85,15 @@ class AverageUsage:
 class Answers(Database):
     """The tables of questions, expansions, failures and assessments."""
 
-    def expansions(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the stored answers to these keys, as JSON; the earliest where a key has several."""
+    def expansions(self, keys: Iterable[str], checks: str = "") -> dict[str, dict[str, Any]]:
+        """Return the stored answers to these keys, as JSON; the earliest where a key has several.
+
+        Those that checks of this version refused are left out.
+        """
         rows = self.rows(
-            f"SELECT expansion_key, expansion FROM expansions WHERE expansion_key IN {GIVEN} ORDER BY run_id DESC",
-            {"given": list(keys)},
+            f"SELECT expansion_key, expansion FROM expansions WHERE expansion_key IN {GIVEN} "
+            f"AND NOT {_REFUSED} ORDER BY run_id DESC",
+            {"given": list(keys), "checks": checks},
         )
         return {key: json.loads(text) for key, text in rows}
 
@@ -140,8 +147,11 @@ class Answers(Database):
         """Return whether a model ever answered about a tool of a catalog."""
         return bool(self.rows(f"SELECT 1 {_OF_CATALOG} LIMIT 1", {"catalog": catalog}))
 
-    def earlier_answers(self, catalog: str, tool_ids: Sequence[str]) -> list[EarlierAnswer]:
-        """Return all answers of models about these tools of a catalog, the newest first by run: the clock may jump."""
+    def earlier_answers(self, catalog: str, tool_ids: Sequence[str], checks: str = "") -> list[EarlierAnswer]:
+        """Return all answers of models about these tools of a catalog, the newest first by run: the clock may jump.
+
+        Those that checks of this version refused are left out.
+        """
         rows = self.rows(
             f"""
             SELECT expansion_key, tool_id, record_hash, generator, model, prompt_version, expansions.run_id,
@@ -150,10 +160,10 @@ class Answers(Database):
                     FROM questions WHERE questions.expansion_key = expansions.expansion_key
                 ), false),
                 expansion::VARCHAR
-            {_OF_CATALOG} AND tool_id IN {GIVEN}
+            {_OF_CATALOG} AND tool_id IN {GIVEN} AND NOT {_REFUSED}
             ORDER BY expansions.run_id DESC, expansions.created_at DESC, expansion_key
             """,
-            {"catalog": catalog, "given": list(tool_ids)},
+            {"catalog": catalog, "given": list(tool_ids), "checks": checks},
         )
         return [EarlierAnswer(*row) for row in rows]
 
@@ -167,9 +177,13 @@ class Answers(Database):
         return None if tokens is None else AverageUsage(float(tokens), float(cached))
 
     def latest_kinds(self, model: str, count: int) -> list[str]:
-        """Return the kinds of failure of a model's latest answers, the newest first; "" for one that could be used."""
+        """Return how a model's latest answers failed, the newest first; "" for one that could be used.
+
+        That is the kind of failure, or "rejected" where the checks refused the answer.
+        """
         rows = self.rows(
-            "SELECT coalesce(kind, '') FROM (FROM expansions UNION ALL BY NAME FROM failures) "
+            "SELECT coalesce(kind, if(refused_by IS NULL, '', 'rejected')) "
+            "FROM (FROM expansions UNION ALL BY NAME FROM failures) "
             "WHERE model = ? AND generator = 'openai' ORDER BY run_id DESC, created_at DESC LIMIT ?",
             [model, count],
         )

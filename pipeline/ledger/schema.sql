@@ -19,6 +19,8 @@ CREATE TABLE IF NOT EXISTS expansions (
     prompt_version INTEGER, expansion JSON, prompt_tokens BIGINT, cached_tokens BIGINT, completion_tokens BIGINT,
     cost_usd DOUBLE, run_id BIGINT, created_at TIMESTAMP);
 ALTER TABLE expansions ADD COLUMN IF NOT EXISTS completion VARCHAR;
+ALTER TABLE expansions ADD COLUMN IF NOT EXISTS refused_by VARCHAR;
+ALTER TABLE expansions ADD COLUMN IF NOT EXISTS checks VARCHAR;
 CREATE TABLE IF NOT EXISTS failures (
     expansion_key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, generator VARCHAR, model VARCHAR,
     kind VARCHAR, message VARCHAR, prompt_tokens BIGINT, cached_tokens BIGINT, completion_tokens BIGINT,
@@ -107,9 +109,11 @@ WITH said(place, comment) AS (VALUES
     ('notices', 'What an operator should know about tools that each run kept.'),
     ('notices.kind', 'merged, renamed, thin or open.'),
     ('notices.message', 'What was noticed.'),
-    ('expansions', 'Every answer that a generator gave. Later builds reuse the first answer of a key; no answer is ever deleted.'),
+    ('expansions', 'Every answer that a generator gave. Later builds reuse the first answer of a key that no check of theirs refused; no answer is ever deleted.'),
     ('expansions.expansion', 'The answer as it was read: tidied and cut to its limits, before any check.'),
-    ('failures', 'Every question that was asked and brought no usable answer. The next build asks again.'),
+    ('expansions.refused_by', 'The checks that refused all of the answer''s phrases, by name; NULL where some may serve.'),
+    ('expansions.checks', 'The version of these checks. Those of another version judge the answer anew.'),
+    ('failures', 'Every question that was asked and brought no usable answer. The next build asks again, after several failures a later one.'),
     ('failures.kind', 'shape, empty, mismatch, refusal, truncated, refused, rate, quota, timeout, connection or server.'),
     ('failures.message', 'What went wrong.'),
     ('questions', 'The message that asked a model about each tool. Stored as text, because it cannot be made again: the key is a hash, and the siblings that it shows stand nowhere else. Versions that did not keep it left no row.'),
