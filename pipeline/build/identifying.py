@@ -14,7 +14,7 @@ from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.served_tools import ServedTools
 from pipeline.learning import MOST_TRAINED
 from pipeline.publish import NOT_MEASURED, VERSIONS, RegressionCheck, check_regression
-from pipeline.publish.gates import hold_reasons, lost_phrases_reasons, removal_reasons, served_sources
+from pipeline.publish.gates import FEWEST, hold_reasons, lost_phrases_reasons, removal_reasons, served_sources
 from pipeline.sentences import counted, named
 from pipeline.settings import CatalogSettings
 from pipeline.store import decisions
@@ -119,7 +119,13 @@ def degradations(state: BuildState) -> tuple[str, ...]:
         reasons.append(f"the model could not be asked: {' '.join(enrichment.unavailable.split())}")
     unasked = (generator.reason for generator in state.chain if isinstance(generator, LedgerOnly))
     reasons += [f"the model was {reason}: its earlier answers serve" for reason in unasked]
-    # An answer that the checks refused is not a fault: asked again, the model would say the same.
+    if len(rejected := sorted(enrichment.rejected)) >= FEWEST:
+        checks = ", ".join(sorted(set(enrichment.rejected.values())))
+        reasons.append(
+            f"the checks refused the model's answers about {len(rejected):,} tools ({checks}): {named(rejected)}"
+        )
+    reasons += enrichment.churn
+    # A single answer that the checks refused is no fault: asked again, the model may say the same.
     faults = (f for f in enrichment.failures if not f.postponed and f.kind != "rejected")
     if failed := [failure.tool_id for failure in faults]:
         reasons.append(f"the model has no answer for {counted(len(failed), 'tool')}: {named(failed)}")

@@ -121,8 +121,8 @@ class Generator(Protocol):
     """Writes expansions.
 
     `name` and `model` say who writes. `accepts_siblings` says whether a question may show siblings. `unclaimed` is the
-    usage of answers that were paid for and that no question asks for any more. `given_up` says why to ask no more, empty
-    while questions may be asked: who checks the answers may set it.
+    usage of answers that were paid for and that no question asks for any more. `given_up` says why to ask no more, and
+    is empty while questions may be asked: who checks the answers may set it.
     """
 
     name: str

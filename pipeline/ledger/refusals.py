@@ -17,7 +17,7 @@ _BUILDS_SINCE = """(
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A question that waits for so many `builds`, after so many answers of no use; `answer` is the last one, as JSON."""
+    """A question that waits for so many builds after so many answers of no use. `answer` is the last one, as JSON."""
 
     answers: int
     builds: int

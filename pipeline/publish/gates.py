@@ -19,7 +19,7 @@ from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings, EnrichmentSett
 from pipeline.sources import Gap
 from pipeline.sources.naming import name_of, origin_of
 
-_FEWEST = 3  # lost tools: one or two are a large share of a small source, and no sign of a fault
+FEWEST = 3  # lost tools: one or two are a large share of a small source, and no sign of a fault
 _LONGEST_CAUSE = 300
 _NAMED = 5
 _BY_RULE = "lexicon"  # wrote phrases in snapshots of earlier versions, which nobody misses
@@ -52,8 +52,7 @@ def hold_reasons(
     tools = len(catalog.records)
     # A tool that another model or file had an answer for did not fail.
     postponed = {failure.tool_id for failure in enrichment.failures if failure.postponed} - enrichment.written.keys()
-    # Nor is an answer that the checks refused: asked again, the model would say the same.
-    faults = {f.tool_id for f in enrichment.failures if not f.postponed and f.kind != "rejected"}
+    faults = {failure.tool_id for failure in enrichment.failures if not failure.postponed}
     failed = faults - enrichment.written.keys() - postponed
     lost = sum(gap.serving for gap in missing.skipped)
     shares = (
@@ -82,7 +81,7 @@ def lost_phrases_reasons(
     written = [tool_id for tool_id in tool_ids if tool_id in before]
     fallen = [tool_id for tool_id in written if tool_id not in enrichment.written]
     limit = settings.publish.max_downgraded_share
-    if len(fallen) < _FEWEST or len(fallen) <= limit * len(written):
+    if len(fallen) < FEWEST or len(fallen) <= limit * len(written):
         return ()
     cause = _cause(settings.enrichment, fallen, before, enrichment)
     return (
@@ -176,4 +175,4 @@ def removal_reasons(
 
 
 def _too_many(removed: int, served: int, limit: float) -> bool:
-    return removed >= _FEWEST and removed / served > limit
+    return removed >= FEWEST and removed / served > limit
