@@ -5,6 +5,7 @@ from functools import partial
 
 from pipeline import enrichment
 from pipeline.build.assessing import CHECKS_VERSION, assess, leave_out
+from pipeline.build.misplaced import take_back_misplaced
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import EnrichmentContext, Generator
 from pipeline.enrichment.chain import ledger_only
@@ -31,6 +32,8 @@ def enrich(context: BuildContext, state: BuildState) -> None:
     _ask(context, state, asking)
     if state.encoder is not None and settings.assessment.enabled and written.written:
         found = assess(context, state)
+        if take_back_misplaced(asking, state, found):
+            found = assess(context, state)
         # Siblings found while some answers are still to come would be others tomorrow, and paid for again.
         complete = all(failure.asked or failure.kind in WAITS for failure in written.failures)
         can_contrast = {tool_id: near for tool_id, near in found.siblings.items() if _can_contrast(state, tool_id)}

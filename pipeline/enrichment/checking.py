@@ -63,6 +63,7 @@ class NewAnswers:
         into.failures += [refusal(into, tool_id) for tool_id in refused]
         if any(passed):
             into.answers["of use"] += 1
+            into.new_keys.add(key)
             self._accepted[key] = outcome, alike, before
             self._repeated.add(key, alike[0].record, outcome.expansion.user_phrases)
         else:

@@ -102,7 +102,8 @@ class Enrichment:
     `suspicious` are verdicts on the records' own texts, `steering` has, by tool id, the parts of a record that made the
     model write what is not the tool's.
     `answers` counts what a generator answered in this run: "of use", "of no use" or "failed". `rejected` has the checks
-    that refused such an answer, by tool id, `churn` a sentence for each source whose tools are not asked about again.
+    that refused such an answer, by tool id, `new_keys` the keys of the others, `churn` a sentence for each source whose
+    tools are not asked about again.
     `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases. `unavailable` says why the
     model could not be asked any more; empty where it could.
     """
@@ -114,6 +115,7 @@ class Enrichment:
     answers: Counter[str] = field(default_factory=Counter)
     rejected: dict[str, str] = field(default_factory=dict)
     churn: tuple[str, ...] = ()
+    new_keys: set[str] = field(default_factory=set)
     usage: TokenUsage = field(default_factory=TokenUsage)
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     suspicious: tuple[TextVerdict, ...] = ()

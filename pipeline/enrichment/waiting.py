@@ -50,16 +50,16 @@ def _leave_changing(
 
     A tool is asked about at the first change. Another prompt, model or parameters are the operator's, and count anew.
     """
+    shown = {same[0].record.tool_id: (key, same[0].prompt) for key, same in unknown.items()}
+    parameters = canonical_json(dict(next((asked.parameters for _, asked in shown.values()), {})))  # the same for all
+    before = context.ledger.refusals.asked_before(
+        context.catalog_name, context.run, [*shown], generator.model, prompt.PROMPT_VERSION, parameters
+    )
     changing: dict[str, AskedBefore] = {}
-    for parameters, keys in _by_parameters(unknown).items():
-        shown = {unknown[key][0].record.tool_id: key for key in keys}
-        asked = context.ledger.refusals.asked_before(
-            context.catalog_name, context.run, [*shown], generator.model, prompt.PROMPT_VERSION, parameters
-        )
-        for tool_id, key in shown.items():
-            before = asked.get((tool_id, _shows_siblings(unknown[key][0])))
-            if before is not None and builds_to_wait(before.times) > before.builds_ago:
-                changing[key] = before
+    for tool_id, (key, asked) in shown.items():
+        one = before.get((tool_id, '"siblings":' in asked.message))
+        if one is not None and builds_to_wait(one.times) > one.builds_ago:
+            changing[key] = one
     count = sum(len(unknown[key]) for key in changing)
     if count < _FEWEST or count <= context.max_reasked_share * tools:
         return
@@ -78,18 +78,6 @@ def _leave_changing(
                 GenerationFailure(q.record.tool_id, "changing", f"not asked: its record keeps changing ({what})")
                 for q in unknown.pop(key)
             ]
-
-
-def _by_parameters(unknown: dict[str, list[Question]]) -> dict[str, list[str]]:
-    """Return the keys of questions by their parameters, as canonical JSON."""
-    by_parameters: dict[str, list[str]] = {}
-    for key, (question, *_) in unknown.items():
-        by_parameters.setdefault(canonical_json(dict(question.prompt.parameters)), []).append(key)
-    return by_parameters
-
-
-def _shows_siblings(question: Question) -> bool:
-    return "siblings" in json.loads(question.prompt.message)
 
 
 def _change(before: str, after: str) -> str:

@@ -89,32 +89,24 @@ class Refusals(Database):
     def asked_before(
         self, catalog: str, run: int, tool_ids: Collection[str], model: str, prompt_version: int, parameters: str
     ) -> dict[tuple[str, bool], AskedBefore]:
-        """Return what a model was asked about tools in earlier builds with these parameters, as canonical JSON.
+        """Return what a model answered well about tools in earlier builds with these parameters, as canonical JSON.
 
         By the tool's id, and by whether siblings were shown.
         """
         rows = self.rows(
             f"""
             WITH asked AS (
-                SELECT tool_id, expansion_key, expansions.run_id, message,
-                    coalesce(json_extract(message, '$.siblings') IS NOT NULL, false) AS beside
+                SELECT tool_id, contains(message, '"siblings":') AS beside, max(expansions.run_id) AS latest,
+                    arg_max(message, expansions.run_id) AS message,
+                    count(DISTINCT expansion_key) FILTER (expansions.run_id > $run - {_RECENT}) AS times
                 FROM expansions JOIN questions USING (expansion_key)
                 WHERE model = $model AND prompt_version = $version AND parameters::VARCHAR = $parameters
-                    AND tool_id IN {GIVEN} AND expansions.run_id < $run
-            ), lately AS (
-                SELECT tool_id, beside, max(run_id) AS latest, arg_max(message, run_id) AS message,
-                    count(DISTINCT expansion_key) FILTER (run_id > $run - {_RECENT}) AS times
-                FROM asked GROUP BY ALL
+                    AND tool_id IN {GIVEN} AND expansions.run_id < $run AND refused_by IS NULL
+                GROUP BY ALL
             )
-            SELECT tool_id, beside, times, {_BUILDS_SINCE}, message FROM lately
+            SELECT tool_id, beside, times, {_BUILDS_SINCE}, message FROM asked
             """,
-            {
-                "catalog": catalog,
-                "run": run,
-                "given": list(tool_ids),
-                "model": model,
-                "version": prompt_version,
-                "parameters": parameters,
-            },
+            {"catalog": catalog, "run": run, "given": list(tool_ids), "model": model, "version": prompt_version}
+            | {"parameters": parameters},
         )
         return {(tool_id, beside): AskedBefore(*row) for tool_id, beside, *row in rows}
