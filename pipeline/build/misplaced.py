@@ -10,10 +10,9 @@ _FEWEST = 20  # earlier answers that tell whether the model or the encoder is at
 
 
 def take_back_misplaced(asking: EnrichmentContext, state: BuildState, found: Assessed) -> bool:
-    """Refuse the answers of this build that are misplaced; return whether there are any.
+    """Refuse misplaced answers of this build where the tool has an earlier one; return whether there are any.
 
-    Where too many tools are misplaced to drop them, this build's answers go all the same if earlier ones are less than
-    half as often misplaced: then the encoder is not at fault.
+    Where earlier answers are less than half as often misplaced, the model is at fault, not the encoder: then all go.
     """
     written = state.enrichment
     misplaced = {one.tool_id: one for one in found.verdicts if one.check == "misplaced"}
@@ -21,7 +20,9 @@ def take_back_misplaced(asking: EnrichmentContext, state: BuildState, found: Ass
     wrong, earlier = misplaced.keys() & new, len(written.written) - len(new)
     of_earlier = len(misplaced) - len(wrong)
     model_at_fault = earlier >= _FEWEST and 2 * of_earlier * len(new) < len(wrong) * earlier
-    taken = sorted(tool_id for tool_id in wrong if model_at_fault or misplaced[tool_id].dropped)
+    answers = asking.ledger.answers.earlier_answers(asking.catalog_name, sorted(wrong), asking.checks)
+    before = {answer.tool_id for answer in answers if answer.run < asking.run}
+    taken = sorted(t for t in wrong if model_at_fault or (misplaced[t].dropped and t in before))
     for tool_id in taken:
         written.refused[tool_id] = tuple(one for one in found.verdicts if one.tool_id == tool_id)
         written.failures.append(refusal(written, tool_id))

@@ -71,30 +71,39 @@ class NewAnswers:
 
     def end_group(self, *, at_end: bool = False) -> None:
         """Take back answers that say the same of many tools, mark what is refused, stop a model that is at fault."""
-        into = self._into
-        for key in self._repeated.newly_found(at_end=at_end):
-            outcome, alike, before = self._accepted[key]
-            into.answers["of use"] -= 1
-            for question in alike:
-                tool_id = question.record.tool_id
-                if tool_id in before:
-                    into.written[tool_id] = before[tool_id]
-                else:
-                    into.written.pop(tool_id, None)
-                into.refused[tool_id] = tuple(
-                    TextVerdict(tool_id, "user_phrases", text, "repeated", Consequence.DROPPED)
-                    for text in outcome.expansion.user_phrases
-                )
-                into.failures.append(refusal(into, tool_id))
-            self._refuse(key, [question.record.tool_id for question in alike])
+        into, answers = self._into, self._into.answers
+        for key in self._accepted.keys() & self._repeated.newly_found(at_end=at_end):
+            self._take_back(key)
+        asked = answers["of use"] + answers["of no use"]
+        if asked >= _FEWEST and 2 * answers["repeated"] > asked:  # the few others are of the same evening
+            for key in list(self._accepted):
+                self._take_back(key)
         marked, self._refused = self._refused, {}
         self._context.ledger.refusals.mark(self._context.run, marked, self._context.checks)
-        useless, asked = into.answers["of no use"], into.answers["of no use"] + into.answers["of use"]
-        if asked >= _FEWEST and 2 * useless > asked:
-            checks = ", ".join(sorted(set(into.rejected.values()))) or "no answer could be read"
+        if asked >= _FEWEST and 2 * answers["of no use"] > asked:
+            checks = ", ".join(sorted(set(into.rejected.values()))) or "none could be read"
             self._generator.given_up = (
-                f"not asked: {useless:,} of {asked:,} answers of {self._generator.model!r} were of no use ({checks})"
+                f"not asked: {answers['of no use']:,} of {asked:,} answers of {self._generator.model!r} were of no use "
+                f"({checks}). A later build asks again"
             )
+
+    def _take_back(self, key: str) -> None:
+        """Refuse an answer that was accepted: its tools have again what they had before."""
+        into = self._into
+        outcome, alike, before = self._accepted.pop(key)
+        tool_ids = [question.record.tool_id for question in alike]
+        into.new_keys.discard(key)
+        into.answers["of use"] -= 1
+        into.answers["repeated"] += 1
+        for tool_id in tool_ids:
+            into.written.pop(tool_id, None)
+            into.refused[tool_id] = tuple(
+                TextVerdict(tool_id, "user_phrases", text, "repeated", Consequence.DROPPED)
+                for text in outcome.expansion.user_phrases
+            )
+            into.failures.append(refusal(into, tool_id))
+        into.written |= before
+        self._refuse(key, tool_ids)
 
     def _refuse(self, key: str, tool_ids: Sequence[str]) -> None:
         """Count an answer as refused, for all of the tools that it was about."""

@@ -14,6 +14,7 @@ from router.fingerprint import canonical_json
 
 _FEWEST = 3  # tools: one or two are a large share of a small catalog
 _DIGITS = re.compile(r"\d+")
+_WORD = re.compile(r"\w+(?:[-.:/+]\w+)*")
 _LONGEST = 40  # characters of what changed
 
 
@@ -82,7 +83,7 @@ def _leave_changing(
 
 def _change(before: str, after: str) -> str:
     """Return what differs between two messages, in words: from the first word that does to the last."""
-    old, new = before.split(), after.split()
+    old, new = _WORD.findall(before), _WORD.findall(after)
     shortest = min(len(old), len(new))
     start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
     end = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
