@@ -13,7 +13,7 @@ from router.fingerprint import canonical_json, fingerprint
 # An answer belongs to a catalog if its record does, or the run that paid for it: a batch may be collected by another's.
 _OF_CATALOG = """
     FROM expansions LEFT JOIN runs USING (run_id)
-    WHERE generator NOT IN ('file', 'lexicon') AND (runs.catalog = $catalog OR EXISTS (
+    WHERE discarded_at IS NULL AND generator NOT IN ('file', 'lexicon') AND (runs.catalog = $catalog OR EXISTS (
         FROM records WHERE records.catalog = $catalog
             AND records.tool_id = expansions.tool_id AND records.record_hash = expansions.record_hash))
 """
@@ -83,9 +83,10 @@ class Answers(Database):
     """The tables of questions, expansions, failures and assessments."""
 
     def expansions(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the stored answers to these keys, as JSON; the earliest where a key has several."""
+        """Return the stored answers to these keys, as JSON: of each the earliest that was not discarded."""
         rows = self.rows(
-            f"SELECT expansion_key, expansion FROM expansions WHERE expansion_key IN {GIVEN} ORDER BY run_id DESC",
+            f"SELECT expansion_key, expansion FROM expansions WHERE expansion_key IN {GIVEN} AND discarded_at IS NULL "
+            "ORDER BY run_id DESC",
             {"given": list(keys)},
         )
         return {key: json.loads(text) for key, text in rows}

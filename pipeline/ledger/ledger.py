@@ -25,7 +25,7 @@ from pipeline.settings import LedgerSettings
 from router.fingerprint import canonical_json, fingerprint
 from router.record import Origin
 
-VERSION = 3  # of the tables in schema.sql
+VERSION = 4  # of the tables in schema.sql
 
 
 class Ledger(Database, AbstractContextManager["Ledger"]):
