@@ -42,6 +42,7 @@ class HandPhrases:
     def read(cls, folder: Path, accepted: Set[tuple[str, str]], catalog: Catalog) -> "HandPhrases":
         """Read the file beside a catalog; `accepted` are ids with phrases. Raises RunAborted where it is no text."""
         path, rejected = folder / PHRASES_FILE, list[RecordRejected]()
+        known = {(catalog.former_ids.get(written, written), phrase) for written, phrase in accepted}
         by_source: dict[str, dict[str, tuple[str, ...]]] = {PERSON: {}, UNACCEPTED: {}}
         for line in read_lines(path) if path.is_file() else ():
             if isinstance(line, RecordRejected):
@@ -59,7 +60,7 @@ class HandPhrases:
                 rejected.append(RecordRejected(origin, f"the catalog does not have the tool {written!r}"))
                 continue
             for phrase in phrases:
-                of_tools = by_source[PERSON if accepted & {(written, phrase), (tool_id, phrase)} else UNACCEPTED]
+                of_tools = by_source[PERSON if (tool_id, phrase) in known else UNACCEPTED]
                 of_tools[tool_id] = tuple(dict.fromkeys((*of_tools.get(tool_id, ()), phrase)))
         return cls(by_source, tuple(rejected))
 
