@@ -130,6 +130,10 @@ class Enrichment:
         previous = self.written.get(tool_id)
         return previous is None or 2 * len(expansion.user_phrases) >= len(previous.expansion.user_phrases)
 
+    def by_person(self, tool_id: str) -> int:
+        """Return how many phrases of a tool a person wrote: its first ones."""
+        return list(self.written[tool_id].sources.values()).count(PERSON) if tool_id in self.written else 0
+
     @property
     def verdicts(self) -> tuple[TextVerdict, ...]:
         """All verdicts: on the records' own texts, then on refused answers, then on expansions, each by tool id."""

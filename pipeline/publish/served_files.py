@@ -70,8 +70,8 @@ def _write_records(folder: Path, state: BuildState, counter: TokenCounter) -> No
     with (folder / contract.RECORDS).open("wb") as file:
         for first in range(0, len(records), _TOOLS_A_PART):
             part = records[first : first + _TOOLS_A_PART]
-            phrases = (document.phrases for document in documents[first : first + _TOOLS_A_PART])
-            lines = json_lines(ToolEntry(record, of_tool) for record, of_tool in zip(part, phrases, strict=True))
+            paired = zip(part, documents[first : first + _TOOLS_A_PART], strict=True)
+            lines = json_lines(ToolEntry(r, one.phrases, state.enrichment.by_person(r.tool_id)) for r, one in paired)
             file.writelines(lines)
             offsets[first + 1 : first + 1 + len(lines)] = list(map(len, lines))
             counts.append(counter.counts(part))

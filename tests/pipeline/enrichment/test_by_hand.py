@@ -71,7 +71,7 @@ def test_what_nobody_accepted_stands_last_if_it_passes_and_the_build_says_how_to
 
 
 def test_a_tool_that_nobody_else_wrote_for_keeps_the_lexicons_words_and_what_is_imputed_to_it(office: Path) -> None:
-    bare = {"enrichment": {"generator": "none", "expansions": None}}
+    bare: dict[str, Any] = {"enrichment": {"generator": "none", "expansions": None}}
     before = _built(office, **bare)
     report = _built(
         office,

@@ -81,3 +81,13 @@ def test_a_discard_says_what_went_and_what_it_cost_and_refuses_a_check_that_foun
     for arguments, said in ((("--check", "misplaced"), "is of the check 'misplaced'"), ((), "say which answers")):
         refused = called(folder, "ledger", "discard", *arguments)
         assert (refused.returncode, said in refused.stderr) == (2, True)
+
+
+def test_an_explanation_says_that_a_person_wrote_the_nearest_phrase(folder: Path, encoder_folder: Path) -> None:
+    phrases(folder, "add", _REFUND, "make them whole")
+    assert called(folder, "build", "office", "--encoder", encoder_folder).returncode == 0
+    explained = called(folder, "explain", "make them whole", _REFUND)
+    assert "nearest phrase (by a person): make them whole" in explained.stdout
+    (first, *others) = json.loads(called(folder, "explain", "make them whole", "--json").stdout)["tools"]
+    assert (first["tool_id"], first["by_person"]) == (_REFUND, True)
+    assert not any("by_person" in tool for tool in others)
