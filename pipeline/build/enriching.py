@@ -9,6 +9,7 @@ from pipeline.build.misplaced import take_back_misplaced
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import EnrichmentContext, Generator
 from pipeline.enrichment.chain import ledger_only
+from pipeline.enrichment.context import PERSON, UNACCEPTED
 from pipeline.enrichment.generator import UNASKED, WAITS
 from pipeline.errors import RunAborted
 from pipeline.execution import parts
@@ -30,6 +31,7 @@ def enrich(context: BuildContext, state: BuildState) -> None:
     )
     context.clock.start("enrich", len(catalog.records))
     _ask(context, state, asking)
+    state.phrases.add(UNACCEPTED, written, catalog.records, screen)
     if state.encoder is not None and settings.assessment.enabled and written.written:
         found = assess(context, state)
         if take_back_misplaced(asking, state, found):
@@ -39,9 +41,11 @@ def enrich(context: BuildContext, state: BuildState) -> None:
         can_contrast = {tool_id: near for tool_id, near in found.siblings.items() if _can_contrast(state, tool_id)}
         if settings.enrichment.contrast and can_contrast:
             _contrast(context, state, asking, can_contrast, ask=complete)
+            state.phrases.add(UNACCEPTED, written, catalog.records, screen)
             found = assess(context, state)
         written.siblings = found.siblings
         leave_out(written, found)
+    state.phrases.add(PERSON, written, catalog.records, screen)
     for generator in state.chain:
         written.usage = written.usage + generator.unclaimed
     written.suspicious = (*screen.suspicious, *written.suspicious)

@@ -13,7 +13,7 @@ from router.fingerprint import canonical_json, fingerprint
 # An answer belongs to a catalog if its record does, or the run that paid for it: a batch may be collected by another's.
 _OF_CATALOG = """
     FROM expansions LEFT JOIN runs USING (run_id)
-    WHERE generator NOT IN ('file', 'lexicon') AND (runs.catalog = $catalog OR EXISTS (
+    WHERE discarded_at IS NULL AND generator NOT IN ('file', 'lexicon') AND (runs.catalog = $catalog OR EXISTS (
         FROM records WHERE records.catalog = $catalog
             AND records.tool_id = expansions.tool_id AND records.record_hash = expansions.record_hash))
 """
@@ -86,12 +86,12 @@ class Answers(Database):
     """The tables of questions, expansions, failures and assessments."""
 
     def expansions(self, keys: Iterable[str], checks: str = "") -> dict[str, dict[str, Any]]:
-        """Return the stored answers to these keys, as JSON; the earliest where a key has several.
+        """Return the stored answers to these keys, as JSON: of each the earliest that was not discarded.
 
         Those that checks of this version refused are left out.
         """
         rows = self.rows(
-            f"SELECT expansion_key, expansion FROM expansions WHERE expansion_key IN {GIVEN} "
+            f"SELECT expansion_key, expansion FROM expansions WHERE expansion_key IN {GIVEN} AND discarded_at IS NULL "
             f"AND NOT {_REFUSED} ORDER BY run_id DESC",
             {"given": list(keys), "checks": checks},
         )
@@ -188,6 +188,15 @@ class Answers(Database):
             [model, count],
         )
         return [kind for (kind,) in rows]
+
+    def accepted_phrases(self, catalog: str) -> set[tuple[str, str]]:
+        """Return the phrases that a person wrote for a catalog here, or accepted: ids with phrases."""
+        return set(self.rows("SELECT tool_id, phrase FROM accepted_phrases WHERE catalog = ?", [catalog]))
+
+    def accept_phrases(self, catalog: str, phrases: Iterable[tuple[str, str]]) -> None:
+        """Remember phrases as a person's."""
+        rows = [{"catalog": catalog, "tool_id": tool_id, "phrase": phrase} for tool_id, phrase in phrases]
+        self.insert("accepted_phrases", rows, ["catalog", "tool_id", "phrase"], accepted_at=utc_now())
 
     def assessment(self, key: str) -> dict[str, Any] | None:
         """Return the stored assessment of the same texts, as JSON; None if there is none."""

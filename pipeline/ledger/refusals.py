@@ -66,7 +66,7 @@ class Refusals(Database):
             f"""
             WITH outcomes AS (
                 SELECT expansion_key, run_id, refused_by IS NOT NULL AND checks = $checks AS refused, expansion
-                FROM expansions WHERE generator = 'openai'
+                FROM expansions WHERE generator = 'openai' AND discarded_at IS NULL
                 UNION ALL
                 SELECT expansion_key, run_id, kind IN (SELECT unnest($kinds::VARCHAR[])), NULL
                 FROM failures WHERE generator = 'openai'
@@ -101,7 +101,8 @@ class Refusals(Database):
                     count(DISTINCT expansion_key) FILTER (expansions.run_id > $run - {_RECENT}) AS times
                 FROM expansions JOIN questions USING (expansion_key)
                 WHERE model = $model AND prompt_version = $version AND parameters::VARCHAR = $parameters
-                    AND tool_id IN {GIVEN} AND expansions.run_id < $run AND refused_by IS NULL
+                    AND tool_id IN {GIVEN} AND expansions.run_id < $run
+                    AND refused_by IS NULL AND discarded_at IS NULL
                 GROUP BY ALL
             )
             SELECT tool_id, beside, times, {_BUILDS_SINCE}, message FROM asked
