@@ -9,8 +9,8 @@ from router.text import pretokenize
 from router.tools.text_overlap import record_texts, term_set
 
 # See docs/decisions/phrase-checks.md.
-_WORDS = 3  # of a shingle
-_REPEATED_SHARE = 0.3  # of an answer's shingles
+_WORDS = 4  # of a shingle
+_REPEATED_SHARE = 0.25  # of an answer's shingles
 _FEWEST = 3  # tools of which a shingle is written, and at least this share of them
 _COMMON_SHARE = 0.02
 _GROWTH = 1.25  # in answers, after which all are looked at again
