@@ -14,7 +14,7 @@ from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.served_tools import ServedTools
 from pipeline.learning import MOST_TRAINED
 from pipeline.publish import NOT_MEASURED, VERSIONS, RegressionCheck, check_regression
-from pipeline.publish.gates import FEWEST, hold_reasons, lost_phrases_reasons, removal_reasons, served_sources
+from pipeline.publish.gates import hold_reasons, lost_phrases_reasons, removal_reasons, served_sources
 from pipeline.sentences import counted, named
 from pipeline.settings import CatalogSettings
 from pipeline.store import decisions
@@ -23,6 +23,7 @@ from router import Router
 from router.fingerprint import file_sha256, fingerprint
 
 _LONGEST = 600  # characters of a server's words
+_FEWEST_REFUSED = 3  # answers that the checks refused: one or two are no fault, asked again the model may say the same
 
 
 def identify(context: BuildContext, state: BuildState) -> None:
@@ -122,13 +123,12 @@ def degradations(state: BuildState) -> tuple[str, ...]:
         reasons.append(f"the model could not be asked: {' '.join(enrichment.unavailable.split())}")
     unasked = (generator.reason for generator in state.chain if isinstance(generator, LedgerOnly))
     reasons += [f"the model was {reason}: its earlier answers serve" for reason in unasked]
-    if len(rejected := sorted(enrichment.rejected)) >= FEWEST:
+    if len(rejected := sorted(enrichment.rejected)) >= _FEWEST_REFUSED:
         checks = ", ".join(sorted(set(enrichment.rejected.values())))
         reasons.append(
             f"the checks refused the model's answers about {len(rejected):,} tools ({checks}): {named(rejected)}"
         )
     reasons += enrichment.churn
-    # A single answer that the checks refused is no fault: asked again, the model may say the same.
     faults = (f for f in enrichment.failures if not f.postponed and f.kind != "rejected")
     if failed := [failure.tool_id for failure in faults]:
         reasons.append(f"the model has no answer for {counted(len(failed), 'tool')}: {named(failed)}")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.enrichment.context import Consequence, Enrichment, EnrichmentContext, ScreenedExpansion, TextVerdict
 from pipeline.enrichment.generator import UNUSABLE, GeneratedExpansion, GenerationFailure, Generator, Outcome, Question
-from pipeline.phrase_checks.repeated_answers import RepeatedAnswers
+from pipeline.enrichment.repeated_answers import RepeatedAnswers
 from router.expansion import Expansion
 
 _FEWEST = 32  # answers of a build, of which more than half must be of use

@@ -20,7 +20,7 @@ from pipeline.settings import DEFAULT_WORKSPACE, CatalogSettings, EnrichmentSett
 from pipeline.sources import Gap
 from pipeline.sources.naming import name_of, origin_of
 
-FEWEST = 3  # lost tools: one or two are a large share of a small source, and no sign of a fault
+_FEWEST = 3  # lost tools: one or two are a large share of a small source, and no sign of a fault
 _LONGEST_CAUSE = 300
 _NAMED = 5
 _BY_RULE = "lexicon"  # wrote phrases in snapshots of earlier versions, which nobody misses
@@ -83,7 +83,7 @@ def lost_phrases_reasons(
     generated = {tool_id for tool_id, by in enrichment.written.items() if by.generated}
     fallen = [tool_id for tool_id in written if tool_id not in generated]
     limit = settings.publish.max_downgraded_share
-    if len(fallen) < FEWEST or len(fallen) <= limit * len(written):
+    if len(fallen) < _FEWEST or len(fallen) <= limit * len(written):
         return ()
     cause = _cause(settings.enrichment, fallen, before, enrichment)
     return (
@@ -177,4 +177,4 @@ def removal_reasons(
 
 
 def _too_many(removed: int, served: int, limit: float) -> bool:
-    return removed >= FEWEST and removed / served > limit
+    return removed >= _FEWEST and removed / served > limit

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.phrase_checks.repeated_answers import RepeatedAnswers
+from pipeline.enrichment.repeated_answers import RepeatedAnswers
 from tests.support.factories import make_record
 
 _DEMO = Path(__file__).parents[3] / "catalogs" / "demo" / "expansions.jsonl"
