@@ -61,6 +61,8 @@ class NewAnswers:
         passed = [check(self._context, into, question, self._generator, outcome.expansion) for question in alike]
         refused = [tool_id for tool_id, has_phrases in zip(tool_ids, passed, strict=True) if not has_phrases]
         into.failures += [refusal(into, tool_id) for tool_id in refused]
+        if not self._generator.accepts_siblings:
+            return  # a file's line is no answer that could be asked for again, and may say what others say
         if any(passed):
             into.answers["of use"] += 1
             into.new_keys.add(key)
@@ -109,5 +111,4 @@ class NewAnswers:
         """Count an answer as refused, for all of the tools that it was about."""
         self._into.answers["of no use"] += 1
         self._into.rejected |= {tool_id: checks_of(self._into, tool_id) for tool_id in tool_ids}
-        if self._generator.accepts_siblings:  # a file's line is no answer that could be asked for again
-            self._refused[key] = self._into.rejected[tool_ids[0]]
+        self._refused[key] = self._into.rejected[tool_ids[0]]

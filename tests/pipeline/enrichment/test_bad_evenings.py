@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from pipeline.enrichment import Enrichment
+from pipeline.enrichment.chain import FileGenerator
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.phrase_checks.screen import Screen
 from pipeline.records import Catalog, catalog_records
 from tests.pipeline.enrichment.catalog_run import ledger_rows, run
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, Script, completion, tool_of
 from tests.support.factories import make_raw
+from tests.support.rows import write_rows
 
 _VERBS = ("archive", "approve", "cancel", "copy", "create", "export", "find", "import", "label", "merge")
 _NOUNS = ("invoice", "ticket", "meeting", "parcel", "contract", "photo", "recipe", "flight", "lesson", "garden")
@@ -150,3 +152,10 @@ def test_what_other_checks_refused_is_judged_anew(tmp_path: Path) -> None:
         assert run(tmp_path, few, asks, checks="others").reused == 3
     assert (refused.written, refused.answers["of no use"]) == ({}, 3)
     assert (accepted.reused, len(accepted.written), len(server.requests)) == (3, 3, 3)
+
+
+def test_the_lines_of_a_file_may_repeat_each_other(tmp_path: Path) -> None:
+    lines = [{"id": f"{name}", "user_phrases": ["have a look at what there is to do"]} for name in _TOOLS[:40]]
+    write_rows(tmp_path / "lines.jsonl", lines)
+    found = run(tmp_path / "ws", _catalog(), FileGenerator(tmp_path / "lines.jsonl", {}))
+    assert (len(found.written), found.rejected, found.new_keys) == (40, {}, set())
