@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment import Enrichment, Generator
+from pipeline.enrichment.by_hand import HandPhrases
 from pipeline.enrichment.estimate import Estimate
 from pipeline.errors import RecordRejected, SnapshotInvalid
 from pipeline.execution import Execution
@@ -139,6 +140,7 @@ class BuildState:
         past: Past requests to learn from; None where the settings name none.
         rejected: The records, expansions and past requests that could not be used.
         missing: The sources that gave no tool.
+        phrases: Those of phrases.jsonl, which stand beside what the generators write.
         encoder: None without vectors.
         estimated: What the model's part was expected to take.
         enrichment: The expansions that passed all checks.
@@ -170,6 +172,7 @@ class BuildState:
     past: PastRequests | None
     rejected: tuple[RecordRejected, ...]
     missing: MissingTools
+    phrases: HandPhrases = field(default_factory=HandPhrases)
     encoder: BuildEncoder | None = None
     estimated: Estimate = field(default_factory=Estimate)
     enrichment: Enrichment = field(default_factory=Enrichment)

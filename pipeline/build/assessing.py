@@ -14,6 +14,7 @@ from pipeline.enrichment.generator import GenerationFailure
 from pipeline.learning.no_answer_calibration.background import background
 from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION, Assessment
 from pipeline.phrase_checks.assessment import assess as assess_catalog
+from pipeline.phrase_checks.checks import SCREEN_VERSION
 from pipeline.phrase_checks.comparison import ComparisonCache
 from pipeline.phrase_checks.foreign import find_foreign
 from pipeline.phrase_checks.screen import LISTS
@@ -24,6 +25,8 @@ from pipeline.vectors import Embedding
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
 from router.tools.text_overlap import record_texts
+
+CHECKS_VERSION = f"{SCREEN_VERSION}.{ASSESSMENT_VERSION}"  # what it refused is judged anew with any change
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,12 @@ def only_noted_again(first: Assessed, second: Assessed, answered: Collection[str
     return replace(second, verdicts=tuple(verdicts))
 
 
-def leave_out(written: Enrichment, found: Assessed) -> None:
-    """Remove dropped texts from the expansions, keep the verdicts beside them, and note which records steered."""
+def leave_out(written: Enrichment, found: Assessed) -> dict[str, str]:
+    """Remove dropped texts from the expansions, keep the verdicts beside them, and note which records steered.
+
+    Return the check, by key, of this build's answers that were refused whole.
+    """
+    refused: dict[str, str] = {}
     by_tool: dict[str, list[TextVerdict]] = {}
     for verdict in found.verdicts:
         by_tool.setdefault(verdict.tool_id, []).append(verdict)
@@ -116,6 +123,8 @@ def leave_out(written: Enrichment, found: Assessed) -> None:
         if other := next((v.detail for v in of_tool if v.check == "misplaced" and v.dropped), ""):
             written.refused[tool_id] = (*written.written.pop(tool_id).verdicts, *of_tool)
             written.failures.append(GenerationFailure(tool_id, "rejected", f"the answer speaks of {other}"))
+            if by.key in written.new_keys:
+                refused[by.key] = written.rejected[tool_id] = "misplaced"
             continue
         expansion = _without_dropped(by.expansion, of_tool)
         written.written[tool_id] = replace(by, expansion=expansion, verdicts=(*by.verdicts, *of_tool))
@@ -125,6 +134,7 @@ def leave_out(written: Enrichment, found: Assessed) -> None:
         for tool_id, parts in sorted(found.steering.items())
         for part in parts
     )
+    return refused
 
 
 def _without_dropped(expansion: Expansion, verdicts: Sequence[TextVerdict]) -> Expansion:

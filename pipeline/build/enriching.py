@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from pipeline import enrichment
-from pipeline.build.assessing import assess, leave_out, only_noted_again
+from pipeline.build.assessing import CHECKS_VERSION, assess, leave_out, only_noted_again
+from pipeline.build.misplaced import take_back_misplaced
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import EnrichmentContext, Generator
 from pipeline.enrichment.chain import ledger_only
-from pipeline.enrichment.generator import UNASKED
+from pipeline.enrichment.context import PERSON, UNACCEPTED
+from pipeline.enrichment.generator import UNASKED, WAITS
 from pipeline.errors import RunAborted
 from pipeline.execution import parts
 from pipeline.phrase_checks.screen import Screen
@@ -23,17 +25,24 @@ def enrich(context: BuildContext, state: BuildState) -> None:
     """
     settings, catalog, written = context.settings, state.catalog, state.enrichment
     screen = context.execution.run("screen", Screen, catalog.records, settings.enrichment.languages)
-    asking = EnrichmentContext(catalog, context.ledger, context.run, context.clock, screen, settings.name)
+    limit = settings.enrichment.max_reasked_share
+    asking = EnrichmentContext(
+        catalog, context.ledger, context.run, context.clock, screen, settings.name, CHECKS_VERSION, limit
+    )
     context.clock.start("enrich", len(catalog.records))
     _ask(context, state, asking)
+    state.phrases.add(UNACCEPTED, written, catalog.records, screen)
     if state.encoder is not None and settings.assessment.enabled and written.written:
         found = assess(context, state)
+        if take_back_misplaced(asking, state, found):
+            found = assess(context, state)
         # Siblings found while some answers are still to come would be others tomorrow, and paid for again.
-        complete = all(failure.asked for failure in written.failures)
+        complete = all(failure.asked or failure.kind in WAITS for failure in written.failures)
         can_contrast = {tool_id: near for tool_id, near in found.siblings.items() if _can_contrast(state, tool_id)}
         if settings.enrichment.contrast and can_contrast:
             keys = {tool_id: one.key for tool_id, one in written.written.items()}
             _contrast(context, state, asking, can_contrast, ask=complete)
+            state.phrases.add(UNACCEPTED, written, catalog.records, screen)
             answered = {tool_id for tool_id, one in written.written.items() if one.key != keys[tool_id]}
             found = only_noted_again(found, assess(context, state), answered)
         if found.blind:
@@ -42,7 +51,8 @@ def enrich(context: BuildContext, state: BuildState) -> None:
                 "noted, and not dropped. Choose another in vectors.encoder"
             )
         written.siblings = found.siblings
-        leave_out(written, found)
+        context.ledger.refusals.mark(context.run, leave_out(written, found), CHECKS_VERSION)
+    state.phrases.add(PERSON, written, catalog.records, screen)
     for generator in state.chain:
         written.usage = written.usage + generator.unclaimed
     written.suspicious = (*screen.suspicious, *written.suspicious)

@@ -29,16 +29,23 @@ def expand(context: BuildContext, state: BuildState) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ProjectedPart:
-    """Records to project, from the place `first` of the catalog's on, and the expansions of those that have one."""
+    """Records to project, from the place `first` of the catalog's on, and the expansions of those that have one.
+
+    `by_hand` are the ids of tools that no generator wrote for: they keep the lexicon's words beside a person's.
+    """
 
     first: int
     records: Sequence[ToolRecord]
     expansions: Mapping[str, Expansion]
+    by_hand: frozenset[str]
 
 
 def project_documents(part: ProjectedPart, languages: Sequence[str]) -> list[FieldDocuments]:
     """Return the field documents of a part's records, in their order. It may run on a worker."""
-    return [project_record(record, part.expansions.get(record.tool_id), languages) for record in part.records]
+    return [
+        project_record(r, part.expansions.get(r.tool_id), languages, lexicon=r.tool_id in part.by_hand)
+        for r in part.records
+    ]
 
 
 def _parts_to_project(records: Sequence[ToolRecord], enrichment: Enrichment) -> Iterator[tuple[str, ProjectedPart]]:
@@ -47,7 +54,8 @@ def _parts_to_project(records: Sequence[ToolRecord], enrichment: Enrichment) -> 
         written = ((record.tool_id, enrichment.written.get(record.tool_id)) for record in part)
         expansions = {tool_id: one.expansion for tool_id, one in written if one is not None}
         kept = [reduced(r, enrichment.steering[r.tool_id]) if r.tool_id in enrichment.steering else r for r in part]
-        yield label, ProjectedPart(number * _TOOLS_A_PART, kept, expansions)
+        by_hand = frozenset(tool_id for tool_id in expansions if not enrichment.written[tool_id].generated)
+        yield label, ProjectedPart(number * _TOOLS_A_PART, kept, expansions, by_hand)
 
 
 def reuse(context: BuildContext, state: BuildState) -> None:

@@ -30,6 +30,7 @@ from router import Router
 from router.fingerprint import file_sha256, fingerprint
 
 _LONGEST = 600  # characters of a server's words
+_FEWEST_REFUSED = 3  # answers that the checks refused: one or two are no fault, asked again the model may say the same
 
 
 def identify(context: BuildContext, state: BuildState) -> None:
@@ -79,7 +80,10 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
         "versions": VERSIONS,
         "tools": sorted(catalog.hashes.items()),
         "expansions": {
-            tool_id: [written.generator, written.model, written.expansion.to_json()]
+            tool_id: [
+                *(written.generator, written.model, written.expansion.to_json()),
+                *([dict(written.sources)] if written.sources else []),
+            ]
             for tool_id, written in enrichment.written.items()
         },
         "languages": settings.enrichment.languages,
@@ -128,7 +132,12 @@ def degradations(state: BuildState) -> tuple[str, ...]:
         reasons.append(f"the model could not be asked: {' '.join(enrichment.unavailable.split())}")
     unasked = (generator.reason for generator in state.chain if isinstance(generator, LedgerOnly))
     reasons += [f"the model was {reason}: its earlier answers serve" for reason in unasked]
-    # An answer that the checks refused is not a fault: asked again, the model would say the same.
+    if len(rejected := sorted(enrichment.rejected)) >= _FEWEST_REFUSED:
+        checks = ", ".join(sorted(set(enrichment.rejected.values())))
+        reasons.append(
+            f"the checks refused the model's answers about {len(rejected):,} tools ({checks}): {named(rejected)}"
+        )
+    reasons += enrichment.churn
     faults = (f for f in enrichment.failures if not f.postponed and f.kind != "rejected")
     if failed := [failure.tool_id for failure in faults]:
         reasons.append(f"the model has no answer for {counted(len(failed), 'tool')}: {named(failed)}")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import records, sources
+from pipeline.build.assessing import CHECKS_VERSION
 from pipeline.build.publishing import begin, signer_of, store_of
 from pipeline.build_state import SERVING_AREA, MissingTools, serving_folder
 from pipeline.enrichment.chain import generators
@@ -104,7 +105,9 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     progress.start("estimate", None)
     with Ledger.open(workspace, tell=progress.note) as ledger:
         chain = generators(settings, ledger, progress, catalog)
-        estimated = estimate(catalog, chain, settings.enrichment, ledger, assessed=settings.assesses)
+        estimated = estimate(
+            catalog, chain, settings.enrichment, ledger, assessed=settings.assesses, checks=CHECKS_VERSION
+        )
     served = ServedTools.read(serving, catalog.former_ids)
     difference = served.difference(catalog.hashes)
     return Plan(

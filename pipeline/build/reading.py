@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from pipeline import learning, records, sources, vectors
+from pipeline.build.assessing import CHECKS_VERSION
 from pipeline.build_state import BuildContext, BuildEncoder, BuildState
+from pipeline.enrichment.by_hand import HandPhrases, by_hand_notes
 from pipeline.enrichment.chain import FileGenerator, generators
 from pipeline.enrichment.estimate import estimate
 from pipeline.errors import SnapshotInvalid
@@ -22,7 +24,12 @@ def read(context: BuildContext) -> BuildState:
     state.encoder = _encoder(context)
     clock.start("estimate", None)
     state.estimated = estimate(
-        state.catalog, state.chain, settings.enrichment, context.ledger, assessed=settings.assesses
+        state.catalog,
+        state.chain,
+        settings.enrichment,
+        context.ledger,
+        assessed=settings.assesses,
+        checks=CHECKS_VERSION,
     )
     return state
 
@@ -38,14 +45,18 @@ def _read_catalog(context: BuildContext) -> BuildState:
     catalog = context.execution.run("normalize", records.catalog_records, reading.tools)
     chain = generators(settings, context.ledger, clock, catalog)
     past = learning.past_requests(settings, catalog)
+    phrases = HandPhrases.read(settings.folder, context.ledger.answers.accepted_phrases(settings.name), catalog)
+    for note in by_hand_notes(settings, phrases):
+        clock.note(note)
     files = [generator for generator in chain if isinstance(generator, FileGenerator)]
     rejected = (
         *reading.rejected,
         *(row for file in files for row in (*file.rejected, *file.unknown(catalog.hashes))),
         *(past.usage.rejected if past else ()),
+        *phrases.rejected,
     )
     served = ServedTools.read(context.serving, catalog.former_ids) if reading.gaps else ServedTools()
-    state = BuildState(reading, catalog, chain, past, rejected, served.missing(reading, catalog.hashes))
+    state = BuildState(reading, catalog, chain, past, rejected, served.missing(reading, catalog.hashes), phrases)
     context.ledger.put_catalog(context.run, settings.name, catalog, (*state.skipped, *rejected))
     if not catalog.records:
         raise reading.no_tool(settings.name, rejected)

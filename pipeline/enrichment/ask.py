@@ -9,7 +9,8 @@ from threading import Event, Thread
 import duckdb
 
 from pipeline.enrichment import prompt
-from pipeline.enrichment.context import Enrichment, EnrichmentContext, ScreenedExpansion
+from pipeline.enrichment.checking import NewAnswers, check, checks_of, refusal
+from pipeline.enrichment.context import Enrichment, EnrichmentContext
 from pipeline.enrichment.generator import (
     GeneratedExpansion,
     GenerationFailure,
@@ -18,6 +19,7 @@ from pipeline.enrichment.generator import (
     Question,
     TokenUsage,
 )
+from pipeline.enrichment.waiting import leave_waiting
 from pipeline.errors import QuartermasterError, RunAborted
 from pipeline.ledger import LedgerEntry, LedgerQuestion, explained
 from router.expansion import Expansion
@@ -33,19 +35,44 @@ def ask_and_check(
     Each group of outcomes is stored as it comes. An interruption is raised again once the outcomes in flight are
     stored. Raises RunAborted as the generator does.
     """
-    known = context.ledger.answers.expansions([key for q in questions for key in (q.key, *q.former_keys)])
+    unknown = _reuse(context, generator, questions, into)
+    leave_waiting(context, generator, unknown, into, len(questions))
+    if unknown:
+        # Tools that a model cannot tell apart are one question: the first of them is asked about.
+        asked = {same[0].record.tool_id: same for same in unknown.values()}
+        stop = Event()
+        _out_of_reach(lambda: _ask(context, generator, asked, into, stop), stop)
+
+
+def _reuse(
+    context: EnrichmentContext, generator: Generator, questions: Sequence[Question], into: Enrichment
+) -> dict[str, list[Question]]:
+    """Add the answers that the ledger has to `into`; return the questions, by key, that it has none to.
+
+    Nor has it one where the checks refuse an answer of a model that earlier checks accepted: it is asked for again.
+    """
+    keys = [key for q in questions for key in (q.key, *q.former_keys)]
+    known = context.ledger.answers.expansions(keys, context.checks)
+    reused: dict[str, list[Question]] = {}
     unknown: dict[str, list[Question]] = {}
     for question in questions:
         if key := next((key for key in (question.key, *question.former_keys) if key in known), None):
-            into.reused += 1
-            _check(context, into, replace(question, key=key), generator, Expansion.from_json(known[key]))
+            reused.setdefault(key, []).append(question)
         else:
             unknown.setdefault(question.key, []).append(question)
-    if unknown:
-        # Tools that a model cannot tell apart are one question: the first of them is asked about.
-        alike = {same[0].record.tool_id: same for same in unknown.values()}
-        stop = Event()
-        _out_of_reach(lambda: _ask(context, generator, alike, into, stop), stop)
+    refused: dict[str, str] = {}
+    for key, alike in reused.items():
+        answer = Expansion.from_json(known[key])
+        failed = [one for one in alike if not check(context, into, replace(one, key=key), generator, answer)]
+        if len(failed) < len(alike) or not generator.accepts_siblings:
+            into.reused += len(alike)
+            into.failures += [refusal(into, question.record.tool_id) for question in failed]
+            continue
+        refused[key] = checks_of(into, alike[0].record.tool_id)
+        for question in alike:
+            unknown.setdefault(question.key, []).append(question)
+    context.ledger.refusals.mark(context.run, refused, context.checks)
+    return unknown
 
 
 def _out_of_reach(work: Callable[[], None], stop: Event) -> None:
@@ -95,6 +122,7 @@ def _ask(
     # Before they are asked: another build may collect the answers of a batch.
     context.ledger.answers.put_questions(context.run, shown)
     groups = generator.generate(asked, stop)
+    answers = NewAnswers(context, generator, into)
     unstored: Sequence[Outcome] = ()
     try:
         for unstored in groups:
@@ -114,7 +142,10 @@ def _ask(
                 context.ledger.answers.put_entries(context.run, entries)
             stored, unstored = unstored, ()
             for outcome in stored:
-                _add(context, into, alike[outcome.tool_id], generator, outcome)
+                _add(into, alike[outcome.tool_id], generator, outcome)
+                answers.add(outcome, alike[outcome.tool_id])
+            answers.end_group()
+        answers.end_group(at_end=True)
     except duckdb.Error as unwritable:  # nothing more is asked: it could not be stored either
         stop.set()
         lost = list(unstored)
@@ -148,19 +179,13 @@ def ledger_entry(
     )
 
 
-def _add(
-    context: EnrichmentContext, into: Enrichment, alike: Sequence[Question], generator: Generator, outcome: Outcome
-) -> None:
-    """Add an outcome to `into`, for each of the questions that it answers."""
+def _add(into: Enrichment, alike: Sequence[Question], generator: Generator, outcome: Outcome) -> None:
+    """Count an outcome in `into`, and add a failure for each of the questions that it leaves unanswered."""
     into.usage = into.usage + outcome.usage
     into.asked[generator.name] += outcome.asked
-    for question in alike:
-        if isinstance(outcome, GeneratedExpansion):
-            _check(context, into, question, generator, outcome.expansion)
-        elif question is alike[0]:
-            into.failures.append(outcome)
-        else:
-            into.failures.append(replace(outcome, tool_id=question.record.tool_id, usage=TokenUsage()))
+    if isinstance(outcome, GenerationFailure):
+        others = (replace(outcome, tool_id=question.record.tool_id, usage=TokenUsage()) for question in alike[1:])
+        into.failures += [outcome, *others]
 
 
 def _lost(outcomes: Sequence[Outcome], reason: QuartermasterError) -> RunAborted:
@@ -171,23 +196,3 @@ def _lost(outcomes: Sequence[Outcome], reason: QuartermasterError) -> RunAborted
         f"{reason}. Of the model's answers, {len(costs):,} could not be stored and are asked again ({spent}); "
         "no further tool was asked about"
     )
-
-
-def _check(
-    context: EnrichmentContext, into: Enrichment, question: Question, generator: Generator, answer: Expansion
-) -> None:
-    """Screen an answer and add it to `into`, unless the tool's first one is better."""
-    record = question.record
-    screened, verdicts = context.screen(record, answer)
-    if not screened.user_phrases:
-        into.refused[record.tool_id] = verdicts
-        checks = ", ".join(sorted({verdict.check for verdict in verdicts}))
-        into.failures.append(
-            GenerationFailure(record.tool_id, "rejected", f"no phrase of the answer passed the checks: {checks}")
-        )
-        return
-    context.progress.advance()
-    if into.improves(record.tool_id, screened):
-        into.written[record.tool_id] = ScreenedExpansion(
-            screened, generator.name, generator.model, question.key, answer, verdicts
-        )

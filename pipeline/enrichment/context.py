@@ -45,6 +45,8 @@ class TextVerdict:
 # Checks an expansion against its record: returns the texts that passed, and a verdict on each text that did not.
 Screening = Callable[[ToolRecord, Expansion], tuple[Expansion, tuple[TextVerdict, ...]]]
 
+PERSON, UNACCEPTED = "person", "unaccepted"  # who wrote a phrase of phrases.jsonl: see HandPhrases
+
 # Why an expansion is stale, in words.
 STALE_BY = {
     "record": "for an older record",
@@ -81,7 +83,8 @@ class ScreenedExpansion:
     """The texts of an answer that passed the screen, with the generator and the model that wrote them.
 
     `key` is the answer's key in the ledger, `answer` the whole answer. `verdicts` say why a text of it is missing.
-    `stale` is set where it answers an earlier question.
+    `stale` is set where it answers an earlier question. `sources` has the phrases that the generator did not write,
+    and who did: PERSON or UNACCEPTED. Where these are all, one of them stands for the generator.
     """
 
     expansion: Expansion
@@ -91,6 +94,12 @@ class ScreenedExpansion:
     answer: Expansion
     verdicts: tuple[TextVerdict, ...] = ()
     stale: StaleExpansion | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def generated(self) -> bool:
+        """Whether a generator wrote any of it."""
+        return self.generator not in (PERSON, UNACCEPTED)
 
 
 @dataclass
@@ -101,6 +110,9 @@ class Enrichment:
     the ledger, `usage` is what this run consumed. `siblings` are tools whose phrases fit each other,
     `suspicious` are verdicts on the records' own texts, `steering` has, by tool id, the parts of a record that made the
     model write what is not the tool's.
+    `answers` counts what a generator answered in this run: "of use", "of no use" or "failed". `rejected` has the checks
+    that refused such an answer, by tool id, `new_keys` the keys of the others, `churn` a sentence for each source whose
+    tools are not asked about again.
     `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases. `unavailable` says why the
     model could not be asked any more; empty where it could.
     """
@@ -109,6 +121,10 @@ class Enrichment:
     asked: Counter[str] = field(default_factory=Counter)
     reused: int = 0
     failures: list[GenerationFailure] = field(default_factory=list)
+    answers: Counter[str] = field(default_factory=Counter)
+    rejected: dict[str, str] = field(default_factory=dict)
+    churn: tuple[str, ...] = ()
+    new_keys: set[str] = field(default_factory=set)
     usage: TokenUsage = field(default_factory=TokenUsage)
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     suspicious: tuple[TextVerdict, ...] = ()
@@ -120,6 +136,10 @@ class Enrichment:
         """Return whether an expansion has at least half as many phrases as the one that a tool has, if any."""
         previous = self.written.get(tool_id)
         return previous is None or 2 * len(expansion.user_phrases) >= len(previous.expansion.user_phrases)
+
+    def by_person(self, tool_id: str) -> int:
+        """Return how many phrases of a tool a person wrote: its first ones."""
+        return list(self.written[tool_id].sources.values()).count(PERSON) if tool_id in self.written else 0
 
     @property
     def verdicts(self) -> tuple[TextVerdict, ...]:
@@ -143,7 +163,8 @@ class Enrichment:
 class EnrichmentContext:
     """The catalog, the ledger and this run's id in it, the observer of the progress, and the screen for answers.
 
-    `catalog_name` is the catalog's name in the ledger; without it no earlier answer serves.
+    `catalog_name` is the catalog's name in the ledger; without it no earlier answer serves. `checks` is the version of
+    the checks. Of a source at most `max_reasked_share` of the tools is asked about again and again.
     """
 
     catalog: Catalog
@@ -152,3 +173,5 @@ class EnrichmentContext:
     progress: Progress
     screen: Screening
     catalog_name: str = ""
+    checks: str = ""
+    max_reasked_share: float = 1.0

@@ -30,7 +30,7 @@ def enrich(
         ask_and_check(context, generator, questions_about(context.catalog, generator, without), into)
         if generator.accepts_siblings:
             left = [record for record in batch if record.tool_id not in into.written]
-            _serve_earlier(context, generator, left, into, contrasting=False)
+            serve_earlier(context, generator, left, into, contrasting=False)
 
 
 def contrast(
@@ -65,10 +65,10 @@ def contrast(
             unanswered = {failure.tool_id for failure in into.failures[first_failure:]}
             del into.failures[first_failure:]
         if isinstance(generator, LedgerOnly):
-            _serve_earlier(context, generator, [records[tool_id] for tool_id in unanswered], into, contrasting=True)
+            serve_earlier(context, generator, [records[tool_id] for tool_id in unanswered], into, contrasting=True)
 
 
-def _serve_earlier(
+def serve_earlier(
     context: EnrichmentContext,
     generator: Generator,
     records: Collection[ToolRecord],
@@ -84,7 +84,7 @@ def _serve_earlier(
     if not missing or not context.catalog_name:
         return
     former = {one: tool_id for one, tool_id in context.catalog.former_ids.items() if tool_id in missing}
-    for answer in context.ledger.answers.earlier_answers(context.catalog_name, [*missing, *former]):
+    for answer in context.ledger.answers.earlier_answers(context.catalog_name, [*missing, *former], context.checks):
         tool_id = former.get(answer.tool_id, answer.tool_id)
         if (record := missing.get(tool_id)) is None:
             continue

@@ -48,14 +48,16 @@ def estimate(
     ledger: Ledger,
     *,
     assessed: bool,
+    checks: str = "",
 ) -> Estimate:
     """Return what enriching a catalog will take, given the answers in the ledger.
 
-    `assessed` says whether phrases will be compared across the catalog; else no tool is asked about twice. Second
-    questions about tools whose first answer is known are not foreseen. Output tokens and the cached share of the
+    `assessed` says whether phrases will be compared across the catalog; else no tool is asked about twice. Answers
+    that `checks` of this version refused count as unknown; which of them wait longer is not foreseen, nor are second
+    questions about tools whose first answer is known. Output tokens and the cached share of the
     prompts are those of the model's earlier answers.
     """
-    known, unknown = _unknown(catalog, generators, ledger)
+    known, unknown = _unknown(catalog, generators, ledger, checks)
     awaited = ledger.batches.awaited_keys(settings.model)
     questions = [question for question in unknown if question.key not in awaited][: settings.max_tools]
     found = Estimate(known=known, awaited=sum(question.key in awaited for question in unknown))
@@ -93,13 +95,15 @@ def _seconds(settings: EnrichmentSettings, requests: int, tokens: int) -> float 
     return max(seconds) if seconds and settings.mode == "direct" else None
 
 
-def _unknown(catalog: Catalog, generators: Sequence[Generator], ledger: Ledger) -> tuple[int, list[Question]]:
+def _unknown(
+    catalog: Catalog, generators: Sequence[Generator], ledger: Ledger, checks: str
+) -> tuple[int, list[Question]]:
     """Return the number of answers in the ledger, and the questions that a model will be asked."""
     known = 0
     remaining: Sequence[ToolRecord] = catalog.records
     for generator in generators:
         questions = questions_about(catalog, generator, remaining)
-        found = ledger.answers.expansions([key for q in questions for key in (q.key, *q.former_keys)])
+        found = ledger.answers.expansions([key for q in questions for key in (q.key, *q.former_keys)], checks)
         answers = {q.key for q in questions if not found.keys().isdisjoint((q.key, *q.former_keys))}
         known += sum(question.key in answers for question in questions)
         if isinstance(generator, LedgerOnly):

@@ -78,8 +78,14 @@ class GeneratedExpansion:
 
 
 NO_KEY = "no key"
+# Kinds of failure of a question that waits: its answers were of no use again and again, or its record changes often.
+WAITS = frozenset({"backed off", "changing"})
 # Kinds of failure that are not the model's: a limit or a missing key of the operator's, or no answer yet.
-POSTPONED = frozenset({"budget", "waiting", NO_KEY})
+POSTPONED = frozenset({"budget", "waiting", NO_KEY}) | WAITS
+# Kinds of failure of an answer that was paid for and says nothing, or nothing about its tool.
+UNREADABLE = frozenset({"shape", "empty", "mismatch"})
+# Failures of tools whose answers were computed and paid for.
+UNUSABLE = UNREADABLE | {"refusal", "truncated"}
 # Not asked because the server has nothing left to give: its quota or limit is spent, or it stopped answering.
 UNASKED = "unasked"
 
@@ -115,13 +121,15 @@ class Generator(Protocol):
     """Writes expansions.
 
     `name` and `model` say who writes. `accepts_siblings` says whether a question may show siblings. `unclaimed` is the
-    usage of answers that were paid for and that no question asks for any more.
+    usage of answers that were paid for and that no question asks for any more. `given_up` says why to ask no more, and
+    is empty while questions may be asked: who checks the answers may set it.
     """
 
     name: str
     model: str
     accepts_siblings: bool = False
     unclaimed: TokenUsage = TokenUsage()
+    given_up: str = ""
 
     def question(self, record: ToolRecord, record_hash: str, siblings: Sequence[ToolRecord] = ()) -> Question | None:
         """Return the question about a record, beside its siblings.

@@ -7,7 +7,7 @@ SELECT words.*, answer.prompt_version, answer.prompt_tokens, answer.cached_token
     answer.created_at AS written_at, answer.run_id
 FROM words
 LEFT JOIN (
-    SELECT * FROM ledger_attempts WHERE kind IS NULL
+    SELECT * FROM ledger_attempts WHERE kind IS NULL AND discarded_at IS NULL
     QUALIFY row_number() OVER (PARTITION BY expansion_key ORDER BY run_id, created_at) = 1
 ) answer USING (expansion_key)
 ORDER BY tool_id;
@@ -56,7 +56,8 @@ SELECT tool_id, happened_at, run_id, event, detail FROM (
             concat_ws(': ', generator || ' ' || model, kind, message),
             CASE WHEN prompt_tokens + completion_tokens > 0
                 THEN format('{{:,}} + {{:,}} tokens', prompt_tokens, completion_tokens) END,
-            CASE WHEN cost_usd IS NULL THEN 'price unknown' WHEN cost_usd > 0 THEN format('${{:.6f}}', cost_usd) END
+            CASE WHEN cost_usd IS NULL THEN 'price unknown' WHEN cost_usd > 0 THEN format('${{:.6f}}', cost_usd) END,
+            strftime(discarded_at, 'discarded %Y-%m-%d %H:%M:%S UTC')
         ),
         CASE WHEN kind IS NULL THEN 3 ELSE 2 END
     FROM ledger_attempts attempt JOIN ledger_versions version USING (record_hash)

@@ -111,21 +111,22 @@ COMMENT ON COLUMN shared_phrases.phrase IS 'The phrase, in lower case.';
 COMMENT ON COLUMN shared_phrases.tools IS 'How many tools have it.';
 COMMENT ON COLUMN shared_phrases.tool_ids IS 'Their ids.';
 
--- Every phrase of a tool comes from its one expansion.
+-- Every phrase of a tool comes from its one expansion, but for those of phrases.jsonl.
 CREATE VIEW phrase_sources AS
-SELECT tool_id, position, phrase, language,
-    CASE WHEN language NOT IN ('en', 'und') THEN 'translations' WHEN list_contains(user_phrases, phrase) THEN 'user_phrases'
+SELECT phrases.tool_id, position, phrase, language,
+    CASE WHEN language NOT IN ('en', 'und') THEN 'translations' WHEN list_contains(expansions.user_phrases, phrase) THEN 'user_phrases'
         ELSE 'when_to_use' END AS field,
-    generator, model, expansion_key, run_id, written_at
+    source AS generator, answer.model, answer.expansion_key, answer.run_id, answer.written_at
 FROM phrases JOIN expansions USING (tool_id)
-ORDER BY tool_id, position;
+LEFT JOIN expansions answer ON answer.tool_id = phrases.tool_id AND answer.generator = source
+ORDER BY phrases.tool_id, position;
 COMMENT ON VIEW phrase_sources IS 'Who wrote each phrase, and the key of the answer that it stands in. The view answers of the workspace''s ledger.duckdb has the question, the text that the model wrote and the cost under that key.';
 COMMENT ON COLUMN phrase_sources.tool_id IS 'The tool.';
 COMMENT ON COLUMN phrase_sources.position IS 'The number of the phrase within its tool, from 0.';
 COMMENT ON COLUMN phrase_sources.phrase IS 'The phrase.';
 COMMENT ON COLUMN phrase_sources.language IS 'The ISO 639-1 code of its language; und: indexed as English, and not English.';
 COMMENT ON COLUMN phrase_sources.field IS 'The part of the answer that it stands in: user_phrases, when_to_use or translations.';
-COMMENT ON COLUMN phrase_sources.generator IS 'Who wrote it: file or openai.';
+COMMENT ON COLUMN phrase_sources.generator IS 'Who wrote it: file or openai; person or unaccepted for phrases of phrases.jsonl.';
 COMMENT ON COLUMN phrase_sources.model IS 'The model, or the file''s name.';
 COMMENT ON COLUMN phrase_sources.expansion_key IS 'The key of the answer in the ledger.';
 COMMENT ON COLUMN phrase_sources.run_id IS 'The build that paid for the answer.';

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.build_state import BuildContext, BuildState
+from pipeline.enrichment import ScreenedExpansion
 from pipeline.inspection import comparison_sql
 from pipeline.inspection.template import TEMPLATE, connect, statements
 from pipeline.scratch import chunked, release
@@ -76,7 +77,7 @@ def _tables(context: BuildContext, state: BuildState, manifest: Manifest) -> dic
         "snapshot": [_snapshot(manifest, context.run)],
         "tools": _tools(state),
         "parameters": ({"tool_id": r.tool_id, **msgspec.to_builtins(p)} for r in records for p in r.parameters),
-        "phrases": chain.from_iterable(map(_phrases, state.documents)),
+        "phrases": chain.from_iterable(_phrases(one, state.enrichment.written) for one in state.documents),
         "verdicts": ({**msgspec.to_builtins(v), "check_name": v.check} for v in state.enrichment.verdicts),
         "siblings": (
             {"tool_id": tool_id, "sibling_id": other, "rank": rank}
@@ -142,7 +143,7 @@ def _tools(state: BuildState) -> Iterator[Row]:
         }
 
 
-def _phrases(document: FieldDocuments) -> Iterator[Row]:
+def _phrases(document: FieldDocuments, written: Mapping[str, ScreenedExpansion]) -> Iterator[Row]:
     """Yield one row per phrase: a tool's own in the order of their vectors, then its translations.
 
     Its own are English, but for what a model or a person wrote otherwise; a few words show less than all together.
@@ -151,7 +152,9 @@ def _phrases(document: FieldDocuments) -> Iterator[Row]:
     own = [(_UNDETERMINED if all_foreign or foreign_script(one) else ENGLISH, one) for one in document.phrases]
     translated = [(language, one) for language, phrases in document.translations.items() for one in phrases]
     for position, (language, phrase) in enumerate([*own, *translated]):
-        yield {"tool_id": document.tool_id, "position": position, "phrase": phrase, "language": language}
+        by = written[document.tool_id]  # a tool without phrases has none
+        row = {"tool_id": document.tool_id, "position": position, "phrase": phrase, "language": language}
+        yield {**row, "source": by.sources.get(phrase, by.generator)}
 
 
 def _expansions(state: BuildState) -> Iterator[Row]:

@@ -5,8 +5,9 @@ model, so a second build of an unchanged catalog asks nothing and embeds nothing
 deleted. Times are UTC.
 
 `ledger` opens the file, and has a part for each group of tables: `answers`, `batches`, `history`, `quarantine`,
-`source_readings`, `vectors`. `schema.sql` makes the tables, views and comments. `database` opens and copies files,
-`lock` waits for the process that has them, `backups` keeps and restores copies. `commands` is what an operator does.
+`refusals`, `source_readings`, `vectors`. `schema.sql` makes the tables, views and comments. `database` opens and copies
+files, `lock` waits for the process that has them, `backups` keeps and restores copies. `commands` is what an
+operator does.
 """
 
 from pipeline.ledger.answers import EarlierAnswer, LedgerEntry, LedgerQuestion

@@ -13,10 +13,13 @@ from router.fingerprint import canonical_json, fingerprint
 # An answer belongs to a catalog if its record does, or the run that paid for it: a batch may be collected by another's.
 _OF_CATALOG = """
     FROM expansions LEFT JOIN runs USING (run_id)
-    WHERE generator NOT IN ('file', 'lexicon') AND (runs.catalog = $catalog OR EXISTS (
+    WHERE discarded_at IS NULL AND generator NOT IN ('file', 'lexicon') AND (runs.catalog = $catalog OR EXISTS (
         FROM records WHERE records.catalog = $catalog
             AND records.tool_id = expansions.tool_id AND records.record_hash = expansions.record_hash))
 """
+
+
+_REFUSED = "(refused_by IS NOT NULL AND checks = $checks)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,15 @@ class AverageUsage:
 class Answers(Database):
     """The tables of questions, expansions, failures and assessments."""
 
-    def expansions(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the stored answers to these keys, as JSON; the earliest where a key has several."""
+    def expansions(self, keys: Iterable[str], checks: str = "") -> dict[str, dict[str, Any]]:
+        """Return the stored answers to these keys, as JSON: of each the earliest that was not discarded.
+
+        Those that checks of this version refused are left out.
+        """
         rows = self.rows(
-            f"SELECT expansion_key, expansion FROM expansions WHERE expansion_key IN {GIVEN} ORDER BY run_id DESC",
-            {"given": list(keys)},
+            f"SELECT expansion_key, expansion FROM expansions WHERE expansion_key IN {GIVEN} AND discarded_at IS NULL "
+            f"AND NOT {_REFUSED} ORDER BY run_id DESC",
+            {"given": list(keys), "checks": checks},
         )
         return {key: json.loads(text) for key, text in rows}
 
@@ -140,8 +147,11 @@ class Answers(Database):
         """Return whether a model ever answered about a tool of a catalog."""
         return bool(self.rows(f"SELECT 1 {_OF_CATALOG} LIMIT 1", {"catalog": catalog}))
 
-    def earlier_answers(self, catalog: str, tool_ids: Sequence[str]) -> list[EarlierAnswer]:
-        """Return all answers of models about these tools of a catalog, the newest first by run: the clock may jump."""
+    def earlier_answers(self, catalog: str, tool_ids: Sequence[str], checks: str = "") -> list[EarlierAnswer]:
+        """Return all answers of models about these tools of a catalog, the newest first by run: the clock may jump.
+
+        Those that checks of this version refused are left out.
+        """
         rows = self.rows(
             f"""
             SELECT expansion_key, tool_id, record_hash, generator, model, prompt_version, expansions.run_id,
@@ -150,10 +160,10 @@ class Answers(Database):
                     FROM questions WHERE questions.expansion_key = expansions.expansion_key
                 ), false),
                 expansion::VARCHAR
-            {_OF_CATALOG} AND tool_id IN {GIVEN}
+            {_OF_CATALOG} AND tool_id IN {GIVEN} AND NOT {_REFUSED}
             ORDER BY expansions.run_id DESC, expansions.created_at DESC, expansion_key
             """,
-            {"catalog": catalog, "given": list(tool_ids)},
+            {"catalog": catalog, "given": list(tool_ids), "checks": checks},
         )
         return [EarlierAnswer(*row) for row in rows]
 
@@ -167,13 +177,26 @@ class Answers(Database):
         return None if tokens is None else AverageUsage(float(tokens), float(cached))
 
     def latest_kinds(self, model: str, count: int) -> list[str]:
-        """Return the kinds of failure of a model's latest answers, the newest first; "" for one that could be used."""
+        """Return how a model's latest answers failed, the newest first; "" for one that could be used.
+
+        That is the kind of failure, or "rejected" where the checks refused the answer.
+        """
         rows = self.rows(
-            "SELECT coalesce(kind, '') FROM (FROM expansions UNION ALL BY NAME FROM failures) "
+            "SELECT coalesce(kind, if(refused_by IS NULL, '', 'rejected')) "
+            "FROM (FROM expansions UNION ALL BY NAME FROM failures) "
             "WHERE model = ? AND generator = 'openai' ORDER BY run_id DESC, created_at DESC LIMIT ?",
             [model, count],
         )
         return [kind for (kind,) in rows]
+
+    def accepted_phrases(self, catalog: str) -> set[tuple[str, str]]:
+        """Return the phrases that a person wrote for a catalog here, or accepted: ids with phrases."""
+        return set(self.rows("SELECT tool_id, phrase FROM accepted_phrases WHERE catalog = ?", [catalog]))
+
+    def accept_phrases(self, catalog: str, phrases: Iterable[tuple[str, str]]) -> None:
+        """Remember phrases as a person's."""
+        rows = [{"catalog": catalog, "tool_id": tool_id, "phrase": phrase} for tool_id, phrase in phrases]
+        self.insert("accepted_phrases", rows, ["catalog", "tool_id", "phrase"], accepted_at=utc_now())
 
     def assessment(self, key: str) -> dict[str, Any] | None:
         """Return the stored assessment of the same texts, as JSON; None if there is none."""

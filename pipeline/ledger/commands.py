@@ -37,7 +37,7 @@ _CHECKS = {
     ),
     "{0:,} keys have several paid answers: {1} US dollars were paid twice": (
         "SELECT count(*), round(sum(twice), 6) FROM (SELECT sum(cost_usd) - max(cost_usd) AS twice FROM expansions "
-        "WHERE cost_usd > 0 GROUP BY expansion_key HAVING count(*) > 1)"
+        "WHERE cost_usd > 0 AND discarded_at IS NULL GROUP BY expansion_key HAVING count(*) > 1)"
     ),
     "{0:,} answers are no JSON with a phrase, such as that of {1}": (
         "SELECT count(*), min(tool_id) FROM expansions WHERE NOT coalesce(json_valid(expansion) "

@@ -18,6 +18,7 @@ from pipeline.ledger.database import Database, LedgerDamaged, contents, explaine
 from pipeline.ledger.history import History
 from pipeline.ledger.lock import LEDGER_FILE, Tell, lock_workspace, waited_for
 from pipeline.ledger.quarantine import Quarantine
+from pipeline.ledger.refusals import Refusals
 from pipeline.ledger.source_readings import SourceReadings
 from pipeline.ledger.vectors import Vectors
 from pipeline.records import Catalog
@@ -44,6 +45,7 @@ class Ledger(Database, AbstractContextManager["Ledger"]):
         self.batches = Batches(connection, path)
         self.history = History(connection, path)
         self.quarantine = Quarantine(connection, path)
+        self.refusals = Refusals(connection, path)
         self.vectors = Vectors(connection, path)
 
     @classmethod

@@ -19,6 +19,9 @@ CREATE TABLE IF NOT EXISTS expansions (
     prompt_version INTEGER, expansion JSON, prompt_tokens BIGINT, cached_tokens BIGINT, completion_tokens BIGINT,
     cost_usd DOUBLE, run_id BIGINT, created_at TIMESTAMP);
 ALTER TABLE expansions ADD COLUMN IF NOT EXISTS completion VARCHAR;
+ALTER TABLE expansions ADD COLUMN IF NOT EXISTS refused_by VARCHAR;
+ALTER TABLE expansions ADD COLUMN IF NOT EXISTS checks VARCHAR;
+ALTER TABLE expansions ADD COLUMN IF NOT EXISTS discarded_at TIMESTAMP;
 CREATE TABLE IF NOT EXISTS failures (
     expansion_key VARCHAR, record_hash VARCHAR, tool_id VARCHAR, generator VARCHAR, model VARCHAR,
     kind VARCHAR, message VARCHAR, prompt_tokens BIGINT, cached_tokens BIGINT, completion_tokens BIGINT,
@@ -45,6 +48,7 @@ CREATE TABLE IF NOT EXISTS quarantine (
     run_id BIGINT, requests INTEGER, probes INTEGER, distance DOUBLE, examples JSON, told BOOLEAN,
     decided_at TIMESTAMP);
 CREATE TABLE IF NOT EXISTS baselines (catalog VARCHAR, area VARCHAR, tool_id VARCHAR, served JSON, run_id BIGINT);
+CREATE TABLE IF NOT EXISTS accepted_phrases (catalog VARCHAR, tool_id VARCHAR, phrase VARCHAR, accepted_at TIMESTAMP);
 
 CREATE OR REPLACE VIEW phrases AS
     SELECT tool_id, generator, model, unnest(from_json(expansion -> 'user_phrases', '["VARCHAR"]')) AS phrase
@@ -55,7 +59,7 @@ CREATE OR REPLACE VIEW answers AS
     SELECT expansion_key, tool_id, generator, model,
         coalesce(outcome.prompt_version, instructions.prompt_version) AS prompt_version, message AS question,
         instructions, parameters, completion, expansion, kind, failure, prompt_tokens, completion_tokens, cost_usd,
-        outcome.run_id, outcome.created_at
+        outcome.run_id, outcome.created_at, discarded_at
     FROM (FROM expansions UNION ALL BY NAME SELECT * RENAME (message AS failure) FROM failures) outcome
     LEFT JOIN questions USING (expansion_key) LEFT JOIN instructions USING (instructions_hash);
 
@@ -74,6 +78,7 @@ WITH said(place, comment) AS (VALUES
     ('*.content_hash', 'The hash of the record and the texts that the row is about. Other content is tried anew.'),
     ('*.cost_usd', 'US dollars; NULL where the price is unknown, 0 where it was free.'),
     ('*.created_at', 'When it was stored, UTC.'),
+    ('*.discarded_at', 'When an operator discarded the answer, UTC: no build reads it. NULL where it may serve.'),
     ('*.distance', 'The mean share of the probes that are nearer to its name and first sentence than these.'),
     ('*.examples', 'A few of these requests, each with the tools that serve it: a JSON list.'),
     ('*.expansion_key', 'The hash of all that the answer depends on: the generator, its model and what it was shown. Those of a file and of earlier versions hold the record''s hash instead.'),
@@ -110,9 +115,11 @@ WITH said(place, comment) AS (VALUES
     ('notices', 'What an operator should know about tools that each run kept.'),
     ('notices.kind', 'merged, renamed, thin or open.'),
     ('notices.message', 'What was noticed.'),
-    ('expansions', 'Every answer that a generator gave. Later builds reuse the first answer of a key; no answer is ever deleted.'),
+    ('expansions', 'Every answer that a generator gave. Later builds reuse the first answer of a key that is neither discarded nor refused by their checks; no answer is ever deleted.'),
     ('expansions.expansion', 'The answer as it was read: tidied and cut to its limits, before any check.'),
-    ('failures', 'Every question that was asked and brought no usable answer. The next build asks again.'),
+    ('expansions.refused_by', 'The checks that refused all of the answer''s phrases, by name; NULL where some may serve.'),
+    ('expansions.checks', 'The version of these checks. Those of another version judge the answer anew.'),
+    ('failures', 'Every question that was asked and brought no usable answer. The next build asks again, after several failures a later one.'),
     ('failures.kind', 'shape, empty, mismatch, refusal, truncated, refused, rate, quota, timeout, connection or server.'),
     ('failures.message', 'What went wrong.'),
     ('questions', 'The message that asked a model about each tool. Stored as text, because it cannot be made again: the key is a hash, and the siblings that it shows stand nowhere else. Versions that did not keep it left no row.'),
@@ -151,6 +158,9 @@ WITH said(place, comment) AS (VALUES
     ('quarantine.told', 'Whether a build has announced it.'),
     ('quarantine.decided_at', 'When it was released, UTC; NULL where it was not.'),
     ('quarantined', 'The tools that are held back now: the rows of quarantine that nobody has released.'),
+    ('accepted_phrases', 'The phrases that a person wrote, or accepted, by quartermaster phrases: builds drop none of them. They stand in phrases.jsonl.'),
+    ('accepted_phrases.phrase', 'The phrase.'),
+    ('accepted_phrases.accepted_at', 'When, UTC.'),
     ('phrases', 'Each user phrase of each stored answer, checks aside.'),
     ('phrases.phrase', 'The phrase.'),
     ('answers', 'Every answer and failure with the question that was asked. The view phrase_sources of a snapshot has the key of each of its phrases.'),

@@ -12,6 +12,7 @@ from pathlib import Path
 from pipeline.build_state import MissingTools
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.chain import NO_KEY_SET, FileGenerator
+from pipeline.enrichment.context import PERSON, UNACCEPTED
 from pipeline.ledger import KnownSource
 from pipeline.records import Catalog
 from pipeline.sentences import named
@@ -59,8 +60,7 @@ def hold_reasons(
     tools = len(catalog.records)
     # A tool that another model or file had an answer for did not fail.
     postponed = {failure.tool_id for failure in enrichment.failures if failure.postponed} - enrichment.written.keys()
-    # Nor is an answer that the checks refused: asked again, the model would say the same.
-    faults = {f.tool_id for f in enrichment.failures if not f.postponed and f.kind != "rejected"}
+    faults = {failure.tool_id for failure in enrichment.failures if not failure.postponed}
     failed = faults - enrichment.written.keys() - postponed
     lost = sum(gap.serving for gap in missing.skipped)
     shares = (
@@ -85,9 +85,10 @@ def lost_phrases_reasons(
     The share is of the catalog's tools, `tool_ids`, that have the words of a model or of a file in the snapshot that
     serves. `serving` has the generator of each serving tool.
     """
-    before = {tool_id: name for tool_id, name in serving.items() if name != _BY_RULE}
+    before = {tool_id: name for tool_id, name in serving.items() if name not in (_BY_RULE, PERSON, UNACCEPTED)}
     written = [tool_id for tool_id in tool_ids if tool_id in before]
-    fallen = [tool_id for tool_id in written if tool_id not in enrichment.written]
+    generated = {tool_id for tool_id, by in enrichment.written.items() if by.generated}
+    fallen = [tool_id for tool_id in written if tool_id not in generated]
     limit = settings.publish.max_downgraded_share
     if len(fallen) < _FEWEST or len(fallen) <= limit * len(written):
         return ()

@@ -29,7 +29,7 @@ def write_served_files(folder: Path, state: BuildState, engine: CandidateEngine)
     records, expanded = state.catalog.records, _expanded(state)
     _write_records(folder, state, counter)
     # The router reads a missing file as "all are expanded alike".
-    if contract.Expanded.YES in expanded and set(expanded) != {contract.Expanded.YES}:
+    if contract.Expanded.NO in expanded and any(one.expansion or one.translations for one in state.documents):
         np.save(folder / contract.EXPANDED, np.array(expanded, dtype=np.uint8))
     if unread := state.catalog.unread:
         np.save(folder / contract.NON_ENGLISH, np.array([record.tool_id in unread for record in records], bool))
@@ -49,12 +49,15 @@ def write_served_files(folder: Path, state: BuildState, engine: CandidateEngine)
 def _expanded(state: BuildState) -> list[contract.Expanded]:
     """Return for each tool whether it has its own expansion.
 
-    A record that tries to steer counts as expanded: nothing is made up for what it lost by that.
+    A record that tries to steer counts as expanded: nothing is made up for what it lost by that. One with phrases of a
+    person alone does not: they are too few to be all that its expansion would earn.
     """
     suspects = {verdict.tool_id for verdict in state.enrichment.suspicious}
+    by_hand = {tool_id for tool_id, one in state.enrichment.written.items() if not one.generated}
     return [
         contract.Expanded.YES
-        if document.expansion or document.translations or document.tool_id in suspects
+        if ((document.expansion or document.translations) and document.tool_id not in by_hand)
+        or document.tool_id in suspects
         else contract.Expanded.NO
         for document in state.documents
     ]
@@ -67,8 +70,8 @@ def _write_records(folder: Path, state: BuildState, counter: TokenCounter) -> No
     with (folder / contract.RECORDS).open("wb") as file:
         for first in range(0, len(records), _TOOLS_A_PART):
             part = records[first : first + _TOOLS_A_PART]
-            phrases = (document.phrases for document in documents[first : first + _TOOLS_A_PART])
-            lines = json_lines(ToolEntry(record, of_tool) for record, of_tool in zip(part, phrases, strict=True))
+            paired = zip(part, documents[first : first + _TOOLS_A_PART], strict=True)
+            lines = json_lines(ToolEntry(r, one.phrases, state.enrichment.by_person(r.tool_id)) for r, one in paired)
             file.writelines(lines)
             offsets[first + 1 : first + 1 + len(lines)] = list(map(len, lines))
             counts.append(counter.counts(part))

@@ -8,7 +8,8 @@ CATALOG_FILE = "catalog.toml"
 SKILL_FILES = ("SKILL.md", "skill.md")  # the first is how the specification writes it; agents read both
 DOCUMENTS = (".json", ".jsonl", ".yaml", ".yml")
 # What may lie beside tool definitions in the formats of this project.
-NOT_TOOLS = ("expansions.jsonl", "judgements.jsonl", "queries.jsonl", "usage.jsonl", "meta.json")
+EXPANSIONS_FILE, PHRASES_FILE = "expansions.jsonl", "phrases.jsonl"
+NOT_TOOLS = (EXPANSIONS_FILE, PHRASES_FILE, "judgements.jsonl", "queries.jsonl", "usage.jsonl", "meta.json")
 UNLISTED = "it cannot be listed"
 OF_PROGRAMS = ("node_modules", "__pycache__")
 

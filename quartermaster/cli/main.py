@@ -20,6 +20,7 @@ from quartermaster.cli.commands.inspect import feedback, inspect
 from quartermaster.cli.commands.keys import keys, tokens
 from quartermaster.cli.commands.ledger import ledger
 from quartermaster.cli.commands.options import App
+from quartermaster.cli.commands.phrases import phrases
 from quartermaster.cli.commands.route import call, explain, search
 from quartermaster.cli.commands.serve import http
 from quartermaster.cli.commands.serve_mcp import mcp
@@ -77,7 +78,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
 )
 for _command in _COMMANDS:
     app.add(_command)
-for _name, _group in (("serve", serve), ("ledger", ledger), ("keys", keys), ("tokens", tokens)):
+for _name, _group in (("serve", serve), ("ledger", ledger), ("phrases", phrases), ("keys", keys), ("tokens", tokens)):
     app.add_typer(_group, name=_name)
 
 

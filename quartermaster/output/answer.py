@@ -87,7 +87,7 @@ def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
     if tool.raised:
         print_out(f"  needed       contributes {score_text(tool.raised)}: {'; '.join(_needed_by(tool))}")
     if tool.phrase:
-        print_out(f"  nearest phrase: {tool.phrase}")
+        print_out(f"  nearest phrase{' (by a person)' * tool.by_person}: {tool.phrase}")
 
 
 def results_table(routed: RoutedTools) -> Table:
@@ -131,7 +131,8 @@ def _explanation_table(routed: RoutedTools) -> Table:
             cells.append(_share(f"{number} ", tool.gain - tool.raised, tool) if number else _NOTHING)
         if has_needed:
             cells.append(_share("", tool.raised, tool) if tool.raised else _NOTHING)
-        phrase = [plain_text(f"  {tool.phrase}", "green")] if tool.phrase else []
+        by = " (by a person)" * tool.by_person
+        phrase = [plain_text(f"  {tool.phrase}{by}", "green")] if tool.phrase else []
         name = Text("\n").join([_name(tool), *phrase])
         rows.append((str(rank), name, score_text(tool.score), *cells))
     return make_table(columns, rows, padding=(0, 1, 0, 0))

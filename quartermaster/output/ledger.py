@@ -7,11 +7,13 @@ from pathlib import Path
 
 import duckdb
 
-from pipeline.inspection.reading import fetch, first_lines
+from pipeline.inspection.reading import Inspection, fetch, first_lines
 from pipeline.inspection.results import ResultRows
 from pipeline.ledger import Ledger
 from pipeline.ledger.commands import Backup, Checked, Compacted, Restored, open_to_read
+from pipeline.ledger.discarding import Discarded
 from pipeline.ledger.quarantine import HELD, RELEASED, quarantined_tools
+from pipeline.sentences import counted, named
 from quartermaster.output.formatting import cell_text, facts_table, layout, make_table, megabytes
 from quartermaster.output.terminal import out, plain_text, print_err, print_heading, print_json, print_out
 from router.errors import SettingsInvalid
@@ -103,6 +105,36 @@ def show_done(done: Backup | Restored | Checked | Compacted, *, as_json: bool) -
     else:
         dropped = f", without {done.vectors:,} vectors" if done.vectors else ""
         print_out(f"{done.ledger}: {megabytes(done.before)} → {megabytes(done.after)}{dropped}")
+
+
+def texts_found(snapshot: Path, check: str) -> dict[str, set[str]]:
+    """Return the texts that a check found fault with, by tool. Raises SettingsInvalid where there is none."""
+    with Inspection.open(snapshot) as inspection:
+        rows = inspection.rows("SELECT check_name, tool_id, text FROM verdicts ORDER BY ALL")
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if row["check_name"] == check:
+            found.setdefault(row["tool_id"], set()).add(row["text"])
+    if not found:
+        known = ", ".join(dict.fromkeys(row["check_name"] for row in rows)) or "none"
+        raise SettingsInvalid(f"no verdict of the snapshot {snapshot} is of the check {check!r}: it has {known}")
+    return found
+
+
+def show_discarded(done: Discarded, *, as_json: bool) -> None:
+    """Print what was discarded, or would be."""
+    if as_json:
+        print_json(asdict(done))
+        return
+    price = "at an unknown price" if done.cost_usd is None else f"which cost ${done.cost_usd:.6f}"
+    what = f"{counted(done.answers, 'answer')} about {counted(len(done.tools), 'tool')}, {price}"
+    tools = f": {named(done.tools)}" if done.tools else ""
+    print_out(f"{'would discard' if done.dry_run else 'discarded'} {what}{tools}")
+    if done.awaited:
+        print_err(
+            f"{counted(done.awaited, 'question')} of open batches would match: their answers serve once they are "
+            "collected; discard them then"
+        )
 
 
 def decide_quarantine(

@@ -45,6 +45,7 @@ class Explainer:
             ranks={signal: ranks[ordinal] for signal, ranks in self._ranks.items() if ordinal in ranks},
             contributions={signal.value: part for signal, part in contributions.items()},
             phrase=None if (best := self._phrases.get(ordinal)) is None else entry.phrases[best],
+            by_person=best is not None and best < entry.by_person,
             assumed=assumed,
             step=step,
             gain=gain + raised,

@@ -50,6 +50,7 @@ class RoutedTool:
         ranks: The tool's rank in each list that holds it, by the signal's name ("name", or `Signal.NAME`).
         contributions: The part of the score that each list added. Contributions and gain add up to the score.
         phrase: The tool's generated phrase that is nearest to the request.
+        by_person: Whether a person wrote that phrase, by `quartermaster phrases`.
         assumed: The part of the contributions that was estimated: the expansion's where the tool has none, name's and
             description's where it is described in another language.
         step: The need or step that the tool serves best, what shows an implicit need, or the earlier message.
@@ -73,6 +74,7 @@ class RoutedTool:
     also_from: tuple[str, ...] = ()
     needed_by: tuple[NeededBy, ...] = ()
     detail: Detail = Detail.FULL
+    by_person: bool = False
 
     def __repr__(self) -> str:
         return f"<RoutedTool {self.tool_id}, score {self.score:.3f}>"
@@ -89,6 +91,7 @@ class RoutedTool:
             "gain": self.gain,
             "raised": self.raised,
             "phrase": self.phrase,
+            **({"by_person": True} if self.by_person else {}),
             "also_from": list(self.also_from),
             "needed_by": [needing.to_json() for needing in self.needed_by],
             "detail": str(self.detail),

@@ -23,10 +23,11 @@ from router.snapshot.facets import Facet, Facets
 
 @dataclass(frozen=True, slots=True)
 class ToolEntry:
-    """A tool in a snapshot: its record, and its phrases in the order of their vectors."""
+    """A tool in a snapshot: its record, and its phrases in the order of their vectors, first those `by_person`."""
 
     record: ToolRecord
     phrases: tuple[str, ...]
+    by_person: int = 0
 
 
 class _IdRecord(msgspec.Struct):
@@ -173,7 +174,8 @@ def json_lines(entries: Iterable[ToolEntry]) -> list[bytes]:
 def _row(entry: ToolEntry) -> dict[str, Any]:
     record = entry.record.to_json()
     beside = {name: record.pop(name) for name in _BESIDE if name in record}
-    return {"record": record, "phrases": entry.phrases, **beside}
+    hand = {"by_person": entry.by_person} if entry.by_person else {}
+    return {"record": record, "phrases": entry.phrases, **hand, **beside}
 
 
 class RecordSequence(Sequence[ToolRecord]):

@@ -85,15 +85,18 @@ def record_document(record: ToolRecord) -> str:
     return dense_document(sanitize(record)[0])
 
 
-def project_record(record: ToolRecord, expansion: Expansion | None, languages: Collection[str] = ()) -> FieldDocuments:
+def project_record(
+    record: ToolRecord, expansion: Expansion | None, languages: Collection[str] = (), *, lexicon: bool = False
+) -> FieldDocuments:
     """Return the documents of one tool.
 
     Without an expansion, the expansion document is empty, and the lexicon's words stand in those of description and
-    dense. `languages` selects the translations. Steering text in the record is removed first: see `router.tools.trust`.
+    dense; with `lexicon` they stand there in any case. `languages` selects the translations. Steering text in the
+    record is removed first: see `router.tools.trust`.
     """
     # See docs/decisions/fusion.md.
     record, _ = sanitize(record)
-    words = everyday_words(record) if expansion is None else EverydayWords(())
+    words = everyday_words(record) if expansion is None or lexicon else EverydayWords(())
     written = expansion or Expansion("", ())
     phrases = (phrase for phrase in (*written.user_phrases, written.when_to_use) if phrase)
     return FieldDocuments(
@@ -107,7 +110,7 @@ def project_record(record: ToolRecord, expansion: Expansion | None, languages: C
             *written.related_concepts,
             *written.task_categories,
         ),
-        dense=dense_document(record, words.requests or written.user_phrases, written.synonyms),
+        dense=dense_document(record, (*written.user_phrases, *words.requests), written.synonyms),
         phrases=tuple(dict.fromkeys(phrases)),
         translations={code: texts for code, texts in written.translations.items() if code in languages},
     )

@@ -11,8 +11,6 @@ from pipeline.enrichment.openai.chat import Completion
 from pipeline.enrichment.prompt import echo
 from router.expansion import Expansion
 
-# Kinds of failure of an answer that was paid for and says nothing, or nothing about its tool.
-UNREADABLE = frozenset({"shape", "empty", "mismatch"})
 _LIST_FIELDS = ("user_phrases", "synonyms", "related_concepts", "task_categories", "requires", "provides")
 _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
 _MAX_STARTS = 200  # braces of an answer that are tried as the beginning of its object

@@ -16,11 +16,11 @@ from openai.types import Batch as ServerBatch
 
 from pipeline.enrichment import prompt
 from pipeline.enrichment.ask import ledger_entry
-from pipeline.enrichment.generator import NEVER, UNASKED, GenerationFailure, Outcome, Question, TokenUsage
+from pipeline.enrichment.generator import NEVER, UNASKED, UNUSABLE, GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.enrichment.openai.answers import OutputMode, read_answer
 from pipeline.enrichment.openai.batch_calls import END_STATUSES, BatchCalls
 from pipeline.enrichment.openai.chat import ABORTING, TRANSIENT, Completion, Fault
-from pipeline.enrichment.openai.model import CHECK_MODEL, MAX_UNUSABLE, UNUSABLE, ModelGenerator
+from pipeline.enrichment.openai.model import CHECK_MODEL, MAX_UNUSABLE, ModelGenerator
 from pipeline.enrichment.prompt import echo
 from pipeline.errors import RunAborted, Unavailable
 from pipeline.ledger import Batch, BatchRequest, Ledger, LedgerEntry
@@ -156,7 +156,7 @@ class _Session:
         if generator.given_up:
             return (), generator.given_up
         latest = () if generator.proven else generator.ledger.answers.latest_kinds(generator.model, MAX_UNUSABLE)
-        if len(latest) < MAX_UNUSABLE or not UNUSABLE.issuperset(latest):
+        if len(latest) < MAX_UNUSABLE or not {*UNUSABLE, "rejected"}.issuperset(latest):
             return questions, ""
         return questions[:MAX_UNUSABLE], (
             f"not asked: the latest {MAX_UNUSABLE} answers of {generator.model!r} could not be used. "

@@ -11,8 +11,16 @@ from threading import Event
 
 import openai
 
-from pipeline.enrichment.generator import NEVER, UNASKED, GenerationFailure, Outcome, Question, TokenUsage
-from pipeline.enrichment.openai.answers import UNREADABLE, OutputMode, read_answer
+from pipeline.enrichment.generator import (
+    NEVER,
+    UNASKED,
+    UNREADABLE,
+    GenerationFailure,
+    Outcome,
+    Question,
+    TokenUsage,
+)
+from pipeline.enrichment.openai.answers import OutputMode, read_answer
 from pipeline.enrichment.openai.chat import (
     ABORTING,
     TRANSIENT,
@@ -99,8 +107,7 @@ class _Session:
         self._tasks: set[asyncio.Task[Outcome | None]] = set()
         self._unanswered_in_a_row = 0
         self._jitter = random.Random(0)  # noqa: S311 - spreads retries
-        # Kind and message of the failures of all remaining questions.
-        self._ended = (UNASKED, generator.given_up) if generator.given_up else None
+        self._ended: tuple[str, str] | None = None  # kind and message of the failures of all remaining questions
 
     async def close(self) -> None:
         """Give up what is in flight, and close the connections."""
@@ -113,6 +120,8 @@ class _Session:
 
         Nothing is sent while the caller stores them, so others are waited for as long as there is room for more.
         """
+        if self._generator.given_up:  # perhaps by who checked the last group
+            self._ended = (UNASKED, self._generator.given_up)
         group: list[Outcome] = []
         gathered_until = 0.0
         while True:

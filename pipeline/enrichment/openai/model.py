@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from pipeline.enrichment.generator import (
+    UNUSABLE,
     GeneratedExpansion,
     Outcome,
     Prompt,
@@ -12,7 +13,7 @@ from pipeline.enrichment.generator import (
     TokenUsage,
     answer_key,
 )
-from pipeline.enrichment.openai.answers import UNREADABLE, OutputMode, schema
+from pipeline.enrichment.openai.answers import OutputMode, schema
 from pipeline.enrichment.openai.chat import Completion, connection
 from pipeline.enrichment.prompt import INSTRUCTIONS, PLAIN_TEXT, message
 from pipeline.settings import EnrichmentSettings
@@ -28,8 +29,6 @@ _OVERHEAD_TOKENS = 16  # that the chat format adds to two messages
 # 30 %, never. See docs/decisions/model-requests.md.
 MAX_UNUSABLE = 25
 CHECK_MODEL = "Check enrichment.model and enrichment.parameters, or build with --generator none"
-# Failures of tools whose answers were computed and paid for.
-UNUSABLE = UNREADABLE | {"refusal", "truncated"}
 # Parameters of which the ledger keeps the values.
 _STORED = frozenset(
     "frequency_penalty languages max_completion_tokens max_tokens presence_penalty reasoning_effort seed stop "

@@ -1,11 +1,12 @@
 """ledger: what an operator does with the file that holds everything a build paid for."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from quartermaster.cli.commands.options import WORKSPACE, App, JsonOutput, Workspace
+from quartermaster.cli.commands.options import WORKSPACE, App, JsonOutput, Source, Workspace
 from quartermaster.output.terminal import ProgressBars
 from router.errors import SettingsInvalid
 
@@ -23,7 +24,8 @@ ledger = App(
     quartermaster ledger backup /backup/              copy it to another disk
     quartermaster ledger check                        is it whole?
     quartermaster ledger restore /backup/FILE         put a backup in its place
-    quartermaster ledger compact                      rewrite it without gaps"""
+    quartermaster ledger compact                      rewrite it without gaps
+    quartermaster ledger discard --run 41             have bad answers asked again"""
 )
 
 
@@ -124,3 +126,35 @@ def compact(
     with ProgressBars() as bars:
         done = compact_ledger(workspace, drop_vectors=vectors, wait_s=wait, tell=bars.note)
     show_done(done, as_json=as_json)
+
+
+@ledger.add
+def discard(
+    tools: Annotated[list[str] | None, typer.Argument(metavar="[TOOL]...", help="Ids or globs: 'hr/*'.")] = None,
+    run: Annotated[int | None, "Answers that this run stored: see the runs of ledger show."] = None,
+    model: Annotated[str | None, "Answers of this model."] = None,
+    since: Annotated[datetime | None, "Answers stored at this time or later, UTC."] = None,
+    until: Annotated[datetime | None, "Answers stored before this time, UTC."] = None,
+    check: Annotated[
+        str | None, "Answers with a text that this check dropped or noted in the snapshot that serves: see verdicts."
+    ] = None,
+    catalog: Annotated[str | None, "With --check: whose snapshot, by default that of the catalog built last."] = None,
+    workspace: Workspace = WORKSPACE,
+    dry_run: Annotated[bool, "Discard nothing: say which answers, and what they cost."] = False,
+    wait: Wait = 0.0,
+    as_json: JsonOutput = False,
+) -> None:
+    """Discard answers of models, so that the next build asks again: those that meet all options that are given.
+
+    They stay in the ledger, marked (discarded_at in its view answers), and never serve again, not even where the model
+    fails. What was paid for them stays counted. A snapshot that serves goes on serving.
+    """
+    from pipeline.ledger.discarding import Chosen
+    from pipeline.ledger.discarding import discard as discard_answers
+    from quartermaster.output.ledger import show_discarded, texts_found
+
+    found = texts_found(Source(catalog=catalog, workspace=workspace).local_folder(), check) if check else None
+    chosen = Chosen(tools or (), run, model, since, until, found)
+    with ProgressBars() as bars:
+        done = discard_answers(workspace, chosen, dry_run=dry_run, wait_s=wait, tell=bars.note)
+    show_discarded(done, as_json=as_json)

@@ -45,12 +45,14 @@ def run(
     into: Enrichment | None = None,
     screen: Screening = lambda _, expansion: (expansion, ()),
     name: str = "office",
+    checks: str = "",
+    share: float = 1.0,
 ) -> Enrichment:
     """Run the generators over a catalog of this name; ask a second time where `siblings` are given."""
     with opened(workspace) as ledger:
         result = Enrichment() if into is None else into
         number = ledger.start_run(name)
-        context = EnrichmentContext(catalog, ledger, number, SilentProgress(), screen, name)
+        context = EnrichmentContext(catalog, ledger, number, SilentProgress(), screen, name, checks, share)
         enrich(context, generators, batch=catalog.records, into=result)
         if siblings is not None:
             contrast(context, generators, siblings, into=result)

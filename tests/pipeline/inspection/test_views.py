@@ -72,7 +72,9 @@ def asked_of(empty: Path, tmp_path: Path) -> Iterator[Any]:
                     into_expansions = "INSERT INTO expansions (tool_id, generator, cost_usd) VALUES (?, ?, ?)"
                     connection.execute(into_expansions, [row.tool_id, row.writer, row.cost_usd])
                 for position, phrase in enumerate(row.phrases):
-                    connection.execute("INSERT INTO phrases VALUES (?, ?, ?, 'en')", [row.tool_id, position, phrase])
+                    connection.execute(
+                        "INSERT INTO phrases VALUES (?, ?, ?, 'en', NULL)", [row.tool_id, position, phrase]
+                    )
                 for check in row.dropped:
                     verdict = [row.tool_id, "user_phrases", check, check, "dropped", ""]
                     connection.execute("INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?)", verdict)

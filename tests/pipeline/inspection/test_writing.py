@@ -48,11 +48,11 @@ def test_what_a_tool_answers_stands_beside_its_record_and_in_the_database(shop: 
 def test_phrases_keep_their_language_and_another_language_or_translation_is_another_snapshot(shop: Shop) -> None:
     snapshot = shop.build(*_TOOLS, expansions=_EXPANSIONS, enrichment=_GERMAN)
     assert select(snapshot, "FROM phrases") == [
-        ("pay/list", 0, "show the bills", "en"),
-        ("pay/list", 1, "offene Rechnungen", "de"),
-        ("pay/list", 2, "Zahlungen zeigen", "de"),
-        ("pay/refund", 0, "money back", "en"),
-        ("pay/refund", 1, "Geld zurückgeben", "de"),
+        ("pay/list", 0, "show the bills", "en", "file"),
+        ("pay/list", 1, "offene Rechnungen", "de", "file"),
+        ("pay/list", 2, "Zahlungen zeigen", "de", "file"),
+        ("pay/refund", 0, "money back", "en", "file"),
+        ("pay/refund", 1, "Geld zurückgeben", "de", "file"),
     ]
     # All that was written is kept, the languages not asked for too.
     ((translations,),) = select(snapshot, "SELECT translations FROM expansions WHERE tool_id = 'pay/refund'")

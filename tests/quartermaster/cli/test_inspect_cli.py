@@ -74,7 +74,7 @@ def test_catalog_text_is_shown_as_text(run: Run, served: Path) -> None:
 def test_a_table_is_shown_under_its_comment_as_far_as_the_limit(run: Run, served: Path) -> None:
     shown = readable(run("inspect", "--table", "phrases", "--limit", 2, "--workspace", served), 120).splitlines()
     assert shown[0].startswith("The phrases of each tool")
-    assert shown[2].split() == ["tool_id", "position", "phrase", "language"] and len(shown) == 6
+    assert shown[2].split() == ["tool_id", "position", "phrase", "language", "source"] and len(shown) == 6
     assert shown[-1].startswith("and ") and "more: --limit " in shown[-1]
 
 

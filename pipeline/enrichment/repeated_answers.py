@@ -1,0 +1,65 @@
+"""Find answers of one run that say the same about many tools: apologies, refusals, one phrase for all."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from router.record import ToolRecord
+from router.text import pretokenize
+from router.tools.text_overlap import record_texts, term_set
+
+# See docs/decisions/phrase-checks.md.
+_WORDS = 4  # of a shingle
+_REPEATED_SHARE = 0.25  # of an answer's shingles
+_FEWEST = 3  # tools of which a shingle is written, and at least this share of them
+_COMMON_SHARE = 0.02
+_GROWTH = 1.25  # in answers, after which all are looked at again
+
+
+@dataclass
+class RepeatedAnswers:
+    """The answers of a run so far, by key.
+
+    An answer is repeated if much of its text was written about many tools, and is not of its own record. It needs no
+    knowledge of wordings or languages: a refusal that names each tool is the same but for the name.
+    """
+
+    _shingles: dict[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)  # None of the record's own words
+    _lengths: dict[str, int] = field(default_factory=dict)
+    _tools: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    _found: set[str] = field(default_factory=set)
+    _looked_at: int = 0
+
+    def __len__(self) -> int:
+        return len(self._shingles)
+
+    def add(self, key: str, record: ToolRecord, phrases: Sequence[str]) -> None:
+        """Add an answer about a record."""
+        own = term_set(" ".join(record_texts(record)))
+        shingles: list[tuple[str, ...]] = []
+        count = 0
+        for phrase in phrases:
+            words = pretokenize(phrase).casefold().split()
+            supported = [not own.isdisjoint(term_set(word)) for word in words]
+            width = min(_WORDS, len(words))
+            for start in range(len(words) - width + 1):
+                count += 1
+                if not any(supported[start : start + width]):
+                    shingles.append(tuple(words[start : start + width]))
+        self._shingles[key], self._lengths[key] = shingles, count
+        self._tools.update(set(shingles))
+
+    def newly_found(self, *, at_end: bool = False) -> list[str]:
+        """Return the keys of repeated answers that were not returned before; none where few have come since."""
+        if not at_end and len(self) < max(_GROWTH * self._looked_at, _FEWEST):
+            return []
+        self._looked_at = len(self)
+        least = max(_FEWEST, _COMMON_SHARE * len(self))
+        found = [
+            key
+            for key, shingles in self._shingles.items()
+            if key not in self._found
+            and sum(self._tools[one] >= least for one in shingles) > _REPEATED_SHARE * self._lengths[key]
+        ]
+        self._found.update(found)
+        return found

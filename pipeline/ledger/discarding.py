@@ -1,0 +1,109 @@
+"""Discard stored answers: they stay in the ledger, marked, and no build reads them again."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import RunAborted, SettingsInvalid
+from pipeline.ledger.database import GIVEN, Database, utc_now
+from pipeline.ledger.ledger import Ledger
+from pipeline.ledger.lock import LEDGER_FILE, Tell
+from router.record import ToolRecord
+from router.snapshot.facets import matching_names
+from router.tools.naming import former_ids
+
+_ROUTES = """
+    SELECT record FROM records WHERE json_extract_string(record, '$.annotations.path') IS NOT NULL
+    QUALIFY row_number() OVER (PARTITION BY catalog, tool_id ORDER BY first_run DESC) = 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which answers to discard: those that meet all that is set. Times are UTC.
+
+    `tools` are ids or globs. `found` has, by tool id, texts that a check named: answers with one of them are meant.
+    """
+
+    tools: Sequence[str] = ()
+    run: int | None = None
+    model: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    found: Mapping[str, Set[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """What was discarded, or would be: answers, what they cost (None where a price is unknown), and of which tools.
+
+    `awaited` counts questions about such tools in open batches: their answers are still to come, and will serve.
+    """
+
+    answers: int
+    cost_usd: float | None
+    awaited: int
+    dry_run: bool
+    tools: tuple[str, ...] = field(default=())
+
+
+def discard(
+    workspace: Path, chosen: Chosen, *, dry_run: bool = False, wait_s: float = 0.0, tell: Tell = lambda _: None
+) -> Discarded:
+    """Mark models' answers as discarded, so that the next build asks again; with `dry_run`, only say which.
+
+    Raises SettingsInvalid where nothing is chosen, RunAborted where there is no ledger or a build has it.
+    """
+    if chosen == Chosen():
+        raise SettingsInvalid("say which answers: a TOOL, --run, --model, --since, --until or --check; '*' takes all")
+    if not (workspace / LEDGER_FILE).is_file():
+        raise RunAborted(f"the workspace {workspace} has no ledger: a build makes one")
+    with Ledger.open(workspace, wait_s, tell=tell) as ledger, ledger.transaction():
+        today = _ids_of_today(ledger, chosen.tools or ("*",))
+        of_both = {"given": [*today], "run": chosen.run, "model": chosen.model}
+        rows = ledger.rows(
+            f"""
+            SELECT rowid, tool_id, cost_usd, expansion FROM expansions
+            WHERE discarded_at IS NULL AND generator NOT IN ('file', 'lexicon') AND tool_id IN {GIVEN}
+                AND run_id = coalesce($run, run_id) AND model = coalesce($model, model)
+                AND created_at >= coalesce($since, created_at) AND created_at < coalesce($until, TIMESTAMP 'infinity')
+            """,
+            {**of_both, "since": chosen.since, "until": chosen.until},
+        )
+        if (found := chosen.found) is not None:
+            rows = [row for row in rows if found.get(today[row[1]], frozenset()) & {*_texts(json.loads(row[3]))}]
+        ((awaited,),) = ledger.rows(
+            f"SELECT count(*) FROM batch_requests JOIN batches USING (token) WHERE outcome IS NULL "
+            f"AND tool_id IN {GIVEN} AND run_id = coalesce($run, run_id) AND model = coalesce($model, model)",
+            of_both,
+        )
+        if not dry_run:
+            ledger.execute(
+                "UPDATE expansions SET discarded_at = $now WHERE rowid IN (SELECT unnest($rows::BIGINT[]))",
+                {"now": utc_now(), "rows": [row[0] for row in rows]},
+            )
+    costs = [cost for _, _, cost, _ in rows]
+    cost = None if None in costs else sum(costs)
+    return Discarded(len(rows), cost, awaited, dry_run, tuple(sorted({row[1] for row in rows})))
+
+
+def _ids_of_today(ledger: Database, patterns: Sequence[str]) -> dict[str, str]:
+    """Return the stored ids that a pattern matches, as they are or as the tool is called today: {id: today's}."""
+    stored = [row for (row,) in ledger.rows("SELECT tool_id FROM expansions UNION SELECT tool_id FROM batch_requests")]
+    renamed = former_ids(ToolRecord.from_json(json.loads(record)) for (record,) in ledger.rows(_ROUTES))
+    today = {tool_id: renamed.get(tool_id, tool_id) for tool_id in stored}
+    names = sorted({*today, *today.values()})
+    matched = {name for pattern in patterns for name in matching_names(pattern, names)}
+    return {tool_id: name for tool_id, name in today.items() if matched & {tool_id, name}}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in an answer, at any depth."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)

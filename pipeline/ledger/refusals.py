@@ -1,0 +1,113 @@
+"""Answers of no use: which the checks refused, which questions wait after several, and which are asked ever again."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pipeline.ledger.database import GIVEN, Database
+
+_LONGEST_WAIT = 5  # doublings: 32 builds
+_RECENT = 32  # builds
+# The rest of a run whose answers were mostly of no use says nothing of a tool.
+_FEWEST_OF_A_RUN = 25
+_BUILDS_SINCE = """(
+    SELECT count(*) + 1 FROM runs WHERE runs.catalog = $catalog AND runs.run_id > latest AND runs.run_id < $run)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A question that waits for so many builds after so many answers of no use. `answer` is the last one, as JSON."""
+
+    answers: int
+    builds: int
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBefore:
+    """What a model was asked about a tool before: how often lately, how many builds ago, and the last message."""
+
+    times: int
+    builds_ago: int
+    message: str
+
+
+def builds_to_wait(times: int) -> int:
+    """Return after how many builds a question is asked again that was asked so many times: 1, 2, 4, 8 …"""
+    return int(2 ** min(times - 1, _LONGEST_WAIT))
+
+
+class Refusals(Database):
+    """What the tables of answers and failures say of answers that were of no use."""
+
+    def mark(self, run: int, refused: Mapping[str, str], checks: str) -> None:
+        """Mark the latest answers to some keys as refused, each by the checks named. `checks` is their version."""
+        if not refused:
+            return
+        rows = pa.table({"expansion_key": list(refused), "refused": list(refused.values())})
+        with self.named(rows) as name:
+            self.execute(
+                f"UPDATE expansions SET refused_by = refused, checks = $checks FROM {name} AS given "
+                "WHERE expansions.expansion_key = given.expansion_key "
+                "AND (expansions.run_id = $run OR refused_by IS NULL OR checks != $checks)",
+                {"run": run, "checks": checks},
+            )
+
+    def waiting(
+        self, catalog: str, run: int, keys: Collection[str], checks: str, kinds: Sequence[str]
+    ) -> dict[str, Waiting]:
+        """Return which questions are not to be asked in a run, by key: those that were of no use in several builds.
+
+        `kinds` are those of failures that count. Runs whose answers were mostly of no use do not: the fault was the
+        model's.
+        """
+        rows = self.rows(
+            f"""
+            WITH outcomes AS (
+                SELECT expansion_key, run_id, refused_by IS NOT NULL AND checks = $checks AS refused, expansion
+                FROM expansions WHERE generator = 'openai' AND discarded_at IS NULL
+                UNION ALL
+                SELECT expansion_key, run_id, kind IN (SELECT unnest($kinds::VARCHAR[])), NULL
+                FROM failures WHERE generator = 'openai'
+            ), bad AS (
+                SELECT run_id FROM outcomes
+                GROUP BY ALL HAVING count(*) >= {_FEWEST_OF_A_RUN} AND count_if(refused) > count(*) / 2
+            ), of_no_use AS (
+                SELECT expansion_key, count(DISTINCT run_id) AS times, max(run_id) AS latest,
+                    arg_max(expansion, run_id)::VARCHAR AS answer
+                FROM outcomes ANTI JOIN bad USING (run_id)
+                WHERE refused AND expansion_key IN {GIVEN} AND run_id < $run GROUP BY ALL
+            )
+            SELECT expansion_key, times, {_BUILDS_SINCE}, answer FROM of_no_use WHERE times > 1
+            """,
+            {"catalog": catalog, "run": run, "given": list(keys), "checks": checks, "kinds": list(kinds)},
+        )
+        waiting = ((key, n, builds_to_wait(n) - since, answer) for key, n, since, answer in rows)
+        return {key: Waiting(n, builds, answer) for key, n, builds, answer in waiting if builds > 0}
+
+    def asked_before(
+        self, catalog: str, run: int, tool_ids: Collection[str], model: str, prompt_version: int, parameters: str
+    ) -> dict[tuple[str, bool], AskedBefore]:
+        """Return what a model answered well about tools in earlier builds with these parameters, as canonical JSON.
+
+        By the tool's id, and by whether siblings were shown.
+        """
+        rows = self.rows(
+            f"""
+            WITH asked AS (
+                SELECT tool_id, contains(message, '"siblings":') AS beside, max(expansions.run_id) AS latest,
+                    arg_max(message, expansions.run_id) AS message,
+                    count(DISTINCT expansion_key) FILTER (expansions.run_id > $run - {_RECENT}) AS times
+                FROM expansions JOIN questions USING (expansion_key)
+                WHERE model = $model AND prompt_version = $version AND parameters::VARCHAR = $parameters
+                    AND tool_id IN {GIVEN} AND expansions.run_id < $run
+                    AND refused_by IS NULL AND discarded_at IS NULL
+                GROUP BY ALL
+            )
+            SELECT tool_id, beside, times, {_BUILDS_SINCE}, message FROM asked
+            """,
+            {"catalog": catalog, "run": run, "given": list(tool_ids), "model": model, "version": prompt_version}
+            | {"parameters": parameters},
+        )
+        return {(tool_id, beside): AskedBefore(*row) for tool_id, beside, *row in rows}

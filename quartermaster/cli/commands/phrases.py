@@ -1,0 +1,70 @@
+"""phrases: what a person writes beside a model's phrases, and what became of it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quartermaster.cli.commands.options import WORKSPACE, App, JsonOutput, Source, Workspace
+
+Folder = Annotated[Path, "The catalog: what build is given, such as a folder with catalog.toml."]
+Wait = Annotated[float, "Seconds to wait for a build, or a program that reads the ledger, to end."]
+
+phrases = App(
+    """Write phrases for tools yourself: requests in the words of users, beside those of a model or a file.
+
+    They stand in phrases.jsonl beside catalog.toml. No check drops what you wrote; at most a verdict says what a
+    check noted.
+
+    \b
+    quartermaster phrases add billing/list_invoices "which bills are open" --folder catalogs/office
+    quartermaster phrases check --folder catalogs/office    what the checks say, and which rank the tool has
+    quartermaster phrases list billing/list_invoices        who wrote each phrase that serves, and what was dropped"""
+)
+
+
+@phrases.add
+def add(
+    tool: Annotated[str, typer.Argument(help="The tool's id.")],
+    texts: Annotated[list[str], typer.Argument(metavar="PHRASE...", help="Requests that it is for.")],
+    folder: Folder = Path(),
+    workspace: Workspace = WORKSPACE,
+    wait: Wait = 0.0,
+) -> None:
+    """Add phrases to a tool's, from the next build on."""
+    from quartermaster.output.phrases import add_phrases
+
+    add_phrases(folder, workspace, tool, texts, wait)
+
+
+@phrases.add
+def check(
+    tool: Annotated[str | None, typer.Argument(help="Only this tool's.")] = None,
+    folder: Folder = Path(),
+    workspace: Workspace = WORKSPACE,
+    accept: Annotated[bool, "Accept what did not come from `phrases add` here: no check drops it then."] = False,
+    wait: Wait = 0.0,
+    as_json: JsonOutput = False,
+) -> None:
+    """Show for each phrase of phrases.jsonl what the checks say, and the rank of its tool in the snapshot that serves.
+
+    A file that came with a catalog from elsewhere is checked as a model's answer until you accept its phrases.
+    """
+    from quartermaster.output.phrases import check_phrases
+
+    check_phrases(folder, workspace, tool, wait, accept=accept, as_json=as_json)
+
+
+def list_phrases(
+    source: Source,
+    tool: Annotated[str | None, typer.Argument(help="Only this tool's.")] = None,
+    limit: Annotated[int | None, "The most rows."] = None,
+    as_json: JsonOutput = False,
+) -> None:
+    """List the phrases of the snapshot that serves with who wrote each, and what was dropped or noted, and why."""
+    from quartermaster.output.phrases import show_phrases
+
+    show_phrases(source.local_folder(), tool, limit, as_json=as_json)
+
+
+phrases.add(list_phrases, "list")

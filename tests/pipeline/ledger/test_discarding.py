@@ -1,0 +1,89 @@
+"""Answers that an operator discards: kept, marked, and never read by a build again."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import SettingsInvalid
+from pipeline.ledger import Batch, BatchRequest, Ledger
+from pipeline.ledger.commands import check
+from pipeline.ledger.database import utc_now
+from pipeline.ledger.discarding import Chosen, Discarded, discard
+from router.fingerprint import canonical_json
+from tests.pipeline.ledger.ledgers import fill
+from tests.support.factories import make_record
+
+_LATER = utc_now() + timedelta(days=1)
+
+
+def _serving(workspace: Path) -> list[str]:
+    with Ledger.open(workspace) as ledger:
+        by_key = ledger.answers.expansions(["a", "b"])
+        earlier = {answer.expansion_key for answer in ledger.answers.earlier_answers("office", ["tool a", "tool b"])}
+    assert earlier == by_key.keys()
+    return sorted(by_key)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "left"),
+    [
+        ({"tools": ["tool a"]}, ["b"]),
+        ({"tools": ["*a", "tool b"]}, []),
+        ({"run": 1}, []),
+        ({"run": 2}, ["a", "b"]),
+        ({"model": "gpt"}, []),
+        ({"model": "gpt", "tools": ["tool b"]}, ["a"]),
+        ({"since": datetime(2020, 1, 1), "until": _LATER}, []),
+        ({"since": _LATER}, ["a", "b"]),
+        ({"until": datetime(2020, 1, 1)}, ["a", "b"]),
+        ({"found": {"tool a": {"do it"}, "tool b": {"undo it"}}}, ["b"]),
+    ],
+)
+def test_answers_that_meet_all_that_is_chosen_never_serve_again_and_a_dry_run_says_which(
+    workspace: Path, chosen: dict[str, Any], left: list[str]
+) -> None:
+    gone = sorted({"a", "b"} - set(left))
+    expected = Discarded(len(gone), 0.5 * len(gone), 0, True, tuple(f"tool {key}" for key in gone))
+    assert discard(workspace, Chosen(**chosen), dry_run=True) == expected
+    assert _serving(workspace) == ["a", "b"]
+    assert discard(workspace, Chosen(**chosen)).answers == len(gone)
+    assert _serving(workspace) == left
+    assert discard(workspace, Chosen(**chosen)).answers == 0
+
+
+def test_what_is_discarded_stays_counted_and_another_answer_to_the_question_serves(workspace: Path) -> None:
+    discard(workspace, Chosen(["tool a"]))
+    fill(workspace, "a")
+    assert _serving(workspace) == ["a", "b"]
+    assert check(workspace).problems == ()  # it was paid twice on purpose
+    with Ledger.open(workspace) as ledger:
+        assert ledger.rows("SELECT count(*), sum(cost_usd) FROM answers WHERE tool_id = 'tool a'") == [(2, 1.0)]
+        assert ledger.rows("SELECT count(*) FROM answers WHERE discarded_at IS NOT NULL") == [(1,)]
+
+
+def test_nothing_chosen_is_an_error_and_a_file_is_no_model(workspace: Path) -> None:
+    with pytest.raises(SettingsInvalid, match="say which answers"):
+        discard(workspace, Chosen())
+    with Ledger.open(workspace) as ledger:
+        ledger.execute("UPDATE expansions SET generator = 'file'")
+    assert discard(workspace, Chosen(["*"])).answers == 0
+
+
+def test_questions_of_an_open_batch_are_counted_because_their_answers_are_still_to_come(workspace: Path) -> None:
+    with Ledger.open(workspace) as ledger:
+        requests = [BatchRequest(1, "c", "hash of c", "tool c", "c"), BatchRequest(2, "d", "hash of d", "tool d", "d")]
+        ledger.batches.put("server", "gpt", Batch("t", 0, 1, utc_now()), requests)
+    assert discard(workspace, Chosen(["tool c"])) == Discarded(0, 0, 1, False)
+    assert discard(workspace, Chosen(["tool *"], model="other")) == Discarded(0, 0, 0, False)
+
+
+def test_a_tool_that_was_renamed_is_found_by_its_name_of_today(workspace: Path) -> None:
+    route = {"method": "get", "path": "/pets"}
+    record = make_record("get_pets", provider="shop", annotations=route)
+    with Ledger.open(workspace) as ledger:
+        rows = [{"tool_id": record.tool_id, "record": canonical_json(record.to_json())}]
+        ledger.insert("records", rows, first_run=1)
+        ledger.execute("UPDATE expansions SET tool_id = 'shop/get_-pets' WHERE expansion_key = 'a'")
+    assert discard(workspace, Chosen([record.tool_id]), dry_run=True).tools == ("shop/get_-pets",)
