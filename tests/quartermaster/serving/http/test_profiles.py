@@ -31,11 +31,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(client_of: Ask, workspace: Path, folder: Path) -> TestClient:
     """A server with everything on: pages, comparison, inspection, changes, an audit log."""
-    from quartermaster.cli.commands.serve import inspect_tool
+    from quartermaster.cli.commands.serve import open_inspection
 
     path = written(folder / "profiles.toml", first='audit = "audit.jsonl"')
     router = Router.open(workspace / "snapshots" / "office")
-    return client_of(router, inspect_tool, profiles=path, overlay=folder / "overlay.json")
+    return client_of(router, open_inspection, profiles=path, overlay=folder / "overlay.json")
 
 
 _names = st.lists(st.sampled_from([*IDS, "*", "*list*", "nobody/knows", "linear/*"]), max_size=4)
