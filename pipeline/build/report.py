@@ -38,7 +38,7 @@ def put_counts(context: BuildContext, state: BuildState) -> None:
         "quarantined": [one.tool_id for one in state.quarantined],
         "asked": dict(state.enrichment.asked),
         "reused": state.enrichment.reused,
-        "refused": len(state.enrichment.refused),
+        "refused": sum(failure.kind == "rejected" for failure in state.enrichment.failures),
         "embedded": _embedded(state),
         "unconfirmed_usd": state.enrichment.usage.unconfirmed_usd,
         "estimate": state.estimated.to_json(),

@@ -11,7 +11,7 @@ from pipeline.errors import RunAborted
 from pipeline.failure import attached
 from pipeline.ledger import Ledger
 from pipeline.monitoring.run import MonitoredRun
-from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, but, completion
+from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, but, completion, row
 from tests.pipeline.inspection.conftest import Shop, tool, words
 from tests.support.rows import select
 
@@ -104,6 +104,14 @@ def test_a_snapshot_that_a_gate_held_says_so_of_the_build_that_wrote_it(shop: Sh
     held = shop.build(tool("pay/list"))
     ((first, _), (last, message)) = select(held, "SELECT outcome, message FROM builds")
     assert (first, last) == ("published", "held") and "lost 4 of its 5 serving tools" in message
+
+
+def test_an_answer_of_which_no_phrase_passes_is_refused_in_each_night_that_reads_it(shop: Shop) -> None:
+    far_too_long = Reply(completion(json.dumps({**row("list"), "user_phrases": ["list all the bills " * 60]})))
+    with ModelServer(but("list", far_too_long)) as server:
+        for force in (False, True):
+            last = shop.build(tool("pay/list"), tool("pay/refund"), server=server, force=force)
+    assert select(last, "SELECT run_id, asked, reused, refused FROM nights") == [(2, 0, 2, 1), (1, 2, 0, 1)]
 
 
 def test_an_answer_without_a_price_makes_the_cost_of_its_build_unknown(shop: Shop) -> None:
