@@ -31,7 +31,8 @@ def announced(settings: CatalogSettings, workspace: Path, store: WritableStore, 
         try:
             yield run
         except BaseException as error:
-            run.report, run.failure = failed_report(run.report.degraded), Failure.of(error)
+            report, run.failure = run.report, Failure.of(error)
+            run.report = failed_report(report.degraded, report.usage.cost_usd)
             if area == SERVING_AREA:
                 attach(run, error)
             raise

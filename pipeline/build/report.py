@@ -27,20 +27,20 @@ def _embedded(state: BuildState) -> int:
 
 def put_counts(context: BuildContext, state: BuildState) -> None:
     """Store the build's figures so far in the ledger: the snapshot shows them, and they last if the build fails."""
-    usage, difference = state.enrichment.usage, state.difference
+    difference = state.difference
     kinds = {"added": difference.added, "changed": difference.changed, "removed": difference.removed}
     changes = {kind: {"count": len(ids), "tools": list(ids[:_NAMED_IN_LEDGER])} for kind, ids in kinds.items()}
     counts = {
         **_catalog_counts(state),
         **({"changes": changes} if state.content_hash else {}),  # once the build is identified
+        "degraded": list(state.degraded),
         "stale_sources": [source.to_json() for source in state.reading.stale],
         "quarantined": [one.tool_id for one in state.quarantined],
         "asked": dict(state.enrichment.asked),
+        "reused": state.enrichment.reused,
+        "refused": sum(failure.kind == "rejected" for failure in state.enrichment.failures),
         "embedded": _embedded(state),
-        "cost_usd": usage.cost_usd,
-        "unconfirmed_usd": usage.unconfirmed_usd,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
+        "unconfirmed_usd": state.enrichment.usage.unconfirmed_usd,
         "estimate": state.estimated.to_json(),
     }
     context.ledger.put_counts(context.run, counts)

@@ -113,11 +113,11 @@ def _run(context: BuildContext, monitored: MonitoredRun, force: bool) -> BuildRe
         ledger.back_up(settings.ledger, run, clock.note)  # after a build that was killed
         report = run_stages(context, force)
     except BaseException as error:
-        _close_failed(ledger, run, str(error) or type(error).__name__)
+        cost = _close_failed(ledger, run, str(error) or type(error).__name__)
         if isinstance(error, Exception):  # not where somebody waits for the end
             ledger.back_up(settings.ledger, run, clock.note)
         # A ledger is restored once: the next build knows nothing of what was lost.
-        monitored.report = failed_report(ledger.problems)
+        monitored.report = failed_report(ledger.problems, cost)
         raise
     finally:
         clock.stop()
@@ -165,13 +165,15 @@ def _closed(context: BuildContext, report: BuildReport) -> BuildReport:
     return replace(report, degraded=(*report.degraded, *(one for one in ledger.problems if one not in known)))
 
 
-def _close_failed(ledger: Ledger, run: int, message: str) -> None:
-    """Close a run that failed. Where that fails too, as on a full disk, the next build closes it."""
+def _close_failed(ledger: Ledger, run: int, message: str) -> float | None:
+    """Close a run that failed, and return its cost; None where it stays open, as on a full disk, for the next build."""
     try:
         ledger.finish_run(run, "failed", snapshot=None, message=message)
+        return ledger.history.cost(run)
     except duckdb.Error as error:
         fields = {"event": "not_told"}
         _logger.warning("run %s could not be closed; the next build closes it: %s", run, error, extra=fields)
+        return None
 
 
 def _is_of(workspace: Path, error: OSError) -> bool:

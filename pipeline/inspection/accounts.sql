@@ -31,10 +31,12 @@ QUALIFY failure.run_id = (SELECT run_id FROM snapshot)
 ORDER BY tools.tool_id, failed_at, failure.generator;
 
 INSERT INTO builds
-SELECT run_id, area, started_at, finished_at, outcome,
-    CASE WHEN run_id = (SELECT run_id FROM snapshot) THEN (SELECT snapshot FROM snapshot) ELSE snapshot END AS snapshot,
-    nullif(message, '') AS message, tools, asked, embedded, cost_usd, estimated_usd
-FROM ledger_runs
+SELECT run_id, area, started_at, finished_at,
+    CASE WHEN own.run_id IS NULL THEN run.outcome WHEN len(own.held) > 0 THEN 'held' ELSE 'published' END AS outcome,
+    coalesce(own.snapshot, run.snapshot) AS snapshot,
+    nullif(coalesce(array_to_string(own.held, '; '), run.message), '') AS message,
+    tools, asked, reused, refused, embedded, cost_usd, estimated_usd, degraded
+FROM ledger_runs run LEFT JOIN snapshot own USING (run_id)
 ORDER BY run_id;
 
 INSERT INTO spending FROM ledger_spending;

@@ -48,8 +48,7 @@ def connect(snapshots: Mapping[str, Path]) -> "duckdb.DuckDBPyConnection":
         except duckdb.Error as error:
             connection.close()
             raise SnapshotInvalid(f"{file} cannot be opened: {first_lines(error)}") from error
-    for lock in _LOCKS:
-        connection.execute(lock).fetchall()
+    lock(connection)
     return connection
 
 
@@ -65,6 +64,26 @@ def _verified(folder: Path) -> Path:
 @lru_cache(maxsize=64)
 def _verify(folder: Path, expected: str, _status: tuple[int, ...]) -> None:
     verify(folder, CATALOG_DB, expected)
+
+
+def lock(connection: "duckdb.DuckDBPyConnection") -> None:
+    """Let SQL read what is attached, and no other file."""
+    for setting in _LOCKS:
+        connection.execute(setting).fetchall()
+
+
+def select(connection: "duckdb.DuckDBPyConnection", statement: str, limit: int, what: str) -> ResultRows:
+    """Return the first rows of a SELECT from `what`. Raises SettingsInvalid for other SQL, and for errors of DuckDB."""
+    try:
+        statements = connection.extract_statements(statement)
+        if len(statements) != 1:
+            raise SettingsInvalid(f"the SQL holds {len(statements)} statements: give one")
+        # DESCRIBE, SHOW and SUMMARIZE are SELECTs too.
+        if (kind := statements[0].type) != duckdb.StatementType.SELECT:
+            raise SettingsInvalid(f"{what} is read-only: give a SELECT, not {kind.name}; builds write it")
+        return fetch(connection, statement, limit)
+    except duckdb.Error as error:
+        raise SettingsInvalid(f"DuckDB refused the SQL: {first_lines(error)}") from None
 
 
 def fetch(
@@ -150,19 +169,7 @@ class Inspection(AbstractContextManager["Inspection"]):
 
     def sql(self, statement: str, limit: int = DEFAULT_LIMIT) -> ResultRows:
         """Return the first rows of a SELECT. Raises SettingsInvalid for any other SQL, and for errors of DuckDB."""
-        try:
-            statements = self._connection.extract_statements(statement)
-            if len(statements) != 1:
-                raise SettingsInvalid(f"the SQL holds {len(statements)} statements: give one")
-            # DESCRIBE, SHOW and SUMMARIZE are SELECTs too.
-            if statements[0].type != duckdb.StatementType.SELECT:
-                raise SettingsInvalid(
-                    f"a snapshot is read-only: give a SELECT, not {statements[0].type.name}; "
-                    "to change what it holds, change the catalog and build it"
-                )
-            return fetch(self._connection, statement, limit)
-        except duckdb.Error as error:
-            raise SettingsInvalid(f"DuckDB refused the SQL: {first_lines(error)}") from None
+        return select(self._connection, statement, limit, "a snapshot")
 
     def changes(self, other: Path, limit: int = DEFAULT_LIMIT) -> ResultRows:
         """Return the changes from another snapshot to this one, as the table `changes`. Raises SnapshotInvalid."""

@@ -59,7 +59,7 @@ CREATE TABLE phrases ( -- The phrases of each tool: its own in the order of thei
     source VARCHAR -- Who wrote it: a generator, as in expansions; person, by quartermaster phrases; or unaccepted: it stands in phrases.jsonl, and nobody accepted it here.
 );
 
-CREATE TABLE verdicts ( -- What the checks found in the texts written for the tools: each text that was left out or noted, and why. A text without a row was kept.
+CREATE TABLE verdicts ( -- What the checks found in the texts written for the tools: each text that was left out or noted, and why; most are noted, and left_out has the others. A text without a row was kept.
     tool_id VARCHAR, -- The tool.
     field VARCHAR, -- The part of the expansion that the text comes from, or description.
     text VARCHAR, -- The text.
@@ -189,22 +189,25 @@ CREATE TABLE failures ( -- Tools that a generator failed on: all failures of thi
     words_by VARCHAR -- The generator whose words are used instead; NULL where there are none.
 );
 
-CREATE TABLE builds ( -- Every build of this catalog, up to the one that wrote this. That one was still running: its finished_at is NULL and its outcome 'running', but its figures and its cost are complete. A build that was killed has the outcome 'killed' once the next build has closed it. Times are UTC.
+CREATE TABLE builds ( -- Every build of this catalog, up to the one that wrote this. That one's finished_at is NULL and its outcome is what its gates decided; its figures and its cost are complete. What came after, such as a pin that kept it from serving, quartermaster status knows. A build that was killed has the outcome 'killed' once the next build has closed it. Times are UTC.
     run_id BIGINT, -- The number of the build in its workspace.
     area VARCHAR, -- 'snapshots' for builds that serve, 'evaluations' for builds that were only measured; NULL where the build is older than this column.
     started_at TIMESTAMP, -- When it began.
     finished_at TIMESTAMP, -- When it ended; NULL while it runs, or where it was killed.
-    outcome VARCHAR, -- published, unchanged, held, failed or running.
+    outcome VARCHAR, -- published, unchanged, held, failed or killed.
     snapshot VARCHAR, -- The snapshot that it ended with; NULL where it has none.
     message VARCHAR, -- Why it failed, or was held back.
     tools BIGINT, -- How many tools the catalog had; NULL where it ended before it knew.
     asked MAP(VARCHAR, BIGINT), -- How many questions each generator was asked; NULL where it ended before it knew.
+    reused BIGINT, -- How many answers the ledger already had; NULL where the build is older than this column.
+    refused BIGINT, -- How many tools have an answer of which no phrase passed the checks; NULL as in reused.
     embedded BIGINT, -- How many texts were embedded anew; NULL where it ended before it knew.
-    cost_usd DOUBLE, -- US dollars for all answers and failures that it paid for; NULL where a price is unknown.
-    estimated_usd DOUBLE -- US dollars, as estimated before the first question.
+    cost_usd DOUBLE, -- US dollars for the answers and failures that it stored; NULL where a price is unknown.
+    estimated_usd DOUBLE, -- US dollars, as estimated before the first question.
+    degraded VARCHAR[] -- What it went without; NULL where it failed, or is older than this column.
 );
 
-CREATE TABLE spending ( -- What each build of this catalog was answered and paid, by provider, generator and model; the view costs_by_build shows it with dates.
+CREATE TABLE spending ( -- What each build of this catalog was answered and paid, by provider, generator and model; nights has the sums. A build that asked nobody has no row.
     run_id BIGINT, -- The build, as in builds.
     provider VARCHAR, -- The provider of the tools; NULL for tools without one.
     generator VARCHAR, -- Who was asked: file or openai.

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 
 from pipeline.ledger import CONNECTION
+from pipeline.ledger.history import NIGHTS
 
 TEMPLATE = Path(__file__).parent / "template.duckdb"
 _TABLE = re.compile(r"CREATE TABLE (\w+) \( -- (.+)")
@@ -47,6 +48,7 @@ def write_template(path: Path) -> None:
                 connection.execute(f"COMMENT ON TABLE {table} IS {_quoted(created[2])}")
             elif column := _COLUMN.fullmatch(line):
                 connection.execute(f"COMMENT ON COLUMN {table}.{column[1]} IS {_quoted(column[2])}")
+        connection.execute(f"CREATE VIEW nights AS {NIGHTS}")
         connection.execute(statements("views.sql"))
         connection.commit()
         connection.execute("CHECKPOINT")

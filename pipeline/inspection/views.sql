@@ -132,6 +132,34 @@ COMMENT ON COLUMN phrase_sources.expansion_key IS 'The key of the answer in the 
 COMMENT ON COLUMN phrase_sources.run_id IS 'The build that paid for the answer.';
 COMMENT ON COLUMN phrase_sources.written_at IS 'When the answer was stored, UTC.';
 
+-- A check without a line here says its name and its detail.
+CREATE VIEW left_out AS
+WITH said(check_name, why) AS (VALUES
+    ('hidden', 'it hides characters, or mixes scripts: {}'), ('length', 'it is longer or shorter than any real one: {}'),
+    ('stuffing', 'it repeats itself: {}'), ('instruction', 'it gives the model orders: “{}”'),
+    ('poisoning', 'it gives the agent orders: “{}”'), ('promotion', 'it praises the tool: “{}”'),
+    ('defamation', 'it speaks ill of others: “{}”'), ('markup', 'it holds markup: “{}”'),
+    ('link', 'it advertises an address: {}'), ('repeat', 'it nearly repeats “{}”'),
+    ('echo', 'it copies words of the prompt, or a remark of the description: “{}”'),
+    ('script', 'neither the languages nor the record use its script: {}'), ('tool', 'it names another tool: {}'),
+    ('provider', 'it names a provider that the record does not name: {}'),
+    ('operation', 'it asks for something that the record does not speak of: {}'),
+    ('steered', 'the record steered whoever wrote it: “{}”'), ('foreign', 'it is a remark that is not about the tool'),
+    ('misplaced', 'all phrases of its tool fit {} far better'),
+    ('inconsistent', 'it fits its tool no better than chance, and {} far better')
+)
+SELECT tool_id, field, text, check_name,
+    CASE WHEN why IS NULL THEN concat_ws(': ', check_name, nullif(detail, '')) ELSE replace(why, '{}', detail) END AS why
+FROM verdicts LEFT JOIN said USING (check_name)
+WHERE consequence = 'dropped'
+ORDER BY tool_id, field, check_name, text;
+COMMENT ON VIEW left_out IS 'What the checks left out of the index, and why in words: the rows of verdicts that are more than noted.';
+COMMENT ON COLUMN left_out.tool_id IS 'The tool that it was written for.';
+COMMENT ON COLUMN left_out.field IS 'The part of the expansion that it comes from, or of the record.';
+COMMENT ON COLUMN left_out.text IS 'The text.';
+COMMENT ON COLUMN left_out.check_name IS 'The check that found something.';
+COMMENT ON COLUMN left_out.why IS 'What the check found, in words.';
+
 CREATE VIEW collisions AS
 SELECT verdicts.tool_id, text AS phrase, detail AS other_id, sibling.rank IS NOT NULL AS is_sibling
 FROM verdicts LEFT JOIN siblings sibling ON sibling.tool_id = verdicts.tool_id AND sibling.sibling_id = detail
@@ -179,7 +207,7 @@ SELECT provider, generator, model, count(*) AS tools, sum(prompt_tokens)::BIGINT
 FROM expansions JOIN tools USING (tool_id)
 GROUP BY provider, generator, model
 ORDER BY cost_usd DESC NULLS LAST, provider, generator, model;
-COMMENT ON VIEW costs IS 'What the answers in use have cost, by provider, generator and model, dearest first. What builds spent in all, failures and replaced answers too, is in builds.';
+COMMENT ON VIEW costs IS 'What the answers in use have cost, by provider, generator and model, dearest first. What builds cost, failures and replaced answers too, is in nights.';
 COMMENT ON COLUMN costs.provider IS 'The provider of the tools; NULL for tools without one.';
 COMMENT ON COLUMN costs.generator IS 'Who wrote the answers.';
 COMMENT ON COLUMN costs.model IS 'The model, or the file''s name.';
@@ -190,25 +218,23 @@ COMMENT ON COLUMN costs.completion_tokens IS 'Tokens answered.';
 COMMENT ON COLUMN costs.cost_usd IS 'US dollars of the answers whose price is known; NULL where none is.';
 COMMENT ON COLUMN costs.unpriced IS 'How many answers have no known price.';
 
-CREATE VIEW costs_by_build AS
-SELECT spending.run_id, CAST(started_at AS DATE) AS night, outcome, model, generator, provider, answers,
-    spending.failures, prompt_tokens, cached_tokens, completion_tokens, spending.cost_usd, unpriced
-FROM spending JOIN builds USING (run_id)
-ORDER BY run_id DESC, spending.cost_usd DESC NULLS LAST, provider, model;
-COMMENT ON VIEW costs_by_build IS 'What each build of this catalog was answered and paid, by model and provider of the tools, newest build first. A build that asked nothing has no row.';
-COMMENT ON COLUMN costs_by_build.run_id IS 'The build, as in builds.';
-COMMENT ON COLUMN costs_by_build.night IS 'The day on which it began, UTC.';
-COMMENT ON COLUMN costs_by_build.outcome IS 'published, unchanged, held, failed or running.';
-COMMENT ON COLUMN costs_by_build.model IS 'The model, or the file''s name.';
-COMMENT ON COLUMN costs_by_build.generator IS 'Who was asked: file or openai.';
-COMMENT ON COLUMN costs_by_build.provider IS 'The provider of the tools; NULL for tools without one.';
-COMMENT ON COLUMN costs_by_build.answers IS 'How many questions were answered.';
-COMMENT ON COLUMN costs_by_build.failures IS 'How many brought no usable answer.';
-COMMENT ON COLUMN costs_by_build.prompt_tokens IS 'Tokens sent, the cached among them.';
-COMMENT ON COLUMN costs_by_build.cached_tokens IS 'Tokens sent that the server had in its cache.';
-COMMENT ON COLUMN costs_by_build.completion_tokens IS 'Tokens answered.';
-COMMENT ON COLUMN costs_by_build.cost_usd IS 'US dollars of those whose price is known; NULL where none is.';
-COMMENT ON COLUMN costs_by_build.unpriced IS 'How many have no known price.';
+COMMENT ON VIEW nights IS 'What each build of this catalog asked each model and paid, newest build first; one row where it asked none. quartermaster status shows the same of the ledger, up to last night.';
+COMMENT ON COLUMN nights.run_id IS 'The build, as in builds.';
+COMMENT ON COLUMN nights.area IS 'snapshots for builds that serve, evaluations for those that were only measured.';
+COMMENT ON COLUMN nights.started_at IS 'When it began, UTC.';
+COMMENT ON COLUMN nights.finished_at IS 'When it ended, UTC; NULL as in builds.';
+COMMENT ON COLUMN nights.outcome IS 'published, unchanged, held, failed or killed.';
+COMMENT ON COLUMN nights.message IS 'Why it failed, or was held back.';
+COMMENT ON COLUMN nights.degraded IS 'What it went without.';
+COMMENT ON COLUMN nights.reused IS 'How many answers of any generator the ledger already had, in the whole build; NULL where that is unknown.';
+COMMENT ON COLUMN nights.refused IS 'How many tools have an answer of which no phrase passed the checks, in the whole build; NULL where that is unknown.';
+COMMENT ON COLUMN nights.generator IS 'Who was asked; NULL where no model was. Files cost nothing and are left out.';
+COMMENT ON COLUMN nights.model IS 'The model.';
+COMMENT ON COLUMN nights.asked IS 'How many questions the model was asked.';
+COMMENT ON COLUMN nights.failed IS 'How many of them brought no usable answer.';
+COMMENT ON COLUMN nights.prompt_tokens IS 'Tokens sent, the cached among them.';
+COMMENT ON COLUMN nights.completion_tokens IS 'Tokens answered.';
+COMMENT ON COLUMN nights.cost_usd IS 'US dollars for the answers and failures that the build stored; NULL where a price is unknown.';
 
 CREATE VIEW providers AS
 WITH writers AS (

@@ -30,9 +30,9 @@ _HAPPENED: dict[Event, str] = {
 }
 
 
-def failed_report(problems: tuple[str, ...] = ()) -> BuildReport:
+def failed_report(problems: tuple[str, ...] = (), cost_usd: float | None = None) -> BuildReport:
     """Return the report of a build that failed. `problems` say what was wrong with the ledger."""
-    return BuildReport(Path(), "failed", degraded=problems, usage=TokenUsage(cost_usd=None))
+    return BuildReport(Path(), "failed", degraded=problems, usage=TokenUsage(cost_usd=cost_usd))
 
 
 @dataclass

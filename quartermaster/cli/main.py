@@ -18,7 +18,7 @@ from quartermaster.cli.commands.build import build, schedule
 from quartermaster.cli.commands.evaluate import compare, evaluate
 from quartermaster.cli.commands.inspect import feedback, inspect
 from quartermaster.cli.commands.keys import keys, tokens
-from quartermaster.cli.commands.ledger import ledger
+from quartermaster.cli.commands.ledger import ledger, status
 from quartermaster.cli.commands.options import App
 from quartermaster.cli.commands.phrases import phrases
 from quartermaster.cli.commands.route import call, explain, search
@@ -74,7 +74,7 @@ def _quartermaster(
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _COMMANDS: tuple[Callable[..., None], ...] = (
     *(build, search, explain, call, inspect, evaluate, compare),
-    *(train, snapshots, push, pull, quarantine, feedback, schedule, login),
+    *(train, status, snapshots, push, pull, quarantine, feedback, schedule, login),
 )
 for _command in _COMMANDS:
     app.add(_command)

@@ -99,7 +99,7 @@ def _show_problems(report: BuildReport) -> None:
     dropped = Counter(verdict.check for verdict in report.verdicts if verdict.dropped)
     if dropped:
         checks = ", ".join(f"{check} {count:,}" for check, count in dropped.most_common())
-        see = "see quartermaster inspect --table verdicts"
+        see = "see quartermaster inspect --table left_out"
         print_err(f"texts left out: {dropped.total():,}, by check: {checks}; {see}", "yellow")
 
 

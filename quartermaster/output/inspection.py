@@ -19,7 +19,7 @@ _SECTIONS = {
         "providers",
         "SELECT provider, tools, thin, phrases_a_tool, written_by, failed, cost_usd FROM providers",
     ),
-    "Costs": (
+    "Answers in use": (
         "costs",
         "SELECT generator, model, sum(tools)::BIGINT AS tools, sum(prompt_tokens)::BIGINT AS prompt_tokens, "
         "sum(completion_tokens)::BIGINT AS completion_tokens, sum(cost_usd) AS cost_usd, "

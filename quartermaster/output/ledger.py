@@ -1,20 +1,30 @@
-"""The ledger on a terminal, or as JSON: what it holds, what its commands did, which tools are held back."""
+"""The ledger on a terminal, or as JSON: what it holds, how builds ended, what they cost, which tools are held back."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-import duckdb
+from rich.table import Column
 
-from pipeline.inspection.reading import Inspection, fetch, first_lines
-from pipeline.inspection.results import ResultRows
+from pipeline.inspection.reading import Inspection, fetch, lock, select
+from pipeline.inspection.results import to_json
 from pipeline.ledger import Ledger
 from pipeline.ledger.commands import Backup, Checked, Compacted, Restored, open_to_read
 from pipeline.ledger.discarding import Discarded
+from pipeline.ledger.history import History
 from pipeline.ledger.quarantine import HELD, RELEASED, quarantined_tools
 from pipeline.sentences import counted, named
-from quartermaster.output.formatting import cell_text, facts_table, layout, make_table, megabytes
+from quartermaster.output.formatting import (
+    MISSING,
+    dollars,
+    facts_table,
+    layout,
+    make_table,
+    megabytes,
+    number_columns,
+)
 from quartermaster.output.terminal import out, plain_text, print_err, print_heading, print_json, print_out
 from router.errors import SettingsInvalid
 
@@ -23,13 +33,13 @@ _LONGEST = 100  # characters of a request
 _TIME = "%Y-%m-%d %H:%M:%S"
 _SECTIONS = {
     "Answers": (
-        "SELECT generator, model, count(*) AS answers, sum(prompt_tokens)::BIGINT AS prompt_tokens, "
-        "sum(completion_tokens)::BIGINT AS completion_tokens, sum(cost_usd) AS cost_usd "
-        "FROM expansions GROUP BY ALL ORDER BY answers DESC, generator, model"
+        "SELECT generator, model, count(*) FILTER (kind IS NULL) AS answers, count(kind) AS failures, "
+        "sum(prompt_tokens)::BIGINT AS prompt_tokens, sum(completion_tokens)::BIGINT AS completion_tokens, "
+        "sum(cost_usd) AS cost_usd, count(*) - count(cost_usd) AS unpriced "
+        "FROM (FROM expansions UNION ALL BY NAME FROM failures) GROUP BY ALL ORDER BY answers DESC, generator, model"
     ),
     "Failures": (
-        "SELECT model, kind, count(*) AS failures, sum(cost_usd) AS cost_usd FROM failures GROUP BY ALL "
-        "ORDER BY failures DESC, model, kind"
+        "SELECT model, kind, count(*) AS failures FROM failures GROUP BY ALL ORDER BY failures DESC, model, kind"
     ),
     "Runs": "SELECT run_id, catalog, started_at, finished_at, outcome, message FROM runs ORDER BY run_id DESC",
     "Open batches": "SELECT token, model, batch_id, created_at FROM batches WHERE outcome IS NULL ORDER BY created_at",
@@ -40,15 +50,13 @@ def show_ledger(workspace: Path, sql: str | None, limit: int, *, as_json: bool) 
     """Print an overview of a workspace's ledger, or the rows of a SELECT. Raises SettingsInvalid for wrong SQL."""
     readable = open_to_read(workspace)
     with readable.connection as connection:
-        # SQL reads only the ledger, no other file.
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
+        lock(connection)
         if sql is None:
             sections = {title: fetch(connection, query, limit) for title, query in _SECTIONS.items()}
         else:
-            sections = {"": _rows(connection, sql, limit)}
+            sections = {"": select(connection, sql, limit, "the ledger")}
     if as_json:
-        found = {title.lower().replace(" ", "_") or "rows": _objects(rows) for title, rows in sections.items()}
+        found = {title.lower().replace(" ", "_") or "rows": rows.to_json()["rows"] for title, rows in sections.items()}
         about = {"ledger": str(readable.file), "made_at": readable.made_at.isoformat(), "held_by": readable.holder}
         print_json({**about, **found})
         return
@@ -65,21 +73,54 @@ def show_ledger(workspace: Path, sql: str | None, limit: int, *, as_json: bool) 
             out.print(plain_text(f"and {rows.more:,} more: --limit {len(rows.rows) + rows.more}", "dim"))
 
 
-def _rows(connection: "duckdb.DuckDBPyConnection", sql: str, limit: int) -> ResultRows:
-    try:
-        statements = connection.extract_statements(sql)
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise SettingsInvalid("the ledger is read-only: give one SELECT")
-        return fetch(connection, sql, limit)
-    except duckdb.Error as error:
-        raise SettingsInvalid(f"DuckDB refused the SQL: {first_lines(error)}") from None
+def show_status(
+    workspace: Path, catalog: str | None, limit: int, within: float | None, wait_s: float, *, as_json: bool
+) -> bool:
+    """Print how the last builds ended and what they cost. Return whether the last one of each catalog is good.
+
+    Raises SettingsInvalid where the ledger has no build of `catalog`.
+    """
+    readable = open_to_read(workspace, wait_s=wait_s)
+    with readable.connection as connection:
+        history = History(connection, readable.file)
+        names = [name for (name,) in history.rows("SELECT DISTINCT catalog FROM runs ORDER BY catalog")]
+        if catalog is not None and catalog not in names:
+            raise SettingsInvalid(f"{readable.file} has no build of {catalog!r}: it has {', '.join(names) or 'none'}")
+        nights = {name: history.nights(name) for name in names if catalog in (None, name)}
+    if readable.note:
+        print_err(readable.note, "dim")
+    good: dict[str, bool] = {}
+    for name, rows in nights.items():
+        for row in rows if readable.holder is None else ():
+            row["outcome"] = "killed" if row["outcome"] == "running" else row["outcome"]  # nobody has the ledger
+        last = next((row for row in rows if row["area"] in (None, _AREA) and row["outcome"] != "running"), None)
+        if last is not None:
+            ended = (last["finished_at"] or last["started_at"]).replace(tzinfo=UTC)
+            is_late = within is not None and datetime.now(UTC) - ended > timedelta(hours=within)
+            good[name] = last["outcome"] in ("published", "unchanged") and not last["message"] and not is_late
+            if not as_json:
+                late = f", more than {within:g} hours ago" if is_late else ""
+                print_out(f"{name}: {last['outcome']}, run {last['run_id']}, {ended:{_TIME}} UTC{late}", "bold")
+                for reason in filter(None, [last["message"], *(last["degraded"] or ())]):
+                    print_out(f"  {reason}")
+        if not as_json:
+            columns = [Column(name, no_wrap=True) for name in ("run", "night", "outcome")]
+            figures = number_columns("asked", "failed", "refused", "reused", "tokens", "cost")
+            out.print(make_table([*columns, "model", *figures], map(_night, rows[:limit]), collapse_padding=True))
+    if as_json:
+        catalogs = {name: {"good": good.get(name), "nights": to_json(rows[:limit])} for name, rows in nights.items()}
+        print_json({"ledger": str(readable.file), "held_by": readable.holder, "catalogs": catalogs})
+    return bool(good) and all(good.values())
 
 
-def _objects(rows: ResultRows) -> list[dict[str, object]]:
-    def plain(value: object) -> object:
-        return value if value is None or isinstance(value, int | float | str) else cell_text(value)
-
-    return [dict(zip(rows.columns, map(plain, row), strict=True)) for row in rows.rows]
+def _night(row: Mapping[str, Any]) -> list[str]:
+    counts = (row[key] for key in ("asked", "failed", "refused", "reused"))
+    measured = "" if row["area"] in (None, _AREA) else " (measured)"
+    return [
+        *(str(row["run_id"]), f"{row['started_at']:%d %b}", f"{row['outcome']}{measured}", row["model"] or MISSING),
+        *(MISSING if count is None else f"{count:,}" for count in counts),
+        *(f"{row['prompt_tokens'] + row['completion_tokens']:,}", dollars(row["cost_usd"], "unknown")),
+    ]
 
 
 def show_done(done: Backup | Restored | Checked | Compacted, *, as_json: bool) -> None:

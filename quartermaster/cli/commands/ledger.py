@@ -1,4 +1,4 @@
-"""ledger: what an operator does with the file that holds everything a build paid for."""
+"""ledger and status: the file that holds everything a build paid for, and how the last builds ended."""
 
 from datetime import datetime
 from pathlib import Path
@@ -158,3 +158,28 @@ def discard(
     with ProgressBars() as bars:
         done = discard_answers(workspace, chosen, dry_run=dry_run, wait_s=wait, tell=bars.note)
     show_discarded(done, as_json=as_json)
+
+
+def status(
+    catalog: Annotated[str | None, typer.Argument(help="A catalog of the workspace; by default, all.")] = None,
+    workspace: Workspace = WORKSPACE,
+    within: Annotated[float | None, "Hours: a build that ended longer ago counts as missing."] = None,
+    limit: Annotated[int, "The most rows for each catalog."] = 10,
+    wait: Wait = 0.0,
+    as_json: JsonOutput = False,
+) -> None:
+    """Say how the last builds ended, and what each asked each model and paid. Did last night succeed?
+
+    Exit code 0 where the last build of each catalog was published or found nothing changed, 1 where one was held,
+    failed, was killed or is missing. What a build went without is named, and changes no exit code.
+
+    failed: questions without a usable answer. refused: tools with an answer of which no phrase passed the checks.
+    reused: answers that the ledger had already. cost: of the answers and failures that the build stored.
+
+    \b
+    quartermaster status --within 26
+    """
+    from quartermaster.output.ledger import show_status
+
+    if not show_status(workspace, catalog, limit, within, wait, as_json=as_json):
+        raise typer.Exit(1)

@@ -17,7 +17,7 @@ from router import Router, Selection
 from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
-    from pipeline.inspection.results import ToolInspection
+    from pipeline.inspection.reading import Inspection
     from quartermaster.serving.http import HttpSettings, Served
     from quartermaster.serving.mcp.session import Definition
     from router import FeedbackLog
@@ -182,15 +182,14 @@ def open_served(
 
     saved = overlay if overlay and overlay.exists() else None  # the first change writes it
     router = source.serving(place, load_selection(selection), overlay=saved, request_cache=request_cache)
-    return Served(router=router, inspect=inspect_tool)
+    return Served(router=router, inspect=open_inspection)
 
 
-def inspect_tool(folder: Path, tool_id: str) -> "ToolInspection":
-    """Return what a snapshot's inspection database knows of a tool. Raises QuartermasterError if it is missing."""
+def open_inspection(folder: Path) -> "Inspection":
+    """Return a snapshot's inspection database, opened. Raises QuartermasterError if it is missing."""
     from pipeline.inspection.reading import Inspection
 
-    with Inspection.open(folder) as inspection:
-        return inspection.tool(tool_id)
+    return Inspection.open(folder)
 
 
 def feedback_log(folder: Path | None, texts: bool) -> "FeedbackLog | None":

@@ -23,7 +23,7 @@ from quartermaster.serving.http.operations import operations_of
 from quartermaster.serving.http.request_guard import RequestGuard
 from quartermaster.serving.http.service import Call, Operation, Service
 from quartermaster.serving.http.settings import PROBES, HttpSettings
-from quartermaster.serving.page import InspectTool, ShowPage, pages
+from quartermaster.serving.page import OpenInspection, ShowPage, pages
 from quartermaster.serving.profiles import Caller, Callers
 from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
@@ -39,19 +39,19 @@ class Served:
     """What a process serves: an opened router, and what its pages show. The attributes are arguments of `app`."""
 
     router: Router
-    inspect: InspectTool | None = None
+    inspect: OpenInspection | None = None
 
 
 def app(
     router: Router,
     settings: HttpSettings | None = None,
     *,
-    inspect: InspectTool | None = None,
+    inspect: OpenInspection | None = None,
     closes: bool = False,
 ) -> ASGIApp:
     """Return the app over an opened router, which the caller closes, or with `closes` the end of the app.
 
-    `inspect` returns what the inspection database knows of a tool, from a snapshot's folder and the tool's id.
+    `inspect` opens the inspection database of a snapshot's folder.
     """
     settings = settings or HttpSettings()
     callers = None if settings.profiles is None else Callers(settings.profiles, router)

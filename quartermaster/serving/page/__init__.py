@@ -3,6 +3,6 @@
 `pages` holds the paths; `catalog` computes what they show of a catalog; `rendering` escapes and renders templates.
 """
 
-from quartermaster.serving.page.pages import InspectTool, ShowPage, pages
+from quartermaster.serving.page.pages import OpenInspection, ShowPage, pages
 
-__all__ = ["InspectTool", "ShowPage", "pages"]
+__all__ = ["OpenInspection", "ShowPage", "pages"]

@@ -1,4 +1,4 @@
-"""The paths of the pages: `/`, `/tools`, `/tools/{id}`, and the style sheet."""
+"""The paths of the pages: `/`, `/tools`, `/tools/{id}`, `/builds`, and the style sheet."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
@@ -20,11 +20,11 @@ from router.errors import QuartermasterError
 from router.router import Router
 from router.typed import converted
 
-# Takes a snapshot's folder and a tool's id. Returns a `pipeline.inspection` ToolInspection. Raises QuartermasterError
-# if the database or the tool is missing.
-InspectTool = Callable[[Path, str], Any]
+# Takes a snapshot's folder, returns an opened `pipeline.inspection` Inspection. Raises QuartermasterError without one.
+OpenInspection = Callable[[Path], Any]
 ShowPage = Callable[[Request, Caller], Response]
 _MAX_REQUEST = 4_000  # characters; the forms take no more
+_MOST_BUILDS = 60  # rows
 _DROPPED = "dropped"
 _LISTS = ("allow", "block", "providers", "categories")
 _BLANK = dict.fromkeys(("request", "needs", "recipe", *_LISTS, "kind", "token_budget", "read_only"), "") | {
@@ -33,7 +33,7 @@ _BLANK = dict.fromkeys(("request", "needs", "recipe", *_LISTS, "kind", "token_bu
 }
 
 
-def pages(inspect: InspectTool | None) -> dict[str, ShowPage]:
+def pages(inspect: OpenInspection | None) -> dict[str, ShowPage]:
     """Return the pages by path. `inspect` is that of `quartermaster.serving.http.app`.
 
     A caller whose profile leaves tools out sees only records: the inspection database knows other tools.
@@ -68,7 +68,7 @@ def pages(inspect: InspectTool | None) -> dict[str, ShowPage]:
         caller.actions.described.append(tool_id)
         if asked:
             caller.actions.texts.append(asked)
-        inspected, problem = _inspected(router, tool_id, inspect if caller.sees_all else None)
+        inspected, problem = inspected_by(caller, lambda opened: opened.tool(tool_id))
         values: dict[str, Any] = {
             "record": record,
             "instructions": router.instructions(tool_id),
@@ -81,10 +81,26 @@ def pages(inspect: InspectTool | None) -> dict[str, ShowPage]:
         }
         return _page(router, "tool.jinja", tool_id, **values, **_diagnosis_values(router, tool_id, asked))
 
+    def builds(_request: Request, caller: Caller) -> Response:
+        nights, problem = inspected_by(caller, lambda opened: opened.table("nights", _MOST_BUILDS).to_json()["rows"])
+        return _page(caller.router, "builds.jinja", "Builds", nights=nights, problem=problem)
+
+    def inspected_by(caller: Caller, ask: Callable[[Any], Any]) -> tuple[Any, str]:
+        """Return what the inspection database answers, None with the reason where it cannot be asked."""
+        folder = caller.router.folder
+        if folder is None or inspect is None or not caller.sees_all:
+            return None, "this page is served without access to catalog.duckdb"
+        try:
+            with inspect(folder) as opened:
+                return ask(opened), ""
+        except QuartermasterError as error:  # the tool was registered at run time, or there is no database
+            return None, str(error)
+
     def style_sheet(_request: Request, _caller: Caller) -> Response:
         return Response(style, media_type="text/css", headers={"Cache-Control": "no-cache"})
 
-    return {"/": route, "/tools": browse, "/tools/{tool_id:path}": tool, "/style.css": style_sheet}
+    shown = {"/": route, "/tools": browse, "/tools/{tool_id:path}": tool, "/builds": builds}
+    return {**shown, "/style.css": style_sheet}
 
 
 def _page(router: Router, template: str, title: str, status: int = 200, **values: Any) -> Response:
@@ -165,16 +181,6 @@ def rank_rows(tool: RoutedTool, signals: Sequence[Signal]) -> list[RankRow]:
 
 def _share(part: float | None, score: float) -> float | None:
     return None if part is None or score <= 0 else part / score
-
-
-def _inspected(router: Router, tool_id: str, inspect: InspectTool | None) -> tuple[Any, str]:
-    """Return what the inspection database knows of a tool, None with the reason where that cannot be read."""
-    if router.folder is None or inspect is None:
-        return None, "this page is served without access to catalog.duckdb"
-    try:
-        return inspect(router.folder, tool_id), ""
-    except QuartermasterError as error:  # the tool was registered at run time, or there is no database
-        return None, str(error)
 
 
 def _phrases(inspected: Any) -> list[tuple[str, tuple[str, ...], str, str]]:

@@ -96,6 +96,7 @@ def test_each_bad_night_is_told_and_the_first_good_one_after_it(
     _, posted = server.posted
     told = posted.json()
     assert (told["event"], told["exit_code"], told["previous"], told["catalog"]) == ("failed", 3, "held", "office")
+    assert told["cost_usd"] == metrics(folder)["cost_usd"] == 0  # known, though it failed
     assert metrics(folder)["is_failed"] == metrics(folder)["exit_code"] - 2 == 1
     assert metrics(folder)["last_success_timestamp_seconds"] < began
     shutil.copytree(six_files / "office", folder, dirs_exist_ok=True)

@@ -8,7 +8,10 @@ import pytest
 
 from pipeline.enrichment.prompt import INSTRUCTIONS, PROMPT_VERSION
 from pipeline.errors import RunAborted
-from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, but, completion
+from pipeline.failure import attached
+from pipeline.ledger import Ledger
+from pipeline.monitoring.run import MonitoredRun
+from tests.pipeline.enrichment.model_server import COST, ModelServer, Reply, answer, but, completion, row
 from tests.pipeline.inspection.conftest import Shop, tool, words
 from tests.support.rows import select
 
@@ -50,9 +53,11 @@ def test_a_failure_stands_until_the_model_answers_and_every_build_and_tool_tells
         assert select(shop.build(*tools, server=server), failures) == [(*lost, 1, None)]
         again = shop.build(*tools, server=server, force=True)
         assert select(again, failures) == [(*lost, 2, None)]  # run 1's is out of date
-        with monkeypatch.context() as patch, pytest.raises(RunAborted, match="No space left"):
+        with monkeypatch.context() as patch, pytest.raises(RunAborted, match="No space left") as stopped:
             patch.setattr("pipeline.build.writing.write_snapshot", _full_disk)
             shop.build(*tools, tool("pay/refund"), server=server)
+        told = attached(stopped.value)  # to hook and metrics
+        assert isinstance(told, MonitoredRun) and told.report.usage.cost_usd == pytest.approx(3 * COST)
         server.script = answer
         schema = {"type": "object", "properties": {"day": {"type": "string"}}}
         changed = tool("chat/post", "Sends a message.", parameters=schema, deprecated=True)
@@ -62,15 +67,26 @@ def test_a_failure_stands_until_the_model_answers_and_every_build_and_tool_tells
         (1, "published", {"openai": 2}, pytest.approx(3 * COST)),
         (2, "published", {"openai": 1}, _TWICE),
         (3, "failed", {"openai": 1}, _PAID),  # paid, though no snapshot came of it; chat/post waits for another build
-        (4, "running", {"openai": 1}, _PAID),
+        (4, "published", {"openai": 1}, _PAID),  # this one: no gate held it
     ]
-    said = "run_id, night <= today(), provider, generator, answers, failures, prompt_tokens, cost_usd, unpriced"
-    assert select(last, f"SELECT {said} FROM costs_by_build WHERE run_id <> 3") == [
-        (4, True, "chat", "openai", 1, 0, 1_000, _PAID, 0),
-        (2, True, "chat", "openai", 0, 1, 2_000, _TWICE, 0),
-        (1, True, "chat", "openai", 0, 1, 2_000, _TWICE, 0),
-        (1, True, "pay", "openai", 1, 0, 1_000, _PAID, 0),
+    said = "run_id, provider, generator, answers, failures, prompt_tokens, cost_usd, unpriced"
+    assert select(last, f"SELECT {said} FROM spending WHERE run_id <> 3") == [
+        (1, "chat", "openai", 0, 1, 2_000, _TWICE, 0),
+        (1, "pay", "openai", 1, 0, 1_000, _PAID, 0),
+        (2, "chat", "openai", 0, 1, 2_000, _TWICE, 0),
+        (4, "chat", "openai", 1, 0, 1_000, _PAID, 0),
     ]
+    nights = "run_id, outcome, model, asked, failed, reused, completion_tokens, cost_usd"
+    of_snapshot = select(last, f"SELECT {nights} FROM nights")
+    assert of_snapshot == [
+        (4, "published", "gpt-5-mini", 1, 0, 1, 200, _PAID),
+        (3, "failed", "gpt-5-mini", 2, 1, 1, 600, pytest.approx(3 * COST)),
+        (2, "published", "gpt-5-mini", 1, 1, 1, 400, _TWICE),
+        (1, "published", "gpt-5-mini", 2, 1, 0, 600, pytest.approx(3 * COST)),
+    ]
+    with Ledger.open(shop.workspace) as ledger:  # one definition: the ledger says the same
+        of_ledger = [tuple(row[name] for name in nights.split(", ")) for row in ledger.history.nights("shop")]
+    assert of_ledger == of_snapshot
     history = "SELECT run_id, event, detail FROM history WHERE tool_id = 'chat/post' AND detail IS DISTINCT FROM"
     broken = "openai gpt-5-mini: shape: the answer holds no JSON object, 2,000 + 400 tokens, $0.001120"
     assert select(last, f"{history} ''") == [
@@ -80,6 +96,31 @@ def test_a_failure_stands_until_the_model_answers_and_every_build_and_tool_tells
         (4, "changed", "description, schema, deprecated"),
         (4, "expansion written", "openai gpt-5-mini, 1,000 + 200 tokens, $0.000560"),
     ]
+
+
+def test_a_snapshot_that_a_gate_held_says_so_of_the_build_that_wrote_it(shop: Shop) -> None:
+    shop.build(*(tool(f"pay/{name}") for name in ("list", "refund", "void", "find", "send")))
+    held = shop.build(tool("pay/list"))
+    ((first, _), (last, message)) = select(held, "SELECT outcome, message FROM builds")
+    assert (first, last) == ("published", "held") and "lost 4 of its 5 serving tools" in message
+
+
+def test_an_answer_of_which_no_phrase_passes_is_refused_in_each_night_that_reads_it(shop: Shop) -> None:
+    far_too_long = Reply(completion(json.dumps({**row("list"), "user_phrases": ["list all the bills " * 60]})))
+    with ModelServer(but("list", far_too_long)) as server:
+        for force in (False, True):
+            last = shop.build(tool("pay/list"), tool("pay/refund"), server=server, force=force)
+    assert select(last, "SELECT run_id, asked, reused, refused FROM nights") == [(2, 0, 2, 1), (1, 2, 0, 1)]
+
+
+def test_an_answer_without_a_price_makes_the_cost_of_its_build_unknown(shop: Shop) -> None:
+    with ModelServer() as server:
+        model = {"model": "no-list-has-it"}
+        snapshot = shop.build(tool("pay/list"), tool("pay/refund"), server=server, enrichment=model)
+    unknown = [("no-list-has-it", 2, None)]
+    assert select(snapshot, "SELECT model, asked, cost_usd FROM nights") == unknown
+    with Ledger.open(shop.workspace) as ledger:
+        assert ledger.history.cost(1) is None and ledger.history.nights("shop")[0]["cost_usd"] is None
 
 
 def _full_disk(*_: object) -> None:

@@ -44,7 +44,13 @@ def readable(done: Done, width: int) -> str:
 
 def test_the_overview_says_what_there_is_and_what_can_be_asked(run: Run, served: Path, snapshot: Path) -> None:
     shown = readable(run("inspect", "--workspace", served, COLUMNS="80"), 80)
-    for section in ("Providers (4)", "Costs (1)", "Worst tools (", "Failures", f"Changes since {snapshot.name}"):
+    for section in (
+        "Providers (4)",
+        "Answers in use (1)",
+        "Worst tools (",
+        "Failures",
+        f"Changes since {snapshot.name}",
+    ):
         assert section in shown
     lines = shown.splitlines()
     assert any(line.startswith("slack ") for line in lines)

@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipeline.ledger import LEDGER_FILE
-from tests.pipeline.ledger.ledgers import fill, held, keys
+from pipeline.ledger import LEDGER_FILE, Ledger
+from tests.pipeline.ledger.ledgers import entry, fill, held, keys
 from tests.support.command_line import Done, called
 
 
@@ -34,11 +34,63 @@ def test_it_shows_what_it_holds_and_what_that_cost(folder: Path) -> None:
     shown = ledger(folder, "show")
     assert shown.returncode == 0
     assert [line.split() for line in shown.stdout.splitlines() if line.startswith("openai")] == [
-        ["openai", "gpt", "2", "20", "4", "1"]
+        ["openai", "gpt", "2", "0", "20", "4", "1", "0"]
     ]
     as_json = json.loads(ledger(folder, "show", "--json").stdout)
     assert as_json["held_by"] is None
     assert [run["outcome"] for run in as_json["runs"]] == ["published"]
+
+
+def end(workspace: Path, outcome: str, message: str = "", **cost: float | None) -> None:
+    """Store a run of the catalog that ended so, with an answer where it cost something."""
+    with Ledger.open(workspace) as ledger:
+        run = ledger.start_run("office")
+        ledger.answers.put_entries(run, [entry(f"of run {run}", **cost)] if cost else [])
+        if outcome != "running":
+            ledger.finish_run(run, outcome, snapshot=None, message=message)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message", "code"),
+    [
+        ("published", "", 0),
+        ("unchanged", "", 0),
+        ("unchanged", "a gate would hold it", 1),
+        ("held", "a gate holds it", 1),
+        ("failed", "no server", 1),
+        ("running", "", 1),
+    ],
+)
+def test_the_last_build_decides_whether_the_night_succeeded(
+    folder: Path, outcome: str, message: str, code: int
+) -> None:
+    end(folder / ".quartermaster", outcome, message)
+    shown = called(folder, "status")
+    said = "killed" if outcome == "running" else outcome  # nobody has the ledger
+    assert (shown.returncode, shown.stdout.startswith(f"office: {said}, run 2, ")) == (code, True)
+    assert message in shown.stdout
+
+
+def test_a_build_that_is_missing_for_hours_is_no_success_and_an_unknown_catalog_is_refused(folder: Path) -> None:
+    assert called(folder, "status", "--within", "1").returncode == 0
+    late = called(folder, "status", "--within", "0")
+    assert (late.returncode, "more than 0 hours ago" in late.stdout) == (1, True)
+    assert called(folder, "status", "nobody").returncode == 2
+
+
+def test_the_cost_of_each_build_is_told_by_model_and_is_unknown_where_a_price_is(folder: Path) -> None:
+    workspace = folder / ".quartermaster"
+    end(workspace, "failed", "no server", cost_usd=0.25)
+    end(workspace, "published", cost_usd=None)
+    lines = [line.split() for line in called(folder, "status", COLUMNS="80").stdout.splitlines()[2:]]
+    assert [(line[0], *line[3:6], *line[-2:]) for line in lines] == [
+        ("3", "published", "gpt", "1", "12", "unknown"),
+        ("2", "failed", "gpt", "1", "12", "$0.2500"),
+        ("1", "published", "gpt", "2", "24", "$1.0000"),
+    ]
+    shown = json.loads(called(folder, "status", "office", "--json", "--limit", 2).stdout)["catalogs"]["office"]
+    costs = [(night["run_id"], night["cost_usd"]) for night in shown["nights"]]
+    assert shown["good"] and costs == [(3, None), (2, 0.25)]
 
 
 def test_it_answers_a_select(folder: Path) -> None:

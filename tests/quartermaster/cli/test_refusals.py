@@ -69,7 +69,7 @@ _UNNAMED = "none of the 1 records has a name. Their keys are `api_name`, `functi
         ("ledger backup disk/", 2, "there is no folder disk/: make it, or name a file"),
         ("ledger backup {workspace}/" + LEDGER_FILE, 2, "is the ledger itself"),
         ("ledger show --sql 'DELETE FROM expansions'", 2, "read-only"),
-        ("ledger show --sql 'SELECT 1; SELECT 2'", 2, "give one SELECT"),
+        ("ledger show --sql 'SELECT 1; SELECT 2'", 2, "holds 2 statements: give one"),
         ("ledger show --sql 'FROM nowhere'", 2, "DuckDB refused the SQL"),
         ("ledger show --sql \"FROM '/etc/passwd'\"", 2, "DuckDB refused the SQL"),
         ("serve mcp --profiles p.toml", 2, "say which of them with --profile NAME"),

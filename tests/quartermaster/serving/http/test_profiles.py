@@ -31,11 +31,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(client_of: Ask, workspace: Path, folder: Path) -> TestClient:
     """A server with everything on: pages, comparison, inspection, changes, an audit log."""
-    from quartermaster.cli.commands.serve import inspect_tool
+    from quartermaster.cli.commands.serve import open_inspection
 
     path = written(folder / "profiles.toml", first='audit = "audit.jsonl"')
     router = Router.open(workspace / "snapshots" / "office")
-    return client_of(router, inspect_tool, profiles=path, overlay=folder / "overlay.json")
+    return client_of(router, open_inspection, profiles=path, overlay=folder / "overlay.json")
 
 
 _names = st.lists(st.sampled_from([*IDS, "*", "*list*", "nobody/knows", "linear/*"]), max_size=4)
@@ -88,6 +88,7 @@ def test_no_answer_names_a_tool_outside_of_the_profile(
         "/tools?provider=linear",
         "/tools/stripe/create_refund",
         "/tools/stripe/create_refund?request=file+a+ticket",
+        "/builds",
         "/openapi.json",
         "/metrics",
     ],
@@ -106,6 +107,12 @@ def test_counts_are_those_of_the_profile(served: TestClient) -> None:
     assert served.get("/v1/tools", headers=bearer(ALICE)).json()["total"] == len(SUPPORT)
     snapshot = served.get("/v1/snapshot", headers=bearer(ALICE)).json()
     assert (snapshot["tools"], snapshot["counts"], snapshot["generators"]) == (2, {"tools": 2}, {})
+
+
+def test_builds_which_name_tools_are_shown_to_who_sees_all_of_them(served: TestClient) -> None:
+    shown = {token: served.get("/builds", headers=bearer(token)).text for token in (ALICE, ROOT_TOKEN)}
+    assert "without access to catalog.duckdb" in shown[ALICE] and "run 1" not in shown[ALICE]
+    assert "run 1" in shown[ROOT_TOKEN]
 
 
 @pytest.mark.parametrize("path", ["/v1/tools/", "/tools/"])

@@ -48,8 +48,8 @@ def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(snapshot: Path) -> Iterator[str]:
     """The address of a server over the run's snapshot."""
-    from quartermaster.cli.commands.serve import inspect_tool
+    from quartermaster.cli.commands.serve import open_inspection
     from quartermaster.serving.http import app
 
-    with Router.open(snapshot) as router, served_app(app(router, inspect=inspect_tool)) as port:
+    with Router.open(snapshot) as router, served_app(app(router, inspect=open_inspection)) as port:
         yield f"http://127.0.0.1:{port}"

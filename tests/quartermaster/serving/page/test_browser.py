@@ -17,6 +17,7 @@ PAGES = (
     "/",
     f"/?request={REQUEST}&block=weather/*",
     "/tools",
+    "/builds",
     "/tools/stripe/create_refund",
     f"/tools/weather/getForecast?request={REQUEST}",
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from quartermaster.cli.commands.serve import inspect_tool
+from quartermaster.cli.commands.serve import open_inspection
 from quartermaster.serving.page.catalog import excerpt, list_tools
 from quartermaster.serving.page.pages import charted_signals, rank_rows
 from quartermaster.serving.page.rendering import _ENVIRONMENT, tool_path
@@ -25,12 +25,12 @@ REQUEST = "give the customer their money back"
 
 @pytest.fixture(scope="module")
 def pages(client_of: Ask, snapshot: Path) -> TestClient:
-    return client_of(Router.open(snapshot), inspect_tool)
+    return client_of(Router.open(snapshot), open_inspection)
 
 
 @pytest.fixture(scope="module")
 def hostile(client_of: Ask, hostile_folder: Path) -> TestClient:
-    return client_of(Router.open(hostile_folder), inspect_tool)
+    return client_of(Router.open(hostile_folder), open_inspection)
 
 
 def text(client: TestClient, path: str, status: int = 200, **query: Any) -> str:
@@ -113,13 +113,19 @@ def test_a_tool_that_is_not_there_is_said_so(pages: TestClient) -> None:
 
 
 def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(client_of: Ask, snapshot: Path) -> None:
-    def gone(_folder: Path, _tool_id: str) -> Any:
+    def gone(_folder: Path) -> Any:
         raise SnapshotInvalid("catalog.duckdb cannot be opened")
 
     for inspect, said in ((gone, "catalog.duckdb cannot be opened"), (None, "without access to")):
         page = text(client_of(Router.open(snapshot), inspect), "/tools/stripe/create_refund")
         assert said in page
         assert "Refunds a charge in full or in part." in page
+        assert said in text(client_of(Router.open(snapshot), inspect), "/builds")
+
+
+def test_the_page_of_builds_says_how_each_ended_and_what_it_cost(pages: TestClient) -> None:
+    page = text(pages, "/builds")
+    assert re.search(r"<td>published <span class=\"dim\">run 1</span></td>\s*<td class=\"number\">\$0\.0000</td>", page)
 
 
 def test_tools_are_found_by_every_word_of_name_and_description_and_by_provider(pages: TestClient) -> None:
