@@ -2,17 +2,23 @@
 
 import json
 import random
+import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pipeline.ledger import LEDGER_FILE
 from pipeline.store import SnapshotStore
+from simulations.month import twin
+from simulations.month.churn import Churn
 from simulations.month.model import Model
 from simulations.month.night import at_night, interrupted_night
 from simulations.month.oracle import Oracle, Outcome, Serving, parse_report, read_serving
 from simulations.month.plan import Night
+from simulations.month.schedulers import rolling_restart
 from simulations.month.vendors import FORMATS, SOURCES, Vendors
 
 _DISK_FULL_BYTES = 300_000
@@ -25,7 +31,7 @@ name = "month"
 command = ["/bin/sh", "-c", "cat >> {events} && echo >> {events}"]
 
 [vectors]
-encoder = "none"
+encoder = "{encoder}"
 
 [enrichment]
 concurrency = {concurrency}
@@ -54,17 +60,20 @@ class NightResult:
 class Month:
     """Some nights in a folder. `seed` draws how the vendors change, `settings` is added to the catalog's."""
 
-    def __init__(self, folder: Path, seed: int, nights: Sequence[Night], settings: str = "") -> None:
+    def __init__(
+        self, folder: Path, seed: int, nights: Sequence[Night], settings: str = "", encoder: str = "none"
+    ) -> None:
         self._folder = folder
         self._catalog = folder / "month"
         self._catalog.mkdir(parents=True)
         self._workspace = folder / "workspace"
         self._nights = nights
-        self._settings = settings
+        self._settings = _SETTINGS.format(encoder=encoder, events=_EVENTS, concurrency=_CONCURRENCY) + settings
         self._vendors = Vendors(random.Random(seed), self._catalog)
         self._model = Model()
         self._store = SnapshotStore(self._workspace, "month")
         self._oracle = Oracle(self._store, self._workspace)
+        self._churn = Churn()
 
     def play(self) -> Iterator[NightResult]:
         """Play the nights in turn, and yield each as it ends."""
@@ -72,14 +81,54 @@ class Month:
             stack.enter_context(self._vendors)
             server = stack.enter_context(self._model.server())
             self._write_catalog()
-            for night in self._nights:
-                self._vendors.faults = {night.source: night.source_fault} if night.source_fault else {}
-                self._pass_day(night)
-                yield self._play(night, server.base_url)
+            nights = iter(self._nights)
+            for night in nights:
+                if not night.evening:
+                    yield self._play(night, server.base_url)
+                    continue
+                after = next(nights, None)
+                yield from self._play_evening(night, after, server.base_url)
+
+    def _play_evening(self, night: Night, after: Night | None, base_url: str) -> Iterator[NightResult]:
+        """Play a bad evening and the night after it, and compare them with their twins, played first."""
+        pair = [night, after] if after else [night]
+        with self._rewound():
+            twins = [self._play(replace(one, evening=""), base_url) for one in pair]
+        good = twin.Pair([one.serving for one in twins], [one.asked for one in twins])
+        before = read_serving(self._store)
+        bad = self._play(night, base_url)
+        bad.violations += twin.of_the_evening(before, bad.serving, good)
+        bad.violations += [f"without the evening: {broken}" for one in twins for broken in one.violations]
+        yield bad
+        if after:
+            made_up = self._play(after, base_url)
+            ours = twin.Pair([bad.serving, made_up.serving], [bad.asked, made_up.asked])
+            made_up.violations += twin.of_the_night_after(ours, good)
+            yield made_up
+
+    @contextmanager
+    def _rewound(self) -> Iterator[None]:
+        """Undo at the end what happened within: on disk, in the world, and in what the oracle knows."""
+        parts = (self._vendors, ("tools", "random")), (self._model, ("answered", "tool_ids"))
+        oracle = self._oracle, ("forgiven", "in_flight", "withheld", "accepting", "pinned", "heard")
+        known = [
+            (part, deepcopy({name: getattr(part, name) for name in names}))
+            for part, names in (*parts, oracle, (self._churn, vars(self._churn)))
+        ]
+        with TemporaryDirectory() as kept:
+            shutil.copytree(self._folder, kept, symlinks=True, dirs_exist_ok=True)
+            yield
+            shutil.rmtree(self._folder)
+            shutil.copytree(kept, self._folder, symlinks=True)
+        for part, values in known:
+            vars(part).update(values)
 
     def _play(self, night: Night, base_url: str) -> NightResult:
+        self._vendors.faults = {night.source: night.source_fault} if night.source_fault else {}
+        self._vendors.stamped, self._vendors.today = night.stamped, f"{night.at:%Y-%m-%d %H:%M} in night {night.number}"
+        self._pass_day(night)
         self._vendors.write_file()
-        self._model.begin(night.model_fault)
+        self._model.begin(night.model_fault or night.evening)
         before = read_serving(self._store)
         if night.host == "ledger lost":
             self._model.forget(before.descriptions if before else ())
@@ -88,10 +137,15 @@ class Month:
         if outcome.killed or night.host == "disk full":
             self._oracle.forgiven |= set(asked)
             self._oracle.in_flight += _CONCURRENCY
-        truth = {f"{source}/{name}": text for source in SOURCES for name, text in self._vendors.tools[source].items()}
+        truth = {f"{source}/{name}": text for source in SOURCES for name, text in self._vendors.listed(source).items()}
         violations = list(
             self._oracle.violations(night, outcome, before, truth, list(self._model.again), self._model.unanswered)
         )
+        about = [self._model.tool_ids[question] for question in asked]
+        of_source = self._vendors.listed(night.stamped) if night.stamped else ()
+        violations += self._churn.violations(night, outcome, about, of_source)
+        if night.operator == "restarts schedulers":
+            violations += rolling_restart(self._catalog, self._workspace)
         return NightResult(night, outcome, read_serving(self._store), len(asked), violations)
 
     def _run(self, night: Night, base_url: str) -> Outcome:
@@ -150,6 +204,8 @@ class Month:
         if night.operator == "withdraws half":
             self._vendors.withdraw("payments")
             oracle.accepting = True
+        elif night.overhaul:
+            self._vendors.overhaul(night.number // 4)
         elif night.number:
             self._vendors.change()
 
@@ -163,7 +219,4 @@ class Month:
             + ('path = "files.json"\n' if name == "files" else f'url = "{self._vendors.url}/{name}"\n')
             for name in SOURCES
         ]
-        (self._catalog / "catalog.toml").write_text(
-            _SETTINGS.format(concurrency=_CONCURRENCY, events=_EVENTS) + self._settings + "\n".join(sources),
-            encoding="utf-8",
-        )
+        (self._catalog / "catalog.toml").write_text(self._settings + "\n".join(sources), encoding="utf-8")
