@@ -22,7 +22,7 @@ class Churn:
     told: bool = False
 
     def violations(
-        self, night: Night, outcome: Outcome, asked: Collection[str], tools: Collection[str]
+        self, night: Night, outcome: Outcome, asked: Collection[str], served: Collection[str]
     ) -> Iterator[str]:
         """Take in a night, and yield a sentence for each promise that is broken in the last of several."""
         if night.stamped != self.source:
@@ -32,8 +32,10 @@ class Churn:
         self.asked += sum(tool_id.startswith(f"{self.source}/") for tool_id in asked)
         self.published += outcome.report.get("outcome") == "published" and night.source != self.source
         self.told |= any("again" in reason and self.source in reason for reason in outcome.reasons)
-        if self.published == STAMPED:
-            if self.asked > _MOST_ASKED * STAMPED * len(tools):
-                yield f"{self.asked} questions about {len(tools)} tools of {self.source} in {STAMPED} nights of churn"
-            if not self.told:
-                yield f"nobody was told that the descriptions of {self.source} change every night"
+        if self.published < STAMPED:
+            return
+        tools = sum(tool_id.startswith(f"{self.source}/") for tool_id in served)
+        if self.asked > _MOST_ASKED * STAMPED * tools:
+            yield f"{self.asked} questions about {tools} tools of {self.source} in {STAMPED} nights of churn"
+        if not self.told:
+            yield f"nobody was told that the descriptions of {self.source} change every night"

@@ -32,22 +32,17 @@ def about(tool: Mapping[str, Any], phrases: Sequence[str]) -> Reply:
     return Reply(completion(json.dumps(row)))
 
 
-def words_of(tool: Mapping[str, Any], verb: str = "") -> str:
-    """Return what a tool is called, in words; with another verb, what its sibling is called."""
-    own, _, thing = tool["name"].partition("_")
-    return f"{tool['provider']} {verb or own} {thing.replace('_', ' ')}"
+def words_of(tool: Mapping[str, Any]) -> str:
+    """Return what a tool is called, in words."""
+    return f"{tool['provider']} {tool['name'].replace('_', ' ')}"
 
 
 def _for_a_sibling(tool: Mapping[str, Any], _: str) -> Reply:
-    sibling = words_of(tool, _SIBLINGS.get(tool["name"].partition("_")[0], "list"))
-    return about(tool, [f"please {sibling}", f"can you {sibling} now", f"it is time to {sibling}"])
-
-
-def _for_another_tool(tool: Mapping[str, Any], _: str) -> Reply:
+    verb, _, thing = tool["name"].partition("_")
     things = THINGS[tool["provider"]]
-    own = next((place for place, thing in enumerate(things) if thing in tool["name"]), 0)
-    verb, other = _SIBLINGS.get(tool["name"].partition("_")[0], "list"), things[(own + 2) % len(things)]
-    return about(tool, [f"please {verb} my {other}", f"can you {verb} the {other} now", f"time to {verb} a {other}"])
+    place = next((place for place, name in enumerate(things) if thing.startswith(name)), 0)
+    sibling = f"{tool['provider']} {_SIBLINGS.get(verb, 'list')} {things[(place + 2) % len(things)]}"
+    return about(tool, [f"please {sibling}", f"can you {sibling} now", f"it is time to {sibling}"])
 
 
 def _refuses_a_third(_: Mapping[str, Any], question: str) -> Reply | None:
@@ -62,6 +57,7 @@ EVENINGS: dict[str, Evening] = {
     "answers too long": lambda tool, _: about(tool, [f"please {words_of(tool)} " * 100, f"{words_of(tool)} now " * 90]),
     "another language": lambda tool, _: about(tool, [phrase.format(words_of(tool)) for phrase in _GERMAN]),
     "for a sibling": _for_a_sibling,
-    "for another tool": _for_another_tool,
     "refuses a third": _refuses_a_third,
 }
+# Not drawn: no check sees these without an encoder, and few with one. They read like good answers about a neighbour.
+UNSEEN = ("for a sibling",)

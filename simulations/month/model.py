@@ -12,9 +12,9 @@ from tests.pipeline.enrichment.model_server import ModelServer, Reply, completio
 _PHRASES = ("please {} for me", "could you {} today", "i need to {} before noon", "help me {} quickly")
 
 
-def _good(tool: Mapping[str, Any]) -> Reply:
+def _good(tool: Mapping[str, Any]) -> list[str]:
     words = words_of(tool)
-    return about(tool, [f"i want to {tool['description']}", *(phrase.format(words) for phrase in _PHRASES)])
+    return [f"i want to {tool['description']}", *(phrase.format(words) for phrase in _PHRASES)]
 
 
 # Faults by name. Each takes the number of the question in its night.
@@ -34,7 +34,7 @@ class Model:
     """The model.
 
     `answered` counts good answers by question, of all nights. `tonight` lists the questions of this night, `again`
-    those among them that had a good answer before.
+    those among them that had a good answer before. `said` has the phrases of good answers.
     """
 
     fault: str = ""
@@ -42,6 +42,7 @@ class Model:
     tonight: list[str] = field(default_factory=list)
     again: list[str] = field(default_factory=list)
     tool_ids: dict[str, str] = field(default_factory=dict)
+    said: set[str] = field(default_factory=set)
 
     @property
     def unanswered(self) -> int:
@@ -78,4 +79,6 @@ class Model:
         if self.answered[question]:
             self.again.append(question)
         self.answered[question] += 1
-        return _good(tool)
+        phrases = _good(tool)
+        self.said.update(phrases)
+        return about(tool, phrases)

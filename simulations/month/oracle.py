@@ -18,8 +18,6 @@ from router.store import current_folder
 from simulations.month.plan import Night
 from simulations.month.vendors import SOURCES
 
-_FIGURE = re.compile(r"\d\S*(?: \w+)?")
-
 
 @dataclass(frozen=True)
 class Serving:
@@ -71,10 +69,8 @@ def read_serving(store: SnapshotStore) -> Serving | None:
     with duckdb.connect(str(folder / CATALOG_DB), read_only=True) as connection:
         descriptions = dict(connection.execute("SELECT tool_id, description FROM tools").fetchall())
         rows = connection.execute("SELECT tool_id, generator, user_phrases FROM expansions ORDER BY 1").fetchall()
-    writers = {tool_id: writer for tool_id, writer, _ in rows}
-    phrases = {tool_id: tuple(texts) for tool_id, _, texts in rows}
-    manifest = snapshot.manifest
-    return Serving(manifest.snapshot, manifest.content_hash, descriptions, writers, phrases)
+    writers, phrases = {row[0]: row[1] for row in rows}, {row[0]: tuple(row[2]) for row in rows}
+    return Serving(snapshot.manifest.snapshot, snapshot.manifest.content_hash, descriptions, writers, phrases)
 
 
 @dataclass
@@ -84,8 +80,7 @@ class Oracle:
     `forgiven` are questions that may be paid for once more, `in_flight` at most so many of them: their answers were in
     flight when the process was killed.
     `withheld` are content hashes that were rolled back from. `accepting` tells that the vendors withdrew so many tools
-    that a gate waits for the operator's word, `pinned` the snapshot that must go on serving. `heard` is the trouble of
-    the night before, without figures.
+    that a gate waits for the operator's word, `pinned` the snapshot that must go on serving, `heard` last night's trouble.
     """
 
     store: SnapshotStore
@@ -95,7 +90,7 @@ class Oracle:
     withheld: set[str] = field(default_factory=set)
     accepting: bool = False
     pinned: str = ""
-    heard: set[str] = field(default_factory=set)
+    heard: str = ""
 
     def violations(
         self,
@@ -164,9 +159,9 @@ class Oracle:
         if harmed and not outcome.told:
             yield f"nobody was told of: {night}"
         if not outcome.killed:
-            trouble = {_FIGURE.sub("#", reason) for reason in outcome.reasons or ["failed"]} if outcome.told else set()
-            told = bool(set(outcome.events) - {"recovered"})
-            if told != outcome.told and not (trouble and trouble == self.heard):  # what lasts is not told each night
+            trouble = re.sub(r"\d\S*( \w+)?", "", f"{outcome.reasons}") if outcome.told else ""
+            lasts = bool(trouble) and trouble == self.heard  # and so is not told each night
+            if outcome.told != bool(set(outcome.events) - {"recovered"}) and not lasts:
                 yield f"the hook told {list(outcome.events)} of: {outcome}"
             self.heard = trouble
         expected = self.accepting or self.pinned or self.withheld

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +20,6 @@ from tests.support.waiting import until
 
 _START_S, _END_S = 150, 60
 _SERVER = ("-m", "uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-level=critical")
-_MAIN = ("-c", "from quartermaster.cli.main import main; main()")
 
 
 def rolling_restart(catalog: Path, workspace: Path) -> Iterator[str]:
@@ -34,7 +33,7 @@ def rolling_restart(catalog: Path, workspace: Path) -> Iterator[str]:
         variables = {"PREFECT_HOME": folder, "PREFECT_API_URL": api, "XDG_STATE_HOME": str(home / "state")}
         stack.enter_context(_started(home / "server", variables, *_SERVER, f"--port={port}"))
         assert until(lambda: _deployments(api) is not None, _START_S), "the Prefect server did not start"
-        schedule = (*_MAIN, "schedule", str(catalog), "--workspace", str(workspace), "--allow-commands")
+        schedule = ("-m", "quartermaster", "schedule", str(catalog), "--workspace", str(workspace), "--allow-commands")
         first = stack.enter_context(_started(home / "first", variables, *schedule))
         assert until(lambda: _is_scheduled(api), _START_S), (home / "first").read_text()
         registered = _updated(api)
@@ -58,14 +57,12 @@ def _updated(api: str) -> list[str]:
 
 
 def _deployments(api: str) -> list[dict[str, Any]] | None:
-    """Return the deployments that a server has; None where it does not answer."""
-    request = Request(f"{api}/deployments/filter", b"{}", {"content-type": "application/json"})
+    """Return the deployments that a server has, after a moment; None where it does not answer."""
     time.sleep(0.2)
-    try:
-        with urlopen(request, timeout=10) as response:
-            return list(json.load(response))
-    except (URLError, OSError):
-        return None
+    request = Request(f"{api}/deployments/filter", b"{}", {"content-type": "application/json"})
+    with suppress(URLError, OSError), urlopen(request, timeout=10) as response:
+        return list(json.load(response))
+    return None
 
 
 @contextmanager
@@ -82,9 +79,5 @@ def _started(output: Path, variables: dict[str, str], *arguments: str) -> Iterat
         try:
             yield process
         finally:
-            process.terminate()
-            try:
-                process.wait(_END_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()
+            process.wait()

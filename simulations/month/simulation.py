@@ -2,20 +2,17 @@
 
 import json
 import random
-import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from copy import deepcopy
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from pipeline.ledger import LEDGER_FILE
 from pipeline.store import SnapshotStore
 from simulations.month import twin
 from simulations.month.churn import Churn
 from simulations.month.model import Model
-from simulations.month.night import at_night, interrupted_night
+from simulations.month.night import at_night, harm_ledger, interrupted_night
 from simulations.month.oracle import Oracle, Outcome, Serving, parse_report, read_serving
 from simulations.month.plan import Night
 from simulations.month.schedulers import rolling_restart
@@ -83,45 +80,26 @@ class Month:
             self._write_catalog()
             nights = iter(self._nights)
             for night in nights:
-                if not night.evening:
+                if night.evening:
+                    yield from self._play_evening([night, next(nights)], server.base_url)
+                else:
                     yield self._play(night, server.base_url)
-                    continue
-                after = next(nights, None)
-                yield from self._play_evening(night, after, server.base_url)
 
-    def _play_evening(self, night: Night, after: Night | None, base_url: str) -> Iterator[NightResult]:
+    def _play_evening(self, nights: Sequence[Night], base_url: str) -> Iterator[NightResult]:
         """Play a bad evening and the night after it, and compare them with their twins, played first."""
-        pair = [night, after] if after else [night]
-        with self._rewound():
-            twins = [self._play(replace(one, evening=""), base_url) for one in pair]
+        oracle = ("forgiven", "in_flight", "withheld", "accepting", "pinned", "heard")
+        world = [(self._vendors, ("tools", "random")), (self._model, ("answered", "tool_ids")), (self._oracle, oracle)]
+        with twin.rewound(self._folder, [*world, (self._churn, tuple(vars(self._churn)))]):
+            twins = [self._play(replace(night, evening=""), base_url) for night in nights]
         good = twin.Pair([one.serving for one in twins], [one.asked for one in twins])
-        before = read_serving(self._store)
-        bad = self._play(night, base_url)
-        bad.violations += twin.of_the_evening(before, bad.serving, good)
+        bad = self._play(nights[0], base_url)
+        bad.violations += twin.of_the_evening(bad.serving, self._model.said)
         bad.violations += [f"without the evening: {broken}" for one in twins for broken in one.violations]
         yield bad
-        if after:
-            made_up = self._play(after, base_url)
-            ours = twin.Pair([bad.serving, made_up.serving], [bad.asked, made_up.asked])
-            made_up.violations += twin.of_the_night_after(ours, good)
-            yield made_up
-
-    @contextmanager
-    def _rewound(self) -> Iterator[None]:
-        """Undo at the end what happened within: on disk, in the world, and in what the oracle knows."""
-        parts = (self._vendors, ("tools", "random")), (self._model, ("answered", "tool_ids"))
-        oracle = self._oracle, ("forgiven", "in_flight", "withheld", "accepting", "pinned", "heard")
-        known = [
-            (part, deepcopy({name: getattr(part, name) for name in names}))
-            for part, names in (*parts, oracle, (self._churn, vars(self._churn)))
-        ]
-        with TemporaryDirectory() as kept:
-            shutil.copytree(self._folder, kept, symlinks=True, dirs_exist_ok=True)
-            yield
-            shutil.rmtree(self._folder)
-            shutil.copytree(kept, self._folder, symlinks=True)
-        for part, values in known:
-            vars(part).update(values)
+        after = self._play(nights[1], base_url)
+        pair = twin.Pair([bad.serving, after.serving], [bad.asked, after.asked])
+        after.violations += twin.of_the_night_after(pair, good)
+        yield after
 
     def _play(self, night: Night, base_url: str) -> NightResult:
         self._vendors.faults = {night.source: night.source_fault} if night.source_fault else {}
@@ -141,9 +119,7 @@ class Month:
         violations = list(
             self._oracle.violations(night, outcome, before, truth, list(self._model.again), self._model.unanswered)
         )
-        about = [self._model.tool_ids[question] for question in asked]
-        of_source = self._vendors.listed(night.stamped) if night.stamped else ()
-        violations += self._churn.violations(night, outcome, about, of_source)
+        violations += self._churn.violations(night, outcome, [self._model.tool_ids[one] for one in asked], truth)
         if night.operator == "restarts schedulers":
             violations += rolling_restart(self._catalog, self._workspace)
         return NightResult(night, outcome, read_serving(self._store), len(asked), violations)
@@ -158,7 +134,7 @@ class Month:
         if night.host == "new model":
             variables["QUARTERMASTER_ENRICHMENT__MODEL"] = "gpt-next"
             options = ["--max-tools", "5"]
-        self._harm_ledger(night)
+        harm_ledger(self._workspace / LEDGER_FILE, night.host)
         arguments = ("build", self._catalog, "--workspace", self._workspace, "--json", "--allow-commands", *options)
         if night.host in ("killed", "killed early"):
             done = interrupted_night(self._folder, night.at, *arguments, kill_at=night.kill_at, variables=variables)
@@ -176,14 +152,6 @@ class Month:
         lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
         file.unlink(missing_ok=True)
         return [event for line in lines if line for event in json.loads(line)["events"]]
-
-    def _harm_ledger(self, night: Night) -> None:
-        ledger = self._workspace / LEDGER_FILE
-        if night.host == "ledger lost":
-            ledger.unlink(missing_ok=True)
-            Path(f"{ledger}.wal").unlink(missing_ok=True)
-        elif night.host == "ledger cut" and ledger.is_file():
-            ledger.write_bytes(ledger.read_bytes()[: ledger.stat().st_size // 2])
 
     def _pass_day(self, night: Night) -> None:
         """Let the operator act in the morning, and the vendors change over the day."""

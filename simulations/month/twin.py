@@ -3,8 +3,14 @@
 The twin is the same evening and the night after it, from the same state and by the same seeds, with a good model.
 """
 
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from simulations.month.oracle import Serving
 
@@ -17,28 +23,31 @@ class Pair:
     asked: Sequence[int]
 
 
-def of_the_evening(before: Serving | None, after: Serving | None, twin: Pair) -> Iterator[str]:
-    """Yield a sentence for phrases that serve after a bad evening, and neither served before nor would without it."""
-    good = twin.served[0]
-    if after is None or good is None:
-        return
-    earlier = before.phrases if before else {}
-    wrong = [
-        tool_id
-        for tool_id, phrases in after.phrases.items()
-        if after.writers[tool_id] == "openai" and phrases not in (earlier.get(tool_id), good.phrases.get(tool_id))
-    ]
-    if wrong:
-        yield f"{len(wrong)} tools serve phrases of a bad evening, such as {wrong[0]}: {after.phrases[wrong[0]][:1]}"
+@contextmanager
+def rewound(folder: Path, world: Sequence[tuple[Any, Sequence[str]]]) -> Iterator[None]:
+    """Undo at the end what happened within: in a folder, and to these attributes of some objects."""
+    known = [(one, deepcopy({name: getattr(one, name) for name in names})) for one, names in world]
+    with TemporaryDirectory() as kept:
+        shutil.copytree(folder, kept, symlinks=True, dirs_exist_ok=True)
+        yield
+        shutil.rmtree(folder)
+        shutil.copytree(kept, folder, symlinks=True)
+    for one, values in known:
+        vars(one).update(values)
+
+
+def of_the_evening(after: Serving | None, said: Collection[str]) -> Iterator[str]:
+    """Yield a sentence for phrases that serve after a bad evening and are none of those that the model `said` well."""
+    phrases = after.phrases if after else {}
+    if wrong := [tool_id for tool_id, texts in phrases.items() if not set(texts).issubset(said)]:
+        yield f"{len(wrong)} tools serve phrases of a bad evening, such as {wrong[0]}: {phrases[wrong[0]][:1]}"
 
 
 def of_the_night_after(pair: Pair, twin: Pair) -> Iterator[str]:
     """Yield a sentence for what a good night did not make up for, and for what it paid beyond the bad evening."""
     serving, good = pair.served[1], twin.served[1]
     if serving is None or good is None:
-        if serving is not good:
-            yield "after a bad evening and a good night nothing serves"
-        return
+        return  # the oracle of each night tells of it
     for what in ("descriptions", "writers", "phrases"):
         ours, theirs = getattr(serving, what), getattr(good, what)
         if differing := [tool_id for tool_id in sorted({*ours, *theirs}) if ours.get(tool_id) != theirs.get(tool_id)]:

@@ -21,8 +21,7 @@ THINGS = {
     "chat": ("channel", "reaction", "thread", "mention", "topic"),
 }
 SOURCES = tuple(THINGS)
-# Vendors that declare further pages: in a header, and as MCP does.
-PAGED = ("mail", "chat")
+PAGED = ("mail", "chat")  # they declare further pages: in a header, and as MCP does
 PAGE_FAILS = "second page fails"
 _PAGE = 6  # tools
 
@@ -93,7 +92,7 @@ FAULTS: dict[str, Callable[[str, Tools], Answer]] = {
 class Vendors:
     """The vendors. `tools` is the truth by source, `faults` the fault of each source that has one now.
 
-    `stamped` is the source whose descriptions end with the time of today, `today`.
+    The descriptions of the source `stamped` end with the time, `today`.
     """
 
     random: random.Random
@@ -107,11 +106,6 @@ class Vendors:
         for source, things in THINGS.items():
             names = [f"{verb}_{thing}" for thing in things for verb in _VERBS[:3]]
             self.tools[source] = {name: self._description(name) for name in names}
-
-    def ids(self, source: str | None = None) -> set[str]:
-        """Return the ids of the tools that a source truly has, or all sources."""
-        wanted = SOURCES if source is None else (source,)
-        return {f"{name}/{tool}" for name in wanted for tool in self.tools[name]}
 
     def change(self) -> None:
         """Let a day pass: a few descriptions change, a tool comes, sometimes one goes."""
@@ -127,10 +121,8 @@ class Vendors:
 
     def overhaul(self, turn: int) -> None:
         """Let all descriptions of two vendors change, whose turn it is."""
-        for place in (turn, turn + 1):
-            tools = self.tools[SOURCES[place % len(SOURCES)]]
-            for name in sorted(tools):
-                tools[name] = self._description(name)
+        for tools in (self.tools[SOURCES[place % len(SOURCES)]] for place in (turn, turn + 1)):
+            tools |= {name: self._description(name) for name in sorted(tools)}
 
     def withdraw(self, source: str) -> None:
         """Let a vendor withdraw half of its tools, truly."""
@@ -152,8 +144,8 @@ class Vendors:
             return Answer(_WRITERS[source](tools).encode())
         shown = dict(list(tools.items())[(page - 1) * _PAGE : page * _PAGE])
         more = page * _PAGE < len(tools)
-        if source == "chat":
-            return Answer(_mcp(shown, **({"nextCursor": str(page + 1)} if more else {})).encode())
+        if source == "chat" and more:
+            return Answer(_mcp(shown, nextCursor=str(page + 1)).encode())
         link = {"link": f'</{source}?page={page + 1}>; rel="next"'} if more else {}
         return Answer(_WRITERS[source](shown).encode(), headers=link)
 
