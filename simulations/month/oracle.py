@@ -80,7 +80,7 @@ class Oracle:
     `forgiven` are questions that may be paid for once more, `in_flight` at most so many of them: their answers were in
     flight when the process was killed.
     `withheld` are content hashes that were rolled back from. `accepting` tells that the vendors withdrew so many tools
-    that a gate waits for the operator's word, `pinned` the snapshot that must go on serving, `heard` last night's trouble.
+    that a gate waits for the operator's word, `pinned` the snapshot that must go on serving, `heard` the last trouble.
     """
 
     store: SnapshotStore
