@@ -98,7 +98,7 @@ class Month:
         yield bad
         after = self._play(nights[1], base_url)
         pair = twin.Pair([bad.serving, after.serving], [bad.asked, after.asked])
-        after.violations += twin.of_the_night_after(pair, good)
+        after.violations += twin.of_the_night_after(pair, good, nights[1].stamped)
         yield after
 
     def _play(self, night: Night, base_url: str) -> NightResult:

@@ -43,14 +43,18 @@ def of_the_evening(after: Serving | None, said: Collection[str]) -> Iterator[str
         yield f"{len(wrong)} tools serve phrases of a bad evening, such as {wrong[0]}: {phrases[wrong[0]][:1]}"
 
 
-def of_the_night_after(pair: Pair, twin: Pair) -> Iterator[str]:
-    """Yield a sentence for what a good night did not make up for, and for what it paid beyond the bad evening."""
+def of_the_night_after(pair: Pair, twin: Pair, stamped: str = "") -> Iterator[str]:
+    """Yield a sentence for what a good night did not make up for, and for what it paid beyond the bad evening.
+
+    Phrases for the source `stamped` are as old as the last question: they differ by the hour.
+    """
     serving, good = pair.served[1], twin.served[1]
     if serving is None or good is None:
         return  # the oracle of each night tells of it
     for what in ("descriptions", "writers", "phrases"):
         ours, theirs = getattr(serving, what), getattr(good, what)
-        if differing := [tool_id for tool_id in sorted({*ours, *theirs}) if ours.get(tool_id) != theirs.get(tool_id)]:
+        differing = [tool_id for tool_id in sorted({*ours, *theirs}) if ours.get(tool_id) != theirs.get(tool_id)]
+        if differing := [tool_id for tool_id in differing if tool_id.partition("/")[0] != stamped]:
             first = differing[0]
             yield (
                 f"a good night after a bad evening left {len(differing)} {what} other than without it, such as "
