@@ -67,7 +67,7 @@ def draw_month(seed: int, nights: int, start: datetime = START) -> list[Night]:
     month = []
     for number in range(nights):
         night = Night(number, start + timedelta(days=number))
-        if number % 4 == 3:
+        if number % 4 == 3 and number + 1 < nights:
             night = replace(night, evening=evenings[number // 4 % len(evenings)], overhaul=True)
         elif number % 4:
             for _ in range(draw.choice((1, 2, 2))):

@@ -38,7 +38,7 @@ def test_a_night_of_a_faulty_model_and_one_that_is_killed_break_no_promise(tmp_p
 @pytest.mark.nightly
 @pytest.mark.timeout(300)
 def test_nights_of_faults_break_no_promise(tmp_path: Path) -> None:
-    assert _broken(tmp_path, draw_month(seed=13, nights=8)) == []
+    assert _broken(tmp_path, draw_month(seed=13, nights=9)) == []
 
 
 @pytest.mark.nightly
