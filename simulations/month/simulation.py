@@ -92,8 +92,9 @@ class Month:
         with twin.rewound(self._folder, [*world, (self._churn, tuple(vars(self._churn)))]):
             twins = [self._play(replace(night, evening=""), base_url) for night in nights]
         good = twin.Pair([one.serving for one in twins], [one.asked for one in twins])
+        before = read_serving(self._store)
         bad = self._play(nights[0], base_url)
-        bad.violations += twin.of_the_evening(bad.serving, self._model.said)
+        bad.violations += twin.of_the_evening(before, bad.serving, self._model.said)
         bad.violations += [f"without the evening: {broken}" for one in twins for broken in one.violations]
         yield bad
         after = self._play(nights[1], base_url)

@@ -36,11 +36,11 @@ def rewound(folder: Path, world: Sequence[tuple[Any, Sequence[str]]]) -> Iterato
         vars(one).update(values)
 
 
-def of_the_evening(after: Serving | None, said: Collection[str]) -> Iterator[str]:
-    """Yield a sentence for phrases that serve after a bad evening and are none of those that the model `said` well."""
-    phrases = after.phrases if after else {}
-    if wrong := [tool_id for tool_id, texts in phrases.items() if not set(texts).issubset(said)]:
-        yield f"{len(wrong)} tools serve phrases of a bad evening, such as {wrong[0]}: {phrases[wrong[0]][:1]}"
+def of_the_evening(before: Serving | None, after: Serving | None, said: Collection[str]) -> Iterator[str]:
+    """Yield a sentence for phrases new after a bad evening that are none of those that the model `said` well."""
+    new = dict(set(after.phrases.items() if after else ()) - set(before.phrases.items() if before else ()))
+    if wrong := sorted(tool_id for tool_id, texts in new.items() if not set(texts).issubset(said)):
+        yield f"{len(wrong)} tools serve phrases of a bad evening, such as {wrong[0]}: {new[wrong[0]][:1]}"
 
 
 def of_the_night_after(pair: Pair, twin: Pair, stamped: str = "") -> Iterator[str]:

@@ -88,8 +88,8 @@ def _serving(phrases: tuple[str, ...]) -> Serving:
 
 
 def test_phrases_of_a_bad_evening_and_what_it_cost_beyond_its_questions_are_seen() -> None:
-    assert list(twin.of_the_evening(_serving(_OLD), [*_OLD, *_NEW])) == []
-    (broken,) = twin.of_the_evening(_serving(_BAD), [*_OLD, *_NEW])
+    assert list(twin.of_the_evening(None, _serving(_OLD), [*_OLD, *_NEW])) == []
+    (broken,) = twin.of_the_evening(_serving(_OLD), _serving(_BAD), [*_OLD, *_NEW])
     assert broken.startswith("1 tools serve phrases of a bad evening, such as pay/pay")
     well = twin.Pair([_serving(_NEW), _serving(_NEW)], [30, 1])
     assert list(twin.of_the_night_after(twin.Pair([_serving(_OLD), _serving(_NEW)], [40, 31]), well)) == []
