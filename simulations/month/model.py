@@ -1,29 +1,20 @@
-"""A language model's server with faults by name. It remembers which questions it answered well, and when."""
+"""A language model's server with faults and bad evenings by name. It remembers the questions it answered well."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from router.fingerprint import fingerprint
+from simulations.month.evenings import EVENINGS, about, words_of
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, error, tool_of
 
 _PHRASES = ("please {} for me", "could you {} today", "i need to {} before noon", "help me {} quickly")
 
 
-def _good(body: Mapping[str, Any]) -> Reply:
-    tool = tool_of(body)
-    words = f"{tool['provider']} {tool['name'].replace('_', ' ')}"
-    row = {
-        "tool": tool["name"],
-        "when_to_use": f"When somebody wants to {words}.",
-        "user_phrases": [phrase.format(words) for phrase in _PHRASES],
-        "synonyms": [],
-        "related_concepts": [],
-        "task_categories": [],
-    }
-    return Reply(completion(json.dumps(row)))
+def _good(tool: Mapping[str, Any]) -> list[str]:
+    words = words_of(tool)
+    return [f"i want to {tool['description']}", *(phrase.format(words) for phrase in _PHRASES)]
 
 
 # Faults by name. Each takes the number of the question in its night.
@@ -43,7 +34,7 @@ class Model:
     """The model.
 
     `answered` counts good answers by question, of all nights. `tonight` lists the questions of this night, `again`
-    those among them that had a good answer before.
+    those among them that had a good answer before. `said` has the phrases of good answers.
     """
 
     fault: str = ""
@@ -51,6 +42,7 @@ class Model:
     tonight: list[str] = field(default_factory=list)
     again: list[str] = field(default_factory=list)
     tool_ids: dict[str, str] = field(default_factory=dict)
+    said: set[str] = field(default_factory=set)
 
     @property
     def unanswered(self) -> int:
@@ -74,13 +66,19 @@ class Model:
         return ModelServer(self._reply)
 
     def _reply(self, body: dict[str, Any], _: int) -> Reply:
+        tool = tool_of(body)
         question = fingerprint([body["model"], [message["content"] for message in body["messages"]]])
         self.tonight.append(question)
-        self.tool_ids[question] = f"{tool_of(body)['provider']}/{tool_of(body)['name']}"
-        reply = FAULTS[self.fault](len(self.tonight)) if self.fault else None
+        self.tool_ids[question] = f"{tool['provider']}/{tool['name']}"
+        if self.fault in EVENINGS:
+            reply = EVENINGS[self.fault](tool, question)
+        else:
+            reply = FAULTS[self.fault](len(self.tonight)) if self.fault else None
         if reply is not None:
             return reply
         if self.answered[question]:
             self.again.append(question)
         self.answered[question] += 1
-        return _good(body)
+        phrases = _good(tool)
+        self.said.update(phrases)
+        return about(tool, phrases)

@@ -47,6 +47,15 @@ def interrupted_night(
     )
 
 
+def harm_ledger(ledger: Path, host: str) -> None:
+    """Do to a ledger what befalls it on a host in some nights."""
+    if host == "ledger lost":
+        ledger.unlink(missing_ok=True)
+        Path(f"{ledger}.wal").unlink(missing_ok=True)
+    elif host == "ledger cut" and ledger.is_file():
+        ledger.write_bytes(ledger.read_bytes()[: ledger.stat().st_size // 2])
+
+
 def _kill_at(operation: int) -> None:
     """Kill this process at its so many-th operation."""
     counted = 0

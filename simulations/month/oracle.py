@@ -1,6 +1,7 @@
 """What must hold after each night, whatever went wrong in it."""
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +21,13 @@ from simulations.month.vendors import SOURCES
 
 @dataclass(frozen=True)
 class Serving:
-    """What serves: the snapshot's name and content hash; by tool id the description, and who wrote its phrases."""
+    """What serves: the snapshot's name and content hash; by tool id the description, the phrases and who wrote them."""
 
     snapshot: str
     content_hash: str
     descriptions: Mapping[str, str]
     writers: Mapping[str, str]
+    phrases: Mapping[str, tuple[str, ...]]
 
 
 @dataclass
@@ -48,10 +50,14 @@ class Outcome:
         """Whether somebody who reads the exit code and the report knows that the night was not good."""
         return self.code != 0 or bool(self.report.get("degraded")) or bool(self.report.get("held"))
 
+    @property
+    def reasons(self) -> list[str]:
+        """Why the night was not good, as its report says."""
+        return [str(reason) for reason in (*self.report.get("held", ()), *self.report.get("degraded", ()))]
+
     def __str__(self) -> str:
         outcome = self.report.get("outcome", "killed" if self.killed else f"exit code {self.code}")
-        reasons = [*self.report.get("held", ()), *self.report.get("degraded", ())]
-        return f"{outcome}{': ' if reasons else ''}{'; '.join(map(str, reasons))[:160]}"
+        return f"{outcome}{': ' if self.reasons else ''}{'; '.join(self.reasons)[:160]}"
 
 
 def read_serving(store: SnapshotStore) -> Serving | None:
@@ -62,9 +68,9 @@ def read_serving(store: SnapshotStore) -> Serving | None:
     snapshot = open_whole(folder)
     with duckdb.connect(str(folder / CATALOG_DB), read_only=True) as connection:
         descriptions = dict(connection.execute("SELECT tool_id, description FROM tools").fetchall())
-        writers = dict(connection.execute("SELECT tool_id, generator FROM expansions").fetchall())
-    manifest = snapshot.manifest
-    return Serving(manifest.snapshot, manifest.content_hash, descriptions, writers)
+        rows = connection.execute("SELECT tool_id, generator, user_phrases FROM expansions ORDER BY 1").fetchall()
+    writers, phrases = {row[0]: row[1] for row in rows}, {row[0]: tuple(row[2]) for row in rows}
+    return Serving(snapshot.manifest.snapshot, snapshot.manifest.content_hash, descriptions, writers, phrases)
 
 
 @dataclass
@@ -74,7 +80,7 @@ class Oracle:
     `forgiven` are questions that may be paid for once more, `in_flight` at most so many of them: their answers were in
     flight when the process was killed.
     `withheld` are content hashes that were rolled back from. `accepting` tells that the vendors withdrew so many tools
-    that a gate waits for the operator's word, `pinned` the snapshot that must go on serving.
+    that a gate waits for the operator's word, `pinned` the snapshot that must go on serving, `heard` the last trouble.
     """
 
     store: SnapshotStore
@@ -84,6 +90,7 @@ class Oracle:
     withheld: set[str] = field(default_factory=set)
     accepting: bool = False
     pinned: str = ""
+    heard: str = ""
 
     def violations(
         self,
@@ -151,8 +158,12 @@ class Oracle:
         harmed = bool(night.source_fault) or unanswered > 0
         if harmed and not outcome.told:
             yield f"nobody was told of: {night}"
-        if not outcome.killed and outcome.told != bool(set(outcome.events) - {"recovered"}):
-            yield f"the hook told {list(outcome.events)} of: {outcome}"
+        if not outcome.killed:
+            trouble = re.sub(r"\d\S*( \w+)?", "", f"{outcome.reasons}") if outcome.told else ""
+            lasts = bool(trouble) and trouble == self.heard  # and so is not told each night
+            if outcome.told != bool(set(outcome.events) - {"recovered"}) and not lasts:
+                yield f"the hook told {list(outcome.events)} of: {outcome}"
+            self.heard = trouble
         expected = self.accepting or self.pinned or self.withheld
         if night.quiet and outcome.told and not expected:
             yield f"a quiet night raised an alarm: {outcome}"

@@ -5,23 +5,29 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from simulations.month import model, vendors
+from simulations.month.evenings import EVENINGS, UNSEEN
 
 START = datetime(2026, 3, 1, 2, tzinfo=UTC)
-# A fault of each kind occurs in every month of thirty nights.
 _CLOCKS = {"clock ahead": timedelta(days=365), "clock behind": timedelta(days=-40)}
 _WRONG_CLOCK = 3  # nights that a wrong clock lasts
+STAMPED = 5  # nights that a vendor writes the time into its descriptions
 _KINDS = (
     *(("source", fault) for fault in vendors.FAULTS),
     *(("model", fault) for fault in model.FAULTS),
     *(("host", fault) for fault in ("no key", "killed", "killed early", "clock ahead", "clock behind", "ledger lost")),
     *(("host", fault) for fault in ("ledger cut", "budget", "disk full", "new model", "no generator")),
-    *(("operator", action) for action in ("rollback", "pin", "withdraws half")),
+    *(("operator", action) for action in ("rollback", "pin", "withdraws half", "restarts schedulers")),
+    ("churn", "timestamps"),
 )
 
 
 @dataclass(frozen=True)
 class Night:
-    """One night. `source` is that of `source_fault`; `host` and `operator` are what else happens; empty: nothing."""
+    """One night. `source` is that of `source_fault`; `host` and `operator` are what else happens; empty: nothing.
+
+    `evening` is how the model answers badly, `overhaul` says that half of all descriptions changed that day, `stamped`
+    is the source whose descriptions have the time in them.
+    """
 
     number: int
     at: datetime
@@ -31,34 +37,51 @@ class Night:
     host: str = ""
     operator: str = ""
     kill_at: int = 0
+    evening: str = ""
+    overhaul: bool = False
+    stamped: str = ""
 
     @property
     def quiet(self) -> bool:
         """Whether nothing goes wrong."""
-        return not (self.source_fault or self.model_fault or self.host or self.operator)
+        faults = (self.source_fault, self.model_fault, self.evening, self.host, self.operator, self.stamped)
+        return not any(faults)
 
     def __str__(self) -> str:
         source = f"{self.source}: {self.source_fault}" if self.source_fault else ""
-        told = (source, self.model_fault and f"model: {self.model_fault}", self.host, self.operator)
+        model_fault = self.model_fault or self.evening
+        stamped = self.stamped and f"{self.stamped}: timestamps"
+        told = (source, model_fault and f"model: {model_fault}", self.host, self.operator, stamped)
         return ", ".join(filter(None, told)) or "quiet"
 
 
 def draw_month(seed: int, nights: int, start: datetime = START) -> list[Night]:
-    """Return so many nights. The first is quiet; then nights with one or two faults, and every fourth quiet again."""
+    """Return so many nights. The first is quiet; then nights with one or two faults, a bad evening, and a quiet one.
+
+    Most faults occur in a month of thirty nights; every evening that a check sees does.
+    """
     draw = random.Random(seed)
-    kinds = list(_KINDS)
-    draw.shuffle(kinds)
+    faults, evenings = list(_KINDS), [name for name in EVENINGS if name not in UNSEEN]
+    draw.shuffle(faults)
+    draw.shuffle(evenings)
     month = []
     for number in range(nights):
         night = Night(number, start + timedelta(days=number))
-        if number % 4:
-            for _ in range(draw.choice((1, 1, 2))):
-                if not kinds:
-                    kinds = list(_KINDS)
-                    draw.shuffle(kinds)
-                night = _with_fault(night, kinds, draw)
+        if number % 4 == 3 and number + 1 < nights:
+            night = replace(night, evening=evenings[number // 4 % len(evenings)], overhaul=True)
+        elif number % 4:
+            for _ in range(draw.choice((1, 2, 2))):
+                if not faults:
+                    faults = list(_KINDS)
+                    draw.shuffle(faults)
+                night = _with_fault(night, faults, draw)
         month.append(night)
-    return _with_clocks(month)
+    return _with_stamps(_with_clocks(month))
+
+
+def _with_stamps(month: list[Night]) -> list[Night]:
+    stamps = {night.number + more: night.stamped for night in month if night.stamped for more in range(STAMPED)}
+    return [replace(night, stamped=stamps.get(night.number, "")) for night in month]
 
 
 def _with_clocks(month: list[Night]) -> list[Night]:
@@ -74,7 +97,8 @@ def _with_clocks(month: list[Night]) -> list[Night]:
 def _with_fault(night: Night, kinds: list[tuple[str, str]], draw: random.Random) -> Night:
     kind, fault = kinds.pop()
     if kind == "source" and not night.source_fault:
-        return replace(night, source=draw.choice(vendors.SOURCES), source_fault=fault)
+        sources = vendors.PAGED if fault == vendors.PAGE_FAILS else vendors.SOURCES
+        return replace(night, source=draw.choice(sources), source_fault=fault)
     if kind == "model" and not night.model_fault:
         return replace(night, model_fault=fault)
     if kind == "host" and not night.host:
@@ -82,4 +106,6 @@ def _with_fault(night: Night, kinds: list[tuple[str, str]], draw: random.Random)
         return replace(night, host=fault, kill_at=early)
     if kind == "operator" and not night.operator:
         return replace(night, operator=fault)
+    if kind == "churn":
+        return replace(night, stamped=draw.choice(vendors.SOURCES))
     return night

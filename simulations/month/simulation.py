@@ -4,15 +4,18 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipeline.ledger import LEDGER_FILE
 from pipeline.store import SnapshotStore
+from simulations.month import twin
+from simulations.month.churn import Churn
 from simulations.month.model import Model
-from simulations.month.night import at_night, interrupted_night
+from simulations.month.night import at_night, harm_ledger, interrupted_night
 from simulations.month.oracle import Oracle, Outcome, Serving, parse_report, read_serving
 from simulations.month.plan import Night
+from simulations.month.schedulers import rolling_restart
 from simulations.month.vendors import FORMATS, SOURCES, Vendors
 
 _DISK_FULL_BYTES = 300_000
@@ -26,7 +29,7 @@ remind_after = 1
 command = ["/bin/sh", "-c", "cat >> {events} && echo >> {events}"]
 
 [vectors]
-encoder = "none"
+encoder = "{encoder}"
 
 [enrichment]
 concurrency = {concurrency}
@@ -55,17 +58,20 @@ class NightResult:
 class Month:
     """Some nights in a folder. `seed` draws how the vendors change, `settings` is added to the catalog's."""
 
-    def __init__(self, folder: Path, seed: int, nights: Sequence[Night], settings: str = "") -> None:
+    def __init__(
+        self, folder: Path, seed: int, nights: Sequence[Night], settings: str = "", encoder: str = "none"
+    ) -> None:
         self._folder = folder
         self._catalog = folder / "month"
         self._catalog.mkdir(parents=True)
         self._workspace = folder / "workspace"
         self._nights = nights
-        self._settings = settings
+        self._settings = _SETTINGS.format(encoder=encoder, events=_EVENTS, concurrency=_CONCURRENCY) + settings
         self._vendors = Vendors(random.Random(seed), self._catalog)
         self._model = Model()
         self._store = SnapshotStore(self._workspace, "month")
         self._oracle = Oracle(self._store, self._workspace)
+        self._churn = Churn()
 
     def play(self) -> Iterator[NightResult]:
         """Play the nights in turn, and yield each as it ends."""
@@ -73,14 +79,36 @@ class Month:
             stack.enter_context(self._vendors)
             server = stack.enter_context(self._model.server())
             self._write_catalog()
-            for night in self._nights:
-                self._vendors.faults = {night.source: night.source_fault} if night.source_fault else {}
-                self._pass_day(night)
-                yield self._play(night, server.base_url)
+            nights = iter(self._nights)
+            for night in nights:
+                if night.evening:
+                    yield from self._play_evening([night, next(nights)], server.base_url)
+                else:
+                    yield self._play(night, server.base_url)
+
+    def _play_evening(self, nights: Sequence[Night], base_url: str) -> Iterator[NightResult]:
+        """Play a bad evening and the night after it, and compare them with their twins, played first."""
+        oracle = ("forgiven", "in_flight", "withheld", "accepting", "pinned", "heard")
+        world = [(self._vendors, ("tools", "random")), (self._model, ("answered", "tool_ids")), (self._oracle, oracle)]
+        with twin.rewound(self._folder, [*world, (self._churn, tuple(vars(self._churn)))]):
+            twins = [self._play(replace(night, evening=""), base_url) for night in nights]
+        good = twin.Pair([one.serving for one in twins], [one.asked for one in twins])
+        before = read_serving(self._store)
+        bad = self._play(nights[0], base_url)
+        bad.violations += twin.of_the_evening(before, bad.serving, self._model.said)
+        bad.violations += [f"without the evening: {broken}" for one in twins for broken in one.violations]
+        yield bad
+        after = self._play(nights[1], base_url)
+        pair = twin.Pair([bad.serving, after.serving], [bad.asked, after.asked])
+        after.violations += twin.of_the_night_after(pair, good, nights[1].stamped)
+        yield after
 
     def _play(self, night: Night, base_url: str) -> NightResult:
+        self._vendors.faults = {night.source: night.source_fault} if night.source_fault else {}
+        self._vendors.stamped, self._vendors.today = night.stamped, f"{night.at:%Y-%m-%d %H:%M} in night {night.number}"
+        self._pass_day(night)
         self._vendors.write_file()
-        self._model.begin(night.model_fault)
+        self._model.begin(night.model_fault or night.evening)
         before = read_serving(self._store)
         if night.host == "ledger lost":
             self._model.forget(before.descriptions if before else ())
@@ -89,10 +117,13 @@ class Month:
         if outcome.killed or night.host == "disk full":
             self._oracle.forgiven |= set(asked)
             self._oracle.in_flight += _CONCURRENCY
-        truth = {f"{source}/{name}": text for source in SOURCES for name, text in self._vendors.tools[source].items()}
+        truth = {f"{source}/{name}": text for source in SOURCES for name, text in self._vendors.listed(source).items()}
         violations = list(
             self._oracle.violations(night, outcome, before, truth, list(self._model.again), self._model.unanswered)
         )
+        violations += self._churn.violations(night, outcome, [self._model.tool_ids[one] for one in asked], truth)
+        if night.operator == "restarts schedulers":
+            violations += rolling_restart(self._catalog, self._workspace)
         return NightResult(night, outcome, read_serving(self._store), len(asked), violations)
 
     def _run(self, night: Night, base_url: str) -> Outcome:
@@ -105,7 +136,7 @@ class Month:
         if night.host == "new model":
             variables["QUARTERMASTER_ENRICHMENT__MODEL"] = "gpt-next"
             options = ["--max-tools", "5"]
-        self._harm_ledger(night)
+        harm_ledger(self._workspace / LEDGER_FILE, night.host)
         arguments = ("build", self._catalog, "--workspace", self._workspace, "--json", "--allow-commands", *options)
         if night.host in ("killed", "killed early"):
             done = interrupted_night(self._folder, night.at, *arguments, kill_at=night.kill_at, variables=variables)
@@ -123,14 +154,6 @@ class Month:
         lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
         file.unlink(missing_ok=True)
         return [event for line in lines if line for event in json.loads(line)["events"]]
-
-    def _harm_ledger(self, night: Night) -> None:
-        ledger = self._workspace / LEDGER_FILE
-        if night.host == "ledger lost":
-            ledger.unlink(missing_ok=True)
-            Path(f"{ledger}.wal").unlink(missing_ok=True)
-        elif night.host == "ledger cut" and ledger.is_file():
-            ledger.write_bytes(ledger.read_bytes()[: ledger.stat().st_size // 2])
 
     def _pass_day(self, night: Night) -> None:
         """Let the operator act in the morning, and the vendors change over the day."""
@@ -151,6 +174,8 @@ class Month:
         if night.operator == "withdraws half":
             self._vendors.withdraw("payments")
             oracle.accepting = True
+        elif night.overhaul:
+            self._vendors.overhaul(night.number // 4)
         elif night.number:
             self._vendors.change()
 
@@ -164,7 +189,4 @@ class Month:
             + ('path = "files.json"\n' if name == "files" else f'url = "{self._vendors.url}/{name}"\n')
             for name in SOURCES
         ]
-        (self._catalog / "catalog.toml").write_text(
-            _SETTINGS.format(concurrency=_CONCURRENCY, events=_EVENTS) + self._settings + "\n".join(sources),
-            encoding="utf-8",
-        )
+        (self._catalog / "catalog.toml").write_text(self._settings + "\n".join(sources), encoding="utf-8")
