@@ -57,7 +57,7 @@ def test_a_failure_stands_until_the_model_answers_and_every_build_and_tool_tells
             patch.setattr("pipeline.build.writing.write_snapshot", _full_disk)
             shop.build(*tools, tool("pay/refund"), server=server)
         told = attached(stopped.value)  # to hook and metrics
-        assert isinstance(told, MonitoredRun) and told.report.usage.cost_usd == pytest.approx(3 * COST)
+        assert isinstance(told, MonitoredRun) and told.report.usage.cost_usd == _PAID
         server.script = answer
         schema = {"type": "object", "properties": {"day": {"type": "string"}}}
         changed = tool("chat/post", "Sends a message.", parameters=schema, deprecated=True)
@@ -80,7 +80,7 @@ def test_a_failure_stands_until_the_model_answers_and_every_build_and_tool_tells
     of_snapshot = select(last, f"SELECT {nights} FROM nights")
     assert of_snapshot == [
         (4, "published", "gpt-5-mini", 1, 0, 1, 200, _PAID),
-        (3, "failed", "gpt-5-mini", 2, 1, 1, 600, pytest.approx(3 * COST)),
+        (3, "failed", "gpt-5-mini", 1, 0, 1, 200, _PAID),
         (2, "published", "gpt-5-mini", 1, 1, 1, 400, _TWICE),
         (1, "published", "gpt-5-mini", 2, 1, 0, 600, pytest.approx(3 * COST)),
     ]
@@ -105,12 +105,12 @@ def test_a_snapshot_that_a_gate_held_says_so_of_the_build_that_wrote_it(shop: Sh
     assert (first, last) == ("published", "held") and "lost 4 of its 5 serving tools" in message
 
 
-def test_an_answer_of_which_no_phrase_passes_is_refused_in_each_night_that_reads_it(shop: Shop) -> None:
+def test_an_answer_of_which_no_phrase_passes_is_refused_and_asked_for_again_by_the_next_build(shop: Shop) -> None:
     far_too_long = Reply(completion(json.dumps({**row("list"), "user_phrases": ["list all the bills " * 60]})))
     with ModelServer(but("list", far_too_long)) as server:
         for force in (False, True):
             last = shop.build(tool("pay/list"), tool("pay/refund"), server=server, force=force)
-    assert select(last, "SELECT run_id, asked, reused, refused FROM nights") == [(2, 0, 2, 1), (1, 2, 0, 1)]
+    assert select(last, "SELECT run_id, asked, reused, refused FROM nights") == [(2, 1, 1, 1), (1, 2, 0, 1)]
 
 
 def test_an_answer_without_a_price_makes_the_cost_of_its_build_unknown(shop: Shop) -> None:
