@@ -150,6 +150,7 @@ def gains(attacks: Sequence[Attack], judged: Sequence[Judgement], honest: Served
     return {
         "attacks": len(rows),
         "gain": sum(row["gained"] > 0 for row in rows),
+        "gain with a phrase": sum(row["gained"] > 0 < row["indexed"] for row in rows),
         "lose": sum(row["lost"] > 0 for row in rows),
         **{name: sum(row[name] for row in rows) for name in counted},
         "requests": len(pairs),
