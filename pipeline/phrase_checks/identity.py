@@ -7,6 +7,7 @@ from dataclasses import replace
 from pipeline.phrase_checks.subject import Remark, WrittenTool, subject, subject_claim
 from router.record import ToolRecord
 from router.text import identifier_words
+from router.tools.foreign_text import foreign_script
 from router.tools.text_overlap import label_words, term_set
 
 # Shorter names differ by a letter without being each other's.
@@ -28,9 +29,9 @@ def earned_subjects(tools: Sequence[WrittenTool]) -> list[tuple[str, tuple[Remar
     """Return for each tool the subject that its record earns, and the label and name that it claims without.
 
     Of the sentence the first clause counts: any other may say anything. A name earns nothing where the description's
-    first sentence says nothing of it, or not all that is nearly the name of another source's tool; without a
-    description it stays. Nor does a label that is nearly another, or has it within. Whom a label belongs to is not
-    judged here.
+    first sentence says nothing of it, or not all while it is nearly that of another source's tool, or has it within;
+    without a description, or beside one in another language, it stays. Nor does a label that is nearly another, or has
+    it within. Whom a label belongs to is not judged here.
     """
     labels, names = _Spellings(1), _Spellings(_FEWEST_WORDS)
     for tool in tools:
@@ -40,13 +41,14 @@ def earned_subjects(tools: Sequence[WrittenTool]) -> list[tuple[str, tuple[Remar
     for tool in tools:
         record, claims = replace(tool.record, description=_first_clause(subject_claim(tool.record))), []
         sentence = _FIRST_SENTENCE.match(tool.record.description.strip())
-        if labels.claimed(label_words(record.provider), record.provider):
+        if labels.claims(label_words(record.provider), record.provider):
             claims.append(Remark("provider", record.provider or ""))
             record = replace(record, provider=None)
         named = term_set(" ".join(identifier_words(record.name)))
         said = named & term_set(sentence[0]) if sentence else named
-        claimed = term_set(" ".join(names.claimed(_name_words(record), source_of(tool.record))))
-        if sentence and (not said or claimed - said):
+        claims_name = names.claims(_name_words(record), source_of(tool.record))
+        unread = bool(sentence and foreign_script(sentence[0]))  # it can say nothing of an English name
+        if sentence and ((not said and not unread) or (said < named and claims_name)):
             if not names.has(_name_words(record), source_of(tool.record)):  # rivals have equal names
                 claims.append(Remark("name", record.name))
             record = replace(record, name=_first_clause(sentence[0]), description="")
@@ -87,19 +89,16 @@ class _Spellings:
         """Return whether another source has the name."""
         return self._whole.get("".join(words), source) != source
 
-    def claimed(self, words: Sequence[str], source: Hashable) -> frozenset[str]:
-        """Return the words of a name that spell another source's: all, also but for a letter, or those within it."""
-        words = words[:_LONGEST]
-        whole = "".join(words)[:_LONGEST]
+    def claims(self, words: Sequence[str], source: Hashable) -> bool:
+        """Return whether a name is spelled like another source's, but for a letter or for more words."""
+        whole = "".join(words[:_LONGEST])[:_LONGEST]
         if len(whole) < _SHORTEST:
-            return frozenset()
+            return False
         shorter = _without_a_letter(whole)
-        if any(self.has([one], source) for one in shorter) or any(
+        wholes = (whole, *shorter, *_parts(words[:_LONGEST], self._fewest_words))
+        return any(self._whole.get(one, source) != source for one in wholes) or any(
             self._nearly.get(one, source) != source for one in (whole, *shorter)
-        ):
-            return frozenset(words)
-        parts = (part for part in _parts(words, self._fewest_words) if self.has(part, source))
-        return frozenset(word for part in parts for word in part)
+        )
 
 
 def _without_a_letter(text: str) -> list[str]:
@@ -107,7 +106,7 @@ def _without_a_letter(text: str) -> list[str]:
     return [text[:place] + text[place + 1 :] for place in range(len(text))]
 
 
-def _parts(words: Sequence[str], fewest: int) -> Iterator[Sequence[str]]:
+def _parts(words: Sequence[str], fewest: int) -> Iterator[str]:
     for first in range(len(words)):
         for end in range(first + fewest, len(words) + 1):
-            yield words[first:end]
+            yield "".join(words[first:end])
