@@ -8,8 +8,9 @@ lose, for an adapter is learned anew and moves each place: both are told, and ho
 indexed. Four families are kept apart:
 
 - `known`: the attacks that developers know, or those of ATTACKS. The demo is built with a few attacks at a time, at
-  most 5 % of its tools, for all at once would be a flood; the tools of one provider label come from one source. They
-  are there in the first build, or are added to the demo that serves. Counts are summed over these builds.
+  most 5 % of its tools, for all at once would be a flood. The tools of one provider label come from one source, which a
+  build may hold whole, or each from a source of its own. They are there in the first build, or are added to the demo
+  that serves. Counts are summed over these builds.
 - `unseen`: the same with attacks by somebody who knew neither the code nor its checks.
 - `floods`: one source of many hostile tools, in a first build and as an addition: twelve beside three providers of the
   demo, asked the judged requests and the phrases of their tools, and all others, known and unseen, beside the demo.
@@ -96,6 +97,7 @@ def measure(family: str, known: Sequence[Attack], unseen: Sequence[Attack], scra
     else:
         attacks = unseen if family == "unseen" else known
         found = {way: few_at_once(demo, attacks, arriving, first=way == WAYS[0]) for way in WAYS}
+        found |= {f"{way}, a source each": few_at_once(demo, attacks, scattered, first=way == WAYS[0]) for way in WAYS}
     return {way: figures for way, figures in found.items() if figures}
 
 
@@ -125,6 +127,11 @@ def gained(
 def arriving(attacks: Sequence[Attack], hostile: bool, file: str = "") -> Sequence[Sequence[Guest]]:
     """Return attacks or their twins that come in one night."""
     return [[Guest.of(attack, hostile=hostile, file=file) for attack in attacks]]
+
+
+def scattered(attacks: Sequence[Attack], hostile: bool) -> Sequence[Sequence[Guest]]:
+    """Return attacks or their twins that come in one night, each in a file of its own."""
+    return [[Guest.of(one, hostile=hostile, file=f"guest-{number}.jsonl") for number, one in enumerate(attacks)]]
 
 
 def changing(attacks: Sequence[Attack], hostile: bool) -> Sequence[Sequence[Guest]]:

@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from benchmarks.poisoning import DEMO, KNOWN, NIGHTS, arriving, changing, drifted, gained, read_rows, reduced
+from benchmarks.poisoning import (
+    DEMO,
+    KNOWN,
+    NIGHTS,
+    arriving,
+    changing,
+    drifted,
+    gained,
+    read_rows,
+    reduced,
+    scattered,
+)
 from benchmarks.support.hostile_builds import Guest, Workbench
 from quartermaster.evaluation import Judgement
 from tests.support.factories import TOOLS, expansion_row
@@ -89,6 +100,12 @@ def test_a_twin_becomes_its_attack_by_one_clause_and_one_phrase_after_the_other(
     demanded = [len({*whole["demand"]} & {*night.answer["user_phrases"]}) for night in nights]
     assert demanded == [0, 1, 1, 1, 2, 2, 2]
     assert [len(changing([whole], hostile)) for hostile in (True, False)] == [NIGHTS + 1, 1]
+
+
+def test_tools_of_one_label_come_in_one_file_or_in_a_file_each() -> None:
+    for way, files in ((arriving, 1), (scattered, 2)):
+        (night,) = way([attack(), attack("bits/coin")], True)
+        assert len({guest.file for guest in night}) == files
 
 
 def test_what_changes_in_a_night_stays_changed() -> None:
