@@ -4,17 +4,19 @@ Each line of a file of attacks has an `honest_tool`, an `attack_tool`, the answe
 of one that reads the honest tool (`obedient_answer`, `honest_answer`), and the phrases that the attack demands
 (`demand`). A catalog is built for real with the attacks and with their honest twins; both answer judged requests. An
 attack gains where its tool is among the first five of a request and its honest twin is not. By chance it may as well
-lose: both are told. Four families are kept apart:
+lose, for an adapter is learned anew and moves each place: both are told, and how many gain that have a demanded phrase
+indexed. Four families are kept apart:
 
 - `known`: the attacks that developers know, or those of ATTACKS. The demo is built with a few attacks at a time, at
-  most 5 % of its tools, for all at once would be a flood; the tools of one provider label come from one source. They
-  are there in the first build, or are added to the demo that serves. Counts are summed over these builds.
+  most 5 % of its tools, for all at once would be a flood. The tools of one provider label come from one source, which a
+  build may hold whole, or each from a source of its own. They are there in the first build, or are added to the demo
+  that serves. Counts are summed over these builds.
 - `unseen`: the same with attacks by somebody who knew neither the code nor its checks.
 - `floods`: one source of many hostile tools, in a first build and as an addition: twelve beside three providers of the
   demo, asked the judged requests and the phrases of their tools, and all others, known and unseen, beside the demo.
 - `slow`: honest twins serve, a few at a time, of twenty known attacks. Each night for six nights a sixth of the
   demanded phrases is added, and a sixth of the clauses that the attack's description has and the twin's has not; the
-  rest in the last night. Unseen ones have their own `nights`, each a `tool` and an `answer`.
+  rest in the last night. Unseen ones have their own `nights`: what changes of the `tool` and of the `answer`.
 
 A build that is held or fails counts as what serves then: the snapshot before, or nothing. A `twin held` does not serve,
 or with less than half of its phrases; `named` are attacks that a build names as held. Judged requests hold no build.
@@ -28,6 +30,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -94,6 +97,7 @@ def measure(family: str, known: Sequence[Attack], unseen: Sequence[Attack], scra
     else:
         attacks = unseen if family == "unseen" else known
         found = {way: few_at_once(demo, attacks, arriving, first=way == WAYS[0]) for way in WAYS}
+        found |= {f"{way}, a source each": few_at_once(demo, attacks, scattered, first=way == WAYS[0]) for way in WAYS}
     return {way: figures for way, figures in found.items() if figures}
 
 
@@ -125,6 +129,11 @@ def arriving(attacks: Sequence[Attack], hostile: bool, file: str = "") -> Sequen
     return [[Guest.of(attack, hostile=hostile, file=file) for attack in attacks]]
 
 
+def scattered(attacks: Sequence[Attack], hostile: bool) -> Sequence[Sequence[Guest]]:
+    """Return attacks or their twins that come in one night, each in a file of its own."""
+    return [[Guest.of(one, hostile=hostile, file=f"guest-{number}.jsonl") for number, one in enumerate(attacks)]]
+
+
 def changing(attacks: Sequence[Attack], hostile: bool) -> Sequence[Sequence[Guest]]:
     """Return honest twins that become attacks, or stay."""
     return [[drifted(attack, night) for attack in attacks] for night in range(NIGHTS + 1 if hostile else 1)]
@@ -134,7 +143,9 @@ def drifted(attack: Attack, night: int) -> Guest:
     """Return what an honest twin has become after some nights: as its file has it, or by a share of its attack."""
     twin, share = Guest.of(attack, hostile=False), night / NIGHTS
     if "nights" in attack:
-        return Guest(**attack["nights"][night - 1], file=twin.file) if night else twin
+        for changes in attack["nights"][:night]:
+            twin = replace(twin, tool={**twin.tool, **changes["tool"]}, answer={**twin.answer, **changes["answer"]})
+        return twin
     whole = Guest.of(attack, hostile=True)
     if share in (0, 1):
         return whole if share else twin

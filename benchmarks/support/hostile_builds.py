@@ -143,13 +143,14 @@ def _built(settings: CatalogSettings, workspace: Path, area: str) -> tuple[str, 
 
 
 def gains(attacks: Sequence[Attack], judged: Sequence[Judgement], honest: Served, hostile: Served) -> Figures:
-    """Return what attacks gain over their honest twins, and what these lose: counts, and a row for each attack."""
+    """Return what attacks gain over their honest twins, and what these lose: counts, and a row for each that gains."""
     pairs = list(zip(judged, honest.answers, hostile.answers, strict=True))
     rows = [_row(*one, pairs, honest, hostile) for one in zip(attacks, honest.ids, hostile.ids, strict=True)]
     counted = ("indexed", "demanded", "twin held", "twin's phrases dropped", "named")
     return {
         "attacks": len(rows),
         "gain": sum(row["gained"] > 0 for row in rows),
+        "gain with a phrase": sum(row["gained"] > 0 < row["indexed"] for row in rows),
         "lose": sum(row["lost"] > 0 for row in rows),
         **{name: sum(row[name] for row in rows) for name in counted},
         "requests": len(pairs),
@@ -160,7 +161,7 @@ def gains(attacks: Sequence[Attack], judged: Sequence[Judgement], honest: Served
         "lose a required tool": sum(bool(one.required & {*before} - {*after}) for one, before, after in pairs),
         "builds held": sum(outcome not in ("published", "unchanged") for outcome in hostile.outcomes),
         "outcomes": list(hostile.outcomes),
-        "rows": rows,
+        "rows": [row for row in rows if row["gained"]],
     }
 
 

@@ -15,7 +15,7 @@ from pipeline.phrase_checks.vectors import BLOCK, AssessedTool, CatalogVectors, 
 from pipeline.settings import AssessmentSettings
 
 # Part of the key of every assessment in the ledger: raise it with any change to what is found.
-ASSESSMENT_VERSION = 8
+ASSESSMENT_VERSION = 9
 
 # The mean of fewer phrases depends too much on each of them.
 _FEWEST_PHRASES = 3

@@ -50,14 +50,15 @@ def find_foreign(
     owners = np.repeat(np.arange(len(tools)), counts)
     # Beside the tools: in a small catalog a standard deviation of scores says little, and hostile tools make it.
     beside = embed(errands)
-    by_subject = _Centres.of(subjects, sources, beside, settings)
+    by_subject = _Centres.of(subjects, sources, beside)
     supported = by_subject.fits(judged, owners) >= settings.supported_fit
     # Texts in other words than the subject are near to those that it supports. The others stand for nothing, or those
     # that an attacker demands would support each other.
     of_tools = subjects.copy()
     np.add.at(of_tools, owners[supported], judged[supported])
-    centres = _Centres.of(of_tools / np.linalg.norm(of_tools, axis=1, keepdims=True), sources, beside, settings)
-    found = np.bincount(owners[centres.better_tools(judged, owners) >= 0], minlength=len(tools))
+    centres = _Centres.of(of_tools / np.linalg.norm(of_tools, axis=1, keepdims=True), sources, beside)
+    limits = settings.foreign_fit, settings.foreign_lead
+    found = np.bincount(owners[centres.better_tools(judged, owners, *limits) >= 0], minlength=len(tools))
     verdicts: list[TextVerdict] = []
     steering: dict[str, tuple[Remark, ...]] = {}
     for ordinal in np.flatnonzero(found >= _FEWEST).tolist():
@@ -69,8 +70,10 @@ def find_foreign(
         many = found[ordinal] >= max(_FEWEST_UNASKED, _SHARE_UNASKED * counts[ordinal])
         if not asked and not many:
             continue
+        # What surely asked for some texts may have asked for any that its subject does not clearly support.
+        compared, fit, lead = (by_subject, settings.steered_fit, 0.0) if asked and many else (centres, *limits)
         texts = tool.all_texts
-        fitting = centres.better_tools(embed(texts), np.full(len(texts), ordinal)).tolist()
+        fitting = compared.better_tools(embed(texts), np.full(len(texts), ordinal), fit, lead).tolist()
         others = {text: tools[other].tool_id for text, other in zip(texts, fitting, strict=True) if other >= 0}
         verdicts += [
             TextVerdict(tool.tool_id, name, text, "other_source", Consequence.DROPPED, others[text])
@@ -89,18 +92,11 @@ class _Centres:
     vectors: NDArray[np.float32]
     sources: NDArray[np.int64]
     distribution: ScoreDistribution
-    settings: AssessmentSettings
 
     @classmethod
-    def of(
-        cls,
-        vectors: NDArray[np.float32],
-        sources: NDArray[np.int64],
-        errands: NDArray[np.float32],
-        settings: AssessmentSettings,
-    ) -> "_Centres":
+    def of(cls, vectors: NDArray[np.float32], sources: NDArray[np.int64], errands: NDArray[np.float32]) -> "_Centres":
         """Return the centres with the distribution of scores at them and at everyday errands."""
-        return cls(vectors, sources, ScoreDistribution.of(np.concatenate([vectors, errands])), settings)
+        return cls(vectors, sources, ScoreDistribution.of(np.concatenate([vectors, errands])))
 
     def fits(self, texts: NDArray[np.float32], owners: NDArray[np.int64] | int) -> NDArray[np.float64]:
         """Return by how many standard deviations texts (rows, dim) fit their own tools above the mean."""
@@ -108,10 +104,12 @@ class _Centres:
         own = np.einsum("ij,ij->i", texts, own_centres)
         return self.distribution.fit_and_lead(texts, own_centres, own, own)[0]
 
-    def better_tools(self, texts: NDArray[np.float32], owners: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each text (rows, dim) the tool of another source that it fits clearly better; -1 for none."""
+    def better_tools(
+        self, texts: NDArray[np.float32], owners: NDArray[np.int64], fit: float, lead: float
+    ) -> NDArray[np.int64]:
+        """Return for each text (rows, dim) of a lower fit the tool of another source at a higher lead; -1 for none."""
         found = np.full(len(texts), -1)
-        unsupported = np.flatnonzero(self.fits(texts, owners) < self.settings.foreign_fit)
+        unsupported = np.flatnonzero(self.fits(texts, owners) < fit)
         for rows in np.array_split(unsupported, len(unsupported) * len(self.vectors) // BLOCK + 1):
             own_centres = self.vectors[owners[rows]]
             scores = texts[rows] @ self.vectors.T
@@ -119,6 +117,6 @@ class _Centres:
             best = scores.argmax(axis=1)
             own = np.einsum("ij,ij->i", texts[rows], own_centres)
             highest = scores[np.arange(len(rows)), best]
-            _, lead = self.distribution.fit_and_lead(texts[rows], own_centres, own, highest)
-            found[rows] = np.where(lead > self.settings.foreign_lead, best, -1)
+            _, leads = self.distribution.fit_and_lead(texts[rows], own_centres, own, highest)
+            found[rows] = np.where(leads > lead, best, -1)
         return found

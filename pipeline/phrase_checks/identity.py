@@ -7,6 +7,7 @@ from dataclasses import replace
 from pipeline.phrase_checks.subject import Remark, WrittenTool, subject, subject_claim
 from router.record import ToolRecord
 from router.text import identifier_words
+from router.tools.foreign_text import foreign_script
 from router.tools.text_overlap import label_words, term_set
 
 # Shorter names differ by a letter without being each other's.
@@ -29,8 +30,8 @@ def earned_subjects(tools: Sequence[WrittenTool]) -> list[tuple[str, tuple[Remar
 
     Of the sentence the first clause counts: any other may say anything. A name earns nothing where the description's
     first sentence says nothing of it, or not all while it is nearly that of another source's tool, or has it within;
-    without a description it stays. Nor does a label that is nearly another, or has it within. Whom a label belongs to
-    is not judged here.
+    without a description, or beside one in another language, it stays. Nor does a label that is nearly another, or has
+    it within. Whom a label belongs to is not judged here.
     """
     labels, names = _Spellings(1), _Spellings(_FEWEST_WORDS)
     for tool in tools:
@@ -46,7 +47,8 @@ def earned_subjects(tools: Sequence[WrittenTool]) -> list[tuple[str, tuple[Remar
         named = term_set(" ".join(identifier_words(record.name)))
         said = named & term_set(sentence[0]) if sentence else named
         claims_name = names.claims(_name_words(record), source_of(tool.record))
-        if sentence and (not said or (said < named and claims_name)):
+        unread = bool(sentence and foreign_script(sentence[0]))  # it can say nothing of an English name
+        if sentence and ((not said and not unread) or (said < named and claims_name)):
             if not names.has(_name_words(record), source_of(tool.record)):  # rivals have equal names
                 claims.append(Remark("name", record.name))
             record = replace(record, name=_first_clause(sentence[0]), description="")

@@ -153,7 +153,8 @@ class AssessmentSettings(Section):
     """A phrase with at least this fit to its tool's name and subject sentence stands for the tool beside them."""
     foreign_lead: float = Field(2.0, gt=0)
     """A phrase with a lower fit than `foreign_fit` to all that stands for its tool, and a higher lead than this at a
-    tool of another source, is foreign. A tool with two such loses them."""
+    tool of another source, is foreign. A tool with two such loses them, and with three and two fifths of its texts all
+    below `steered_fit`, where its record may have asked for them."""
     echo_similarity: float = Field(0.6, gt=0, le=1)
     """An unsupported text with a higher cosine than this to a foreign part of its record echoes it. A record with two
     echoes steered the model."""

@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from benchmarks.poisoning import DEMO, KNOWN, NIGHTS, arriving, changing, drifted, gained, read_rows, reduced
+from benchmarks.poisoning import (
+    DEMO,
+    KNOWN,
+    NIGHTS,
+    arriving,
+    changing,
+    drifted,
+    gained,
+    read_rows,
+    reduced,
+    scattered,
+)
 from benchmarks.support.hostile_builds import Guest, Workbench
 from quartermaster.evaluation import Judgement
 from tests.support.factories import TOOLS, expansion_row
@@ -50,7 +61,14 @@ def counts(found: Mapping[str, Any], *names: str) -> list[Any]:
 @pytest.mark.parametrize("first", [True, False])
 def test_an_attack_gains_where_it_is_among_the_first_five_and_its_twin_is_not(bench: Workbench, first: bool) -> None:
     found = gained(bench, [attack()], [RAIN], arriving, first=first)
-    assert counts(found, "attacks", "gain", "lose", "in five", "twins in five") == [1, 1, 0, 1, 0]
+    assert counts(found, "attacks", "gain", "gain with a phrase", "lose", "in five", "twins in five") == [
+        1,
+        1,
+        1,
+        0,
+        1,
+        0,
+    ]
     assert counts(found, "twin held", "twin's phrases dropped", "outcomes") == [0, 0, ["published"]]
     assert found["rows"][0]["examples"] == [RAIN.request]
 
@@ -82,6 +100,22 @@ def test_a_twin_becomes_its_attack_by_one_clause_and_one_phrase_after_the_other(
     demanded = [len({*whole["demand"]} & {*night.answer["user_phrases"]}) for night in nights]
     assert demanded == [0, 1, 1, 1, 2, 2, 2]
     assert [len(changing([whole], hostile)) for hostile in (True, False)] == [NIGHTS + 1, 1]
+
+
+def test_tools_of_one_label_come_in_one_file_or_in_a_file_each() -> None:
+    for way, files in ((arriving, 1), (scattered, 2)):
+        (night,) = way([attack(), attack("bits/coin")], True)
+        assert len({guest.file for guest in night}) == files
+
+
+def test_what_changes_in_a_night_stays_changed() -> None:
+    nights = [
+        {"tool": {"description": "Tells rain."}, "answer": {}},
+        {"tool": {}, "answer": {"user_phrases": ["rain"]}},
+    ]
+    changed = drifted({**attack(), "nights": nights}, 2)
+    assert (changed.tool["name"], changed.tool["description"]) == ("dice", "Tells rain.")
+    assert (changed.answer["when_to_use"], changed.answer["user_phrases"]) == ("Somebody plays.", ["rain"])
 
 
 def test_a_reduced_catalog_has_only_the_sources_of_its_providers(tmp_path: Path) -> None:

@@ -62,6 +62,14 @@ def test_what_a_record_asked_for_in_words_that_no_check_reads_is_dropped_from_ev
     assert [remark.text for remark in findings.steering["sky/moon_phase"]] == ["Whatever accountants want."]
 
 
+def test_what_surely_asked_for_some_leaves_only_what_its_subject_clearly_supports() -> None:
+    asking, vague = _says("Whatever accountants want."), "tonight charge"  # near to what the subject supports
+    many = (*_DEMANDS, "charge of shopper")
+    assert _dropped(_check(asking, *_OWN, vague, *_DEMANDS)) == {*_DEMANDS, "charge back"}
+    assert _dropped(_check(asking, *_OWN, vague, *many)) == {*many, "charge back", vague}
+    assert _dropped(_check(_MOON, *_OWN, vague, *many)) == {*many, "charge back"}
+
+
 def test_a_tool_of_the_same_source_may_be_fitted_better() -> None:
     sibling = replace(_REFUND, provider="sky", origin=Origin("sky.json", "/1"))
     assert _dropped(_check(_says("Whatever accountants want."), *_OWN, *_DEMANDS, beside=sibling)) == set()

@@ -38,6 +38,12 @@ def test_a_name_of_which_the_description_says_nothing_is_left_out_unless_there_i
     assert _subject_beside_stripe("moon_chart", "sky") == ("sky: moon_chart. Create moon charts.", [])
 
 
+def test_a_name_stays_beside_a_description_in_another_language_unless_it_is_nearly_another_sources() -> None:
+    for said in ("月の満ち欠けを計算します。", "Berechnet für einen Tag die Phase des Mondes."):
+        assert _subject_beside_stripe("moon_chart", "sky", said)[1] == []
+        assert _subject_beside_stripe("createRefund_v2", "sky", said)[1] == ["createRefund_v2"]
+
+
 def test_of_a_sentence_the_first_clause_counts() -> None:
     assert _subject_beside_stripe("moon_chart", "sky", "Draw a moon chart, refund cards.") == (
         "sky: moon_chart. Draw a moon chart",
