@@ -146,6 +146,8 @@ WITH said(check_name, why) AS (VALUES
     ('operation', 'it asks for something that the record does not speak of: {}'),
     ('steered', 'the record steered whoever wrote it: “{}”'), ('foreign', 'it is a remark that is not about the tool'),
     ('misplaced', 'all phrases of its tool fit {} far better'),
+    ('other_source', 'nothing of its tool supports it, and it fits {} better'),
+    ('repeated', 'the same was written of many tools'),
     ('inconsistent', 'it fits its tool no better than chance, and {} far better')
 )
 SELECT tool_id, field, text, check_name,

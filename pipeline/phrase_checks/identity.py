@@ -17,7 +17,7 @@ _SEVERAL = object()
 _FEWEST_WORDS = 2  # of a name within a longer one: "create" is within many
 _CLAUSE_WORDS = 3
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|[、，；：]")
-_FIRST_SENTENCE = re.compile(r".*?[^.]{2}(?=[.!?;。；](?:\s|$)|\n|$)", re.DOTALL)
+_SENTENCE_END = re.compile(r"(?<=[^.]{2})(?:[.!?;。；](?=\s|\Z)|\n)")
 
 
 def source_of(record: ToolRecord) -> tuple[str, str]:
@@ -40,18 +40,18 @@ def earned_subjects(tools: Sequence[WrittenTool]) -> list[tuple[str, tuple[Remar
     found: list[tuple[str, tuple[Remark, ...]]] = []
     for tool in tools:
         record, claims = replace(tool.record, description=_first_clause(subject_claim(tool.record))), []
-        sentence = _FIRST_SENTENCE.match(tool.record.description.strip())
+        sentence = _SENTENCE_END.split(tool.record.description.strip(), maxsplit=1)[0]
         if labels.claims(label_words(record.provider), record.provider):
             claims.append(Remark("provider", record.provider or ""))
             record = replace(record, provider=None)
         named = term_set(" ".join(identifier_words(record.name)))
-        said = named & term_set(sentence[0]) if sentence else named
+        said = named & term_set(sentence) if sentence else named
         claims_name = names.claims(_name_words(record), source_of(tool.record))
-        unread = bool(sentence and foreign_script(sentence[0]))  # it can say nothing of an English name
+        unread = bool(sentence and foreign_script(sentence))  # it can say nothing of an English name
         if sentence and ((not said and not unread) or (said < named and claims_name)):
             if not names.has(_name_words(record), source_of(tool.record)):  # rivals have equal names
                 claims.append(Remark("name", record.name))
-            record = replace(record, name=_first_clause(sentence[0]), description="")
+            record = replace(record, name=_first_clause(sentence), description="")
         found.append((subject(record), tuple(claims)))
     return found
 

@@ -91,7 +91,7 @@ class RoutedTool:
             "gain": self.gain,
             "raised": self.raised,
             "phrase": self.phrase,
-            **({"by_person": True} if self.by_person else {}),
+            "by_person": self.by_person,
             "also_from": list(self.also_from),
             "needed_by": [needing.to_json() for needing in self.needed_by],
             "detail": str(self.detail),

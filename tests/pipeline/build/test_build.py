@@ -79,8 +79,8 @@ def test_a_changed_tool_costs_one_tool_and_what_is_new_changed_and_removed_is_to
     edit(catalog / "tools.jsonl", 2, origin="elsewhere")  # not of the record
     report = _built(catalog, _vectors(encoder_folder))
     assert (report.outcome, report.asked, report.reused) == ("published", {"file": 1}, 6)
-    # Of each its document, and its own words for the assessment; of the changed one not its phrases.
-    assert report.embedded == 2 + 2
+    # Of each its document, and its own words for the assessment; the new one's interface; of the changed one no phrase.
+    assert report.embedded == 2 + 2 + 1
     told = report.to_json()
     assert (told["before"], told["added"], told["changed"], told["removed_tools"]) == (
         first.name,

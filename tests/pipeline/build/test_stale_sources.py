@@ -216,7 +216,7 @@ def test_a_plan_runs_no_command_and_counts_such_a_source_by_its_last_known_recor
     shop.answer("", 503)
     told = plan(shop.settings(), workspace=shop.workspace).to_json()
     assert {one["source"]: one["tools"] for one in told["stale_sources"]} == {"cat": 5, f"{shop.web.root}/shop": 5}
-    assert told["unread"] == {"sources": 2, "tools": 10, "cost_usd": None}
+    assert told["not_read"] == {"sources": 2, "tools": 10, "cost_usd": None}
 
 
 @pytest.mark.nightly

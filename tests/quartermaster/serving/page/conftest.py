@@ -39,7 +39,7 @@ def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
     rows = ({**expansion_row(TOOLS[1]), "id": tool["id"], "user_phrases": ["refund </td>it", script]} for tool in tools)
     (folder / "expansions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    settings = load(folder, QUICK, environment={})
+    settings = load(folder, {**QUICK, "publish": {"max_failed_share": 1.0}}, environment={})
     workspace = tmp_path_factory.mktemp("hostile-workspace")
     build(settings, workspace=workspace)
     return workspace / "snapshots" / "strangers"
