@@ -82,7 +82,7 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
         "expansions": {
             tool_id: [
                 *(written.generator, written.model, written.expansion.to_json()),
-                *([dict(written.sources)] if written.sources else []),
+                *([written.by_person] if written.by_person else []),
             ]
             for tool_id, written in enrichment.written.items()
         },
