@@ -5,7 +5,7 @@ from functools import partial
 
 from pipeline import enrichment
 from pipeline.build.assessing import CHECKS_VERSION, assess, leave_out, only_noted_again
-from pipeline.build.misplaced import take_back_misplaced
+from pipeline.build.misplaced import refuse_misplaced, take_back_misplaced
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import EnrichmentContext, Generator
 from pipeline.enrichment.chain import ledger_only
@@ -48,7 +48,9 @@ def enrich(context: BuildContext, state: BuildState) -> None:
                 "noted, and not dropped. Choose another in vectors.encoder"
             )
         written.siblings = found.siblings
-        context.ledger.refusals.mark(context.run, leave_out(written, found), CHECKS_VERSION)
+        wrong = {verdict.tool_id for verdict in found.verdicts if verdict.check == "misplaced" and verdict.dropped}
+        refuse_misplaced(asking, written, found, wrong)
+        leave_out(written, found)
     state.phrases.add(written, catalog.records, screen)
     for generator in state.chain:
         written.usage = written.usage + generator.unclaimed
