@@ -171,11 +171,6 @@ def show_discarded(done: Discarded, *, as_json: bool) -> None:
     what = f"{counted(done.answers, 'answer')} about {counted(len(done.tools), 'tool')}, {price}"
     tools = f": {named(done.tools)}" if done.tools else ""
     print_out(f"{'would discard' if done.dry_run else 'discarded'} {what}{tools}")
-    if done.awaited:
-        print_err(
-            f"{counted(done.awaited, 'question')} of open batches would match: their answers serve once they are "
-            "collected; discard them then"
-        )
 
 
 def decide_quarantine(

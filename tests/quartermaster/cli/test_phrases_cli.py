@@ -71,7 +71,7 @@ def test_a_discard_says_what_went_and_what_it_cost_and_refuses_a_check_that_foun
     would = called(folder, "ledger", "discard", "*", "--dry-run")
     assert (would.returncode, would.stdout.split(",")[0]) == (0, "would discard 0 answers about 0 tools")
     done = json.loads(called(folder, "ledger", "discard", "--since", "2020-01-01", "--json").stdout)
-    assert done == {"answers": 0, "cost_usd": 0, "awaited": 0, "dry_run": False, "tools": []}
+    assert done == {"answers": 0, "cost_usd": 0, "dry_run": False, "tools": []}
     for arguments, said in ((("--check", "misplaced"), "is of the check 'misplaced'"), ((), "say which answers")):
         refused = called(folder, "ledger", "discard", *arguments)
         assert (refused.returncode, said in refused.stderr) == (2, True)
