@@ -7,7 +7,6 @@ from collections import Counter
 from pipeline.enrichment import prompt
 from pipeline.enrichment.context import Enrichment, EnrichmentContext
 from pipeline.enrichment.generator import UNUSABLE, GenerationFailure, Generator, Question
-from pipeline.ledger.refusals import builds_to_wait
 from pipeline.sentences import counted
 from router.expansion import Expansion
 from router.fingerprint import canonical_json
@@ -52,16 +51,15 @@ def _leave_changing(
     """
     asked = {same[0].record.tool_id: same[0] for same in unknown.values()}
     parameters = canonical_json(dict(next((one.prompt.parameters for one in asked.values()), {})))  # the same for all
-    before = context.ledger.refusals.asked_before(
+    before = context.ledger.refusals.asked_lately(
         context.catalog_name, context.run, [*asked], generator.model, prompt.PROMPT_VERSION, parameters
     )
     changing: dict[str, dict[str, str]] = {}  # by source and key, what changes
     for tool_id, question in asked.items():
         message = question.prompt.message
-        one = before.get((tool_id, '"siblings":' in message))
-        if one is not None and builds_to_wait(one.times) > one.builds_ago:
+        if (last := before.get((tool_id, '"siblings":' in message))) is not None:
             of_source = changing.setdefault(question.record.origin.file, {})
-            of_source[question.key] = _change(one.message, message)
+            of_source[question.key] = _change(last, message)
     tools = Counter(record.origin.file for record in context.catalog.records)
     allowed = f"enrichment.max_reasked_share allows {context.max_reasked_share:.1%}, 1 asks in each build"
     for source, changes in sorted(changing.items()):

@@ -1,16 +1,15 @@
 """Discard stored answers: they stay in the ledger, marked, and no build reads them again."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger.database import GIVEN, utc_now
 from pipeline.ledger.ledger import Ledger
 from pipeline.ledger.lock import LEDGER_FILE, Tell
+from router.fingerprint import canonical_json
 from router.snapshot.facets import matching_names
 
 
@@ -63,7 +62,8 @@ def discard(
             {"given": [*given], "run": chosen.run, "model": chosen.model, "since": chosen.since, "until": chosen.until},
         )
         if (found := chosen.found) is not None:
-            rows = [row for row in rows if found.get(row[1], frozenset()) & {*_texts(json.loads(row[3]))}]
+            # As JSON, a text of an answer stands in quotes.
+            rows = [row for row in rows if any(canonical_json(text) in row[3] for text in found.get(row[1], ()))]
         if not dry_run:
             ledger.execute(
                 "UPDATE expansions SET discarded_at = $now WHERE rowid IN (SELECT unnest($rows::BIGINT[]))",
@@ -72,12 +72,3 @@ def discard(
     costs = [cost for _, _, cost, _ in rows]
     cost = None if None in costs else sum(costs)
     return Discarded(len(rows), cost, dry_run, tuple(sorted({row[1] for row in rows})))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts in an answer, at any depth."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _texts(one)
