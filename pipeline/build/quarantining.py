@@ -93,16 +93,13 @@ def _steering(context: BuildContext, state: BuildState, tools: ChangedTools, ser
     for record in state.catalog.records:
         if record.tool_id in tools.new or record.tool_id in tools.changed:
             by_source.setdefault(record.origin.file, set()).add(record.tool_id)
-    unchanged = serving - len(tools.changed)
-    groups = [
-        *((of, len(of), of) for of in by_source.values()),
-        (found := steered & tools.rewritten.keys(), unchanged, found),
-    ]
+    groups = [(of_source, len(of_source)) for of_source in by_source.values()]
+    groups.append((steered & tools.rewritten.keys(), serving - len(tools.changed)))
     return {
         tool_id
-        for group, count, all_of_it in groups
-        if len(steered & group) >= _FEWEST_STEERED and len(steered & group) > share * count
-        for tool_id in all_of_it
+        for group, count in groups
+        if (found := len(steered & group)) >= _FEWEST_STEERED and found > share * count
+        for tool_id in group
     }
 
 

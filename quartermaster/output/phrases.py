@@ -22,15 +22,13 @@ from router.expansion import Expansion
 from router.snapshot.phrases import cleaned_phrases
 
 # A dropped text stands only among the verdicts; its writer is not kept there.
-_COLUMNS = "tool_id, phrase, source, consequence, check_name, detail"
-_SHOWN = "tool_id, phrase, source, concat_ws(' ', consequence, check_name, detail) AS verdict"
 _LISTED = """
-    SELECT {}
-    FROM (SELECT tool_id, phrase, generator AS source FROM phrase_sources) phrase
+    SELECT tool_id, phrase, source, consequence, check_name, detail FROM phrases
     FULL JOIN (
-        SELECT tool_id, text AS phrase, consequence, check_name, detail FROM verdicts
+        SELECT * RENAME (text AS phrase) FROM verdicts
         WHERE field IN ('user_phrases', 'when_to_use') OR field LIKE 'translations.%'
     ) USING (tool_id, phrase)
+    {} ORDER BY tool_id, consequence, source, phrase
 """
 
 
@@ -83,7 +81,5 @@ def show_phrases(snapshot: Path, tool_id: str | None, limit: int | None, *, as_j
     with Inspection.open(snapshot) as inspection:
         if tool_id is not None:
             inspection.tool(tool_id)
-        sql = (
-            f"{_LISTED.format(_COLUMNS if as_json else _SHOWN)} {of_tool} ORDER BY tool_id, consequence, source, phrase"
-        )
+        sql = _LISTED.format(of_tool)
         show_rows(inspection, table=None, against=None, sql=sql, limit=limit, as_json=as_json)
