@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.responses import DeploymentResponse
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import PREFECT_RUNNER_POLL_FREQUENCY
 
@@ -23,7 +24,7 @@ def look_around(deployment: str, tell: Callable[[str], None]) -> None:
             found = client.read_deployment_by_name(deployment)
         except ObjectNotFound:
             return
-        if _is_served(client, str(found.id)):
+        if _is_served(client, found):
             tell(
                 f"another process serves {deployment} on this Prefect server: {found.description} From now on the "
                 "schedule and the options of this one hold, and either may build. Stop one of them: the other goes on"
@@ -32,17 +33,12 @@ def look_around(deployment: str, tell: Callable[[str], None]) -> None:
             tell(f"{missed} of its runs were missed while no process served {deployment}: they are not made up for")
 
 
-def _is_served(client: SyncPrefectClient, deployment: str) -> bool:
+def _is_served(client: SyncPrefectClient, found: DeploymentResponse) -> bool:
     """Return whether a process goes on asking for a deployment's runs."""
-
-    def last_polled() -> str | None:  # the client's own type leaves it out
-        answer = client.request("GET", "/deployments/{id}", path_params={"id": deployment}).json()
-        return answer.get("last_polled") or None
-
-    first, end = last_polled(), time.monotonic() + PREFECT_RUNNER_POLL_FREQUENCY.value() + _MARGIN_S
-    if first is None or (datetime.now(UTC) - datetime.fromisoformat(first)).total_seconds() > _POLLED_S:
+    first, end = found.last_polled, time.monotonic() + PREFECT_RUNNER_POLL_FREQUENCY.value() + _MARGIN_S
+    if first is None or (datetime.now(UTC) - first).total_seconds() > _POLLED_S:
         return False
-    while (goes_on := last_polled() != first) is False and time.monotonic() < end:
+    while not (goes_on := client.read_deployment(found.id).last_polled != first) and time.monotonic() < end:
         time.sleep(1)
     return goes_on
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.context import Consequence, TextVerdict
-from pipeline.enrichment.generator import GenerationFailure
 from pipeline.learning.no_answer_calibration.background import background
 from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION, Assessment
 from pipeline.phrase_checks.assessment import assess as assess_catalog
@@ -108,33 +107,21 @@ def only_noted_again(first: Assessed, second: Assessed, answered: Collection[str
     return replace(second, verdicts=tuple(verdicts))
 
 
-def leave_out(written: Enrichment, found: Assessed) -> dict[str, str]:
-    """Remove dropped texts from the expansions, keep the verdicts beside them, and note which records steered.
-
-    Return the check, by key, of this build's answers that were refused whole.
-    """
-    refused: dict[str, str] = {}
+def leave_out(written: Enrichment, found: Assessed) -> None:
+    """Remove dropped texts from the expansions, keep the verdicts beside them, and note which records steered."""
     by_tool: dict[str, list[TextVerdict]] = {}
     for verdict in found.verdicts:
         by_tool.setdefault(verdict.tool_id, []).append(verdict)
     for tool_id, of_tool in by_tool.items():
-        by = written.written[tool_id]
-        # Refused whole: the synonyms of another tool's answer are not the tool's either.
-        if other := next((v.detail for v in of_tool if v.check == "misplaced" and v.dropped), ""):
-            written.refused[tool_id] = (*written.written.pop(tool_id).verdicts, *of_tool)
-            written.failures.append(GenerationFailure(tool_id, "rejected", f"the answer speaks of {other}"))
-            if by.key in written.new_keys:
-                refused[by.key] = written.rejected[tool_id] = "misplaced"
-            continue
-        expansion = _without_dropped(by.expansion, of_tool)
-        written.written[tool_id] = replace(by, expansion=expansion, verdicts=(*by.verdicts, *of_tool))
+        if (by := written.written.get(tool_id)) is not None:  # else its answer was refused whole
+            expansion = _without_dropped(by.expansion, of_tool)
+            written.written[tool_id] = replace(by, expansion=expansion, verdicts=(*by.verdicts, *of_tool))
     written.steering = {tool_id: frozenset(part.text for part in parts) for tool_id, parts in found.steering.items()}
     written.suspicious = tuple(
         TextVerdict(tool_id, part.field, part.text, "foreign", Consequence.DROPPED)
         for tool_id, parts in sorted(found.steering.items())
         for part in parts
     )
-    return refused
 
 
 def _without_dropped(expansion: Expansion, verdicts: Sequence[TextVerdict]) -> Expansion:

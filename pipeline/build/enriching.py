@@ -5,11 +5,10 @@ from functools import partial
 
 from pipeline import enrichment
 from pipeline.build.assessing import CHECKS_VERSION, assess, leave_out, only_noted_again
-from pipeline.build.misplaced import take_back_misplaced
+from pipeline.build.misplaced import refuse_misplaced, take_back_misplaced
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import EnrichmentContext, Generator
 from pipeline.enrichment.chain import ledger_only
-from pipeline.enrichment.context import PERSON, UNACCEPTED
 from pipeline.enrichment.generator import UNASKED, WAITS
 from pipeline.errors import RunAborted
 from pipeline.execution import parts
@@ -31,7 +30,6 @@ def enrich(context: BuildContext, state: BuildState) -> None:
     )
     context.clock.start("enrich", len(catalog.records))
     _ask(context, state, asking)
-    state.phrases.add(UNACCEPTED, written, catalog.records, screen)
     if state.encoder is not None and settings.assessment.enabled and written.written:
         found = assess(context, state)
         if take_back_misplaced(asking, state, found):
@@ -42,7 +40,6 @@ def enrich(context: BuildContext, state: BuildState) -> None:
         if settings.enrichment.contrast and can_contrast:
             keys = {tool_id: one.key for tool_id, one in written.written.items()}
             _contrast(context, state, asking, can_contrast, ask=complete)
-            state.phrases.add(UNACCEPTED, written, catalog.records, screen)
             answered = {tool_id for tool_id, one in written.written.items() if one.key != keys[tool_id]}
             found = only_noted_again(found, assess(context, state), answered)
         if found.blind:
@@ -51,8 +48,10 @@ def enrich(context: BuildContext, state: BuildState) -> None:
                 "noted, and not dropped. Choose another in vectors.encoder"
             )
         written.siblings = found.siblings
-        context.ledger.refusals.mark(context.run, leave_out(written, found), CHECKS_VERSION)
-    state.phrases.add(PERSON, written, catalog.records, screen)
+        wrong = {verdict.tool_id for verdict in found.verdicts if verdict.check == "misplaced" and verdict.dropped}
+        refuse_misplaced(asking, written, found, wrong)
+        leave_out(written, found)
+    state.phrases.add(written, catalog.records, screen)
     for generator in state.chain:
         written.usage = written.usage + generator.unclaimed
     written.suspicious = (*screen.suspicious, *written.suspicious)

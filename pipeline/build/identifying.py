@@ -80,10 +80,7 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
         "versions": VERSIONS,
         "tools": sorted(catalog.hashes.items()),
         "expansions": {
-            tool_id: [
-                *(written.generator, written.model, written.expansion.to_json()),
-                *([dict(written.sources)] if written.sources else []),
-            ]
+            tool_id: [written.generator, written.model, written.expansion.to_json(), *written.by_person]
             for tool_id, written in enrichment.written.items()
         },
         "languages": settings.enrichment.languages,

@@ -1,7 +1,7 @@
 """The stage that holds back single tools: the rest of the build goes on without them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,22 +18,12 @@ from pipeline.publish.quarantine import ChangedTools, Served, changed_tools, exc
 from pipeline.records import Catalog, record_hash, unread_notices
 from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 from router.fingerprint import canonical_json
-from router.record import ToolRecord
 from router.snapshot.snapshot import Snapshot
-from router.tools.field_text import FieldDocuments, project_record
+from router.tools.field_text import project_record
 
 # Fewer requests do not show what is far from a tool; an agent can be given so few tools whole.
 _FEWEST_PROBES = 100
 _FEWEST_STEERED = 3  # tools: one or two are a large share of a small source
-
-
-@dataclass(frozen=True, slots=True)
-class _ServedTool:
-    """A tool as it serves: its record, what was written for it, and what it is found by."""
-
-    record: ToolRecord
-    written: ScreenedExpansion | None
-    document: FieldDocuments
 
 
 def quarantine(context: BuildContext, state: BuildState) -> None:
@@ -71,7 +61,7 @@ def quarantine(context: BuildContext, state: BuildState) -> None:
         for tool_id, content in tools.all_hashes.items()
         if tool_id in steering
     ]
-    baselines: dict[str, _ServedTool] = {}
+    baselines: dict[str, Served] = {}
     if serving is not None:
         gone = served.keys() - state.catalog.hashes.keys()
         baselines = _baselines(context, serving, served, tools, reviewed)
@@ -103,16 +93,13 @@ def _steering(context: BuildContext, state: BuildState, tools: ChangedTools, ser
     for record in state.catalog.records:
         if record.tool_id in tools.new or record.tool_id in tools.changed:
             by_source.setdefault(record.origin.file, set()).add(record.tool_id)
-    unchanged = serving - len(tools.changed)
-    groups = [
-        *((of, len(of), of) for of in by_source.values()),
-        (found := steered & tools.rewritten.keys(), unchanged, found),
-    ]
+    groups = [(of_source, len(of_source)) for of_source in by_source.values()]
+    groups.append((steered & tools.rewritten.keys(), serving - len(tools.changed)))
     return {
         tool_id
-        for group, count, all_of_it in groups
-        if len(steered & group) >= _FEWEST_STEERED and len(steered & group) > share * count
-        for tool_id in all_of_it
+        for group, count in groups
+        if (found := len(steered & group)) >= _FEWEST_STEERED and found > share * count
+        for tool_id in group
     }
 
 
@@ -122,7 +109,7 @@ def _baselines(
     served: Mapping[str, ServedTexts],
     tools: ChangedTools,
     reviewed: Collection[str],
-) -> dict[str, _ServedTool]:
+) -> dict[str, Served]:
     """Return what the changed tools are measured against: what each was when it was last reviewed, or first served.
 
     Many small changes are together as large as one. A tool that a person has released starts anew.
@@ -136,7 +123,7 @@ def _baselines(
     texts = {tool_id: canonical_json(msgspec.to_builtins(one)) for tool_id, one in now.items()}
     ledger.put_baselines(context.run, *where, texts, [*tools.new, *reviewed])
     stored = ledger.baselines(*where)
-    return {tool_id: msgspec.json.decode(stored[tool_id], type=_ServedTool) for tool_id in sorted(now)}
+    return {tool_id: msgspec.json.decode(stored[tool_id], type=Served) for tool_id in sorted(now)}
 
 
 def _held(
@@ -145,7 +132,7 @@ def _held(
     serving: Path,
     hashes: Mapping[str, str],
     earlier: Mapping[tuple[str, str], QuarantinedTool],
-    baselines: Mapping[str, _ServedTool],
+    baselines: Mapping[str, Served],
     gone: Collection[str],
 ) -> list[QuarantinedTool]:
     """Return which tools of these content hashes gain too much: those that are known, and those measured now."""
@@ -161,7 +148,7 @@ def _measure(
     state: BuildState,
     serving: Path,
     hashes: Mapping[str, str],
-    baselines: Mapping[str, _ServedTool],
+    baselines: Mapping[str, Served],
     gone: Collection[str],
 ) -> list[QuarantinedTool]:
     """Try tools on the requests of those that serve, and return the ones that gain too much."""
@@ -178,22 +165,22 @@ def _measure(
         for record, document in zip(state.catalog.records, state.documents, strict=True)
         if record.tool_id in hashes
     ]
-    before = [Served(one.record, one.document) for tool_id, one in sorted(baselines.items()) if tool_id in hashes]
+    before = [one for tool_id, one in sorted(baselines.items()) if tool_id in hashes]
     embedding = state.encoder.embedding
     gains = measure_gains(base, tried, before, probes, gone, settings.max_probes, embedding, context.clock)
     now = datetime.now(UTC)
     return [
         QuarantinedTool(
-            tool_id=record.tool_id,
-            content_hash=hashes[record.tool_id],
-            kind="changed" if record.tool_id in baselines else "new",
+            tool_id=tool_id,
+            content_hash=hashes[tool_id],
+            kind="changed" if tool_id in baselines else "new",
             since=now,
             requests=gain.requests,
             probes=len(probes),
             distance=gain.distance,
             examples=gain.examples,
         )
-        for (record, _), gain in zip(tried, gains, strict=True)
+        for tool_id, gain in zip((one.record.tool_id for one in tried), gains, strict=True)
         if exceeds(settings, gain.requests, gain.distance)
     ]
 
@@ -222,7 +209,7 @@ def _judgements(context: BuildContext) -> Sequence[Judgement]:
 
 def _served_tools(
     context: BuildContext, serving: Path, served: Mapping[str, ServedTexts], tool_ids: Iterable[str]
-) -> dict[str, _ServedTool]:
+) -> dict[str, Served]:
     """Return tools as they serve, by id. Raises SnapshotInvalid where that cannot be read."""
     ids = sorted(tool_ids)
     records = Snapshot.open(serving, check=False).records
@@ -239,11 +226,11 @@ def _served_tools(
         # The texts that serve are not the record's own where its remarks steered a model.
         name, description, expanded, dense = served[tool_id].texts
         document = replace(document, name=name, description=description, expansion=expanded, dense=dense)
-        found[tool_id] = _ServedTool(record, written, document)
+        found[tool_id] = Served(record, document, written)
     return found
 
 
-def _take_out(state: BuildState, kept: Mapping[str, _ServedTool], held: Collection[str]) -> None:
+def _take_out(state: BuildState, kept: Mapping[str, Served], held: Collection[str]) -> None:
     """Leave out the tools that are held back, but for what is `kept` of the changed ones."""
     records = {tool_id: one.record for tool_id, one in kept.items()}
     written = {tool_id: one.written for tool_id, one in kept.items() if one.written is not None}

@@ -5,7 +5,7 @@ from pathlib import Path
 from pipeline import learning, records, sources, vectors
 from pipeline.build.assessing import CHECKS_VERSION
 from pipeline.build_state import BuildContext, BuildEncoder, BuildState
-from pipeline.enrichment.by_hand import HandPhrases, by_hand_notes
+from pipeline.enrichment.by_hand import HandPhrases, unread_expansions
 from pipeline.enrichment.chain import FileGenerator, generators
 from pipeline.enrichment.estimate import estimate
 from pipeline.errors import SnapshotInvalid
@@ -45,8 +45,8 @@ def _read_catalog(context: BuildContext) -> BuildState:
     catalog = context.execution.run("normalize", records.catalog_records, reading.tools)
     chain = generators(settings, context.ledger, clock, catalog)
     past = learning.past_requests(settings, catalog)
-    phrases = HandPhrases.read(settings.folder, context.ledger.answers.accepted_phrases(settings.name), catalog)
-    for note in by_hand_notes(settings, phrases):
+    phrases = HandPhrases.read(settings.folder, catalog)
+    for note in unread_expansions(settings):
         clock.note(note)
     files = [generator for generator in chain if isinstance(generator, FileGenerator)]
     rejected = (

@@ -36,7 +36,7 @@ def ask_and_check(
     stored. Raises RunAborted as the generator does.
     """
     unknown = _reuse(context, generator, questions, into)
-    leave_waiting(context, generator, unknown, into, len(questions))
+    leave_waiting(context, generator, unknown, into)
     if unknown:
         # Tools that a model cannot tell apart are one question: the first of them is asked about.
         asked = {same[0].record.tool_id: same for same in unknown.values()}

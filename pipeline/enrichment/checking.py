@@ -74,8 +74,9 @@ class NewAnswers:
     def end_group(self, *, at_end: bool = False) -> None:
         """Take back answers that say the same of many tools, mark what is refused, stop a model that is at fault."""
         into, answers = self._into, self._into.answers
-        for key in self._accepted.keys() & self._repeated.newly_found(at_end=at_end):
-            self._take_back(key)
+        for key in self._repeated.found(at_end=at_end):
+            if key in self._accepted:
+                self._take_back(key)
         asked = answers["of use"] + answers["of no use"]
         if asked >= _FEWEST and 2 * answers["repeated"] > asked:  # the few others are of the same evening
             for key in list(self._accepted):

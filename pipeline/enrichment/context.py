@@ -45,7 +45,7 @@ class TextVerdict:
 # Checks an expansion against its record: returns the texts that passed, and a verdict on each text that did not.
 Screening = Callable[[ToolRecord, Expansion], tuple[Expansion, tuple[TextVerdict, ...]]]
 
-PERSON, UNACCEPTED = "person", "unaccepted"  # who wrote a phrase of phrases.jsonl: see HandPhrases
+PERSON = "person"  # who wrote phrases.jsonl: see HandPhrases
 
 # Why an expansion is stale, in words.
 STALE_BY = {
@@ -83,8 +83,8 @@ class ScreenedExpansion:
     """The texts of an answer that passed the screen, with the generator and the model that wrote them.
 
     `key` is the answer's key in the ledger, `answer` the whole answer. `verdicts` say why a text of it is missing.
-    `stale` is set where it answers an earlier question. `sources` has the phrases that the generator did not write,
-    and who did: PERSON or UNACCEPTED. Where these are all, one of them stands for the generator.
+    `stale` is set where it answers an earlier question. `by_person` are its first phrases, which a person wrote; where
+    these are all, PERSON stands for the generator.
     """
 
     expansion: Expansion
@@ -94,12 +94,12 @@ class ScreenedExpansion:
     answer: Expansion
     verdicts: tuple[TextVerdict, ...] = ()
     stale: StaleExpansion | None = None
-    sources: Mapping[str, str] = field(default_factory=dict)
+    by_person: tuple[str, ...] = ()
 
     @property
     def generated(self) -> bool:
         """Whether a generator wrote any of it."""
-        return self.generator not in (PERSON, UNACCEPTED)
+        return self.generator != PERSON
 
 
 @dataclass
@@ -136,10 +136,6 @@ class Enrichment:
         """Return whether an expansion has at least half as many phrases as the one that a tool has, if any."""
         previous = self.written.get(tool_id)
         return previous is None or 2 * len(expansion.user_phrases) >= len(previous.expansion.user_phrases)
-
-    def by_person(self, tool_id: str) -> int:
-        """Return how many phrases of a tool a person wrote: its first ones."""
-        return list(self.written[tool_id].sources.values()).count(PERSON) if tool_id in self.written else 0
 
     @property
     def verdicts(self) -> tuple[TextVerdict, ...]:

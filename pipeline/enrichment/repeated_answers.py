@@ -24,14 +24,10 @@ class RepeatedAnswers:
     knowledge of wordings or languages: a refusal that names each tool is the same but for the name.
     """
 
-    _shingles: dict[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)  # None of the record's own words
-    _lengths: dict[str, int] = field(default_factory=dict)
+    # How many shingles each has, and those of them with none of the record's own words.
+    _shingles: dict[str, tuple[int, Sequence[tuple[str, ...]]]] = field(default_factory=dict)
     _tools: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    _found: set[str] = field(default_factory=set)
     _looked_at: int = 0
-
-    def __len__(self) -> int:
-        return len(self._shingles)
 
     def add(self, key: str, record: ToolRecord, phrases: Sequence[str]) -> None:
         """Add an answer about a record."""
@@ -46,20 +42,18 @@ class RepeatedAnswers:
                 count += 1
                 if not any(supported[start : start + width]):
                     shingles.append(tuple(words[start : start + width]))
-        self._shingles[key], self._lengths[key] = shingles, count
+        self._shingles[key] = count, shingles
         self._tools.update(set(shingles))
 
-    def newly_found(self, *, at_end: bool = False) -> list[str]:
-        """Return the keys of repeated answers that were not returned before; none where few have come since."""
-        if not at_end and len(self) < max(_GROWTH * self._looked_at, _FEWEST):
+    def found(self, *, at_end: bool = False) -> list[str]:
+        """Return the keys of repeated answers; none where few answers have come since it was asked last."""
+        answers = len(self._shingles)
+        if not at_end and answers < max(_GROWTH * self._looked_at, _FEWEST):
             return []
-        self._looked_at = len(self)
-        least = max(_FEWEST, _COMMON_SHARE * len(self))
-        found = [
+        self._looked_at = answers
+        least = max(_FEWEST, _COMMON_SHARE * answers)
+        return [
             key
-            for key, shingles in self._shingles.items()
-            if key not in self._found
-            and sum(self._tools[one] >= least for one in shingles) > _REPEATED_SHARE * self._lengths[key]
+            for key, (count, shingles) in self._shingles.items()
+            if sum(self._tools[one] >= least for one in shingles) > _REPEATED_SHARE * count
         ]
-        self._found.update(found)
-        return found

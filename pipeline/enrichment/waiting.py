@@ -7,78 +7,74 @@ from collections import Counter
 from pipeline.enrichment import prompt
 from pipeline.enrichment.context import Enrichment, EnrichmentContext
 from pipeline.enrichment.generator import UNUSABLE, GenerationFailure, Generator, Question
-from pipeline.ledger.refusals import AskedBefore, builds_to_wait
 from pipeline.sentences import counted
 from router.expansion import Expansion
 from router.fingerprint import canonical_json
 
-_FEWEST = 3  # tools: one or two are a large share of a small catalog
+_FEWEST = 3  # tools: one or two are a large share of a small source
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"\w+(?:[-.:/+]\w+)*")
 _LONGEST = 40  # characters of what changed
 
 
 def leave_waiting(
-    context: EnrichmentContext, generator: Generator, unknown: dict[str, list[Question]], into: Enrichment, tools: int
+    context: EnrichmentContext, generator: Generator, unknown: dict[str, list[Question]], into: Enrichment
 ) -> None:
-    """Take the questions that wait out of `unknown`, and add a failure for each. Only questions to a model wait.
-
-    `tools` is the number of tools that the generator has questions about, known answers among them.
-    """
+    """Take the questions that wait out of `unknown`, and add a failure for each. Only questions to a model wait."""
     if not (context.catalog_name and generator.accepts_siblings and unknown):
         return
     waiting = context.ledger.refusals.waiting(
         context.catalog_name, context.run, [*unknown], context.checks, sorted(UNUSABLE)
     )
     for key, one in waiting.items():
-        alike = unknown.pop(key)
+        answer = None if one.answer is None else Expansion.from_json(json.loads(one.answer))
         message = (
             f"not asked: {one.answers} answers were of no use, the next is asked for in {counted(one.builds, 'build')}"
         )
-        into.failures += [GenerationFailure(q.record.tool_id, "backed off", message) for q in alike]
-        for question in alike if one.answer is not None else ():
+        for question in unknown.pop(key):
+            tool_id = question.record.tool_id
+            into.failures.append(GenerationFailure(tool_id, "backed off", message))
             # The verdicts on the last answer are the snapshot's, whether or not the question is asked in this build.
-            screened, verdicts = context.screen(question.record, Expansion.from_json(json.loads(one.answer or "")))
-            if not screened.user_phrases:
-                into.refused[question.record.tool_id] = verdicts
-    _leave_changing(context, generator, unknown, into, tools)
+            screened, verdicts = (None, ()) if answer is None else context.screen(question.record, answer)
+            if screened is not None and not screened.user_phrases:
+                into.refused[tool_id] = verdicts
+    _leave_changing(context, generator, unknown, into)
 
 
 def _leave_changing(
-    context: EnrichmentContext, generator: Generator, unknown: dict[str, list[Question]], into: Enrichment, tools: int
+    context: EnrichmentContext, generator: Generator, unknown: dict[str, list[Question]], into: Enrichment
 ) -> None:
-    """Leave out tools whose records change again and again, where they are too large a share: see decisions/ledger.md.
+    """Leave out tools whose records change again and again, where they are too large a share of their source's tools.
 
     A tool is asked about at the first change. Another prompt, model or parameters are the operator's, and count anew.
+    See docs/decisions/ledger.md.
     """
-    shown = {same[0].record.tool_id: (key, same[0].prompt) for key, same in unknown.items()}
-    parameters = canonical_json(dict(next((asked.parameters for _, asked in shown.values()), {})))  # the same for all
-    before = context.ledger.refusals.asked_before(
-        context.catalog_name, context.run, [*shown], generator.model, prompt.PROMPT_VERSION, parameters
+    asked = {same[0].record.tool_id: same[0] for same in unknown.values()}
+    parameters = canonical_json(dict(next((one.prompt.parameters for one in asked.values()), {})))  # the same for all
+    before = context.ledger.refusals.asked_lately(
+        context.catalog_name, context.run, [*asked], generator.model, prompt.PROMPT_VERSION, parameters
     )
-    changing: dict[str, AskedBefore] = {}
-    for tool_id, (key, asked) in shown.items():
-        one = before.get((tool_id, '"siblings":' in asked.message))
-        if one is not None and builds_to_wait(one.times) > one.builds_ago:
-            changing[key] = one
-    count = sum(len(unknown[key]) for key in changing)
-    if count < _FEWEST or count <= context.max_reasked_share * tools:
-        return
-    by_source: dict[str, list[str]] = {}
-    for key in changing:
-        by_source.setdefault(unknown[key][0].record.origin.file, []).append(key)
+    changing: dict[str, dict[str, str]] = {}  # by source and key, what changes
+    for tool_id, question in asked.items():
+        message = question.prompt.message
+        if (last := before.get((tool_id, '"siblings":' in message))) is not None:
+            of_source = changing.setdefault(question.record.origin.file, {})
+            of_source[question.key] = _change(last, message)
+    tools = Counter(record.origin.file for record in context.catalog.records)
     allowed = f"enrichment.max_reasked_share allows {context.max_reasked_share:.1%}, 1 asks in each build"
-    for source, keys in sorted(by_source.items()):
-        changes = Counter(_change(changing[key].message, unknown[key][0].prompt.message) for key in keys)
-        (what, same), *others = changes.most_common()
+    for source, changes in sorted(changing.items()):
+        count = sum(len(unknown[key]) for key in changes)
+        if count < _FEWEST or count <= context.max_reasked_share * tools[source]:
+            continue
+        (what, same), *others = Counter(changes.values()).most_common()
         change = what if not others else f"{same:,} of them {what}"
-        of_source = counted(sum(len(unknown[key]) for key in keys), "tool")
-        into.churn += (f"{of_source} of {source} changed again and are asked about later: {change}; {allowed}",)
-        for key in keys:
-            into.failures += [
-                GenerationFailure(q.record.tool_id, "changing", f"not asked: its record keeps changing ({what})")
-                for q in unknown.pop(key)
-            ]
+        told = f"{counted(count, 'tool')} of {source} changed again and are asked about later: {change}; {allowed}"
+        into.churn += (told,)
+        into.failures += [
+            GenerationFailure(q.record.tool_id, "changing", f"not asked: its record keeps changing ({what})")
+            for key in changes
+            for q in unknown.pop(key)
+        ]
 
 
 def _change(before: str, after: str) -> str:

@@ -56,7 +56,7 @@ CREATE TABLE phrases ( -- The phrases of each tool: its own in the order of thei
     position INTEGER, -- The number of the phrase within its tool, from 0; vectors has the English ones by it.
     phrase VARCHAR, -- The phrase.
     language VARCHAR, -- The ISO 639-1 code of its language, in which it is indexed; und: indexed as English, and not English.
-    source VARCHAR -- Who wrote it: a generator, as in expansions; person, by quartermaster phrases; or unaccepted: it stands in phrases.jsonl, and nobody accepted it here.
+    source VARCHAR -- Who wrote it: a generator, as in expansions; or person: it stands in phrases.jsonl.
 );
 
 CREATE TABLE verdicts ( -- What the checks found in the texts written for the tools: each text that was left out or noted, and why; most are noted, and left_out has the others. A text without a row was kept.
@@ -153,7 +153,7 @@ CREATE TABLE changes ( -- What differs from the snapshot that served when this o
 
 CREATE TABLE expansions ( -- How people ask for each tool, as a generator wrote it, and what that cost, whichever build paid for it. A tool without a row has no expansion.
     tool_id VARCHAR, -- The tool.
-    generator VARCHAR, -- Who wrote it: file or openai; person or unaccepted where no generator did, as in phrases.
+    generator VARCHAR, -- Who wrote it: file or openai; person where no generator did, as in phrases.
     model VARCHAR, -- The model, or the file's name.
     expansion_key VARCHAR, -- The key of the answer: the hash of what the model was shown, or of the record for a file. The ledger has the answer under it: see phrase_sources.
     stale VARCHAR, -- Why it is an earlier expansion: written for an older record or another prompt, by another model, with other parameters or beside other siblings. It serves until a better one is there; NULL where it is the answer to the question of today.

@@ -126,41 +126,20 @@ COMMENT ON COLUMN phrase_sources.position IS 'The number of the phrase within it
 COMMENT ON COLUMN phrase_sources.phrase IS 'The phrase.';
 COMMENT ON COLUMN phrase_sources.language IS 'The ISO 639-1 code of its language; und: indexed as English, and not English.';
 COMMENT ON COLUMN phrase_sources.field IS 'The part of the answer that it stands in: user_phrases, when_to_use or translations.';
-COMMENT ON COLUMN phrase_sources.generator IS 'Who wrote it: file or openai; person or unaccepted for phrases of phrases.jsonl.';
+COMMENT ON COLUMN phrase_sources.generator IS 'Who wrote it: file or openai; person for phrases of phrases.jsonl.';
 COMMENT ON COLUMN phrase_sources.model IS 'The model, or the file''s name.';
 COMMENT ON COLUMN phrase_sources.expansion_key IS 'The key of the answer in the ledger.';
 COMMENT ON COLUMN phrase_sources.run_id IS 'The build that paid for the answer.';
 COMMENT ON COLUMN phrase_sources.written_at IS 'When the answer was stored, UTC.';
 
--- A check without a line here says its name and its detail.
 CREATE VIEW left_out AS
-WITH said(check_name, why) AS (VALUES
-    ('hidden', 'it hides characters, or mixes scripts: {}'), ('length', 'it is longer or shorter than any real one: {}'),
-    ('stuffing', 'it repeats itself: {}'), ('instruction', 'it gives the model orders: “{}”'),
-    ('poisoning', 'it gives the agent orders: “{}”'), ('promotion', 'it praises the tool: “{}”'),
-    ('defamation', 'it speaks ill of others: “{}”'), ('markup', 'it holds markup: “{}”'),
-    ('link', 'it advertises an address: {}'), ('repeat', 'it nearly repeats “{}”'),
-    ('echo', 'it copies words of the prompt, or a remark of the description: “{}”'),
-    ('script', 'neither the languages nor the record use its script: {}'), ('tool', 'it names another tool: {}'),
-    ('provider', 'it names a provider that the record does not name: {}'),
-    ('operation', 'it asks for something that the record does not speak of: {}'),
-    ('steered', 'the record steered whoever wrote it: “{}”'), ('foreign', 'it is a remark that is not about the tool'),
-    ('misplaced', 'all phrases of its tool fit {} far better'),
-    ('other_source', 'nothing of its tool supports it, and it fits {} better'),
-    ('repeated', 'the same was written of many tools'),
-    ('inconsistent', 'it fits its tool no better than chance, and {} far better')
-)
-SELECT tool_id, field, text, check_name,
-    CASE WHEN why IS NULL THEN concat_ws(': ', check_name, nullif(detail, '')) ELSE replace(why, '{}', detail) END AS why
-FROM verdicts LEFT JOIN said USING (check_name)
-WHERE consequence = 'dropped'
-ORDER BY tool_id, field, check_name, text;
-COMMENT ON VIEW left_out IS 'What the checks left out of the index, and why in words: the rows of verdicts that are more than noted.';
+SELECT * EXCLUDE (consequence) FROM verdicts WHERE consequence = 'dropped' ORDER BY tool_id, field, check_name, text;
+COMMENT ON VIEW left_out IS 'What the checks left out of the index: the rows of verdicts that are more than noted.';
 COMMENT ON COLUMN left_out.tool_id IS 'The tool that it was written for.';
 COMMENT ON COLUMN left_out.field IS 'The part of the expansion that it comes from, or of the record.';
 COMMENT ON COLUMN left_out.text IS 'The text.';
 COMMENT ON COLUMN left_out.check_name IS 'The check that found something.';
-COMMENT ON COLUMN left_out.why IS 'What the check found, in words.';
+COMMENT ON COLUMN left_out.detail IS 'What it found, as in verdicts.';
 
 CREATE VIEW collisions AS
 SELECT verdicts.tool_id, text AS phrase, detail AS other_id, sibling.rank IS NOT NULL AS is_sibling

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import ScreenedExpansion
+from pipeline.enrichment.context import PERSON
 from pipeline.inspection import comparison_sql
 from pipeline.inspection.template import TEMPLATE, connect, statements
 from pipeline.scratch import chunked, release
@@ -154,7 +155,7 @@ def _phrases(document: FieldDocuments, written: Mapping[str, ScreenedExpansion])
     for position, (language, phrase) in enumerate([*own, *translated]):
         by = written[document.tool_id]  # a tool without phrases has none
         row = {"tool_id": document.tool_id, "position": position, "phrase": phrase, "language": language}
-        yield {**row, "source": by.sources.get(phrase, by.generator)}
+        yield {**row, "source": PERSON if phrase in by.by_person else by.generator}
 
 
 def _expansions(state: BuildState) -> Iterator[Row]:

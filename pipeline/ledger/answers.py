@@ -189,15 +189,6 @@ class Answers(Database):
         )
         return [kind for (kind,) in rows]
 
-    def accepted_phrases(self, catalog: str) -> set[tuple[str, str]]:
-        """Return the phrases that a person wrote for a catalog here, or accepted: ids with phrases."""
-        return set(self.rows("SELECT tool_id, phrase FROM accepted_phrases WHERE catalog = ?", [catalog]))
-
-    def accept_phrases(self, catalog: str, phrases: Iterable[tuple[str, str]]) -> None:
-        """Remember phrases as a person's."""
-        rows = [{"catalog": catalog, "tool_id": tool_id, "phrase": phrase} for tool_id, phrase in phrases]
-        self.insert("accepted_phrases", rows, ["catalog", "tool_id", "phrase"], accepted_at=utc_now())
-
     def assessment(self, key: str) -> dict[str, Any] | None:
         """Return the stored assessment of the same texts, as JSON; None if there is none."""
         rows = self.rows("SELECT assessment FROM assessments WHERE assessment_key = ? LIMIT 1", [key])

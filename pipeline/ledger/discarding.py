@@ -1,24 +1,16 @@
 """Discard stored answers: they stay in the ledger, marked, and no build reads them again."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from pipeline.errors import RunAborted, SettingsInvalid
-from pipeline.ledger.database import GIVEN, Database, utc_now
+from pipeline.ledger.database import GIVEN, utc_now
 from pipeline.ledger.ledger import Ledger
 from pipeline.ledger.lock import LEDGER_FILE, Tell
-from router.record import ToolRecord
+from router.fingerprint import canonical_json
 from router.snapshot.facets import matching_names
-from router.tools.naming import former_ids
-
-_ROUTES = """
-    SELECT record FROM records WHERE json_extract_string(record, '$.annotations.path') IS NOT NULL
-    QUALIFY row_number() OVER (PARTITION BY catalog, tool_id ORDER BY first_run DESC) = 1
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +30,12 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Discarded:
-    """What was discarded, or would be: answers, what they cost (None where a price is unknown), and of which tools.
-
-    `awaited` counts questions about such tools in open batches: their answers are still to come, and will serve.
-    """
+    """What was discarded, or would be: answers, what they cost (None where a price is unknown), and of which tools."""
 
     answers: int
     cost_usd: float | None
-    awaited: int
     dry_run: bool
-    tools: tuple[str, ...] = field(default=())
+    tools: tuple[str, ...] = ()
 
 
 def discard(
@@ -62,8 +50,8 @@ def discard(
     if not (workspace / LEDGER_FILE).is_file():
         raise RunAborted(f"the workspace {workspace} has no ledger: a build makes one")
     with Ledger.open(workspace, wait_s, tell=tell) as ledger, ledger.transaction():
-        today = _ids_of_today(ledger, chosen.tools or ("*",))
-        of_both = {"given": [*today], "run": chosen.run, "model": chosen.model}
+        stored = [tool_id for (tool_id,) in ledger.rows("SELECT DISTINCT tool_id FROM expansions ORDER BY tool_id")]
+        given = {tool_id for pattern in chosen.tools or ("*",) for tool_id in matching_names(pattern, stored)}
         rows = ledger.rows(
             f"""
             SELECT rowid, tool_id, cost_usd, expansion FROM expansions
@@ -71,15 +59,11 @@ def discard(
                 AND run_id = coalesce($run, run_id) AND model = coalesce($model, model)
                 AND created_at >= coalesce($since, created_at) AND created_at < coalesce($until, TIMESTAMP 'infinity')
             """,
-            {**of_both, "since": chosen.since, "until": chosen.until},
+            {"given": [*given], "run": chosen.run, "model": chosen.model, "since": chosen.since, "until": chosen.until},
         )
         if (found := chosen.found) is not None:
-            rows = [row for row in rows if found.get(today[row[1]], frozenset()) & {*_texts(json.loads(row[3]))}]
-        ((awaited,),) = ledger.rows(
-            f"SELECT count(*) FROM batch_requests JOIN batches USING (token) WHERE outcome IS NULL "
-            f"AND tool_id IN {GIVEN} AND run_id = coalesce($run, run_id) AND model = coalesce($model, model)",
-            of_both,
-        )
+            # As JSON, a text of an answer stands in quotes.
+            rows = [row for row in rows if any(canonical_json(text) in row[3] for text in found.get(row[1], ()))]
         if not dry_run:
             ledger.execute(
                 "UPDATE expansions SET discarded_at = $now WHERE rowid IN (SELECT unnest($rows::BIGINT[]))",
@@ -87,23 +71,4 @@ def discard(
             )
     costs = [cost for _, _, cost, _ in rows]
     cost = None if None in costs else sum(costs)
-    return Discarded(len(rows), cost, awaited, dry_run, tuple(sorted({row[1] for row in rows})))
-
-
-def _ids_of_today(ledger: Database, patterns: Sequence[str]) -> dict[str, str]:
-    """Return the stored ids that a pattern matches, as they are or as the tool is called today: {id: today's}."""
-    stored = [row for (row,) in ledger.rows("SELECT tool_id FROM expansions UNION SELECT tool_id FROM batch_requests")]
-    renamed = former_ids(ToolRecord.from_json(json.loads(record)) for (record,) in ledger.rows(_ROUTES))
-    today = {tool_id: renamed.get(tool_id, tool_id) for tool_id in stored}
-    names = sorted({*today, *today.values()})
-    matched = {name for pattern in patterns for name in matching_names(pattern, names)}
-    return {tool_id: name for tool_id, name in today.items() if matched & {tool_id, name}}
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts in an answer, at any depth."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _texts(one)
+    return Discarded(len(rows), cost, dry_run, tuple(sorted({row[1] for row in rows})))

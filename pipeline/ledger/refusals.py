@@ -24,16 +24,7 @@ class Waiting:
     answer: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class AskedBefore:
-    """What a model was asked about a tool before: how often lately, how many builds ago, and the last message."""
-
-    times: int
-    builds_ago: int
-    message: str
-
-
-def builds_to_wait(times: int) -> int:
+def _builds_to_wait(times: int) -> int:
     """Return after how many builds a question is asked again that was asked so many times: 1, 2, 4, 8 …"""
     return int(2 ** min(times - 1, _LONGEST_WAIT))
 
@@ -83,15 +74,15 @@ class Refusals(Database):
             """,
             {"catalog": catalog, "run": run, "given": list(keys), "checks": checks, "kinds": list(kinds)},
         )
-        waiting = ((key, n, builds_to_wait(n) - since, answer) for key, n, since, answer in rows)
+        waiting = ((key, n, _builds_to_wait(n) - since, answer) for key, n, since, answer in rows)
         return {key: Waiting(n, builds, answer) for key, n, builds, answer in waiting if builds > 0}
 
-    def asked_before(
+    def asked_lately(
         self, catalog: str, run: int, tool_ids: Collection[str], model: str, prompt_version: int, parameters: str
-    ) -> dict[tuple[str, bool], AskedBefore]:
-        """Return what a model answered well about tools in earlier builds with these parameters, as canonical JSON.
+    ) -> dict[tuple[str, bool], str]:
+        """Return the latest messages about tools that a model answered well so often that the next question waits.
 
-        By the tool's id, and by whether siblings were shown.
+        They are by the tool's id, and by whether siblings were shown. `parameters` are canonical JSON.
         """
         rows = self.rows(
             f"""
@@ -110,4 +101,4 @@ class Refusals(Database):
             {"catalog": catalog, "run": run, "given": list(tool_ids), "model": model, "version": prompt_version}
             | {"parameters": parameters},
         )
-        return {(tool_id, beside): AskedBefore(*row) for tool_id, beside, *row in rows}
+        return {(tool, beside): said for tool, beside, times, ago, said in rows if _builds_to_wait(times) > ago}

@@ -48,7 +48,6 @@ CREATE TABLE IF NOT EXISTS quarantine (
     run_id BIGINT, requests INTEGER, probes INTEGER, distance DOUBLE, examples JSON, told BOOLEAN,
     decided_at TIMESTAMP);
 CREATE TABLE IF NOT EXISTS baselines (catalog VARCHAR, area VARCHAR, tool_id VARCHAR, served JSON, run_id BIGINT);
-CREATE TABLE IF NOT EXISTS accepted_phrases (catalog VARCHAR, tool_id VARCHAR, phrase VARCHAR, accepted_at TIMESTAMP);
 
 CREATE OR REPLACE VIEW phrases AS
     SELECT tool_id, generator, model, unnest(from_json(expansion -> 'user_phrases', '["VARCHAR"]')) AS phrase
@@ -158,9 +157,6 @@ WITH said(place, comment) AS (VALUES
     ('quarantine.told', 'Whether a build has announced it.'),
     ('quarantine.decided_at', 'When it was released, UTC; NULL where it was not.'),
     ('quarantined', 'The tools that are held back now: the rows of quarantine that nobody has released.'),
-    ('accepted_phrases', 'The phrases that a person wrote, or accepted, by quartermaster phrases: builds drop none of them. They stand in phrases.jsonl.'),
-    ('accepted_phrases.phrase', 'The phrase.'),
-    ('accepted_phrases.accepted_at', 'When, UTC.'),
     ('phrases', 'Each user phrase of each stored answer, checks aside.'),
     ('phrases.phrase', 'The phrase.'),
     ('answers', 'Every answer and failure with the question that was asked. The view phrase_sources of a snapshot has the key of each of its phrases.'),

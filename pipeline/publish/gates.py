@@ -12,7 +12,7 @@ from pathlib import Path
 from pipeline.build_state import MissingTools
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.chain import NO_KEY_SET, FileGenerator
-from pipeline.enrichment.context import PERSON, UNACCEPTED
+from pipeline.enrichment.context import PERSON
 from pipeline.ledger import KnownSource
 from pipeline.records import Catalog
 from pipeline.sentences import named
@@ -85,7 +85,7 @@ def lost_phrases_reasons(
     The share is of the catalog's tools, `tool_ids`, that have the words of a model or of a file in the snapshot that
     serves. `serving` has the generator of each serving tool.
     """
-    before = {tool_id: name for tool_id, name in serving.items() if name not in (_BY_RULE, PERSON, UNACCEPTED)}
+    before = {tool_id: name for tool_id, name in serving.items() if name not in (_BY_RULE, PERSON)}
     written = [tool_id for tool_id in tool_ids if tool_id in before]
     generated = {tool_id for tool_id, by in enrichment.written.items() if by.generated}
     fallen = [tool_id for tool_id in written if tool_id not in generated]

@@ -7,11 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.enrichment import ScreenedExpansion
 from pipeline.inspection.served_tools import ServedTexts
 from pipeline.progress import Progress
 from pipeline.settings import PublishSettings
@@ -138,11 +138,13 @@ def _first(requests: dict[str, frozenset[str]], most: int) -> dict[str, frozense
     return {request: requests[request] for request in sorted(requests, key=fingerprint)[:most]}
 
 
-class Served(NamedTuple):
-    """A tool as the index has it: its record, and its documents."""
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A tool as the index has it: its record, what it is found by, and what was written for it."""
 
     record: ToolRecord
     document: FieldDocuments
+    written: ScreenedExpansion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +228,13 @@ def _indexed(base: Snapshot, tools: Sequence[Served], embedding: Embedding) -> l
     vectors = np.split(matrix, np.cumsum([1 + len(document.phrases) for document in documents])[:-1])
     return [
         IndexedTool(
-            ToolEntry(record, document.phrases),
-            {signal: Counter(terms(document.text(signal))) for signal in LEXICAL_SIGNALS},
+            ToolEntry(tool.record, tool.document.phrases),
+            {signal: Counter(terms(tool.document.text(signal))) for signal in LEXICAL_SIGNALS},
             rows,
-            bool(sanitize(record)[1]),
-            duplicates_in_snapshot(base, record),
+            bool(sanitize(tool.record)[1]),
+            duplicates_in_snapshot(base, tool.record),
         )
-        for (record, document), rows in zip(tools, vectors, strict=True)
+        for tool, rows in zip(tools, vectors, strict=True)
     ]
 
 

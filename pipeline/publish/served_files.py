@@ -67,11 +67,12 @@ def _write_records(folder: Path, state: BuildState, counter: TokenCounter) -> No
     """Write the records with their phrases, where each begins, and the tokens of each, some thousands at a time."""
     records, documents = state.catalog.records, state.documents
     offsets, counts = np.zeros(len(records) + 1, np.int64), []
+    by_person = {tool_id: len(one.by_person) for tool_id, one in state.enrichment.written.items()}
     with (folder / contract.RECORDS).open("wb") as file:
         for first in range(0, len(records), _TOOLS_A_PART):
             part = records[first : first + _TOOLS_A_PART]
             paired = zip(part, documents[first : first + _TOOLS_A_PART], strict=True)
-            lines = json_lines(ToolEntry(r, one.phrases, state.enrichment.by_person(r.tool_id)) for r, one in paired)
+            lines = json_lines(ToolEntry(r, one.phrases, by_person.get(r.tool_id, 0)) for r, one in paired)
             file.writelines(lines)
             offsets[first + 1 : first + 1 + len(lines)] = list(map(len, lines))
             counts.append(counter.counts(part))

@@ -74,7 +74,7 @@ class EnrichmentSettings(Section):
     """The most tools that one build may ask about (`--max-tools`)."""
     max_reasked_share: Share = 0.05
     """Ask about tools whose records change again and again (a date, a counter) in each build only if they are no larger
-    share; else after 2, 4, 8 … builds, and their earlier phrases serve meanwhile. 1 asks in each build."""
+    share of their source; else after 2, 4, 8 … builds, and their earlier phrases serve meanwhile. 1 asks in each."""
     contrast: bool = True
     """Ask once more about tools whose phrases fit a sibling as well, with the siblings shown."""
     languages: tuple[str, ...] = (ENGLISH,)

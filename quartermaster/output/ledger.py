@@ -151,11 +151,10 @@ def show_done(done: Backup | Restored | Checked | Compacted, *, as_json: bool) -
 def texts_found(snapshot: Path, check: str) -> dict[str, set[str]]:
     """Return the texts that a check found fault with, by tool. Raises SettingsInvalid where there is none."""
     with Inspection.open(snapshot) as inspection:
-        rows = inspection.rows("SELECT check_name, tool_id, text FROM verdicts ORDER BY ALL")
-    found: dict[str, set[str]] = {}
-    for row in rows:
-        if row["check_name"] == check:
-            found.setdefault(row["tool_id"], set()).add(row["text"])
+        rows = inspection.rows(
+            "SELECT check_name, tool_id, list(text) AS found FROM verdicts GROUP BY ALL ORDER BY ALL"
+        )
+    found = {row["tool_id"]: {*row["found"]} for row in rows if row["check_name"] == check}
     if not found:
         known = ", ".join(dict.fromkeys(row["check_name"] for row in rows)) or "none"
         raise SettingsInvalid(f"no verdict of the snapshot {snapshot} is of the check {check!r}: it has {known}")
@@ -171,11 +170,6 @@ def show_discarded(done: Discarded, *, as_json: bool) -> None:
     what = f"{counted(done.answers, 'answer')} about {counted(len(done.tools), 'tool')}, {price}"
     tools = f": {named(done.tools)}" if done.tools else ""
     print_out(f"{'would discard' if done.dry_run else 'discarded'} {what}{tools}")
-    if done.awaited:
-        print_err(
-            f"{counted(done.awaited, 'question')} of open batches would match: their answers serve once they are "
-            "collected; discard them then"
-        )
 
 
 def decide_quarantine(

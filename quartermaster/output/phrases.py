@@ -6,9 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from pipeline.enrichment.by_hand import HandPhrases
-from pipeline.enrichment.context import PERSON, UNACCEPTED
 from pipeline.inspection.reading import Inspection
-from pipeline.ledger import Ledger
 from pipeline.phrase_checks.screen import Screen
 from pipeline.records import Catalog, record_hash
 from pipeline.sentences import counted
@@ -24,20 +22,18 @@ from router.expansion import Expansion
 from router.snapshot.phrases import cleaned_phrases
 
 # A dropped text stands only among the verdicts; its writer is not kept there.
-_COLUMNS = "tool_id, phrase, source, consequence, check_name, detail"
-_SHOWN = "tool_id, phrase, source, concat_ws(' ', consequence, check_name, detail) AS verdict"
 _LISTED = """
-    SELECT {}
-    FROM (SELECT tool_id, phrase, generator AS source FROM phrase_sources) phrase
+    SELECT tool_id, phrase, source, consequence, check_name, detail FROM phrases
     FULL JOIN (
-        SELECT tool_id, text AS phrase, consequence, check_name, detail FROM verdicts
+        SELECT * RENAME (text AS phrase) FROM verdicts
         WHERE field IN ('user_phrases', 'when_to_use') OR field LIKE 'translations.%'
     ) USING (tool_id, phrase)
+    {} ORDER BY tool_id, consequence, source, phrase
 """
 
 
-def add_phrases(place: Path, workspace: Path, tool_id: str, texts: Sequence[str], wait_s: float) -> None:
-    """Add a line to the file beside a catalog, and remember its phrases as a person's.
+def add_phrases(place: Path, workspace: Path, tool_id: str, texts: Sequence[str]) -> None:
+    """Add a line to the file beside a catalog.
 
     Raises SettingsInvalid for a tool that the snapshot that serves does not have, and for phrases that are none.
     """
@@ -48,48 +44,35 @@ def add_phrases(place: Path, workspace: Path, tool_id: str, texts: Sequence[str]
         with Inspection.open(folder) as inspection:
             inspection.tool(tool_id)
     file = settings.folder / PHRASES_FILE
-    with Ledger.open(workspace, wait_s, tell=print_err) as ledger:
-        before = file.read_text(encoding="utf-8") if file.is_file() else ""
-        line = json.dumps({"id": tool_id, "phrases": phrases}, ensure_ascii=False)
-        with file.open("a", encoding="utf-8") as lines:
-            lines.write("\n" * (bool(before) and not before.endswith("\n")) + line + "\n")
-        ledger.answers.accept_phrases(settings.name, [(tool_id, phrase) for phrase in phrases])
+    before = file.read_text(encoding="utf-8") if file.is_file() else ""
+    line = json.dumps({"id": tool_id, "phrases": phrases}, ensure_ascii=False)
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write("\n" * (bool(before) and not before.endswith("\n")) + line + "\n")
     print_out(f"added {counted(len(phrases), 'phrase')} of {tool_id} to {file}; the next build indexes them")
 
 
-def check_phrases(
-    place: Path, workspace: Path, tool_id: str | None, wait_s: float, *, accept: bool, as_json: bool
-) -> None:
-    """Print what the checks say of each phrase of the file, and its tool's rank; accept those of others if asked to."""
+def check_phrases(place: Path, workspace: Path, tool_id: str | None, *, as_json: bool) -> None:
+    """Print what the checks say of each phrase of the file, and its tool's rank."""
     settings = load(place)
     router = Router.open(SnapshotStore(workspace, settings.name).folder)
-    records = tuple(router.tools)
-    catalog = Catalog(records, {record.tool_id: record_hash(record) for record in records}, ())
-    with Ledger.open(workspace, wait_s, tell=print_err) as ledger:
-        accepted = ledger.answers.accepted_phrases(settings.name)
-        found = HandPhrases.read(settings.folder, accepted, catalog)
-        if accept:
-            new = [(t, p) for t, texts in found.by_source[UNACCEPTED].items() for p in texts if tool_id in (None, t)]
-            ledger.answers.accept_phrases(settings.name, new)
-            print_err(f"accepted {counted(len(new), 'phrase')}: no check drops them from the next build on")
-            found = HandPhrases.read(settings.folder, accepted | {*new}, catalog)
-    screen, rows = Screen(records, settings.enrichment.languages), []
-    for record in records:
-        for source in (PERSON, UNACCEPTED):
-            texts = found.by_source[source].get(record.tool_id, ()) if tool_id in (None, record.tool_id) else ()
-            verdicts = {verdict.text: verdict for verdict in screen(record, Expansion("", texts))[1]}
+    records = {record.tool_id: record for record in router.tools}
+    hashes = {one: record_hash(record) for one, record in records.items()}
+    found = HandPhrases.read(settings.folder, Catalog(tuple(records.values()), hashes, ()))
+    screen, rows = Screen([*records.values()], settings.enrichment.languages), []
+    for tool, texts in sorted(found.phrases.items()):
+        if tool_id in (None, tool):
+            verdicts = {verdict.text: verdict for verdict in screen(records[tool], Expansion("", texts))[1]}
             for text in texts:
                 check, detail = (verdicts[text].check, verdicts[text].detail) if text in verdicts else ("", "")
-                rank = router.diagnose(text, record.tool_id).rank
-                rows.append((record.tool_id, text, source, check, detail, rank))
-    columns = ("tool", "phrase", "source", "check", "detail", "rank")
+                rows.append((tool, text, check, detail, router.diagnose(text, tool).rank))
+    columns = ("tool", "phrase", "check", "detail", "rank")
     if as_json:
         unusable = [{**asdict(one.origin), "reason": one.reason} for one in found.rejected]
         print_json({"phrases": [dict(zip(columns, row, strict=True)) for row in rows], "rejected": unusable})
         return
     for one in found.rejected:
         print_err(f"{one.origin.file} {one.origin.pointer}: {one.reason}")
-    out.print(make_table(columns, [(*row[:5], str(row[5] or "–")) for row in rows]))
+    out.print(make_table(columns, [(*row[:4], str(row[4] or "–")) for row in rows]))
 
 
 def show_phrases(snapshot: Path, tool_id: str | None, limit: int | None, *, as_json: bool) -> None:
@@ -98,7 +81,5 @@ def show_phrases(snapshot: Path, tool_id: str | None, limit: int | None, *, as_j
     with Inspection.open(snapshot) as inspection:
         if tool_id is not None:
             inspection.tool(tool_id)
-        sql = (
-            f"{_LISTED.format(_COLUMNS if as_json else _SHOWN)} {of_tool} ORDER BY tool_id, consequence, source, phrase"
-        )
+        sql = _LISTED.format(of_tool)
         show_rows(inspection, table=None, against=None, sql=sql, limit=limit, as_json=as_json)

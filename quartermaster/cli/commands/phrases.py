@@ -8,13 +8,12 @@ import typer
 from quartermaster.cli.commands.options import WORKSPACE, App, JsonOutput, Source, Workspace
 
 Folder = Annotated[Path, "The catalog: what build is given, such as a folder with catalog.toml."]
-Wait = Annotated[float, "Seconds to wait for a build, or a program that reads the ledger, to end."]
 
 phrases = App(
     """Write phrases for tools yourself: requests in the words of users, beside those of a model or a file.
 
-    They stand in phrases.jsonl beside catalog.toml. No check drops what you wrote; at most a verdict says what a
-    check noted.
+    They stand in phrases.jsonl beside catalog.toml, which is yours: no check drops what it says. At most a verdict
+    says what a check noted.
 
     \b
     quartermaster phrases add billing/list_invoices "which bills are open" --folder catalogs/office
@@ -29,12 +28,11 @@ def add(
     texts: Annotated[list[str], typer.Argument(metavar="PHRASE...", help="Requests that it is for.")],
     folder: Folder = Path(),
     workspace: Workspace = WORKSPACE,
-    wait: Wait = 0.0,
 ) -> None:
     """Add phrases to a tool's, from the next build on."""
     from quartermaster.output.phrases import add_phrases
 
-    add_phrases(folder, workspace, tool, texts, wait)
+    add_phrases(folder, workspace, tool, texts)
 
 
 @phrases.add
@@ -42,17 +40,12 @@ def check(
     tool: Annotated[str | None, typer.Argument(help="Only this tool's.")] = None,
     folder: Folder = Path(),
     workspace: Workspace = WORKSPACE,
-    accept: Annotated[bool, "Accept what did not come from `phrases add` here: no check drops it then."] = False,
-    wait: Wait = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
-    """Show for each phrase of phrases.jsonl what the checks say, and the rank of its tool in the snapshot that serves.
-
-    A file that came with a catalog from elsewhere is checked as a model's answer until you accept its phrases.
-    """
+    """Show of each phrase of phrases.jsonl what the checks say, and the rank of its tool in what serves."""
     from quartermaster.output.phrases import check_phrases
 
-    check_phrases(folder, workspace, tool, wait, accept=accept, as_json=as_json)
+    check_phrases(folder, workspace, tool, as_json=as_json)
 
 
 def list_phrases(

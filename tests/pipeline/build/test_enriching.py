@@ -10,12 +10,16 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.assessing import Assessed, leave_out, only_noted_again
+from pipeline.build.misplaced import refuse_misplaced
 from pipeline.build.report import BuildReport
-from pipeline.enrichment import Enrichment
+from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.context import Consequence, ScreenedExpansion, TextVerdict
 from pipeline.phrase_checks.steering import SteeringFindings
 from pipeline.phrase_checks.subject import Remark, WrittenTool
+from pipeline.progress import SilentProgress
+from pipeline.records import Catalog
 from pipeline.settings import load
+from tests.pipeline.enrichment.catalog_run import opened
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, row, tool_of
 from tests.support.factories import make_expansion
 from tests.support.quick import QUICK
@@ -148,8 +152,11 @@ def _misplaced(other: str, consequence: Consequence = Consequence.DROPPED) -> As
     )
 
 
-def test_an_answer_that_speaks_of_another_tool_is_refused_whole_and_told() -> None:
+def test_an_answer_that_speaks_of_another_tool_is_refused_whole_and_told(tmp_path: Path) -> None:
     enrichment, found = _enrichment(), _misplaced("bank/refund")
+    with opened(tmp_path) as ledger:
+        asking = EnrichmentContext(Catalog((), {}, ()), ledger, 1, SilentProgress(), lambda _, one: (one, ()))
+        refuse_misplaced(asking, enrichment, found, ["sky/moon"])
     leave_out(enrichment, found)
     # Nor do its synonyms and translations serve: the words of the lexicon do.
     assert (enrichment.written, enrichment.refused) == ({}, {"sky/moon": found.verdicts})
@@ -171,9 +178,6 @@ def test_two_answers_that_speak_of_the_same_other_tool_are_kept(
 ) -> None:
     found = only_noted_again(_misplaced("bank/refund"), _misplaced(second), answered)
     assert found == _misplaced(second, consequence)
-    enrichment = _enrichment()
-    leave_out(enrichment, found)
-    assert ("sky/moon" in enrichment.written) == (consequence is Consequence.NOTED)
 
 
 def test_the_remarks_that_steered_are_told_as_verdicts_on_the_record() -> None:

@@ -1,4 +1,4 @@
-"""What a person wrote beside a catalog stands first and stays; what nobody accepted is checked as a model's."""
+"""What a person wrote beside a catalog stands first and stays."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.enrichment.by_hand import HandPhrases
-from pipeline.enrichment.context import PERSON, UNACCEPTED, Enrichment, ScreenedExpansion
-from pipeline.ledger import Ledger
+from pipeline.enrichment.context import PERSON, Enrichment, ScreenedExpansion
 from pipeline.phrase_checks.screen import Screen
 from pipeline.records import Catalog
 from pipeline.settings import load
@@ -32,12 +31,9 @@ def office(catalog_folder: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def _built(office: Path, *lines: Any, accepted: tuple[tuple[str, str], ...] = (), **sections: Any) -> BuildReport:
+def _built(office: Path, *lines: Any, **sections: Any) -> BuildReport:
     write_rows(office / "phrases.jsonl", lines)
-    workspace = office.parent / "ws"
-    with Ledger.open(workspace) as ledger:
-        ledger.answers.accept_phrases("office", accepted)
-    return build(load(office, {**QUICK, **sections}, environment={}), workspace=workspace)
+    return build(load(office, {**QUICK, **sections}, environment={}), workspace=office.parent / "ws")
 
 
 def _phrases(report: BuildReport, tool_id: str = _REFUND) -> list[tuple[Any, ...]]:
@@ -47,8 +43,7 @@ def _phrases(report: BuildReport, tool_id: str = _REFUND) -> list[tuple[Any, ...
 
 def test_a_persons_phrases_stand_before_a_files_and_a_check_only_notes_them(office: Path) -> None:
     mine = ["make them whole", _ORDER]
-    line = {"id": _REFUND, "phrases": mine}
-    report = _built(office, line, accepted=tuple((_REFUND, phrase) for phrase in mine))
+    report = _built(office, {"id": _REFUND, "phrases": mine})
     theirs = [("give the customer their money back", "file"), ("undo a payment", "file")]
     assert _phrases(report)[:4] == [("make them whole", PERSON), (_ORDER, PERSON), *theirs]
     noted = select(report.snapshot, f"SELECT text, check_name, consequence FROM verdicts WHERE tool_id = '{_REFUND}'")
@@ -58,27 +53,10 @@ def test_a_persons_phrases_stand_before_a_files_and_a_check_only_notes_them(offi
     assert Router.open(report.snapshot).route("make them whole")[0].tool_id == _REFUND
 
 
-def test_what_nobody_accepted_stands_last_if_it_passes_and_the_build_says_how_to_accept_it(office: Path) -> None:
-    line = {"id": _REFUND, "phrases": ["make them whole", _ORDER]}
-    report = _built(office, line, accepted=(("another/tool", _ORDER), (_REFUND, "another phrase")))
-    sources = dict(_phrases(report))
-    assert (sources["make them whole"], _ORDER in sources) == (UNACCEPTED, False)
-    dropped = select(report.snapshot, "SELECT text, consequence FROM verdicts WHERE check_name = 'instruction'")
-    assert dropped == [(_ORDER, "dropped")]
-    notes = Notes()
-    build(load(office, QUICK, environment={}), workspace=office.parent / "ws", progress=notes)
-    assert any("2 phrases that nobody accepted here" in said and "phrases check" in said for said in notes.said)
-
-
 def test_a_tool_that_nobody_else_wrote_for_keeps_the_lexicons_words_and_what_is_imputed_to_it(office: Path) -> None:
     bare: dict[str, Any] = {"enrichment": {"generator": "none", "expansions": None}}
     before = _built(office, **bare)
-    report = _built(
-        office,
-        {"id": _REFUND, "phrases": ["reimburse the buyer"]},
-        accepted=((_REFUND, "reimburse the buyer"),),
-        **bare,
-    )
+    report = _built(office, {"id": _REFUND, "phrases": ["reimburse the buyer"]}, **bare)
     assert (report.generators, _phrases(report)) == ({PERSON: 1}, [("reimburse the buyer", PERSON)])
     described = f"SELECT description_document FROM tools WHERE tool_id = '{_REFUND}'"
     assert select(report.snapshot, described) == select(before.snapshot, described)
@@ -106,17 +84,15 @@ def test_phrases_of_several_lines_follow_a_renamed_tool(tmp_path: Path) -> None:
         [{"id": former, "phrases": ["dogs", "cats"]}, {"id": record.tool_id, "phrases": ["birds", "dogs"]}],
     )
     catalog = Catalog((record,), {record.tool_id: "hash"}, ())
-    found = HandPhrases.read(tmp_path, {(former, "dogs"), (record.tool_id, "cats")}, catalog)
-    assert found.by_source == {PERSON: {record.tool_id: ("dogs", "cats")}, UNACCEPTED: {record.tool_id: ("birds",)}}
+    assert HandPhrases.read(tmp_path, catalog).phrases == {record.tool_id: ("dogs", "cats", "birds")}
 
 
-def test_a_models_repeat_of_a_persons_phrase_gives_way_and_added_twice_nothing_changes() -> None:
+def test_a_models_repeat_of_a_persons_phrase_gives_way() -> None:
     record = make_record("create_refund")
-    hand = HandPhrases({PERSON: {record.tool_id: ("undo a payment",)}, UNACCEPTED: {}})
+    hand = HandPhrases({record.tool_id: ("undo a payment",)})
     answer = make_expansion("undo a payment", "undo the payment", "money back")
     into = Enrichment({record.tool_id: ScreenedExpansion(answer, "openai", "m", "key", answer)})
-    for _ in range(2):
-        hand.add(PERSON, into, [record], Screen([record]))
+    hand.add(into, [record], Screen([record]))
     written = into.written[record.tool_id]
     assert written.expansion.user_phrases == ("undo a payment", "money back")
     assert [(verdict.text, verdict.check, verdict.dropped) for verdict in written.verdicts] == [

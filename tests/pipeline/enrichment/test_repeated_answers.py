@@ -17,7 +17,7 @@ def _found(answers: dict[str, list[str]]) -> set[str]:
     for tool_id, phrases in answers.items():
         words = tool_id.replace("/", " ").replace("_", " ")
         repeated.add(tool_id, make_record(words, description=""), phrases)
-    return set(repeated.newly_found(at_end=True))
+    return set(repeated.found(at_end=True))
 
 
 def test_no_honest_answer_is_found() -> None:
@@ -48,9 +48,9 @@ def test_what_the_records_say_themselves_may_be_repeated() -> None:
     assert _found({f"invoice_{number}": ["show me the invoice", "send the invoice"] for number in range(30)}) == set()
 
 
-def test_answers_are_looked_at_as_their_number_grows_and_told_once() -> None:
+def test_answers_are_looked_at_as_their_number_grows() -> None:
     repeated, found = RepeatedAnswers(), []
     for number in range(10):
         repeated.add(str(number), make_record(f"tool {number}"), ["there is nothing that can be done"])
-        found.append(len(repeated.newly_found()))
-    assert found[:3] == [0, 0, 3] and sum(found) + len(repeated.newly_found(at_end=True)) == 10
+        found.append(len(repeated.found()))
+    assert found == [0, 0, 3, 4, 5, 0, 7, 0, 9, 0] and len(repeated.found(at_end=True)) == 10

@@ -5,6 +5,7 @@ from pathlib import Path
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.records import Catalog, catalog_records
+from router.record import Origin
 from tests.pipeline.enrichment.catalog_run import run
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.support.factories import make_raw
@@ -54,3 +55,21 @@ def test_new_tools_and_another_model_are_exempt(tmp_path: Path) -> None:
         assert server.asked == ["new_20_0", "new_20_1"] and found.churn
         run(tmp_path, _catalog(20, 5), DirectGenerator(server.settings(model="other")), share=0.2)
     assert len(server.requests) == 2 + 10
+
+
+def test_a_source_that_changes_each_night_delays_no_other(tmp_path: Path) -> None:
+    def of_both(day: int, honest: str) -> Catalog:
+        texts = [honest if number < 3 else "Does it." for number in range(15)]
+        others = [
+            make_raw(f"other_{n}", description=text, origin=Origin("b.json", "/0")) for n, text in enumerate(texts)
+        ]
+        dated = [make_raw(name, description=f"{name} As of 2026-11-{day}.") for name in _NAMES]
+        return catalog_records([*dated, *others])
+
+    with ModelServer() as server:
+        nights = [
+            run(tmp_path, of_both(day, honest), DirectGenerator(server.settings()), share=0.2)
+            for day, honest in ((10, "Does it."), (11, "Does this."), (12, "Does that."))
+        ]
+        assert sorted(server.asked[10 + 15 + 10 + 3 :]) == ["other_0", "other_1", "other_2"]
+    assert [told.split(" changed")[0] for told in nights[-1].churn] == ["10 tools of tools.json"]

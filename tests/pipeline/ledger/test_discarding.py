@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from pipeline.errors import SettingsInvalid
-from pipeline.ledger import Batch, BatchRequest, Ledger
+from pipeline.ledger import Ledger
 from pipeline.ledger.commands import check
 from pipeline.ledger.database import utc_now
 from pipeline.ledger.discarding import Chosen, Discarded, discard
-from router.fingerprint import canonical_json
 from tests.pipeline.ledger.ledgers import fill
-from tests.support.factories import make_record
 
 _LATER = utc_now() + timedelta(days=1)
 
@@ -45,7 +43,7 @@ def test_answers_that_meet_all_that_is_chosen_never_serve_again_and_a_dry_run_sa
     workspace: Path, chosen: dict[str, Any], left: list[str]
 ) -> None:
     gone = sorted({"a", "b"} - set(left))
-    expected = Discarded(len(gone), 0.5 * len(gone), 0, True, tuple(f"tool {key}" for key in gone))
+    expected = Discarded(len(gone), 0.5 * len(gone), True, tuple(f"tool {key}" for key in gone))
     assert discard(workspace, Chosen(**chosen), dry_run=True) == expected
     assert _serving(workspace) == ["a", "b"]
     assert discard(workspace, Chosen(**chosen)).answers == len(gone)
@@ -69,21 +67,3 @@ def test_nothing_chosen_is_an_error_and_a_file_is_no_model(workspace: Path) -> N
     with Ledger.open(workspace) as ledger:
         ledger.execute("UPDATE expansions SET generator = 'file'")
     assert discard(workspace, Chosen(["*"])).answers == 0
-
-
-def test_questions_of_an_open_batch_are_counted_because_their_answers_are_still_to_come(workspace: Path) -> None:
-    with Ledger.open(workspace) as ledger:
-        requests = [BatchRequest(1, "c", "hash of c", "tool c", "c"), BatchRequest(2, "d", "hash of d", "tool d", "d")]
-        ledger.batches.put("server", "gpt", Batch("t", 0, 1, utc_now()), requests)
-    assert discard(workspace, Chosen(["tool c"])) == Discarded(0, 0, 1, False)
-    assert discard(workspace, Chosen(["tool *"], model="other")) == Discarded(0, 0, 0, False)
-
-
-def test_a_tool_that_was_renamed_is_found_by_its_name_of_today(workspace: Path) -> None:
-    route = {"method": "get", "path": "/pets"}
-    record = make_record("get_pets", provider="shop", annotations=route)
-    with Ledger.open(workspace) as ledger:
-        rows = [{"tool_id": record.tool_id, "record": canonical_json(record.to_json())}]
-        ledger.insert("records", rows, first_run=1)
-        ledger.execute("UPDATE expansions SET tool_id = 'shop/get_-pets' WHERE expansion_key = 'a'")
-    assert discard(workspace, Chosen([record.tool_id]), dry_run=True).tools == ("shop/get_-pets",)

@@ -53,7 +53,7 @@ def test_a_tool_that_does_not_serve_and_a_phrase_that_is_none_are_refused(
     assert not (folder / "office" / "phrases.jsonl").exists()
 
 
-def test_each_phrase_is_checked_with_its_tools_rank_and_a_foreign_file_is_accepted_on_demand(folder: Path) -> None:
+def test_each_phrase_is_checked_with_its_tools_rank(folder: Path) -> None:
     rows = [
         {"id": _REFUND, "phrases": ["give the customer their money back", _ORDER]},
         {"id": "gone/tool", "phrases": ["a"]},
@@ -61,23 +61,17 @@ def test_each_phrase_is_checked_with_its_tools_rank_and_a_foreign_file_is_accept
     write_rows(folder / "office" / "phrases.jsonl", rows)
     found = json.loads(phrases(folder, "check", "--json").stdout)
     money, order = found["phrases"]
-    assert (money["source"], money["check"], money["rank"]) == ("unaccepted", "", 1)
-    assert (order["source"], order["check"]) == ("unaccepted", "instruction")
+    assert (money["check"], money["rank"], order["check"]) == ("", 1, "instruction")
     assert [one["pointer"] for one in found["rejected"]] == ["line 2"]
-    accepted = phrases(folder, "check", _REFUND, "--accept")
-    assert (accepted.returncode, "accepted 2 phrases" in accepted.stderr, "line 2" in accepted.stderr) == (
-        0,
-        True,
-        True,
-    )
-    assert {one["source"] for one in json.loads(phrases(folder, "check", "--json").stdout)["phrases"]} == {"person"}
+    shown = phrases(folder, "check", _REFUND)
+    assert (shown.returncode, _ORDER in shown.stdout, "line 2" in shown.stderr) == (0, True, True)
 
 
 def test_a_discard_says_what_went_and_what_it_cost_and_refuses_a_check_that_found_nothing(folder: Path) -> None:
     would = called(folder, "ledger", "discard", "*", "--dry-run")
     assert (would.returncode, would.stdout.split(",")[0]) == (0, "would discard 0 answers about 0 tools")
     done = json.loads(called(folder, "ledger", "discard", "--since", "2020-01-01", "--json").stdout)
-    assert done == {"answers": 0, "cost_usd": 0, "awaited": 0, "dry_run": False, "tools": []}
+    assert done == {"answers": 0, "cost_usd": 0, "dry_run": False, "tools": []}
     for arguments, said in ((("--check", "misplaced"), "is of the check 'misplaced'"), ((), "say which answers")):
         refused = called(folder, "ledger", "discard", *arguments)
         assert (refused.returncode, said in refused.stderr) == (2, True)
