@@ -25,7 +25,7 @@ def test_the_default_is_compared_with_the_better_list_by_slice_and_romanised_req
 
 def test_refusals_are_shares_of_each_sort_and_unknown_without_a_probability() -> None:
     judged = [result("none", WRONG, fits=0.1), result("none", WRONG), result("own", RIGHT, fits=0.4)]
-    uncalibrated = [result("own", RIGHT, fits=None), result("none", WRONG)]
+    uncalibrated = [result("own", RIGHT, fits=None), result("own", RIGHT), result("none", WRONG)]
     found = figures({"default": judged, "lexical": uncalibrated, "dense": judged})["refused"]
     assert found["default"] == {"none": 0.5, "answerable": 1.0}
     assert found["lexical"] == {"none": 0.0, "answerable": None}
