@@ -72,7 +72,13 @@ def test_no_skill_is_needed_first_or_needs_another_and_what_changed_of_one_is_to
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: search_customers\ndescription: Search customers by name.\n---\nAsk.\n")
     settings = (copy / "catalog.toml").read_text(encoding="utf-8")
-    more = '[[source]]\npath = "billing"\nprovider = "billing"\n'
+    lines = (copy / "tools.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    for name, wanted in (
+        ("billing.jsonl", True),
+        ("tools.jsonl", False),
+    ):  # two sources share a label where both name it
+        (copy / name).write_text("".join(one for one in lines if ('"billing/' in one) is wanted), encoding="utf-8")
+    more = "".join(f'[[source]]\npath = "{path}"\nprovider = "billing"\n' for path in ("billing.jsonl", "billing"))
     (copy / "catalog.toml").write_text(more + settings, encoding="utf-8")
     second = built(copy)
     with Inspection.open(second) as inspection:

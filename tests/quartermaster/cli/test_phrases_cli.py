@@ -84,4 +84,4 @@ def test_an_explanation_says_that_a_person_wrote_the_nearest_phrase(folder: Path
     assert "nearest phrase (by a person): make them whole" in explained.stdout
     (first, *others) = json.loads(called(folder, "explain", "make them whole", "--json").stdout)["tools"]
     assert (first["tool_id"], first["by_person"]) == (_REFUND, True)
-    assert not any("by_person" in tool for tool in others)
+    assert not any(tool["by_person"] for tool in others)
