@@ -77,7 +77,7 @@ def test_no_skill_is_needed_first_or_needs_another_and_what_changed_of_one_is_to
         ("billing.jsonl", True),
         ("tools.jsonl", False),
     ):  # two sources share a label where both name it
-        (copy / name).write_text("".join(one for one in lines if ('"billing/' in one) is wanted), encoding="utf-8")
+        (copy / name).write_text("".join(one for one in lines if ('"billing"' in one) is wanted), encoding="utf-8")
     more = "".join(f'[[source]]\npath = "{path}"\nprovider = "billing"\n' for path in ("billing.jsonl", "billing"))
     (copy / "catalog.toml").write_text(more + settings, encoding="utf-8")
     second = built(copy)
