@@ -1,11 +1,15 @@
 """Check answers as they come: keep what passes, mark what does not, and stop a model that answers mostly badly."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pipeline.enrichment.context import Consequence, Enrichment, EnrichmentContext, ScreenedExpansion, TextVerdict
 from pipeline.enrichment.generator import UNUSABLE, GeneratedExpansion, GenerationFailure, Generator, Outcome, Question
 from pipeline.enrichment.repeated_answers import RepeatedAnswers
 from router.expansion import Expansion
+from router.record import ToolRecord
+from router.tools.foreign_text import foreign_script
+from router.tools.text_overlap import record_texts
 
 _FEWEST = 32  # answers of a build, of which more than half must be of use
 
@@ -16,6 +20,10 @@ def check(
     """Screen an answer, and add it to `into` unless the tool's first one is better; return whether a phrase passed."""
     record = question.record
     screened, verdicts = context.screen(record, answer)
+    # A person's file may be in any language; a model is asked for English.
+    if generator.accepts_siblings and (letters := _another_language(record, screened.user_phrases)):
+        verdicts = (*verdicts, *_dropped(record.tool_id, screened.user_phrases, "language", letters))
+        screened = replace(screened, user_phrases=())
     if not screened.user_phrases:
         into.refused[record.tool_id] = verdicts
         return False
@@ -26,6 +34,16 @@ def check(
             screened, generator.name, generator.model, question.key, answer, verdicts
         )
     return True
+
+
+def _another_language(record: ToolRecord, phrases: Sequence[str]) -> str:
+    """Return the letters of phrases that are not English, though their record is; empty where all is well."""
+    letters = foreign_script("\n".join(phrases))
+    return "" if letters and foreign_script(" ".join(record_texts(record))) else letters
+
+
+def _dropped(tool_id: str, phrases: Sequence[str], check: str, detail: str = "") -> tuple[TextVerdict, ...]:
+    return tuple(TextVerdict(tool_id, "user_phrases", text, check, Consequence.DROPPED, detail) for text in phrases)
 
 
 def refusal(into: Enrichment, tool_id: str) -> GenerationFailure:
@@ -100,10 +118,7 @@ class NewAnswers:
         into.answers["repeated"] += 1
         for tool_id in tool_ids:
             into.written.pop(tool_id, None)
-            into.refused[tool_id] = tuple(
-                TextVerdict(tool_id, "user_phrases", text, "repeated", Consequence.DROPPED)
-                for text in outcome.expansion.user_phrases
-            )
+            into.refused[tool_id] = _dropped(tool_id, outcome.expansion.user_phrases, "repeated")
             into.failures.append(refusal(into, tool_id))
         into.written |= before
         self._refuse(key, tool_ids)

@@ -15,7 +15,7 @@ from router.tools.trust.characters import count_scripts, first_hidden_character,
 from router.tools.trust.steering_text import Finding, check_generated_phrase, first_shared_shingle, shingles
 
 # Raise it with any change to what is dropped.
-SCREEN_VERSION = 5
+SCREEN_VERSION = 6
 # See docs/decisions/phrase-checks.md.
 _SHORT = ("synonyms", "related_concepts", "task_categories", "requires", "provides")
 _LONGEST = {"when_to_use": 400, "user_phrases": 180, **dict.fromkeys(_SHORT, 80)}

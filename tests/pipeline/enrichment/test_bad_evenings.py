@@ -159,3 +159,15 @@ def test_the_lines_of_a_file_may_repeat_each_other(tmp_path: Path) -> None:
     write_rows(tmp_path / "lines.jsonl", lines)
     found = run(tmp_path / "ws", _catalog(), FileGenerator(tmp_path / "lines.jsonl", {}))
     assert (len(found.written), found.rejected, found.new_keys) == (40, {}, set())
+
+
+def test_a_model_that_answers_in_another_language_is_refused_unless_the_record_is_in_it(tmp_path: Path) -> None:
+    english, german = (
+        make_raw("give_back", description="Gives a client the money back.", provider="bank"),
+        make_raw(
+            "erstatten", description="Erstattet einem Kunden das Geld und schickt ihm eine Nachricht.", provider="kasse"
+        ),
+    )
+    answer = _script(lambda name, _: _says(name, "ich will mein Geld zurück", "gib der Kundin das Geld wieder"))
+    found, _ = _evening(tmp_path, catalog_records([english, german]), answer)
+    assert (found.rejected, [*found.written]) == ({"bank/give_back": "language"}, ["kasse/erstatten"])
