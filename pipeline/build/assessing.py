@@ -66,13 +66,13 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
     errands = [query.request for query in background() if query.is_errand]
     texts = [*(tool.subject for tool in tools), *(text for tool in tools for text in tool.judged)]
 
-    def vectors(texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
         embedding.embed(texts)
         return embedding.matrix(texts)
 
-    written = vectors(texts)
-    of_records = find_steering(tools, written, vectors, settings, errands)
-    foreign = SteeringFindings() if of_records.blind else find_foreign(tools, written, vectors, settings, errands)
+    vectors = embed(texts)
+    of_records = find_steering(tools, vectors, embed, settings, errands)
+    foreign = SteeringFindings() if of_records.blind else find_foreign(tools, vectors, embed, settings, errands)
     found = Assessed(
         (*of_catalog.verdicts, *of_records.verdicts, *foreign.verdicts),
         of_catalog.siblings,

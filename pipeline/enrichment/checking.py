@@ -19,11 +19,9 @@ def check(
 ) -> bool:
     """Screen an answer, and add it to `into` unless the tool's first one is better; return whether a phrase passed."""
     record = question.record
-    screened, verdicts = context.screen(record, answer)
     # A person's file may be in any language; a model is asked for English.
-    if generator.accepts_siblings and (letters := _another_language(record, screened.user_phrases)):
-        verdicts = (*verdicts, *_dropped(record.tool_id, screened.user_phrases, "language", letters))
-        screened = replace(screened, user_phrases=())
+    by_model = generator.accepts_siblings
+    screened, verdicts = screen_answer(context, record, answer) if by_model else context.screen(record, answer)
     if not screened.user_phrases:
         into.refused[record.tool_id] = verdicts
         return False
@@ -36,10 +34,16 @@ def check(
     return True
 
 
-def _another_language(record: ToolRecord, phrases: Sequence[str]) -> str:
-    """Return the letters of phrases that are not English, though their record is; empty where all is well."""
-    letters = foreign_script("\n".join(phrases))
-    return "" if letters and foreign_script(" ".join(record_texts(record))) else letters
+def screen_answer(
+    context: EnrichmentContext, record: ToolRecord, answer: Expansion
+) -> tuple[Expansion, tuple[TextVerdict, ...]]:
+    """Screen a model's answer: no phrase passes where all of them together are not English, though the record is."""
+    screened, verdicts = context.screen(record, answer)
+    letters = foreign_script("\n".join(screened.user_phrases))
+    if letters and not foreign_script(" ".join(record_texts(record))):
+        verdicts = (*verdicts, *_dropped(record.tool_id, screened.user_phrases, "language", letters))
+        screened = replace(screened, user_phrases=())
+    return screened, verdicts
 
 
 def _dropped(tool_id: str, phrases: Sequence[str], check: str, detail: str = "") -> tuple[TextVerdict, ...]:

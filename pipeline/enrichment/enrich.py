@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pipeline.enrichment import prompt
 from pipeline.enrichment.ask import ask_and_check
 from pipeline.enrichment.chain import LedgerOnly
+from pipeline.enrichment.checking import screen_answer
 from pipeline.enrichment.context import Enrichment, EnrichmentContext, ScreenedExpansion, StaleExpansion
 from pipeline.enrichment.generator import Generator, questions_about
 from router.expansion import Expansion
@@ -97,7 +98,7 @@ def serve_earlier(
         if contrasting and (reasons or not answer.beside_siblings):
             continue
         expansion = Expansion.from_json(json.loads(answer.expansion))
-        screened, verdicts = context.screen(record, expansion)
+        screened, verdicts = screen_answer(context, record, expansion)
         if not screened.user_phrases or not into.improves(tool_id, screened):
             continue
         # With record, prompt and model of today, the question differed in its parameters or its siblings.

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 
 from pipeline.enrichment import prompt
+from pipeline.enrichment.checking import screen_answer
 from pipeline.enrichment.context import Enrichment, EnrichmentContext
 from pipeline.enrichment.generator import UNUSABLE, GenerationFailure, Generator, Question
 from pipeline.sentences import counted
@@ -35,7 +36,7 @@ def leave_waiting(
             tool_id = question.record.tool_id
             into.failures.append(GenerationFailure(tool_id, "backed off", message))
             # The verdicts on the last answer are the snapshot's, whether or not the question is asked in this build.
-            screened, verdicts = (None, ()) if answer is None else context.screen(question.record, answer)
+            screened, verdicts = (None, ()) if answer is None else screen_answer(context, question.record, answer)
             if screened is not None and not screened.user_phrases:
                 into.refused[tool_id] = verdicts
     _leave_changing(context, generator, unknown, into)
