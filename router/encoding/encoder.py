@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER, ENCODER_TOKENS, EncoderManifest
 from router.errors import EncoderInvalid, SnapshotInvalid
-from router.process import silence_onnxruntime
+from router.process import delay_forks, silence_onnxruntime
 from router.refusals import is_panic
 
 FIRST_RUN_S = 30.0  # what a new encoder may take for one word: thousands of times what one needs
@@ -106,7 +106,7 @@ class OnnxEncoder:
         ended.daemon = True
         ended.start()
         try:
-            (vectors,) = self._session.run(["vector"], self.feeds([_PROBE]), options)
+            (vectors,) = self._run(["vector"], self.feeds([_PROBE]), options)
         except BaseException as error:
             if not isinstance(error, Exception) and not is_panic(error):
                 raise
@@ -129,7 +129,7 @@ class OnnxEncoder:
         if not texts:
             return np.empty((0, self._dim), np.float32)
         runs = [texts] if self._batches else [[text] for text in texts]
-        run_vectors = [self._session.run(["vector"], self.feeds(run))[0] for run in runs]
+        run_vectors = [self._run(["vector"], self.feeds(run))[0] for run in runs]
         vectors: NDArray[np.float32] = run_vectors[0] if len(run_vectors) == 1 else np.concatenate(run_vectors)
         return vectors
 
@@ -154,9 +154,16 @@ class OnnxEncoder:
                 mask[is_text & (offsets[:, 1] > first + shift) & (offsets[:, 0] < last + shift)] = 1
         if not masks.any(axis=1).all() or max(last for spans in parts for _, last in spans) + shift > offsets.max():
             return None
-        vector, tokens = self._session.run(["vector", ENCODER_TOKENS], _feeds([encoding]))
+        vector, tokens = self._run(["vector", ENCODER_TOKENS], _feeds([encoding]))
         pooled = masks @ tokens[0]
         vectors: NDArray[np.float32] = np.concatenate([vector, pooled / np.linalg.norm(pooled, axis=1, keepdims=True)])
+        return vectors
+
+    def _run(
+        self, outputs: list[str], feeds: dict[str, NDArray[np.int64]], options: Any = None
+    ) -> list[NDArray[np.float32]]:
+        with delay_forks():
+            vectors: list[NDArray[np.float32]] = self._session.run(outputs, feeds, options)
         return vectors
 
     def feeds(self, texts: Sequence[str]) -> dict[str, NDArray[np.int64]]:
