@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from simulations.month import model, vendors
-from simulations.month.evenings import EVENINGS, UNSEEN
+from simulations.month.evenings import EVENINGS
 
 START = datetime(2026, 3, 1, 2, tzinfo=UTC)
 _CLOCKS = {"clock ahead": timedelta(days=365), "clock behind": timedelta(days=-40)}
@@ -58,10 +58,10 @@ class Night:
 def draw_month(seed: int, nights: int, start: datetime = START) -> list[Night]:
     """Return so many nights. The first is quiet; then nights with one or two faults, a bad evening, and a quiet one.
 
-    Most faults occur in a month of thirty nights; every evening that a check sees does.
+    Most faults occur in a month of thirty nights; every evening does.
     """
     draw = random.Random(seed)
-    faults, evenings = list(_KINDS), [name for name in EVENINGS if name not in UNSEEN]
+    faults, evenings = list(_KINDS), list(EVENINGS)
     draw.shuffle(faults)
     draw.shuffle(evenings)
     month = []
