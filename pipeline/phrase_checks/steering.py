@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks, subject, subject_claim
-from pipeline.phrase_checks.vectors import ScoreDistribution
+from pipeline.phrase_checks.vectors import Centres
 from pipeline.settings import AssessmentSettings
 from router.tools.text_overlap import term_set
 
@@ -152,13 +152,11 @@ def find_steering(
     if not len(judged):
         return SteeringFindings()
     readability = Readability(chain(errands, (text for tool in tools for text in (tool.subject, *tool.judged))))
-    subjects = _subject_vectors(tools, vectors[: len(tools)], readability, embed, settings)
-    # In a small catalog a standard deviation of scores says little, and hostile tools make it.
     beside = embed(errands)
-    distribution = ScoreDistribution.of(np.concatenate([subjects, beside]))
+    subjects = Centres.of(_subject_vectors(tools, vectors[: len(tools)], readability, embed, settings), beside)
     starts = np.cumsum([0, *(len(tool.judged) for tool in tools)])
     owners = np.repeat(np.arange(len(tools)), np.diff(starts))
-    unsupported = _fits(subjects, distribution, judged, owners) < settings.unsupported_fit
+    unsupported = subjects.fits(judged, owners) < settings.unsupported_fit
     parts, shared = _remarks(tools, np.unique(owners[unsupported]).tolist())
     by_text = _vectors_by_text((part.text for of_tool in parts.values() for part in of_tool), embed)
     found: dict[int, _Finding] = {}
@@ -167,7 +165,7 @@ def find_steering(
             continue
         texts = [part.text for part in of_tool]
         every = EmbeddedRemarks(texts, np.array([by_text[text] for text in texts]), term_set(tools[ordinal].subject))
-        is_foreign = _fits(subjects, distribution, every.vectors, ordinal) < settings.foreign_fit
+        is_foreign = subjects.fits(every.vectors, ordinal) < settings.foreign_fit
         is_code = np.array([_is_code(text, readability, settings) for text in texts], bool)
         rows, vendor = slice(*starts[ordinal : ordinal + 2].tolist()), _vendor_of(tools[ordinal])
         unsupported_texts = _chosen(tools[ordinal].judged, unsupported[rows])
@@ -188,7 +186,7 @@ def find_steering(
         tool, wrong = tools[ordinal], finding.echoes
         if finding.steered:  # it keeps what its subject clearly supports, and that repeats no remark
             written = np.array([of_texts[text] for text in tool.all_texts])
-            bad = _fits(subjects, distribution, written, ordinal) < settings.steered_fit
+            bad = subjects.fits(written, ordinal) < settings.steered_fit
             bad |= finding.remarks.echoed_by(tool.all_texts, written, settings.echo_similarity)
             wrong |= frozenset(_chosen(tool.all_texts, bad))
         check, detail = "steered" if finding.steered else "echo", finding.foreign[0].text[:80]
@@ -238,21 +236,6 @@ def _subject_vectors(
     subjects = subjects.copy()
     subjects[unreadable] = embed([subject(tools[place].record, named_only=True) for place in unreadable])
     return subjects
-
-
-def _fits(
-    subjects: NDArray[np.float32],
-    distribution: ScoreDistribution,
-    vectors: NDArray[np.float32],
-    owners: NDArray[np.int64] | int,
-) -> NDArray[np.float64]:
-    """Return by how many standard deviations texts (rows, dim) fit their owners' subjects above the mean.
-
-    The mean and the deviation are those of the text's cosines with all subjects, and with everyday errands.
-    """
-    own_subjects = subjects[np.broadcast_to(owners, len(vectors))]
-    own = np.einsum("ij,ij->i", vectors, own_subjects)
-    return distribution.fit_and_lead(vectors, own_subjects, own, own)[0]
 
 
 def _finding(

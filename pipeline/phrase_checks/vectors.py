@@ -254,3 +254,25 @@ class ScoreDistribution:
         deviation = np.where(deviation > TIE, deviation, np.inf)
         rounded = np.round(own, 6)
         return (rounded - mean) / deviation, (np.round(best, 6) - rounded) / deviation
+
+
+@dataclass(frozen=True)
+class Centres:
+    """What stands for each tool, `vectors` (tools, dim), and the distribution of scores at them and at errands.
+
+    Errands stand beside the tools: in a small catalog a standard deviation says little, and hostile tools make it.
+    """
+
+    vectors: NDArray[np.float32]
+    distribution: ScoreDistribution
+
+    @classmethod
+    def of(cls, vectors: NDArray[np.float32], errands: NDArray[np.float32]) -> "Centres":
+        """Return the centres beside the vectors of everyday errands (errands, dim)."""
+        return cls(vectors, ScoreDistribution.of(np.concatenate([vectors, errands])))
+
+    def fits(self, texts: NDArray[np.float32], owners: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """Return by how many standard deviations texts (rows, dim) fit their own tools above the mean."""
+        own_centres = self.vectors[np.broadcast_to(owners, len(texts))]
+        own = np.einsum("ij,ij->i", texts, own_centres)
+        return self.distribution.fit_and_lead(texts, own_centres, own, own)[0]

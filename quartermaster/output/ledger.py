@@ -123,7 +123,7 @@ def _night(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def show_done(done: Backup | Restored | Checked | Compacted, *, as_json: bool) -> None:
+def show_done(done: Backup | Restored | Checked | Compacted | Discarded, *, as_json: bool) -> None:
     """Print what a command did to the ledger, or found in it; of a backup its path last."""
     if as_json:
         made_at = {"made_at": done.made_at.isoformat()} if isinstance(done, Backup) else {}
@@ -143,6 +143,11 @@ def show_done(done: Backup | Restored | Checked | Compacted, *, as_json: bool) -
         out.print(facts_table([("ledger", str(done.file)), ("version", version), ("rows", rows or "none")]))
         for problem in done.problems or (done.note or "nothing is wrong",):
             print_out(problem)
+    elif isinstance(done, Discarded):
+        price = "at an unknown price" if done.cost_usd is None else f"which cost ${done.cost_usd:.6f}"
+        what = f"{counted(done.answers, 'answer')} about {counted(len(done.tools), 'tool')}, {price}"
+        tools = f": {named(done.tools)}" if done.tools else ""
+        print_out(f"{'would discard' if done.dry_run else 'discarded'} {what}{tools}")
     else:
         dropped = f", without {done.vectors:,} vectors" if done.vectors else ""
         print_out(f"{done.ledger}: {megabytes(done.before)} → {megabytes(done.after)}{dropped}")
@@ -159,17 +164,6 @@ def texts_found(snapshot: Path, check: str) -> dict[str, set[str]]:
         known = ", ".join(dict.fromkeys(row["check_name"] for row in rows)) or "none"
         raise SettingsInvalid(f"no verdict of the snapshot {snapshot} is of the check {check!r}: it has {known}")
     return found
-
-
-def show_discarded(done: Discarded, *, as_json: bool) -> None:
-    """Print what was discarded, or would be."""
-    if as_json:
-        print_json(asdict(done))
-        return
-    price = "at an unknown price" if done.cost_usd is None else f"which cost ${done.cost_usd:.6f}"
-    what = f"{counted(done.answers, 'answer')} about {counted(len(done.tools), 'tool')}, {price}"
-    tools = f": {named(done.tools)}" if done.tools else ""
-    print_out(f"{'would discard' if done.dry_run else 'discarded'} {what}{tools}")
 
 
 def decide_quarantine(

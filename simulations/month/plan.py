@@ -76,22 +76,21 @@ def draw_month(seed: int, nights: int, start: datetime = START) -> list[Night]:
                     draw.shuffle(faults)
                 night = _with_fault(night, faults, draw)
         month.append(night)
-    return _with_stamps(_with_clocks(month))
+    return _lasting(month)
 
 
-def _with_stamps(month: list[Night]) -> list[Night]:
-    stamps = {night.number + more: night.stamped for night in month if night.stamped for more in range(STAMPED)}
-    return [replace(night, stamped=stamps.get(night.number, "")) for night in month]
-
-
-def _with_clocks(month: list[Night]) -> list[Night]:
-    shifts = {
-        night.number + more: _CLOCKS[night.host]
+def _lasting(month: list[Night]) -> list[Night]:
+    """Let a wrong clock and a vendor's time stamps last several nights."""
+    shifts, stamps = dict[int, timedelta](), dict[int, str]()
+    for night in month:
+        if night.host in _CLOCKS:
+            shifts |= dict.fromkeys(range(night.number, night.number + _WRONG_CLOCK), _CLOCKS[night.host])
+        if night.stamped:
+            stamps |= dict.fromkeys(range(night.number, night.number + STAMPED), night.stamped)
+    return [
+        replace(night, at=night.at + shifts.get(night.number, timedelta()), stamped=stamps.get(night.number, ""))
         for night in month
-        if night.host in _CLOCKS
-        for more in range(_WRONG_CLOCK)
-    }
-    return [replace(night, at=night.at + shifts.get(night.number, timedelta())) for night in month]
+    ]
 
 
 def _with_fault(night: Night, kinds: list[tuple[str, str]], draw: random.Random) -> Night:

@@ -76,7 +76,7 @@ class Month:
     def play(self) -> Iterator[NightResult]:
         """Play the nights in turn, and yield each as it ends."""
         with ExitStack() as stack:
-            stack.enter_context(self._vendors)
+            stack.enter_context(self._vendors.serving())
             server = stack.enter_context(self._model.server())
             self._write_catalog()
             nights = iter(self._nights)

@@ -2,12 +2,14 @@
 
 import json
 import random
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from tests.pipeline.sources.web import in_thread
 
 Tools = dict[str, str]  # descriptions by name
 
@@ -158,18 +160,13 @@ class Vendors:
         else:
             path.write_bytes(answer.body)
 
-    def __enter__(self) -> "Vendors":
-        self._http = _Server(("127.0.0.1", 0), _Handler)
-        self._http.vendors = self
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Serve over HTTP inside the block."""
+        with _Server(("127.0.0.1", 0), _Handler) as server:
+            server.vendors, self.url = self, f"http://127.0.0.1:{server.server_port}"
+            with in_thread(server):
+                yield
 
     def _description(self, name: str) -> str:
         verb, _, thing = name.partition("_")
