@@ -3,9 +3,9 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from router.expansion import Expansion
 from router.record import ToolRecord
@@ -36,20 +36,19 @@ class SiblingAnswers:
 
     def __init__(self, records: Iterable[ToolRecord]) -> None:
         """`records` are the catalog's."""
-        self._records: dict[str, list[ToolRecord]] = defaultdict(list)
+        by_provider: dict[str, list[ToolRecord]] = defaultdict(list)
         for record in records:
-            self._records[record.provider or ""].append(record)
-        self._words: dict[str, _Words] = {}
+            by_provider[record.provider or ""].append(record)
+        # One that has no sibling says nothing.
+        self._records = {provider: siblings for provider, siblings in by_provider.items() if len(siblings) > 1}
+        self._words = cache(lambda provider: _Words(self._records[provider]))
         self._leads: dict[str, tuple[str, float]] = {}
 
     def add(self, key: str, record: ToolRecord, answer: Expansion) -> None:
-        """Add an answer about a record; one that has no sibling says nothing."""
-        provider = record.provider or ""
-        if len(siblings := self._records[provider]) > 1:
-            if provider not in self._words:
-                self._words[provider] = _Words(siblings)
+        """Add an answer about a record."""
+        if (provider := record.provider or "") in self._records:
             texts = (*answer.user_phrases, *answer.synonyms, *answer.related_concepts)
-            self._leads[key] = provider, self._words[provider].lead(record, texts)
+            self._leads[key] = provider, self._words(provider).lead(record, texts)
 
     def found(self) -> list[str]:
         """Return the keys of answers that speak of siblings; none where few do."""
@@ -69,23 +68,24 @@ class _Words:
         for place, record in enumerate(records):
             for word in term_set(" ".join((*identifier_words(record.name), record.description))):
                 tools[word].append(place)
-        self._tools: dict[str, NDArray[np.int64]] = {word: np.array(places) for word, places in tools.items()}
+        self._tools = {word: np.array(places) for word, places in tools.items()}
         self._weights = {word: math.log((len(records) + 1) / (len(places) + 0.5)) for word, places in tools.items()}
 
     def lead(self, record: ToolRecord, texts: Iterable[str]) -> float:
         """Return how much more of the mean text a sibling has than the record, from -1 to 1."""
         shares: dict[str, float] = defaultdict(float)
         for text in texts:
-            known = term_set(text) & self._weights.keys()
+            known = sorted(term_set(text) & self._weights.keys())
             whole = sum(self._weights[word] for word in known)
             for word in known:
                 shares[word] += self._weights[word] / whole
-        if not shares:
-            return 0.0
-        fits = np.zeros(len(self._places))
+        fits, own = (
+            np.zeros(len(self._places)),
+            term_set(" ".join((*identifier_words(record.name), *record_texts(record)))),
+        )
         for word, share in shares.items():
             fits[self._tools[word]] += share
         fits[self._places[record.tool_id]] = 0
         own = term_set(" ".join((*identifier_words(record.name), *record_texts(record))))
         supported = sum(share for word, share in shares.items() if word in own)
-        return float(fits.max() - supported) / sum(shares.values())
+        return float(fits.max() - supported) / (sum(shares.values()) or 1.0)

@@ -120,21 +120,12 @@ class Quarantine(Database):
             )
             self.insert("baselines", rows, key=["catalog", "area", "tool_id"], catalog=catalog, area=area, run_id=run)
 
-    def release(self, catalog: str, area: str, tool_ids: Sequence[str]) -> None:
-        """Let these tools serve from the next build on, as long as their content stays."""
-        self._decide(catalog, area, tool_ids, HELD, RELEASED, utc_now())
-
-    def hold(self, catalog: str, area: str, tool_ids: Sequence[str]) -> None:
-        """Take back the release of these tools, until they change."""
-        self._decide(catalog, area, tool_ids, RELEASED, HELD, None)
-
-    def _decide(
-        self, catalog: str, area: str, tool_ids: Sequence[str], before: str, after: str, at: datetime | None
-    ) -> None:
+    def decide(self, catalog: str, area: str, tool_ids: Sequence[str], state: str) -> None:
+        """Let tools serve from the next build on (RELEASED), until they change, or take that back (HELD)."""
         self.execute(
-            "UPDATE quarantine SET state = ?, decided_at = ? WHERE catalog = ? AND area = ? AND state = ? "
+            "UPDATE quarantine SET state = ?, decided_at = ? WHERE catalog = ? AND area = ? AND state != ? "
             "AND list_contains(?, tool_id)",
-            [after, at, catalog, area, before, list(tool_ids)],
+            [state, utc_now() if state == RELEASED else None, catalog, area, state, list(tool_ids)],
         )
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.phrase_checks.identity import earned_subjects, source_of
-from pipeline.phrase_checks.steering import Embed, SteeringFindings
-from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks
+from pipeline.phrase_checks.steering import Embed
+from pipeline.phrase_checks.subject import Findings, Remark, WrittenTool, remarks
 from pipeline.phrase_checks.vectors import BLOCK, Centres
 from pipeline.settings import AssessmentSettings
 
@@ -31,7 +31,7 @@ def find_foreign(
     embed: Embed,
     settings: AssessmentSettings,
     errands: Sequence[str],
-) -> SteeringFindings:
+) -> Findings:
     """Return the texts that fit a tool of another source and that nothing of their own supports, and what asked.
 
     `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
@@ -41,7 +41,7 @@ def find_foreign(
     """
     numbers = {source: number for number, source in enumerate(dict.fromkeys(source_of(tool.record) for tool in tools))}
     if len(vectors) == len(tools) or len(numbers) < 2:
-        return SteeringFindings()
+        return Findings()
     sources = np.array([numbers[source_of(tool.record)] for tool in tools])
     judged, earned = vectors[len(tools) :], earned_subjects(tools)
     subjects = embed([subject for subject, _ in earned])
@@ -80,7 +80,7 @@ def find_foreign(
         ]
         if asked:
             steering[tool.tool_id] = asked
-    return SteeringFindings(tuple(verdicts), steering)
+    return Findings(tuple(verdicts), steering=steering)
 
 
 def _better_tools(

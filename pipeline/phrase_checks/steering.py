@@ -5,8 +5,8 @@ a remark in the record that is not about the tool. See docs/decisions/phrase-che
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence, TextVerdict
-from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks, subject, subject_claim
+from pipeline.phrase_checks.subject import Findings, Remark, WrittenTool, remarks, subject, subject_claim
 from pipeline.phrase_checks.vectors import Centres
 from pipeline.settings import AssessmentSettings
 from router.tools.text_overlap import term_set
@@ -45,30 +45,12 @@ _MOST_TEXTS = 20_000
 
 
 @dataclass(frozen=True)
-class SteeringFindings:
-    """Verdicts on the texts of expansions, and by tool id the remarks of a record that steered the model.
-
-    A verdict's check is "echo", on a phrase that repeats a foreign remark, or "steered", on a text of a tool whose
-    record steered. `detail` is the first foreign remark, shortened. `blind` is true where the encoder cannot tell texts
-    apart: nothing is dropped then.
-    """
-
-    verdicts: tuple[TextVerdict, ...] = ()
-    steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
-    blind: bool = False
-
-
-@dataclass(frozen=True)
 class EmbeddedRemarks:
     """Remarks of one record: texts, and `vectors` (remarks, dim), L2-normalised."""
 
     texts: Sequence[str]
     vectors: NDArray[np.float32]
     subject_terms: frozenset[str]
-
-    def where(self, mask: NDArray[np.bool_]) -> "EmbeddedRemarks":
-        """Return the remarks where a mask is true."""
-        return EmbeddedRemarks(_chosen(self.texts, mask), self.vectors[mask], self.subject_terms)
 
     def repeated_by(self, vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Return for each remark whether a text of vectors (texts, dim) repeats it word by word, or nearly."""
@@ -140,8 +122,11 @@ def find_steering(
     embed: Embed,
     settings: AssessmentSettings,
     errands: Sequence[str],
-) -> SteeringFindings:
+) -> Findings:
     """Return what was written for tools without support by their own records, and which records made the model do so.
+
+    A verdict's check is "echo", on a phrase that repeats a foreign remark, or "steered", on a text of a tool whose
+    record steered. `detail` is the first foreign remark, shortened.
 
     `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
     tool after the other, L2-normalised as what `embed` returns. Remarks and short texts are embedded only for tools
@@ -150,7 +135,7 @@ def find_steering(
     """
     judged = vectors[len(tools) :]
     if not len(judged):
-        return SteeringFindings()
+        return Findings()
     readability = Readability(chain(errands, (text for tool in tools for text in (tool.subject, *tool.judged))))
     beside = embed(errands)
     subjects = Centres.of(_subject_vectors(tools, vectors[: len(tools)], readability, embed, settings), beside)
@@ -166,7 +151,8 @@ def find_steering(
         texts = [part.text for part in of_tool]
         every = EmbeddedRemarks(texts, np.array([by_text[text] for text in texts]), term_set(tools[ordinal].subject))
         is_foreign = subjects.fits(every.vectors, ordinal) < settings.foreign_fit
-        is_code = np.array([_is_code(text, readability, settings) for text in texts], bool)
+        unread = (len(one) >= _SHORTEST_CODE and readability.share(one) < settings.readable_share for one in texts)
+        is_code = np.fromiter(unread, bool, len(texts))
         rows, vendor = slice(*starts[ordinal : ordinal + 2].tolist()), _vendor_of(tools[ordinal])
         unsupported_texts = _chosen(tools[ordinal].judged, unsupported[rows])
         if sum((vendor, text) in shared for text in unsupported_texts) < _FEWEST_ECHOES:
@@ -196,7 +182,7 @@ def find_steering(
             if text in wrong
         ]
     steering = {tools[ordinal].tool_id: found[ordinal].foreign for ordinal in steered}
-    return SteeringFindings(tuple(verdicts), {} if blind else steering, blind)
+    return Findings(tuple(verdicts), steering={} if blind else steering, blind=blind)
 
 
 def _remarks(
@@ -256,7 +242,7 @@ def _finding(
     is_foreign = is_foreign | every.repeated_by(judged[unsupported]) | is_code
     if not is_foreign.any():
         return None
-    foreign = every.where(is_foreign)
+    foreign = EmbeddedRemarks(_chosen(every.texts, is_foreign), every.vectors[is_foreign], every.subject_terms)
     if sum(map(len, _chosen(every.texts, is_code))) >= _LEAST_CODE:
         echoes = unsupported  # what the remarks say cannot be read, so any unsupported text may be their echo
         steered = int(echoes.sum()) >= _FEWEST_ECHOES and bool(echoes.mean() >= _LEAST_SHARE)
@@ -268,10 +254,6 @@ def _finding(
         if not echoes.any():
             return None
     return _Finding(_chosen(parts, is_foreign), every, frozenset(_chosen(tool.judged, echoes)), steered)
-
-
-def _is_code(text: str, readability: Readability, settings: AssessmentSettings) -> bool:
-    return len(text) >= _SHORTEST_CODE and readability.share(text) < settings.readable_share
 
 
 def _chosen(values: Sequence[T], mask: NDArray[np.bool_]) -> tuple[T, ...]:

@@ -47,14 +47,10 @@ class AssessedTool:
     @classmethod
     def of(cls, record: ToolRecord, expansion: Expansion | None) -> "AssessedTool":
         """Return the tool of a record. Without expansion it has no phrases; others' are still compared with it."""
-        text, content = record_document(record), f"{record.name}\n{record.description}"
-        source, sanitized = record.origin.file, sanitize(record)[0]
-        interface = _interface(sanitized)
-        if expansion is None:
-            return cls(record.tool_id, text, content, source=source, interface=interface)
+        sanitized, texts = sanitize(record)[0], (record_document(record), f"{record.name}\n{record.description}")
+        phrases = (expansion.user_phrases, expansion.when_to_use) if expansion else ((), "")
         own, non_english = identifying_terms(sanitized), bool(foreign_script(record.description))
-        phrases = (expansion.user_phrases, expansion.when_to_use)
-        return cls(record.tool_id, text, content, *phrases, own, non_english, source, interface)
+        return cls(record.tool_id, *texts, *phrases, own, non_english, record.origin.file, _interface(sanitized))
 
     @property
     def phrases(self) -> tuple[str, ...]:

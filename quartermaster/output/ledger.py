@@ -177,8 +177,8 @@ def decide_quarantine(
             if unknown := [tool_id for tool_id in ids if tool_id not in known]:
                 there_are = f"choose from {', '.join(known)}" if known else "none is"
                 raise SettingsInvalid(f"{unknown[0]!r} is not {state} in {catalog}: {there_are}")
-        ledger.quarantine.release(catalog, _AREA, release)
-        ledger.quarantine.hold(catalog, _AREA, hold)
+        ledger.quarantine.decide(catalog, _AREA, release, RELEASED)
+        ledger.quarantine.decide(catalog, _AREA, hold, HELD)
     if release:
         print_err(f"released, for the next build: {', '.join(release)}")
     if hold:
