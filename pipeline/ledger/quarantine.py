@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import duckdb
 import msgspec
 
 from pipeline.ledger.database import Database, utc_now
@@ -74,8 +73,28 @@ class Quarantine(Database):
     """The tables of tools that are held back, and of what changed tools are measured against, by catalog and area."""
 
     def tools(self, catalog: str, area: str) -> list[QuarantinedTool]:
-        """Return the tools that are held back and those that were released, sorted by time and id."""
-        return quarantined_tools(self.connection, catalog, area)
+        """Return the tools that are held back and those that were released, sorted by time and id.
+
+        None of a ledger of an earlier version, which has no such table.
+        """
+        if not self.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'quarantine'"):
+            return []
+        rows = self.rows(
+            f"SELECT since, examples, told, state, run_id, {', '.join(_COPIED)} FROM quarantine "
+            "WHERE catalog = ? AND area = ? ORDER BY since, tool_id, content_hash",
+            [catalog, area],
+        )
+        return [
+            QuarantinedTool(
+                since=since.replace(tzinfo=UTC),
+                examples=msgspec.json.decode(examples, type=Examples),
+                announced=announced,
+                state=state,
+                run_id=run,
+                **dict(zip(_COPIED, copied, strict=True)),
+            )
+            for since, examples, announced, state, run, *copied in rows
+        ]
 
     def put(
         self, run: int, catalog: str, area: str, held: Sequence[QuarantinedTool], current: Mapping[str, str]
@@ -127,27 +146,3 @@ class Quarantine(Database):
             "AND list_contains(?, tool_id)",
             [state, utc_now() if state == RELEASED else None, catalog, area, state, list(tool_ids)],
         )
-
-
-def quarantined_tools(
-    connection: "duckdb.DuckDBPyConnection", catalog: str, area: str = "snapshots"
-) -> list[QuarantinedTool]:
-    """Return the rows of an open ledger; none of a ledger of an earlier version, which has no such table."""
-    if not connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'quarantine'").fetchall():
-        return []
-    rows = connection.execute(
-        f"SELECT since, examples, told, state, run_id, {', '.join(_COPIED)} FROM quarantine "
-        "WHERE catalog = ? AND area = ? ORDER BY since, tool_id, content_hash",
-        [catalog, area],
-    ).fetchall()
-    return [
-        QuarantinedTool(
-            since=since.replace(tzinfo=UTC),
-            examples=msgspec.json.decode(examples, type=Examples),
-            announced=announced,
-            state=state,
-            run_id=run,
-            **dict(zip(_COPIED, copied, strict=True)),
-        )
-        for since, examples, announced, state, run, *copied in rows
-    ]

@@ -14,7 +14,7 @@ from pipeline.ledger import Ledger
 from pipeline.ledger.commands import Backup, Checked, Compacted, Restored, open_to_read
 from pipeline.ledger.discarding import Discarded
 from pipeline.ledger.history import History
-from pipeline.ledger.quarantine import HELD, RELEASED, quarantined_tools
+from pipeline.ledger.quarantine import HELD, RELEASED, Quarantine
 from pipeline.sentences import counted, named
 from quartermaster.output.formatting import (
     MISSING,
@@ -189,7 +189,7 @@ def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
     """Print the single tools of a catalog that are held back, and those that were released."""
     readable = open_to_read(workspace)
     with readable.connection as connection:
-        stored = quarantined_tools(connection, catalog, _AREA)
+        stored = Quarantine(connection, readable.file).tools(catalog, _AREA)
     if as_json:
         print_json(
             {"catalog": catalog, "tools": [{**o.to_json(), "state": o.state, "run_id": o.run_id} for o in stored]}
