@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.errors import RunAborted, SettingsInvalid
+from pipeline.errors import SettingsInvalid
+from pipeline.ledger.commands import existing
 from pipeline.ledger.database import utc_now
 from pipeline.ledger.ledger import Ledger
-from pipeline.ledger.lock import LEDGER_FILE, Tell
+from pipeline.ledger.lock import Tell
 from router.fingerprint import canonical_json
 from router.snapshot.facets import matching_names
 
@@ -45,8 +46,7 @@ def discard(
     stored = {"run": run, "model": model, "since": since, "until": until}
     if not tools and found is None and not any(stored.values()):
         raise SettingsInvalid("say which answers: a TOOL, --run, --model, --since, --until or --check; '*' takes all")
-    if not (workspace / LEDGER_FILE).is_file():
-        raise RunAborted(f"the workspace {workspace} has no ledger: a build makes one")
+    existing(workspace)
     with Ledger.open(workspace, wait_s, tell=tell) as ledger, ledger.transaction():
         rows = ledger.rows(
             """
