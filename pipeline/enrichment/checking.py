@@ -110,8 +110,7 @@ class NewAnswers:
         if at_end or asked.total() >= 1.25 * self._looked_at:
             self._looked_at = asked.total()
             for name, of_all in self._of_all.items():
-                found = of_all.found()
-                self._take_back(found, name)
+                self._take_back(of_all.found(), name)
                 if enough and least_share(answers[name], asked) > 1 / 2:  # the few others are of the same evening
                     self._take_back([*self._accepted], name)
         marked, self._refused = self._refused, {}

@@ -14,6 +14,7 @@ from router.tools.text_overlap import record_texts, term_set
 
 # See docs/decisions/phrase-checks.md.
 _CLEAR_LEAD = 0.25  # of a sibling's words in an answer over the tool's own
+_ANY_LEAD = 1e-9  # equal sums may differ in their last bits
 _FEWEST = 8  # answers with a clear lead, and more than this share
 _SHARE = 0.25
 
@@ -56,7 +57,7 @@ class SiblingAnswers:
         asked = Counter(provider for provider, _ in self._leads.values())
         if clear.total() < _FEWEST or least_share(clear, asked) <= _SHARE:
             return []
-        return [key for key, (_, lead) in self._leads.items() if lead > 0]
+        return [key for key, (_, lead) in self._leads.items() if lead > _ANY_LEAD]
 
 
 class _Words:
