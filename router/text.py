@@ -159,6 +159,12 @@ def _forms(chunk: str) -> list[str]:
     return list(forms)
 
 
+@cache
+def script(letter: str) -> str:
+    """Return the script of a letter, by the first word of its name in Unicode: LATIN, CYRILLIC, CJK, HANGUL."""
+    return unicodedata.name(letter, "UNKNOWN").replace("FULLWIDTH ", "").replace("HALFWIDTH ", "").split()[0]
+
+
 def analyzer_name(language: str = ENGLISH) -> str:
     """Return the name under which a Tantivy index registers a language's analyzer."""
     return "quartermaster" if language == ENGLISH else f"quartermaster_{language}"

@@ -32,3 +32,6 @@ class Remembering:
         if key not in self._parts:
             self._parts[key] = self._encoder.encode_parts(request, parts)
         return self._parts[key]
+
+    def share_read(self, text: str) -> float:
+        return self._encoder.share_read(text)

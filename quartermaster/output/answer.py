@@ -88,6 +88,8 @@ def show_diagnosis(router: Router, diagnosis: Diagnosis) -> None:
         print_out(f"  needed       contributes {score_text(tool.raised)}: {'; '.join(_needed_by(tool))}")
     if tool.phrase:
         print_out(f"  nearest phrase{' (by a person)' * tool.by_person}: {tool.phrase}")
+    for note in diagnosis.answer.notes:
+        print_out(f"  {note}", "dim")
 
 
 def results_table(routed: RoutedTools) -> Table:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from router.answer.results import NeededBy, RoutedTool
 from router.contract import Signal
-from router.retrieval.fusion import Contributions
+from router.retrieval.fusion import Contributions, reading_factor
+from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Ranking
 from router.search.search import SearchResult
 from router.snapshot.snapshot import Snapshot
@@ -59,6 +60,15 @@ class Explainer:
         if rank is None:
             return {}, 0.0
         return self._result.contributions[rank - 1], float(self._result.assumed[rank - 1])
+
+
+def explain_reading(result: SearchResult, recipe: Recipe) -> tuple[str, ...]:
+    """Return a sentence for each list that counts less because it could read only a part of the request."""
+    return tuple(
+        f"{signal}: read {100 * ranking.share_read:.0f} % of the request"
+        for signal, ranking in result.rankings.items()
+        if reading_factor(ranking, recipe) < 1
+    )
 
 
 def also_from(snapshot: Snapshot, result: SearchResult, ordinal: int) -> tuple[str, ...]:

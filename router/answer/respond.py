@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from time import perf_counter
 
-from router.answer.explanation import Explainer, also_from, name_dependents
+from router.answer.explanation import Explainer, also_from, explain_reading, name_dependents
 from router.answer.fit import estimate_fits, with_needs
 from router.answer.options import CheckedOptions, recipe_of
 from router.answer.post_processing import Exclusion, PostProcessingResult, post_process, tools_kept_out
@@ -141,7 +141,12 @@ def _answer(snapshot: Snapshot, messages: UserMessages, needs: Sequence[str], op
         implicit_needs={str(need.need): need.text for need in result.implicit_needs},
         always=tools[:count],
         dropped=tuple(Dropped(snapshot.records.tool_id(out.ordinal), out.by, out.reason) for out in excluded),
-        notes=(*admission.notes, *_depth_note(snapshot, result, recipe, options.k), *final.notes),
+        notes=(
+            *admission.notes,
+            *_depth_note(snapshot, result, recipe, options.k),
+            *final.notes,
+            *(explain_reading(result, recipe) if options.explain else ()),
+        ),
         why_empty=why_empty,
         failed=final.failed,
         overlay=snapshot.overlay.revision,

@@ -135,7 +135,8 @@ class RoutedTools:
         always: The tools that the selection adds to every answer. They take no ranked place.
         dropped: The candidates that the selection, the budget or a provider's cap left out, best first; with `explain`
             also those that a filter kept out of the search.
-        notes: Which options had no effect, and why.
+        notes: Which options had no effect, and why; with `explain` also which list could read only a part of the
+            request.
         why_empty: Why no tool was found, and how to search again; empty where there are some.
         failed: Why reranking failed; the tools are then in the order before it. Empty where nothing failed.
         overlay: The revision of the tools registered over the snapshot.

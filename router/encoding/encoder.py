@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER, ENCODER_TOKENS, EncoderManifest
+from router.encoding.reading import VocabularyReader
 from router.errors import EncoderInvalid, SnapshotInvalid
 from router.process import delay_forks, silence_onnxruntime
 from router.refusals import is_panic
@@ -43,6 +44,10 @@ class Encoder(Protocol):
         """
         ...
 
+    def share_read(self, text: str) -> float:
+        """Return the share of a text's letters that the encoder reads; 1 where that cannot be told."""
+        ...
+
 
 def import_runtime() -> None:
     """Import ONNX Runtime and the tokenizers, which a router over a lexical snapshot does without."""
@@ -57,6 +62,7 @@ class OnnxEncoder:
     def __init__(self, tokenizer: Any, session: Any, spec: EncoderManifest) -> None:
         """Hold a loaded tokenizer and session. Internal: use `open`."""
         self._tokenizer = tokenizer
+        self._reader = VocabularyReader(tokenizer)
         self._session = session
         self._query_prefix = spec.query_prefix
         self._dim = spec.dim
@@ -180,6 +186,10 @@ class OnnxEncoder:
     def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of requests, with the model's query prefix: shape (len(requests), dim)."""
         return self.encode([self._query_prefix + request for request in requests])
+
+    def share_read(self, text: str) -> float:
+        """Return the share of a text's letters that the tokenizer leaves whole, in scripts that it knows."""
+        return self._reader.share_read(text)
 
 
 def read_spec(folder: Path) -> EncoderManifest:

@@ -8,6 +8,8 @@ at most the best in the expansion's own list.
 
 A tool that is described in another language shares no words with an English request, whatever it does. Its
 contributions of name and description are assumed too: the lesser of those of dense and expansion.
+
+A list counts as far as it could read the request: an English encoder says little of one in Chinese.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +24,9 @@ from router.retrieval.retrievers import EMPTY, Ranking
 
 Contributions = Mapping[Signal, float]
 _TENTH = 9  # index of the tool whose score shows how far the best one leads
+# See docs/decisions/fusion.md for these two.
+_WELL_READ = 0.85
+_LEAST_FACTOR = 0.05
 
 
 class LazyContributions(Sequence[Contributions]):
@@ -132,11 +137,20 @@ def _imputed_of_non_english(
 def _contributions(ranking: Ranking, recipe: Recipe, signal: Signal) -> NDArray[np.float64]:
     """Return what a signal's ranking adds to the score of each tool in it."""
     weight = recipe.weights[signal]
+    if (factor := reading_factor(ranking, recipe)) < 1:
+        weight *= factor
     if recipe.fusion is Fusion.RRF:
         return _reciprocal_ranks(ranking, recipe, weight)
     total = sum(recipe.weights.values())
     standard = recipe.normalization is Normalization.STANDARD
     return weight / total * (ranking.standard() if standard else minmax(ranking.scores))
+
+
+def reading_factor(ranking: Ranking, recipe: Recipe) -> float:
+    """Return what the weight of a list is multiplied by, as it could read only a part of the request; at most 1."""
+    if not recipe.weigh_by_share_read or ranking.share_read >= _WELL_READ:
+        return 1.0
+    return max(ranking.share_read / _WELL_READ, _LEAST_FACTOR)
 
 
 def _reciprocal_ranks(ranking: Ranking, recipe: Recipe, weight: float) -> NDArray[np.float64]:

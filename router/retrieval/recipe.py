@@ -61,6 +61,7 @@ class Recipe:
         implicit_needs: Bring a tool for what a request only implies, such as writing "to report.md".
         impute_non_english: Impute scores of name and description for tools that are described in another language,
             where the request is English.
+        weigh_by_share_read: Multiply a list's weight by how much of the request it can read.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Recipe:
     prerequisites: bool = False
     implicit_needs: bool = False
     impute_non_english: bool = False
+    weigh_by_share_read: bool = False
 
     def __post_init__(self) -> None:
         def reject(field: str, value: object, allowed: str) -> None:
@@ -140,6 +142,7 @@ DEFAULT = Recipe(
     prerequisites=True,
     implicit_needs=True,
     impute_non_english=True,
+    weigh_by_share_read=True,
 )
 STANDARD = replace(
     DEFAULT,

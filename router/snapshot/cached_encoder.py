@@ -102,6 +102,10 @@ class CachedEncoder:
         self._insert({key: vectors})
         return vectors
 
+    def share_read(self, text: str) -> float:
+        """Return the share of a text's letters that the encoder reads. It is not cached."""
+        return self._encoder.share_read(text)
+
     def _look_up(self, keys: Mapping[str, bytes]) -> dict[str, Vector]:
         with self._lock:
             known = {request: self._vectors[key] for request, key in keys.items() if key in self._vectors}

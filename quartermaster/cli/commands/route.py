@@ -93,7 +93,7 @@ def explain(
     router = how.open()
     found = router.diagnose(request, tool, needs=how.need or (), k=how.k, recipe=router.recipe(how.recipe))
     if how.as_json:
-        print_json({"rank": found.rank, **found.tool.to_json(_trusted_json)})
+        print_json({"rank": found.rank, "notes": list(found.answer.notes), **found.tool.to_json(_trusted_json)})
     else:
         show_diagnosis(router, found)
 

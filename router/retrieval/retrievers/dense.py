@@ -4,6 +4,7 @@ import itertools
 import logging
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +99,8 @@ class DenseRetriever:
         if query.adapted_vector is None:
             raise ValueError("the query has no vector: encode it for a recipe that weights the dense signal")
         count = math.ceil(STEP_SHARE * self._count) if query.is_step else self._count
-        return self.rank_vector(query.adapted_vector, depth, query.dense_view, admitted, count)
+        ranking = self.rank_vector(query.adapted_vector, depth, query.dense_view, admitted, count)
+        return replace(ranking, share_read=query.share_read)
 
     def rank_vector(
         self,

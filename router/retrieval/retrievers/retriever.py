@@ -19,13 +19,15 @@ class Ranking:
 
     `ordinals` int64 and `scores` float64, both of shape (n,): row i has rank i + 1. `center` and `spread` are the mean
     and the standard deviation of the query's scores over the whole catalog. A retriever may take as `center` the score
-    of a tool that has nothing in common with the query.
+    of a tool that has nothing in common with the query. `share_read` is how much of the query the list could read, from
+    0 to 1.
     """
 
     ordinals: NDArray[np.int64]
     scores: NDArray[np.float64]
     center: float = 0.0
     spread: float = 1.0
+    share_read: float = 1.0
 
     @classmethod
     def of(
@@ -67,6 +69,7 @@ class EncodedQuery:
 
     `terms` are the English terms of the lexical lists. `vector`, float32 (dim,), is the encoder's; `adapted_vector` has
     passed the query adapter and ranks the dense list, by `dense_view`. Both vectors are None where no list needs one.
+    `share_read` is how much of the text the encoder reads, from 0 to 1.
     `is_step` tells that it is a step of a request, of which an answer takes the first few tools: STEP_SHARE of the
     candidates are scored for it.
     """
@@ -77,6 +80,7 @@ class EncodedQuery:
     adapted_vector: NDArray[np.float32] | None = None
     dense_view: DenseView = DenseView.DOCUMENT
     is_step: bool = False
+    share_read: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -168,3 +168,7 @@ class PlainEncoder:
     def encode_parts(self, request: str, parts: Sequence[Spans]) -> NDArray[np.float32] | None:
         """Return None: parts of a request are encoded as texts."""
         return None
+
+    def share_read(self, text: str) -> float:
+        """Return 1: the object does not tell what it reads."""
+        return 1.0

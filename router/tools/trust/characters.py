@@ -8,7 +8,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import cache
+
+from router.text import script
 
 # Control, format, private and surrogate characters, line separators, non-characters, and blanks that count as letters.
 _SPECIAL = re.compile(
@@ -110,12 +111,7 @@ def count_scripts(text: str) -> Counter[str]:
     """Return the number of letters per script, by the first word of Unicode's names: LATIN, CYRILLIC, CJK, HANGUL."""
     if text.isascii():
         return Counter(LATIN=sum(map(str.isalpha, text)))
-    return Counter(_script(character) for character in text if character.isalpha())
-
-
-@cache
-def _script(letter: str) -> str:
-    return unicodedata.name(letter, "UNKNOWN").replace("FULLWIDTH ", "").replace("HALFWIDTH ", "").split()[0]
+    return Counter(map(script, filter(str.isalpha, text)))
 
 
 # A script and the languages that are written in it. Any other language is assumed to be written in Latin letters.

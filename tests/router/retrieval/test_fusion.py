@@ -44,6 +44,29 @@ def test_rrf_sums_weight_over_k_plus_rank() -> None:
     assert assumed.tolist() == [0, 0, 0]
 
 
+READING = replace(recipe(name=1, dense=2), weigh_by_share_read=True)
+
+
+@pytest.mark.parametrize(
+    ("share", "by", "factor"),
+    [(0.85, READING, 1), (0.425, READING, 0.5), (0, READING, 0.05), (0, recipe(name=1, dense=2), 1)],
+)
+def test_a_list_counts_as_far_as_it_could_read_the_request_where_the_recipe_says_so(
+    share: float, by: Recipe, factor: float
+) -> None:
+    lists = {Signal.NAME: ranking((7, 3.0)), Signal.DENSE: replace(ranking((5, 0.9), (7, 0.1)), share_read=share)}
+    fused = fuse(lists, by)[0]
+    by_tool = dict(zip(fused.ordinals.tolist(), fused.scores.tolist(), strict=True))
+    assert by_tool == {5: factor * 2 / 61, 7: pytest.approx(1 / 61 + factor * 2 / 62)}
+
+
+def test_what_a_list_could_not_read_is_not_imputed_from_it() -> None:
+    by, lists = replace(READING, weights={"expansion": 1, "dense": 2}), {Signal.DENSE: ranking((5, 0.9))}
+    for share, factor in ((1, 1), (0.425, 0.5)):
+        read = {signal: replace(one, share_read=share) for signal, one in lists.items()}
+        assert fuse(read, by, marks(no=[5]))[2].tolist() == [factor / 61]
+
+
 def test_equal_scores_go_by_ordinal_and_a_signal_without_weight_is_left_out() -> None:
     lists = {Signal.NAME: ranking((9, 1.0)), Signal.DENSE: ranking((4, 1.0))}
     assert fuse(lists, recipe(name=1, dense=1))[0].ordinals.tolist() == [4, 9]
