@@ -114,6 +114,12 @@ class Source:
     snapshot: SnapshotSource = None
     cache_dir: CacheDir = None
 
+    def given(self) -> list[str]:
+        """Return the options as they stand on a command line, for one to be pasted."""
+        workspace = None if self.workspace == WORKSPACE else str(self.workspace)
+        options = {"--catalog": self.catalog, "--workspace": workspace, "--snapshot": self.snapshot}
+        return [part for name, value in options.items() if value is not None for part in (name, value)]
+
     def place(self) -> Path | str:
         """Return the folder or the address that the options name, by default the folder of the catalog built last.
 
