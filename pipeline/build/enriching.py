@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from pipeline import enrichment
-from pipeline.build.assessing import CHECKS_VERSION, Assessed, assess, leave_out, only_noted_again
+from pipeline.build.assessing import CHECKS_VERSION, assess, leave_out, only_noted_again
 from pipeline.build.misplaced import refuse_misplaced, take_back_misplaced
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import EnrichmentContext, Generator
@@ -14,6 +14,7 @@ from pipeline.enrichment.generator import UNASKED, WAITS
 from pipeline.errors import RunAborted
 from pipeline.execution import parts
 from pipeline.phrase_checks.screen import Screen
+from pipeline.phrase_checks.subject import Findings
 
 
 def enrich(context: BuildContext, state: BuildState) -> None:
@@ -63,7 +64,7 @@ def enrich(context: BuildContext, state: BuildState) -> None:
     written.suspicious = (*screen.suspicious, *written.suspicious)
 
 
-def _held(written: Mapping[str, ScreenedExpansion], found: Assessed) -> dict[str, int]:
+def _held(written: Mapping[str, ScreenedExpansion], found: Findings) -> dict[str, int]:
     """Return by tool how many phrases of its answer hold against the rest of the catalog; none of a misplaced one."""
     dropped = {(verdict.tool_id, verdict.text) for verdict in found.verdicts if verdict.dropped}
     return {t: sum((t, text) not in dropped for text in by.expansion.user_phrases) for t, by in written.items()}
