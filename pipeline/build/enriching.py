@@ -9,10 +9,12 @@ from pipeline.build.misplaced import refuse_misplaced, take_back_misplaced
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import EnrichmentContext, Generator
 from pipeline.enrichment.chain import ledger_only
+from pipeline.enrichment.context import ScreenedExpansion
 from pipeline.enrichment.generator import UNASKED, WAITS
 from pipeline.errors import RunAborted
 from pipeline.execution import parts
 from pipeline.phrase_checks.screen import Screen
+from pipeline.phrase_checks.subject import Findings
 
 
 def enrich(context: BuildContext, state: BuildState) -> None:
@@ -38,10 +40,15 @@ def enrich(context: BuildContext, state: BuildState) -> None:
         complete = all(failure.asked or failure.kind in WAITS for failure in written.failures)
         can_contrast = {tool_id: near for tool_id, near in found.siblings.items() if _can_contrast(state, tool_id)}
         if settings.enrichment.contrast and can_contrast:
-            keys = {tool_id: one.key for tool_id, one in written.written.items()}
+            before, first = dict(written.written), found
             _contrast(context, state, asking, can_contrast, ask=complete)
-            answered = {tool_id for tool_id, one in written.written.items() if one.key != keys[tool_id]}
-            found = only_noted_again(found, assess(context, state), answered)
+            answered = {tool_id for tool_id, one in written.written.items() if one.key != before[tool_id].key}
+            found = only_noted_again(first, assess(context, state), answered)
+            held_before, held = _held(before, first), _held(written.written, found)
+            if worse := sorted(tool_id for tool_id in answered if 2 * held[tool_id] < held_before[tool_id]):
+                context.clock.note(f"second answers that hold less than the first, which serves: {', '.join(worse)}")
+                written.written |= {tool_id: before[tool_id] for tool_id in worse}
+                found = only_noted_again(first, assess(context, state), answered - {*worse})
         if found.blind:
             context.clock.note(
                 "the encoder finds errands alike that have nothing in common: phrases that a record asked for are "
@@ -55,6 +62,12 @@ def enrich(context: BuildContext, state: BuildState) -> None:
     for generator in state.chain:
         written.usage = written.usage + generator.unclaimed
     written.suspicious = (*screen.suspicious, *written.suspicious)
+
+
+def _held(written: Mapping[str, ScreenedExpansion], found: Findings) -> dict[str, int]:
+    """Return by tool how many phrases of its answer hold against the rest of the catalog; none of a misplaced one."""
+    dropped = {(verdict.tool_id, verdict.text) for verdict in found.verdicts if verdict.dropped}
+    return {t: sum((t, text) not in dropped for text in by.expansion.user_phrases) for t, by in written.items()}
 
 
 def _ask(context: BuildContext, state: BuildState, asking: EnrichmentContext) -> None:

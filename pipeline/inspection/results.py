@@ -1,7 +1,8 @@
 """Hold the results of an inspection: rows under columns, tables by name, everything about one tool."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
+from html import escape
 from typing import Any
 
 import msgspec
@@ -28,6 +29,17 @@ class ResultRows:
     def only(self, *names: str) -> "ResultRows":
         """Return the same rows with these columns only."""
         return ResultRows(names, tuple(zip(*map(self.column, names), strict=True)), self.more)
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks. All text in it is escaped: catalogs are untrusted."""
+
+        def row(values: Iterable[Any], tag: str) -> str:
+            cells = "".join(f"<{tag}>{escape('' if value is None else str(value))}</{tag}>" for value in values)
+            return f"<tr>{cells}</tr>"
+
+        body = "".join(row(values, "td") for values in self.rows)
+        more = f"<p>and {self.more:,} more</p>" if self.more else ""
+        return f"<table>{row(self.columns, 'th')}{body}</table>{more}"
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict: columns, rows as objects, more.

@@ -21,10 +21,12 @@ from quartermaster.evaluation import (
     read_judgements,
     unknown_tools,
 )
-from quartermaster.evaluation.measurement import following
+from quartermaster.evaluation.causes.missed_step import missed_places
+from quartermaster.evaluation.measurement import Measurement, following
 from router import Router
 
 _MAX_EXAMPLES, _MAX_EXAMPLE = 8, 120  # examples in the manifest, and characters of one
+_MOST_MISSED, _MAX_MISSED = 50, 300  # missed requests in the manifest, and characters of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ def check_regression(
     progress.start("evaluate", len(sample) * (2 if old else 1))
     measured = ask(new, sample, whole=False, advance=progress.advance)
     evaluation = {**comparison_row(measured), "requests": len(sample), "of": len(known), "examples": _examples(sample)}
+    evaluation |= _missed(measured)
     if old is None:
         return RegressionCheck((), evaluation)
     before = ask(old, sample, whole=False, advance=progress.advance)
@@ -98,6 +101,16 @@ def _examples(requests: Sequence[Judgement]) -> list[str]:
             by_slice.setdefault(judgement.slice, []).append(judgement.request)
     in_turn = chain.from_iterable(zip_longest(*by_slice.values()))
     return list(islice((request for request in in_turn if request is not None), _MAX_EXAMPLES))
+
+
+def _missed(measured: Measurement) -> dict[str, Any]:
+    """Return how many requests leave a step unmet, and the first of them with the tools of those steps."""
+    missed = [(one.judgement, places) for one in measured.results if (places := missed_places(one))]
+    rows = [
+        {"request": asked.request[:_MAX_MISSED], "tools": [min(asked.steps[place]) for place in places]}
+        for asked, places in missed[:_MOST_MISSED]
+    ]
+    return {"missed_requests": len(missed), "missed": rows}
 
 
 def _losses(differences: Mapping[str, Difference | None], settings: PublishSettings) -> dict[str, Difference]:

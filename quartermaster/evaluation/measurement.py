@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quartermaster.evaluation.judgements import Judgement
-from quartermaster.evaluation.metrics import K, scores
+from quartermaster.evaluation.metrics import METRICS, K, Metric, scores
 from router.contract import DOCUMENT_SIGNALS, Signal
 from router.retrieval.recipe import Recipe
 from router.router import Router
@@ -86,9 +86,9 @@ class Measurement:
         """Return the rankings of a list with their judgements; none where the recipe or the snapshot lacks the list."""
         return ((r.lists[name].ids, r.judgement) for r in self.results if name in r.lists)
 
-    def scores(self, name: str = FUSED) -> NDArray[np.float64]:
+    def scores(self, name: str = FUSED, metrics: Sequence[Metric] = METRICS) -> NDArray[np.float64]:
         """Return a list's metrics by request, shape (requests, metrics); (0, metrics) where there is no such list."""
-        return scores(self.pairs(name))
+        return scores(self.pairs(name), metrics)
 
     def latency(self) -> dict[str, float | None]:
         """Return p50 and p95 of a route of K tools in milliseconds, encoding included.

@@ -131,32 +131,43 @@ def first_rank(ranking: Sequence[str], judgement: Judgement) -> int | None:
 
 
 SUCCESS_AT_1 = Success(1, json_key="hit@1")
-# The metrics of every evaluation, in the order of the tables' columns. Snapshots and results on disk have these keys.
-METRICS: tuple[Metric, ...] = (Success(K), SUCCESS_AT_1, MRR(K), FullRecall(K), MultiToolRecall(K), NDCG(K))
+
+
+def metrics_at(k: int) -> tuple[Metric, ...]:
+    """Return the metrics of an evaluation at a cutoff, in the order of the tables' columns."""
+    return Success(k), SUCCESS_AT_1, MRR(k), FullRecall(k), MultiToolRecall(k), NDCG(k)
+
+
+# The metrics of every evaluation. Snapshots and results on disk have these keys.
+METRICS: tuple[Metric, ...] = metrics_at(K)
 # What small tables, the regression gate and the worst requests go by: is all that is needed there, and how far up.
 HEADLINE_METRICS: tuple[Metric, ...] = (FullRecall(K), NDCG(K))
 
 
-def by_key(values: Iterable[Any]) -> dict[str, Any]:
-    """Return values in the order of METRICS as a dict by JSON key."""
-    return dict(zip((metric.key for metric in METRICS), values, strict=True))
+def by_key(values: Iterable[Any], metrics: Sequence[Metric] = METRICS) -> dict[str, Any]:
+    """Return values in the order of the metrics as a dict by JSON key."""
+    return dict(zip((metric.key for metric in metrics), values, strict=True))
 
 
-def of_request(ranking: Sequence[str], judgement: Judgement) -> dict[str, float | None]:
+def of_request(
+    ranking: Sequence[str], judgement: Judgement, metrics: Sequence[Metric] = METRICS
+) -> dict[str, float | None]:
     """Return the metrics of one request by JSON key; None for one that it does not have."""
-    return by_key(m.compute(ranking, judgement) if m.applies(judgement) else None for m in METRICS)
+    return by_key((m.compute(ranking, judgement) if m.applies(judgement) else None for m in metrics), metrics)
 
 
-def scores(rankings: Iterable[tuple[Sequence[str], Judgement]]) -> NDArray[np.float64]:
-    """Return the metrics of each request: shape (requests, metrics), columns as METRICS, NaN where there is none."""
-    rows = [[math.nan if v is None else v for v in of_request(*pair).values()] for pair in rankings]
-    return np.array(rows, np.float64).reshape(-1, len(METRICS))
+def scores(
+    rankings: Iterable[tuple[Sequence[str], Judgement]], metrics: Sequence[Metric] = METRICS
+) -> NDArray[np.float64]:
+    """Return the metrics of each request: shape (requests, metrics), columns as these, NaN where there is none."""
+    rows = [[math.nan if v is None else v for v in of_request(*pair, metrics).values()] for pair in rankings]
+    return np.array(rows, np.float64).reshape(-1, len(metrics))
 
 
-def means(table: NDArray[np.float64]) -> dict[str, float | None]:
+def means(table: NDArray[np.float64], metrics: Sequence[Metric] = METRICS) -> dict[str, float | None]:
     """Return the mean of each column of `scores` over the requests that have it; None where no request has."""
     columns = [column[~np.isnan(column)].tolist() for column in table.T]
-    return by_key(math.fsum(values) / len(values) if values else None for values in columns)
+    return by_key((math.fsum(values) / len(values) if values else None for values in columns), metrics)
 
 
 def evaluate(rankings: Iterable[tuple[Sequence[str], Judgement]]) -> dict[str, float | None]:

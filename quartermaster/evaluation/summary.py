@@ -20,6 +20,7 @@ from quartermaster.evaluation.metrics import (
     by_key,
     first_rank,
     means,
+    metrics_at,
     of_request,
 )
 from quartermaster.evaluation.resampling import Floats, intervals
@@ -46,10 +47,11 @@ def measure(
     return figures(ask(router, judgements, recipe, advance=advance), bench)
 
 
-def figures(measured: Measurement, bench: str) -> dict[str, Any]:
+def figures(measured: Measurement, bench: str, cutoffs: Sequence[int] = ()) -> dict[str, Any]:
     """Return a measurement as JSON: means by list and by slice, intervals, abstention, curves, ranks, causes of misses.
 
     A signal that the snapshot or the recipe lacks has None for every metric. `slices` and `by` are of the fused list.
+    `at` has the means and the fused list's intervals at other `cutoffs` than K, at most DEPTH.
     """
     by_list = {name: measured.scores(name) for name in measured.lists}
     sorts = slices(measured.judgements, measured.provider_of)
@@ -65,6 +67,7 @@ def figures(measured: Measurement, bench: str) -> dict[str, Any]:
         "slices": _sliced(measured, by_list[FUSED], judged_slices(measured.judgements)),
         "no_tool": no_tool,
         "intervals": _intervals({name: table for name, table in by_list.items() if len(table)}),
+        "at": {str(k): _at(measured, metrics_at(k)) for k in cutoffs},
         "by": {sort: _sliced(measured, by_list[FUSED], of_sort) for sort, of_sort in sorts.items()},
         "reliability": reliable,
         "recall_by_k": {name: _curve(list(measured.pairs(name))) for name in measured.lists},
@@ -73,6 +76,15 @@ def figures(measured: Measurement, bench: str) -> dict[str, Any]:
         "unknown": unknown_tools(measured),
         "causes": causes(measured),
         "encoder": measured.encoder,
+    }
+
+
+def _at(measured: Measurement, metrics: Sequence[Metric]) -> dict[str, Any]:
+    """Return the lists' means of some metrics, and the intervals of the fused list."""
+    by_list = {name: measured.scores(name, metrics) for name in measured.lists}
+    return {
+        "signals": {name: means(table, metrics) for name, table in by_list.items()},
+        "intervals": {FUSED: by_key(intervals(by_list[FUSED]), metrics)},
     }
 
 

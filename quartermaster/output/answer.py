@@ -1,5 +1,7 @@
 """Answers to requests on a terminal: the tools, the reasons, and whether any tool fits."""
 
+import shlex
+import textwrap
 from collections.abc import Sequence
 
 from rich.table import Column, Table
@@ -7,14 +9,17 @@ from rich.text import Text
 
 from quartermaster.evaluation.verdict import advice, score_text, verdict, why_assumed
 from quartermaster.output.formatting import Row, make_table
-from quartermaster.output.terminal import out, plain_text, print_out
+from quartermaster.output.terminal import out, plain_text, print_err, print_out
 from router import Diagnosis, RoutedTool, RoutedTools, Router, Signal
 from router.contract import DOCUMENT_SIGNALS
 from router.record import Kind
 
 _MAX_DROPPED = 5
 _MAX_DUPLICATES = 3  # duplicates that are named; the rest are counted
-_NOTHING = Text("–", "dim")
+_LEGEND = (
+    "Under each tool: its nearest phrase, then its rank in each list that gave it a place, and the share of its score "
+    "that the list gave; ~ is a share that was assumed."
+)
 
 
 def show_answer(routed: RoutedTools) -> None:
@@ -28,14 +33,21 @@ def show_answer(routed: RoutedTools) -> None:
 
 
 def show_explanation(routed: RoutedTools) -> None:
-    """Print an answer with its reasons, and what calibrates and ranks it."""
+    """Print an answer with its reasons, what they mean, and what calibrates and ranks it."""
     show_verdict(routed)
-    out.print(_explanation_table(routed))
+    for rank, tool in enumerate(routed, 1):
+        _show_reasons(rank, tool, routed)
     _show_notes(routed)
-    out.print("for each list: the tool's rank in it, and the share of the score that it contributes", style="dim")
+    out.print(_LEGEND, style="dim")
     generic = "" if routed.calibrated else " (not calibrated for this catalog)"
     fits = "" if routed.fits is None else f"some tool fits: {routed.fits:.2f}{generic}, "
-    out.print(f"{fits}recipe {routed.recipe}, snapshot {routed.snapshot}", style="dim")
+    print_out(f"{fits}recipe {routed.recipe}, snapshot {routed.snapshot}", "dim")
+
+
+def show_next(router: Router, question: str, command: Sequence[str]) -> None:
+    """Say on standard error which catalog answered, and the command that answers the next question."""
+    tools = f"{router.manifest.catalog}, {len(router):,} tools"
+    print_err(f"{tools}. Next, {question}: {shlex.join(['quartermaster', *command])}", "dim")
 
 
 def show_verdict(routed: RoutedTools) -> None:
@@ -108,44 +120,41 @@ def results_table(routed: RoutedTools) -> Table:
     return make_table(columns, rows, expand=True)
 
 
-def _explanation_table(routed: RoutedTools) -> Table:
-    """Return an answer with its reasons: for each signal the rank and the share of the fused score.
+def _show_reasons(rank: int, tool: RoutedTool, routed: RoutedTools) -> None:
+    """Print a tool of an answer, its nearest phrase, and what gave it its place, the largest share first.
 
-    A request of several steps has a column for the step that the tool serves best, one with needs for the need, and an
-    answer with tools that others need one for that.
+    The id has a line of its own, so that it can be copied whole on a terminal of any width.
     """
-    # Past requests rank no tool for most requests, so their column is optional.
-    signals = [s for s in Signal if s in DOCUMENT_SIGNALS or any(s in tool.ranks for tool in routed)]
-    has_needed = any(tool.raised for tool in routed)
-    parts = routed.needs or routed.steps
-    part = ["need" if routed.needs else "step"] if parts else []
-    lists = [*signals, *part, *(["needed"] if has_needed else [])]
-    columns = (
-        Column("#", justify="right"),
-        Column("tool, nearest phrase", overflow="fold", ratio=1),
-        *(Column(name, justify="right") for name in ("score", *lists)),
-    )
-    rows: list[Row] = []
-    for rank, tool in enumerate(routed, 1):
-        cells: list[str | Text] = [_rank_and_share(tool, signal) for signal in signals]
-        if parts:
-            number = _number(tool, parts)
-            cells.append(_share(f"{number} ", tool.gain - tool.raised, tool) if number else _NOTHING)
-        if has_needed:
-            cells.append(_share("", tool.raised, tool) if tool.raised else _NOTHING)
-        by = " (by a person)" * tool.by_person
-        phrase = [plain_text(f"  {tool.phrase}{by}", "green")] if tool.phrase else []
-        name = Text("\n").join([_name(tool), *phrase])
-        rows.append((str(rank), name, score_text(tool.score), *cells))
-    return make_table(columns, rows, padding=(0, 1, 0, 0))
+    indent = " " * (len(str(len(routed))) + 2)
+    print_out(Text(f"{rank:>{len(indent) - 2}}  ") + _name(tool, indent))
+    if tool.phrase:
+        _print_indented(f"“{tool.phrase}”{' (by a person)' * tool.by_person}", indent, "green")
+    parts = []
+    for signal in Signal:
+        share, place = tool.contributions.get(signal, 0.0), tool.ranks.get(signal)
+        if share or place:
+            parts.append((share, f"{signal} ~" if place is None else f"{signal} #{place}"))
+    if tool.step:
+        number = _number(tool, routed.needs or routed.steps)
+        parts.append((tool.gain - tool.raised, f"{'need' if routed.needs else 'step'} {number}".strip()))
+    parts += [(tool.raised, "needed")] if tool.raised else []
+    parts.sort(key=lambda part: -part[0])
+    shares = (f"{name} ({share / tool.score:.0%})" if tool.score else name for share, name in parts)
+    _print_indented(", ".join(part.replace(" ", "\xa0") for part in shares), indent, "dim")
 
 
-def _name(tool: RoutedTool) -> Text:
+def _print_indented(text: str, indent: str, style: str) -> None:
+    """Print a text in lines of the terminal's width, each indented; a no-break space keeps what it joins on a line."""
+    for line in textwrap.wrap(plain_text(text).plain, max(out.width - len(indent), 20)):
+        print_out(indent + line.replace("\xa0", " "), style)
+
+
+def _name(tool: RoutedTool, indent: str = "  ") -> Text:
     """Return a tool's id, its kind where it is no tool, and below the tools that need it first, and its duplicates."""
     kind = "" if tool.record.kind is Kind.TOOL else f" ({tool.record.kind})"
-    below = [f"  first, {one}" for one in _needed_by(tool)]
+    below = [f"{indent}first, {one}" for one in _needed_by(tool)]
     named, rest = tool.also_from[:_MAX_DUPLICATES], len(tool.also_from) - _MAX_DUPLICATES
-    below += [f"  also {', '.join(named)}" + (f" and {rest} more" if rest > 0 else "")] if named else []
+    below += [f"{indent}also {', '.join(named)}" + (f" and {rest} more" if rest > 0 else "")] if named else []
     first = plain_text(tool.tool_id, "cyan") + plain_text(kind, "dim")
     return Text("\n").join([first, *(plain_text(line, "dim") for line in below)])
 
@@ -158,15 +167,3 @@ def _number(tool: RoutedTool, parts: Sequence[str]) -> str:
 def _needed_by(tool: RoutedTool) -> list[str]:
     """Return for each tool that needs another its id and the parameter: "for person_id of films/get_credits"."""
     return [f"for {needing.parameter} of {needing.tool_id}" for needing in tool.needed_by]
-
-
-def _rank_and_share(tool: RoutedTool, signal: Signal) -> Text:
-    """Return the rank in a list and the share of the score; without a rank the share is imputed, marked by ~."""
-    rank, contribution = tool.ranks.get(signal), tool.contributions.get(signal, 0.0)
-    if rank is None:
-        return _share("~ ", contribution, tool) if contribution else _NOTHING
-    return _share(f"{rank} ", contribution, tool)
-
-
-def _share(before: str, contribution: float, tool: RoutedTool) -> Text:
-    return Text(before) + Text(f"{contribution / tool.score:4.0%}" if tool.score else "", "dim")

@@ -141,9 +141,10 @@ def _disk(report: BuildReport) -> str:
 
 def _expansions(report: BuildReport) -> str:
     parts = [f"{count:,} by {name}" for name, count in report.generators.items()]
-    reused = f" ({report.reused:,} of them from the ledger)" if report.reused else ""
     stale = f", {len(report.stale_expansions):,} of them stale" if report.stale_expansions else ""
-    return f"{', '.join(parts) or 'none'}{reused}{stale}"
+    # A tool may have a first answer and a second beside its siblings: answers are more than tools.
+    reused = f"; {counted(report.reused, 'answer')} known from the ledger" if report.reused else ""
+    return f"{', '.join(parts) or 'none'}{stale}{reused}"
 
 
 def _model_usage(report: BuildReport) -> str:
@@ -156,15 +157,14 @@ def _model_usage(report: BuildReport) -> str:
     lost = (
         f", and up to {dollars(usage.unconfirmed_usd)} for requests without an answer" if usage.unconfirmed_usd else ""
     )
-    return f"{spent}, {dollars(usage.cost_usd)}{lost}{_estimate_error(report)}"
+    return f"{spent}, {dollars(usage.cost_usd)}{lost}{_estimated(report)}"
 
 
-def _estimate_error(report: BuildReport) -> str:
-    """Return the error of the estimate."""
-    estimated, actual = report.estimate.cost_usd, report.usage.cost_usd
-    if not estimated or not actual or not all(failure.asked for failure in report.failures):
-        return ""  # the build asked fewer or more questions than estimated
-    return f"; estimated {dollars(estimated)} ({(estimated - actual) / actual:+.0%})"
+def _estimated(report: BuildReport) -> str:
+    """Return what was estimated before the first question, with the questions that it was for."""
+    estimate = report.estimate
+    questions = estimate.questions + estimate.contrasted
+    return f"; estimated before: {questions:,} questions, {dollars(estimate.cost_usd)}" if estimate.cost_usd else ""
 
 
 def _learned(report: BuildReport) -> str:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from quartermaster.evaluation import HEADLINE_METRICS, METRICS, NDCG, Cause, K
 from quartermaster.evaluation.measurement import FUSED
+from quartermaster.evaluation.metrics import Metric
 from quartermaster.output.formatting import (
     MISSING,
     Row,
@@ -50,10 +51,12 @@ class Section:
     plot: str = ""
 
 
-def best_values(rows: Iterable[Mapping[str, float | None]]) -> dict[str, float | None]:
+def best_values(
+    rows: Iterable[Mapping[str, float | None]], metrics: Sequence[Metric] = METRICS
+) -> dict[str, float | None]:
     """Return the highest value of each metric, None where no row has one."""
     rows = list(rows)
-    return {m.key: max((v for row in rows if (v := row[m.key]) is not None), default=None) for m in METRICS}
+    return {m.key: max((v for row in rows if (v := row[m.key]) is not None), default=None) for m in metrics}
 
 
 def kind_text(sort: str, kind: str) -> str:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from quartermaster.evaluation import HEADLINE_METRICS, METRICS, NDCG, SUCCESS_AT_1, Cause, K
 from quartermaster.evaluation.measurement import FUSED
+from quartermaster.evaluation.metrics import Metric, metrics_at
 from quartermaster.output.comparison import (
     Details,
     Result,
@@ -72,7 +73,9 @@ def evaluation_line(evaluation: Result) -> str:
 
 def sections(result: Result, worst: Sequence[Result], *, page: bool = False) -> Iterator[Section]:
     """Yield the parts of an evaluation that it has figures for. A `page` has plots, and more figures in each table."""
-    yield Section("Signals", [_signals_table(result, page), *_notes(result)])
+    yield Section("Signals", [_signals_table(result, METRICS, page), *_notes(result)])
+    for k, at in result["at"].items():
+        yield Section(f"Among the first {k}", [_signals_table(at, metrics_at(int(k)), page)])
     if page:
         yield Section("Recall by k", [], plot="recall")
         yield Section("Ranks", [], plot="ranks")
@@ -94,19 +97,19 @@ def sections(result: Result, worst: Sequence[Result], *, page: bool = False) -> 
         yield Section(f"The worst requests ({len(worst)})", [_worst(row, result) for row in worst])
 
 
-def _signals_table(result: Result, page: bool) -> Table:
+def _signals_table(result: Result, metrics: Sequence[Metric], page: bool) -> Table:
     """Return each signal and the fused list by metric, the best single signal in bold, with intervals."""
     signals = result["signals"]
-    best = best_values(values for signal, values in signals.items() if signal in tuple(Signal))
+    best = best_values((values for signal, values in signals.items() if signal in tuple(Signal)), metrics)
     rows: list[Row] = []
     for signal, values in signals.items():
         if signal == FUSED:
             rows.append(None)
-        rows.append((signal, *(metric_text(values[m.key], best[m.key]) for m in METRICS)))
+        rows.append((signal, *(metric_text(values[m.key], best[m.key]) for m in metrics)))
         if signal in result["intervals"] and (page or signal == FUSED):
             bounds = result["intervals"][signal]
-            rows.append((Text("95 %", "dim"), *(Text(interval_text(bounds[m.key]), "dim") for m in METRICS)))
-    return make_table((name_column("signal"), *number_columns(*(m.header for m in METRICS))), rows)
+            rows.append((Text("95 %", "dim"), *(Text(interval_text(bounds[m.key]), "dim") for m in metrics)))
+    return make_table((name_column("signal"), *number_columns(*(m.header for m in metrics))), rows)
 
 
 def _notes(result: Result) -> Iterator[str]:

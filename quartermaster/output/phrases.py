@@ -1,21 +1,23 @@
 """Phrases that a person writes, on a terminal or as JSON: added, checked, listed."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from pipeline.enrichment.by_hand import HandPhrases
 from pipeline.inspection.reading import Inspection
+from pipeline.inspection.results import ResultRows
 from pipeline.phrase_checks.screen import Screen
 from pipeline.records import Catalog, record_hash
 from pipeline.sentences import counted
 from pipeline.settings import load
 from pipeline.settings.files import PHRASES_FILE
 from pipeline.store import SnapshotStore
-from quartermaster.output.formatting import make_table
+from quartermaster.output.formatting import layout, make_table
 from quartermaster.output.inspection import show_rows
 from quartermaster.output.terminal import out, print_err, print_json, print_out
+from quartermaster.serving.suggestions import Suggestions
 from router import Router
 from router.errors import SettingsInvalid
 from router.expansion import Expansion
@@ -58,13 +60,8 @@ def check_phrases(place: Path, workspace: Path, tool_id: str | None, *, as_json:
     records = {record.tool_id: record for record in router.tools}
     hashes = {one: record_hash(record) for one, record in records.items()}
     found = HandPhrases.read(settings.folder, Catalog(tuple(records.values()), hashes, ()))
-    screen, rows = Screen([*records.values()], settings.enrichment.languages), []
-    for tool, texts in sorted(found.phrases.items()):
-        if tool_id in (None, tool):
-            verdicts = {verdict.text: verdict for verdict in screen(records[tool], Expansion("", texts))[1]}
-            for text in texts:
-                check, detail = (verdicts[text].check, verdicts[text].detail) if text in verdicts else ("", "")
-                rows.append((tool, text, check, detail, router.diagnose(text, tool).rank))
+    wanted = {tool: texts for tool, texts in found.phrases.items() if tool_id in (None, tool)}
+    rows = _checked(router, settings.enrichment.languages, wanted)
     columns = ("tool", "phrase", "check", "detail", "rank")
     if as_json:
         unusable = [{**asdict(one.origin), "reason": one.reason} for one in found.rejected]
@@ -73,6 +70,52 @@ def check_phrases(place: Path, workspace: Path, tool_id: str | None, *, as_json:
     for one in found.rejected:
         print_err(f"{one.origin.file} {one.origin.pointer}: {one.reason}")
     out.print(make_table(columns, [(*row[:4], str(row[4] or "–")) for row in rows]))
+
+
+def _checked(
+    router: Router, languages: Sequence[str], phrases: Mapping[str, Sequence[str]]
+) -> list[tuple[str, str, str, str, int | None]]:
+    """Return each phrase of tools that serve, by id, with what the checks say of it, and its tool's rank for it."""
+    records = {record.tool_id: record for record in router.tools}
+    screen, rows = Screen([*records.values()], languages), []
+    for tool, texts in sorted(phrases.items()):
+        verdicts = {verdict.text: verdict for verdict in screen(records[tool], Expansion("", tuple(texts)))[1]}
+        for text in texts:
+            check, detail = (verdicts[text].check, verdicts[text].detail) if text in verdicts else ("", "")
+            rows.append((tool, text, check, detail, router.diagnose(text, tool).rank))
+    return rows
+
+
+def show_suggestions(file: Path, router: Router, tool_id: str | None, *, as_json: bool) -> None:
+    """Print the phrases that visitors suggest: who did, what the checks say of each, and its tool's rank."""
+    waiting = Suggestions(file).read(tool_id)
+    by_tool: dict[str, list[str]] = {}
+    for one in waiting:
+        if router.record(one.id) is not None:
+            by_tool.setdefault(one.id, []).append(one.phrase)
+    said = {row[:2]: row[2:] for row in _checked(router, router.manifest.languages, by_tool)}
+    gone = ("", "no such tool serves", None)
+    columns = ("tool", "phrase", "by", "at", "check", "detail", "rank")
+    rows = [(one.id, one.phrase, one.by, one.at, *said.get((one.id, one.phrase), gone)) for one in waiting]
+    if as_json:
+        print_json({"suggested": [dict(zip(columns, row, strict=True)) for row in rows]})
+        return
+    out.print(layout(ResultRows(columns, tuple(rows)), out.width))
+
+
+def take_up(file: Path, place: Path, workspace: Path, tool_id: str, texts: Sequence[str]) -> None:
+    """Move a tool's suggestions, or those of them with these texts, to the file beside a catalog.
+
+    Raises SettingsInvalid where the file has none of them, and as `add_phrases`.
+    """
+    suggestions = Suggestions(file)
+    phrases = [one.phrase for one in suggestions.read(tool_id) if not texts or one.phrase in texts]
+    if not phrases or not {*texts} <= {*phrases}:
+        raise SettingsInvalid(
+            f"{file} has no such suggestion for {tool_id!r}: see quartermaster phrases list --suggested"
+        )
+    add_phrases(place, workspace, tool_id, phrases)
+    suggestions.take(lambda one: one.id == tool_id and one.phrase in phrases)
 
 
 def show_phrases(snapshot: Path, tool_id: str | None, limit: int | None, *, as_json: bool) -> None:

@@ -121,9 +121,11 @@ def encoder_costs(built: tuple[BuiltEncoder, BuiltEncoder], bench: Bench, worksp
 def _settings(bench: Path, expansions: bool, generator: str | None, encoder: str | None) -> "CatalogSettings":
     """Return the settings to build a bench with, to be measured; `encoder` and `generator` are as in `build`."""
     from pipeline.settings import load, overrides
+    from quartermaster.cli.commands.options import require_model
     from quartermaster.cli.commands.sources import permit
 
     settings = load(bench, overrides(generator if expansions else "none", encoder))
+    require_model(generator if expansions else None, settings.enrichment)
     permit(settings, allow=False)
     if not expansions:
         settings = settings.model_copy(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pipeline.progress import Progress
-from quartermaster.cli.commands.options import WORKSPACE, JsonOutput, Workspace
+from quartermaster.cli.commands.options import WORKSPACE, JsonOutput, Workspace, require_model
 from quartermaster.cli.commands.sources import AllowCommands, permit, show_permissions
 from quartermaster.cli.failure import ServerLost
 from quartermaster.output.logs import (
@@ -54,7 +54,11 @@ class BuildOptions:
         return without_commands(settings) if self.no_commands else settings
 
     def permit(self, settings: "CatalogSettings") -> None:
-        """Ask for permission of what is new in the build; for none where it does only what was allowed."""
+        """Ask for permission of what is new in the build; for none where it does only what was allowed.
+
+        Raises SettingsInvalid at once where a model is asked for that cannot be reached.
+        """
+        require_model(self.generator, settings.enrichment)
         if not self.no_commands:
             permit(settings, allow=self.allow_commands)
 
@@ -96,6 +100,7 @@ def build(
     from pipeline.build import failures_announced
     from pipeline.build.plan import plan as plan_build
     from pipeline.settings import left_out
+    from pipeline.store import catalogs, last_built
     from quartermaster.output.build import show_plan, show_report
     from quartermaster.output.sources import show_unread
 
@@ -133,6 +138,10 @@ def build(
             print_json(report.to_json())
         else:
             show_report(report, reasons=log_format is LogFormat.TEXT)
+            others = [name for name in catalogs(how.workspace) if name != settings.name]
+            if others and last_built(how.workspace) == settings.name:
+                chooses = f"--catalog {others[0]}" if len(others) == 1 else "--catalog NAME"
+                print_err(f'search and explain now answer from "{settings.name}"; {chooses} asks another', "yellow")
             print_out(str(report.snapshot), "bold")
     if report.exit_code:
         raise typer.Exit(report.exit_code)

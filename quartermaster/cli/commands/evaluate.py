@@ -55,6 +55,10 @@ def evaluate(
         Path | None,
         "JSONL of ids and needs: ask these requests with what a caller would state, and compare with each alone.",
     ] = None,
+    k: Annotated[
+        list[int] | None,
+        typer.Option("--k", min=1, max=100, help="Also measure the first so many tools, beside 10. May be repeated."),
+    ] = None,
     ablate: Annotated[bool, "Also measure the fused list without each signal."] = False,
     worst: Annotated[
         int | None, typer.Option(min=1, help="List missed steps by cause, and this many of the worst requests.")
@@ -65,8 +69,8 @@ def evaluate(
     """Measure how well queries with qrels are answered.
 
     Shows each signal alone and all of them fused, then the fused list by kind of request. Builds the folder first,
-    apart from what serves, unless --snapshot names what to measure. Metrics are means over requests, K = 10; intervals
-    are 95 % (bootstrap over requests), p is that of a paired randomisation test.
+    apart from what serves, unless --snapshot names what to measure. Metrics are means over requests, K = 10 beside
+    those of --k; intervals are 95 % (bootstrap over requests), p is that of a paired randomisation test.
     """
     from quartermaster import evaluation
     from quartermaster.cli.commands import benches
@@ -104,7 +108,7 @@ def evaluate(
             other = evaluation.ask(second, plain, against_recipe or recipe, whole=False, advance=bars.advance)
         bars.start("evaluate", count)
         measured = evaluation.ask(router, judged.judgements, recipe, advance=bars.advance)
-        result: dict[str, Any] = evaluation.figures(measured, judged.name)
+        result: dict[str, Any] = evaluation.figures(measured, judged.name, k or ())
         if ablate:
             bars.start("ablate", count * len(evaluation.removable_signals(measured)))
         result |= {

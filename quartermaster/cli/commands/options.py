@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -14,6 +14,9 @@ from quartermaster.output.terminal import print_err
 from router import Router, Selection
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.store import CACHE_DIR_VARIABLE, current_folder, is_url, open_store
+
+if TYPE_CHECKING:
+    from pipeline.settings import EnrichmentSettings
 
 WORKSPACE = Path(".quartermaster")
 CATALOG_VARIABLE, TRUSTED_KEYS_VARIABLE = "QUARTERMASTER_CATALOG", "QUARTERMASTER_TRUSTED_KEYS"
@@ -114,6 +117,12 @@ class Source:
     snapshot: SnapshotSource = None
     cache_dir: CacheDir = None
 
+    def given(self) -> list[str]:
+        """Return the options as they stand on a command line, for one to be pasted."""
+        workspace = None if self.workspace == WORKSPACE else str(self.workspace)
+        options = {"--catalog": self.catalog, "--workspace": workspace, "--snapshot": self.snapshot}
+        return [part for name, value in options.items() if value is not None for part in (name, value)]
+
     def place(self) -> Path | str:
         """Return the folder or the address that the options name, by default the folder of the catalog built last.
 
@@ -175,6 +184,15 @@ def required_keys(trusted_keys: list[str] | None) -> list[str] | None:
     if trusted_keys:
         return trusted_keys
     return None if os.environ.get(TRUSTED_KEYS_VARIABLE) is None else []
+
+
+def require_model(generator: str | None, settings: "EnrichmentSettings") -> None:
+    """Raise SettingsInvalid where the option names a model's server, and there is neither a key nor an address."""
+    if generator == "openai" and not settings.reaches_model:
+        raise SettingsInvalid(
+            "--generator openai needs a key or a server: set OPENAI_API_KEY or OPENAI_BASE_URL, or leave the option "
+            "out, so that what a model wrote before serves"
+        )
 
 
 def load_selection(file: Path | None) -> Selection | None:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from quartermaster.cli.commands.options import WORKSPACE, App, JsonOutput, Source, Workspace
+from router import Router
 
 Folder = Annotated[Path, "The catalog: what build is given, such as a folder with catalog.toml."]
 
@@ -18,21 +19,31 @@ phrases = App(
     \b
     quartermaster phrases add billing/list_invoices "which bills are open" --folder catalogs/office
     quartermaster phrases check --folder catalogs/office    what the checks say, and which rank the tool has
-    quartermaster phrases list billing/list_invoices        who wrote each phrase that serves, and what was dropped"""
+    quartermaster phrases list billing/list_invoices        who wrote each phrase that serves, and what was dropped
+
+    \b
+    Visitors of the pages may suggest phrases (quartermaster serve http --suggestions FILE). They wait for you:
+    quartermaster phrases list --suggested FILE             each with what the checks say, and the rank of its tool
+    quartermaster phrases add billing/list_invoices --suggested FILE    takes the tool's up, and out of FILE"""
 )
+Suggested = Annotated[Path | None, "The file of phrases that visitors of the pages suggest."]
 
 
 @phrases.add
 def add(
     tool: Annotated[str, typer.Argument(help="The tool's id.")],
-    texts: Annotated[list[str], typer.Argument(metavar="PHRASE...", help="Requests that it is for.")],
+    texts: Annotated[list[str] | None, typer.Argument(metavar="PHRASE...", help="Requests that it is for.")] = None,
     folder: Folder = Path(),
     workspace: Workspace = WORKSPACE,
+    suggested: Suggested = None,
 ) -> None:
-    """Add phrases to a tool's, from the next build on."""
-    from quartermaster.output.phrases import add_phrases
+    """Add phrases to a tool's, from the next build on; with --suggested those that wait in a file, or some of them."""
+    from quartermaster.output.phrases import add_phrases, take_up
 
-    add_phrases(folder, workspace, tool, texts)
+    if suggested is not None:
+        take_up(suggested, folder, workspace, tool, texts or ())
+    else:
+        add_phrases(folder, workspace, tool, texts or ())
 
 
 @phrases.add
@@ -52,11 +63,18 @@ def list_phrases(
     source: Source,
     tool: Annotated[str | None, typer.Argument(help="Only this tool's.")] = None,
     limit: Annotated[int | None, "The most rows."] = None,
+    suggested: Suggested = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """List the phrases of the snapshot that serves with who wrote each, and what was dropped or noted, and why."""
-    from quartermaster.output.phrases import show_phrases
+    """List the phrases of the snapshot that serves with who wrote each, and what was dropped or noted, and why.
 
+    With --suggested, those that wait in a file: what the checks say of each, and its tool's rank.
+    """
+    from quartermaster.output.phrases import show_phrases, show_suggestions
+
+    if suggested is not None:
+        show_suggestions(suggested, Router.open(source.local_folder()), tool, as_json=as_json)
+        return
     show_phrases(source.local_folder(), tool, limit, as_json=as_json)
 
 

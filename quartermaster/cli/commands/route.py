@@ -9,7 +9,7 @@ import typer
 
 from quartermaster.cli.commands.options import JsonOutput, RecipeName, SelectionFile, SignedSource
 from quartermaster.output.terminal import json_text, print_err, print_json
-from router import RoutedTools
+from router import RoutedTools, Router
 from router.errors import SettingsInvalid
 from router.record import ToolRecord
 
@@ -32,10 +32,10 @@ class RouteOptions(SignedSource):
     token_budget: Annotated[int | None, "Return the tools that fit into this many tokens."] = None
     as_json: JsonOutput = False
 
-    def route(self, request: str, *, explain: bool = False) -> RoutedTools:
-        """Return the answer to a request."""
+    def route(self, request: str, *, explain: bool = False) -> tuple[RoutedTools, Router]:
+        """Return the answer to a request, and what gave it."""
         router = self.open(self.selection)
-        return router.route(
+        routed = router.route(
             request,
             needs=self.need or (),
             k=self.k,
@@ -45,17 +45,19 @@ class RouteOptions(SignedSource):
             category_confidence=self.category_confidence,
             token_budget=self.token_budget,
         )
+        return routed, router
 
 
 def search(request: RequestText, how: RouteOptions) -> None:
     """Find the tools that fit a request, best first."""
-    from quartermaster.output.answer import show_answer
+    from quartermaster.output.answer import show_answer, show_next
 
-    routed = how.route(request)
+    routed, router = how.route(request)
     if how.as_json:
         print_json(routed.to_json(_trusted_json))
     else:
         show_answer(routed)
+        show_next(router, "why these tools", ["explain", request, *how.given()])
 
 
 def _trusted_json(record: ToolRecord) -> dict[str, Any]:
@@ -76,14 +78,15 @@ def explain(
     was left out, and why. With a TOOL, shows its rank in every list, however far down, whatever a selection says, and
     why the request finds it or does not.
     """
-    from quartermaster.output.answer import show_diagnosis, show_explanation
+    from quartermaster.output.answer import show_diagnosis, show_explanation, show_next
 
     if tool is None:
-        routed = how.route(request, explain=True)
+        routed, router = how.route(request, explain=True)
         if how.as_json:
             print_json(routed.to_json(_trusted_json))
         else:
             show_explanation(routed)
+            show_next(router, "why not another tool", ["explain", request, "TOOL", *how.given()])
         return
     unused = {"--selection": how.selection, "--category": how.category, "--token-budget": how.token_budget}
     if in_vain := [name for name, value in unused.items() if value is not None]:

@@ -118,6 +118,9 @@ def http(
     selection: Annotated[Path | None, "A TOML or JSON file of filters, for requests that bring none."] = None,
     request_cache: Annotated[int, "How many request vectors to cache."] = 0,
     overlay: Annotated[Path | None, "Let clients with the token register tools; they are saved in this file."] = None,
+    suggestions: Annotated[
+        Path | None, "Let visitors of the pages suggest phrases; they wait in this file: quartermaster phrases list."
+    ] = None,
     header_timeout: Annotated[float, "Seconds for the headers of a request to arrive."] = 10.0,
     body_timeout: Annotated[float, "Seconds for the body of a request to arrive."] = 10.0,
     answer_timeout: Annotated[float, "Seconds for a client to read an answer."] = 60.0,
@@ -144,6 +147,7 @@ def http(
 
     settings = listening.settings(
         overlay=overlay,
+        suggestions=suggestions,
         header_timeout_s=header_timeout,
         body_timeout_s=body_timeout,
         answer_timeout_s=answer_timeout,

@@ -15,14 +15,15 @@ from quartermaster.serving.profiles import CALLER, Caller
 _access = logging.getLogger("router.access")
 _logger = logging.getLogger("router.http")
 # A browser keeps no answer, runs nothing in it, shows it to no other page and reveals it to no other site. Pages use
-# their own style sheet and forms that lead here; there is no script.
+# their own style sheet and forms that lead here; there is no script. "same-origin" tells other sites nothing, and lets
+# a form say where it comes from.
 _SECURITY_HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }

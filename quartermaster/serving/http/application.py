@@ -23,8 +23,9 @@ from quartermaster.serving.http.operations import operations_of
 from quartermaster.serving.http.request_guard import RequestGuard
 from quartermaster.serving.http.service import Call, Operation, Service
 from quartermaster.serving.http.settings import PROBES, HttpSettings
-from quartermaster.serving.page import OpenInspection, ShowPage, pages
+from quartermaster.serving.page import OpenInspection, ShowPage, TakeForm, check_origin, form_fields, forms, pages
 from quartermaster.serving.profiles import Caller, Callers
+from quartermaster.serving.suggestions import Suggestions
 from router.errors import NothingSelected, QuartermasterError
 from router.router import Router
 from router.typed import converted
@@ -65,8 +66,11 @@ def app(
     handlers: dict[str, dict[str, _Handler]] = {"/openapi.json": {"GET": openapi}}
     for operation in operations:
         handlers.setdefault(operation.path, {})[operation.method] = _answering(operation, service)
-    for path, show in pages(inspect).items():
+    suggestions = None if settings.suggestions is None else Suggestions(settings.suggestions)
+    for path, show in pages(inspect, suggestions).items():
         handlers[path] = {"GET": _showing(show, service)}
+    for path, take in forms(router.feedback_log is not None, suggestions).items():
+        handlers[path] = {"POST": _taking(take, service)}
     api = Starlette(
         routes=[Route(path, _by_method(methods), methods=list(methods)) for path, methods in handlers.items()],
         exception_handlers={QuartermasterError: router_failed, HTTPException: http_failed, Exception: crashed},
@@ -110,6 +114,17 @@ def _answering(operation: Operation, service: Service) -> _Handler:
 def _showing(show: ShowPage, service: Service) -> _Handler:
     async def answer(request: Request) -> Response:
         return await run_sync(show, request, service.caller_of(request), limiter=service.threads)
+
+    return answer
+
+
+def _taking(take: TakeForm, service: Service) -> _Handler:
+    """Return what takes in a form that a page of this server sent, and no other site's."""
+
+    async def answer(request: Request) -> Response:
+        check_origin(request)
+        fields = form_fields(await request.body(), request.headers.get("content-type", ""))
+        return await run_sync(take, service.caller_of(request), fields, limiter=service.threads)
 
     return answer
 

@@ -34,7 +34,8 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     port then reads the catalog. `requests_per_minute` applies to each client address, of which a tenth may come at
     once; None sets no limit. `max_concurrent` requests are answered at a time. `overlay` opens the paths that register
     and remove tools, which need a token, and is the file that stores them. `profiles` is a file of profiles and tokens,
-    in place of `token`: each token sees only the tools of its profile.
+    in place of `token`: each token sees only the tools of its profile. `suggestions` is a file to which the pages add
+    phrases that visitors suggest, for a person to review.
 
     `max_connections` are open at a time, and `max_connections_per_client` of one address (an IPv6 network of /64); at
     the limit, one that waits for a request is closed for a new one. In seconds: `header_timeout_s` bounds the headers
@@ -57,6 +58,7 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     insecure: bool = False
     overlay: Path | None = None
     profiles: Path | None = None
+    suggestions: Path | None = None
     max_request_bytes: Annotated[int, Meta(ge=1_024, le=67_108_864)] = 1_048_576
     requests_per_minute: Annotated[int, Meta(ge=1, le=1_000_000)] | None = 6_000
     max_header_bytes: Annotated[int, Meta(ge=1_024, le=1_048_576)] = 16_384
@@ -93,6 +95,9 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
                 f"host is {self.host!r}, which others can reach, and there is no token: set QUARTERMASTER_TOKEN, "
                 "listen at 127.0.0.1, or say --insecure where the network itself keeps others out"
             )
+        for name in ("overlay", "suggestions"):
+            if (file := getattr(self, name)) is not None and not os.access(file.parent, os.W_OK):
+                raise SettingsInvalid(f"{name} is {str(file)!r}, its folder must be there and writable")
         if self.overlay is not None:
             self._check_overlay(self.overlay)
 
@@ -100,8 +105,6 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
         place = f"overlay is {str(overlay)!r}"
         if not self.asks_for_token:
             raise SettingsInvalid(f"{place} and there is no token: only clients with a token may register tools")
-        if not os.access(overlay.parent, os.W_OK):
-            raise SettingsInvalid(f"{place}, its folder must be there and writable")
         if self.workers > 1:
             raise SettingsInvalid(
                 f"{place} and workers is {self.workers}: a tool is registered in only one process, so serve with "

@@ -1,4 +1,4 @@
-"""The paths of the pages: `/`, `/tools`, `/tools/{id}`, `/builds`, and the style sheet."""
+"""The paths of the pages: `/`, `/tools`, `/tools/{id}`, `/misses`, `/left-out`, `/builds`, and the style sheet."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
@@ -9,41 +9,37 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from quartermaster.evaluation.verdict import advice, verdict
-from quartermaster.serving import ServedOptions, status_of
+from quartermaster.serving import status_of
 from quartermaster.serving.page.catalog import facts, list_tools, sample_requests
 from quartermaster.serving.page.rendering import render
+from quartermaster.serving.page.route_form import MAX_REQUEST, changed, form_of, is_filtered, options_of
 from quartermaster.serving.profiles import Caller
-from router.answer.options import RouteOptions
+from quartermaster.serving.suggestions import MAX_PHRASE, Suggestions
 from router.answer.results import RoutedTool, RoutedTools
 from router.contract import DOCUMENT_SIGNALS, Signal
 from router.errors import QuartermasterError
 from router.router import Router
-from router.typed import converted
 
 # Takes a snapshot's folder, returns an opened `pipeline.inspection` Inspection. Raises QuartermasterError without one.
 OpenInspection = Callable[[Path], Any]
 ShowPage = Callable[[Request, Caller], Response]
-_MAX_REQUEST = 4_000  # characters; the forms take no more
 _MOST_BUILDS = 60  # rows
 _DROPPED = "dropped"
-_LISTS = ("allow", "block", "providers", "categories")
-_BLANK = dict.fromkeys(("request", "needs", "recipe", *_LISTS, "kind", "token_budget", "read_only"), "") | {
-    "k": "10",
-    "detail": "full",
-}
+_MOST_LEFT_OUT, _MOST_WORST = 500, 100  # rows
 
 
-def pages(inspect: OpenInspection | None) -> dict[str, ShowPage]:
-    """Return the pages by path. `inspect` is that of `quartermaster.serving.http.app`.
+def pages(inspect: OpenInspection | None, suggestions: Suggestions | None = None) -> dict[str, ShowPage]:
+    """Return the pages by path. `inspect` is that of `quartermaster.serving.http.app`; with `suggestions`, the page of
+    a tool has a form for them.
 
     A caller whose profile leaves tools out sees only records: the inspection database knows other tools.
     """
     style = files(__package__).joinpath("style.css").read_bytes()
 
     def route(request: Request, caller: Caller) -> Response:
-        form = _form_of(request.query_params)
+        form = form_of(request.query_params)
         if form["request"]:
-            return _answer(caller, form)
+            return _answer(caller, form, request.query_params)
         router = caller.router
         samples, judged = sample_requests(router)
         values: dict[str, Any] = {"samples": samples, "judged": judged, "providers": router.providers}
@@ -60,7 +56,7 @@ def pages(inspect: OpenInspection | None) -> dict[str, ShowPage]:
 
     def tool(request: Request, caller: Caller) -> Response:
         router, tool_id = caller.router, request.path_params["tool_id"]
-        asked = request.query_params.get("request", "")[:_MAX_REQUEST].strip()
+        asked = request.query_params.get("request", "")[:MAX_REQUEST].strip()
         record = router.record(tool_id)
         if record is None:
             missing = f"The snapshot has no tool {tool_id!r}."
@@ -78,8 +74,23 @@ def pages(inspect: OpenInspection | None) -> dict[str, ShowPage]:
             "needs": router.prerequisites(tool_id),
             "needed_by": router.needed_by(tool_id),
             "tokens": router.tokens(tool_id) or {},
+            "max_phrase": MAX_PHRASE if suggestions else 0,
+            "suggested": request.query_params.get("suggested", ""),
         }
         return _page(router, "tool.jinja", tool_id, **values, **_diagnosis_values(router, tool_id, asked))
+
+    def misses(_request: Request, caller: Caller) -> Response:
+        worst, problem = inspected_by(caller, lambda opened: opened.table("worst_tools", _MOST_WORST))
+        evaluation = (caller.router.manifest.evaluation or {}) if caller.sees_all else {}
+        values: dict[str, Any] = {"worst": worst, "problem": problem, "evaluation": evaluation}
+        return _page(caller.router, "misses.jinja", "Misses", **values)
+
+    def left_out(request: Request, caller: Caller) -> Response:
+        chosen = request.query_params.get("check", "")
+        found, problem = inspected_by(caller, lambda opened: _left_out(opened, chosen))
+        counts, rows = found or ([], [])
+        values: dict[str, Any] = {"counts": counts, "rows": rows, "chosen": chosen, "problem": problem}
+        return _page(caller.router, "left_out.jinja", "Left out", **values)
 
     def builds(_request: Request, caller: Caller) -> Response:
         nights, problem = inspected_by(caller, lambda opened: opened.table("nights", _MOST_BUILDS).to_json()["rows"])
@@ -99,7 +110,8 @@ def pages(inspect: OpenInspection | None) -> dict[str, ShowPage]:
     def style_sheet(_request: Request, _caller: Caller) -> Response:
         return Response(style, media_type="text/css", headers={"Cache-Control": "no-cache"})
 
-    shown = {"/": route, "/tools": browse, "/tools/{tool_id:path}": tool, "/builds": builds}
+    shown = {"/": route, "/tools": browse, "/tools/{tool_id:path}": tool, "/misses": misses}
+    shown |= {"/left-out": left_out, "/builds": builds}
     return {**shown, "/style.css": style_sheet}
 
 
@@ -108,42 +120,15 @@ def _page(router: Router, template: str, title: str, status: int = 200, **values
     return HTMLResponse(render(template, {**common, **values}), status)
 
 
-def _form_of(query: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of the form as a query string has them, valid or not, so that the page can show them again.
-
-    Unknown and blank fields are ignored.
-    """
-    return _BLANK | {name: text.strip() for name, text in query.items() if name in _BLANK and text.strip()}
-
-
-def _is_filtered(form: Mapping[str, str]) -> bool:
-    """Return whether a field is filled in that can leave tools out or shorten them."""
-    return any(form[name] != blank for name, blank in _BLANK.items() if name not in ("request", "needs", "k", "recipe"))
-
-
-def _options_of(form: Mapping[str, str]) -> RouteOptions:
-    """Return a form's options for `Router.route`. Raises SettingsInvalid, naming the wrong field."""
-    selection: dict[str, Any] = {
-        name: names for name in _LISTS if (names := [part.strip() for part in form[name].split(",") if part.strip()])
-    }
-    if form["kind"]:
-        selection["kinds"] = [form["kind"]]
-    if form["read_only"]:
-        selection["annotations"] = {"readOnlyHint": True}
-    values: dict[str, Any] = {name: form[name] for name in ("k", "recipe", "token_budget", "detail")}
-    # An empty form uses the server's own selection.
-    values |= {"needs": form["needs"].splitlines(), "selection": selection}
-    values = {name: value for name, value in values.items() if value}
-    return converted({**values, "explain": True, "feedback": False}, ServedOptions, strict=False).arguments()
-
-
-def _answer(caller: Caller, form: dict[str, str]) -> Response:
-    """Return the page of a request: its answer, or why there is none."""
+def _answer(caller: Caller, form: dict[str, str], query: Mapping[str, str]) -> Response:
+    """Return the page of a request: its answer, or why there is none, and what was just told of a tool."""
     router, request = caller.router, form["request"]
-    values: dict[str, Any] = {"form": form, "filtered": _is_filtered(form)}
+    values: dict[str, Any] = {"form": form, "filtered": is_filtered(form), "sent": changed(form)}
+    values |= {"reports": router.feedback_log is not None, "told": query.get("told", "")}
+    values["outcome"] = query.get("outcome", "")
     status = 200
     try:
-        routed = router.route(request, **_options_of(form))
+        routed = router.route(request, **options_of(form))
     except QuartermasterError as error:
         status, values["problem"] = status_of(error), str(error)
     else:
@@ -197,6 +182,13 @@ def _phrases(inspected: Any) -> list[tuple[str, tuple[str, ...], str, str]]:
         if consequence == _DROPPED
     ]
     return [*indexed, *dropped]
+
+
+def _left_out(opened: Any, check: str) -> tuple[list[Any], list[Any]]:
+    """Return how many texts each check left out, most first, and those of one check, or of all."""
+    counts = opened.rows("SELECT check_name, count(*) AS texts FROM left_out GROUP BY ALL ORDER BY texts DESC, 1")
+    rows = opened.rows("FROM left_out WHERE ? IN ('', check_name) LIMIT ?", [check, _MOST_LEFT_OUT])
+    return counts, rows
 
 
 def _diagnosis_values(router: Router, tool_id: str, request: str) -> dict[str, Any]:

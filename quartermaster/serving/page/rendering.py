@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from quartermaster.evaluation.verdict import score_text, why_assumed
+from quartermaster.evaluation.verdict import why_assumed
 from quartermaster.serving import MAX_K
 from router.provider_formats import Detail
 from router.record import Kind
@@ -56,7 +56,6 @@ _ENVIRONMENT.filters |= {
     "pretty_json": _pretty_json,
     "percent": percent,
     "number": "{:,}".format,
-    "score": score_text,
     "why_assumed": why_assumed,
     "tool_path": tool_path,
 }

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import msgspec
 import pytest
 
 from pipeline.build import build
-from pipeline.build.assessing import leave_out, only_noted_again
+from pipeline.build.assessing import assess, leave_out, only_noted_again
 from pipeline.build.misplaced import refuse_misplaced
 from pipeline.build.report import BuildReport
+from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.context import Consequence, ScreenedExpansion, TextVerdict
 from pipeline.phrase_checks.subject import Findings, Remark, WrittenTool
@@ -87,6 +89,33 @@ def test_tools_whose_phrases_collide_are_asked_again_beside_each_other_and_no_ch
         "context/read_weather": ("record",),
     }
     assert select(report.snapshot, said) == [("open_case number 0",)]
+
+
+def test_the_first_answer_serves_where_the_second_speaks_of_another_tool_and_no_build_pays_for_it_again(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def and_misplaced(context: BuildContext, state: BuildState) -> Findings:
+        found, by = assess(context, state), state.enrichment.written["context/open_case"]
+        wrong = tuple(
+            TextVerdict(
+                "context/open_case", "user_phrases", text, "misplaced", Consequence.DROPPED, "context/open_ticket"
+            )
+            for text in by.expansion.user_phrases
+            if text.startswith("open_case number")
+        )
+        return replace(found, verdicts=(*found.verdicts, *wrong))
+
+    monkeypatch.setattr("pipeline.build.enriching.assess", and_misplaced)
+    said = "SELECT phrase FROM phrases WHERE tool_id = 'context/{}' ORDER BY position LIMIT 1"
+    with ModelServer(_twins) as server:
+        report = run(server)
+        asked = len(server.requests)
+        again = run(server, default="Rome")  # no prompt shows it
+    assert len(server.requests) == asked
+    for built in (report, again):
+        assert select(built.snapshot, said.format("open_case")) == [(_SAME[0],)]
+        assert select(built.snapshot, said.format("open_ticket")) == [("open_ticket number 0",)]
+        assert (built.generators, built.failures) == ({"openai": 3}, ())
 
 
 def test_without_contrast_the_collision_is_noted_and_both_keep_their_phrases(run: Any) -> None:

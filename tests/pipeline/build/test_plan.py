@@ -1,5 +1,6 @@
 """What a build would ask and cost, before it does."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from pipeline.errors import RunAborted
 from pipeline.ledger import Ledger
 from pipeline.settings import CatalogSettings, load
 from pipeline.sources import Reading, read
-from quartermaster.output.build import show_plan
+from quartermaster.output.build import report_rows, show_plan
+from quartermaster.output.formatting import dollars
 from tests.pipeline.enrichment.model_server import USAGE, ModelServer
 from tests.support.quick import QUICK
 from tests.support.rows import write_rows
@@ -57,6 +59,9 @@ def test_a_plan_counts_tools_against_what_serves_asks_nothing_and_estimates_by_w
         (run,) = ledger.history.runs("shop").to_pylist()
     assert run["cost_usd"] == pytest.approx(built.usage.cost_usd) and run["cost_usd"] > 0
     assert run["estimated_usd"] == pytest.approx(built.estimate.cost_usd) and run["estimated_usd"] > 0
+    rows = dict(report_rows(built))
+    assert rows["model"].endswith(f"; estimated before: 3 questions, {dollars(built.estimate.cost_usd)}")
+    assert dict(report_rows(replace(built, reused=5)))["expansions"] == "3 by openai; 5 answers known from the ledger"
 
 
 def test_a_plan_knows_the_modes_the_limits_the_prices_and_the_budget(tmp_path: Path) -> None:

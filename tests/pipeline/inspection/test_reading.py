@@ -28,6 +28,12 @@ def inspection(snapshot: Path) -> Iterator[Inspection]:
         yield opened
 
 
+def test_a_notebook_shows_rows_as_a_table_of_escaped_text(inspection: Inspection) -> None:
+    shown = inspection.sql("SELECT '<b>x</b>' AS \"a&b\", NULL AS n FROM range(3)", limit=2)._repr_html_()
+    row = "<tr><td>&lt;b&gt;x&lt;/b&gt;</td><td></td></tr>"
+    assert shown == f"<table><tr><th>a&amp;b</th><th>n</th></tr>{row}{row}</table><p>and 1 more</p>"
+
+
 def test_a_tools_page_holds_the_record_that_the_router_returns(inspection: Inspection, snapshot: Path) -> None:
     page = inspection.tool("stripe/create_refund")
     assert page.record == Router.open(snapshot).record("stripe/create_refund")

@@ -95,6 +95,9 @@ def test_what_answers_worse_beyond_chance_does_not_serve_and_is_written_once(
     first = Router.open(shop.store.folder).manifest
     assert first.evaluation is not None and first.evaluation["metrics"]["full@10"] == 1
     assert 1 <= len(first.evaluation["examples"]) <= 8
+    assert (first.evaluation["missed_requests"], first.evaluation["missed"]) == (0, [])
+    missed = Router.open(second.snapshot).manifest.evaluation or {}
+    assert missed["missed_requests"] >= len(missed["missed"]) > 0 and missed["missed"][0]["tools"]
     assert second.outcome == "held" and second.snapshot.is_dir()
     assert shop.store.current() == first.snapshot
     (reason,) = second.held

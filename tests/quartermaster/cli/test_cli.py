@@ -82,7 +82,8 @@ def test_explain_gives_ranks_by_signal_and_says_where_one_tool_stands(run: Run, 
     explain = ("explain", "undo a payment")
     done = run(*explain, "--workspace", workspace, COLUMNS="160")
     assert done.returncode == 0
-    assert all(column in done.stdout.splitlines()[0] for column in ("name", "description", "expansion", "dense"))
+    assert "expansion #1 (" in done.stdout and "dense #1 (" in done.stdout
+    assert "tools. Next, why not another tool: quartermaster explain 'undo a payment' TOOL" in done.stderr
     # The nearest phrase of the first tool; the small encoder's vectors lie too close to say which.
     assert "stripe/create_refund" in done.stdout
     assert any(phrase in done.stdout for phrase in ("undo a payment", "give the customer", "Use it when"))
@@ -148,11 +149,25 @@ def test_a_snapshot_is_pinned_listed_as_such_and_unpinned(run: Run, own: Path) -
     assert "give one" in failed(run("snapshots", "--pin", "--unpin"), 2)
 
 
+@pytest.mark.parametrize("command", [("build", "."), ("evaluate", "--bench", "."), ("schedule", ".")])
+def test_a_model_that_nothing_reaches_is_refused_before_anything_is_read(
+    command: tuple[str, ...], run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "queries.jsonl").write_text(json.dumps(QUERY) + "\n", encoding="utf-8")
+    (tmp_path / "tools.jsonl").write_text('{"name": "a"}\n', encoding="utf-8")
+    said = failed(run(*command, "--generator", "openai", OPENAI_API_KEY="", OPENAI_BASE_URL=""), 2)
+    assert "--generator openai needs a key or a server: set OPENAI_API_KEY or OPENAI_BASE_URL" in said
+    assert not (tmp_path / ".quartermaster").exists()
+
+
 def test_among_several_catalogs_the_one_built_last_answers_unless_another_is_named(run: Run, tmp_path: Path) -> None:
     for name in ("old", "new"):  # in one second: the number tells which is later
         row = {"id": f"{name}/send", "name": "send", "description": f"Sends a {name} message.", "provider": name}
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-        assert run("build", f"{name}.jsonl", "--encoder", "none").returncode == 0
+        built = run("build", f"{name}.jsonl", "--encoder", "none")
+        assert built.returncode == 0
+        told = 'search and explain now answer from "new"; --catalog old asks another'
+        assert (told in built.stderr) is (name == "new")
     said = 'Using the catalog "new", built last; --catalog NAME or QUARTERMASTER_CATALOG chooses another\n'
     search, inspect = ("search", "send", "--json"), ("inspect", "--json")
     for done in (run(*search), run(*search, QUARTERMASTER_CATALOG=""), run(*inspect)):

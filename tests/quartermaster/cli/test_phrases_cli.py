@@ -53,6 +53,26 @@ def test_a_tool_that_does_not_serve_and_a_phrase_that_is_none_are_refused(
     assert not (folder / "office" / "phrases.jsonl").exists()
 
 
+def test_suggestions_are_listed_with_what_the_checks_say_and_taken_up_by_a_person(folder: Path) -> None:
+    waiting = [
+        {"id": tool, "phrase": phrase, "at": "2026-01-01T00:00:00Z", "by": "alice"}
+        for tool, phrase in ((_REFUND, "make them whole"), (_REFUND, _ORDER), ("gone/tool", "a"))
+    ]
+    write_rows(folder / "s.jsonl", waiting)
+    listed = json.loads(called(folder, "phrases", "list", "--suggested", "s.jsonl", "--json").stdout)["suggested"]
+    assert [(row["by"], row["check"], row["rank"] is None) for row in listed] == [
+        ("alice", "", False),
+        ("alice", "instruction", False),
+        ("alice", "", True),
+    ]
+    assert "make them whole" in called(folder, "phrases", "list", "--suggested", "s.jsonl").stdout
+    for status in (0, 2):  # taken out of the file, so not there a second time
+        done = phrases(folder, "add", _REFUND, "make them whole", "--suggested", "s.jsonl")
+        assert done.returncode == status
+    assert (folder / "office" / "phrases.jsonl").read_text().count("make them whole") == 1
+    assert [json.loads(line)["phrase"] for line in (folder / "s.jsonl").read_text().splitlines()] == [_ORDER, "a"]
+
+
 def test_each_phrase_is_checked_with_its_tools_rank(folder: Path) -> None:
     rows = [
         {"id": _REFUND, "phrases": ["give the customer their money back", _ORDER]},

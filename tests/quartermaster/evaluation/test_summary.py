@@ -45,6 +45,19 @@ def test_a_measurement_has_its_figures_by_signal_and_by_slice(router: Router) ->
     assert result["ranks"]["fused"]["1"] == 3 and result["ranks"]["dense"] is None
 
 
+def test_another_cutoff_is_measured_beside_ten(router: Router) -> None:
+    judgements = [taking("1", "undo a payment", REFUND), taking("2", "undo a payment", "weather/getForecast")]
+    measured = ask(router, judgements, "lexical")
+    result = figures(measured, "office", [1, 10, 100])
+    assert result["at"]["10"]["signals"] == result["signals"]
+    assert result["at"]["10"]["intervals"]["fused"] == result["intervals"]["fused"]
+    for cutoff in (1, 100):
+        firsts = [(one.judgement.acceptable, one.lists["fused"].ids[:cutoff]) for one in measured.results]
+        found = sum(not wanted.isdisjoint(first) for wanted, first in firsts) / 2
+        assert result["at"][str(cutoff)]["signals"]["fused"][f"full@{cutoff}"] == found
+    assert figures(measured, "office")["at"] == {}
+
+
 def test_the_list_that_is_measured_is_the_answer_itself_with_duplicates_one_by_one(router: Router) -> None:
     judgement = taking("1", "open a ticket for the broken printer", "linear/create_issue")
     measured = ask(router, [judgement])

@@ -55,12 +55,17 @@ def test_an_explanation_and_a_diagnosis_say_what_being_needed_gave(capsys: pytes
     assert re.search(r"  need         contributes .*: search for people by their name\n", capsys.readouterr().out)
 
 
-def test_scores_of_fused_ranks_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    routed = film_router().route(REQUEST, explain=True)
-    close = replace(routed, tools=(replace(routed[0], score=0.02134), replace(routed[1], score=0.02131)))
-    show_explanation(close)
-    shown = capsys.readouterr().out
-    assert "0.02134" in shown and "0.02131" in shown
+def test_an_id_stands_whole_on_a_line_of_80_columns_and_its_largest_share_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(out, "width", 80)
+    long = {**SEARCH, "id": f"films/{'search_for_people_' * 3}by_name"}
+    show_explanation(Router.from_tools([long, CREDITS, WEATHER], encoder=None).route("search people", explain=True))
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first == f"1  {long['id']}"
+    show_explanation(film_router().route(REQUEST, explain=True))
+    shares = re.findall(r"\((\d+)%\)", capsys.readouterr().out.split("\n2  ")[0])
+    assert len(shares) > 1 and shares == sorted(shares, key=int, reverse=True)
 
 
 def test_what_is_assumed_of_a_tool_in_another_language_has_its_own_reason(capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,8 +94,8 @@ def test_each_need_is_printed_with_the_tools_that_serve_it_or_that_nothing_fits(
 ) -> None:
     needs = ["the weather in a city", "send a fax"]
     routed = Router.from_tools([SEARCH, CREDITS, WEATHER], encoder=None).route("both", needs=needs, k=1, explain=True)
-    for show in (show_answer, show_explanation):
+    for show, named in ((show_answer, r"#  need"), (show_explanation, r"need 1 \(\d+%\)")):
         show(replace(routed, uncovered=("send a fax",)))
-        need, missed, heads, row, *_ = capsys.readouterr().out.splitlines()
+        need, missed, *rest = capsys.readouterr().out.splitlines()
         assert (need, missed) == ("need 1: the weather in a city", "need 2: send a fax (nothing fits)")
-        assert "need" in heads.split() and "1" in row.split()[1:]
+        assert re.search(named, "\n".join(rest))

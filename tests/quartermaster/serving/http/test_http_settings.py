@@ -58,6 +58,7 @@ def test_settings_do_not_show_their_token_and_tokens_of_a_file_let_others_in() -
     [
         ({"overlay": Path("late.json")}, r"overlay is 'late\.json' and there is no token"),
         ({"overlay": Path("nowhere/late.json"), "token": TOKEN}, r"nowhere/late\.json', its folder must be there"),
+        ({"suggestions": Path("nowhere/s.jsonl")}, r"suggestions is 'nowhere/s\.jsonl', its folder must be there"),
         (
             {"overlay": Path("late.json"), "token": TOKEN, "workers": 2},
             r"in only one process, so serve with --workers 1",

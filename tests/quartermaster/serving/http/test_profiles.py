@@ -89,6 +89,8 @@ def test_no_answer_names_a_tool_outside_of_the_profile(
         "/tools/stripe/create_refund",
         "/tools/stripe/create_refund?request=file+a+ticket",
         "/builds",
+        "/misses",
+        "/left-out",
         "/openapi.json",
         "/metrics",
     ],

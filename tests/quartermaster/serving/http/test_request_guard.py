@@ -167,5 +167,5 @@ def test_every_answer_forbids_scripts_frames_and_keeping(guarded: TestClient) ->
         assert response.headers["Content-Security-Policy"].startswith("default-src 'none'; style-src 'self'")
         assert "script-src" not in response.headers["Content-Security-Policy"]
         assert response.headers["X-Content-Type-Options"] == "nosniff"
-        assert response.headers["Referrer-Policy"] == "no-referrer"
+        assert response.headers["Referrer-Policy"] == "same-origin"
         assert response.headers["Cache-Control"] == "no-store"

@@ -46,10 +46,17 @@ def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(snapshot: Path) -> Iterator[str]:
-    """The address of a server over the run's snapshot."""
+def address(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server over the run's snapshot, which takes in suggestions and reports."""
     from quartermaster.cli.commands.serve import open_inspection
-    from quartermaster.serving.http import app
+    from quartermaster.serving.http import HttpSettings, app
+    from router import FeedbackLog
 
-    with Router.open(snapshot) as router, served_app(app(router, inspect=open_inspection)) as port:
+    folder = tmp_path_factory.mktemp("visitors")
+    settings = HttpSettings(suggestions=folder / "suggestions.jsonl")
+    log = FeedbackLog(folder / "feedback")
+    with (
+        Router.open(snapshot, feedback=log) as router,
+        served_app(app(router, settings, inspect=open_inspection)) as port,
+    ):
         yield f"http://127.0.0.1:{port}"

@@ -18,6 +18,9 @@ PAGES = (
     f"/?request={REQUEST}&block=weather/*",
     "/tools",
     "/builds",
+    "/misses",
+    "/left-out",
+    "/?request=what+is+the+meaning+of+life",
     "/tools/stripe/create_refund",
     f"/tools/weather/getForecast?request={REQUEST}",
 )
@@ -110,7 +113,8 @@ def test_every_page_can_be_read_aloud(page: Any, path: str) -> None:
     assert page.evaluate("document.documentElement.lang") == "en"
     assert page.title().endswith("Quartermaster")
     assert [page.locator(name).count() for name in ("header", "nav", "main", "footer", "h1")] == [1] * 5
-    unnamed = "[...document.querySelectorAll('input, select')].filter(field => !field.labels.length).length"
+    fields = "[...document.querySelectorAll('input:not([type=hidden]), select')]"
+    unnamed = f"{fields}.filter(field => !field.labels.length).length"
     assert page.evaluate(unnamed) == 0
     assert page.evaluate("[...document.querySelectorAll('th')].filter(cell => !cell.scope).length") == 0
     untitled = (
@@ -166,6 +170,22 @@ def test_the_ranks_are_open_on_a_wide_screen_and_fold_on_a_phone(page: Any) -> N
     summary.focus()
     page.keyboard.press("Enter")
     assert table.is_visible()
+
+
+def test_a_form_of_the_page_is_taken_in_and_one_of_another_site_is_not(page: Any, address: str) -> None:
+    page.goto("/tools/stripe/create_refund")
+    page.locator("#phrase").fill("make the client whole")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/stripe/create_refund?suggested=1")
+    assert page.locator("form [role=status]").is_visible()
+    field = "<input name={} value={}>"
+    fields = field.format("tool_id", "stripe/create_refund") + field.format("phrase", "stolen")
+    elsewhere = page.context.new_page()
+    elsewhere.goto(f"data:text/html,<form method=post action={address}/suggest>{fields}<button>go</button></form>")
+    with elsewhere.expect_navigation() as there:
+        elsewhere.get_by_text("go").click()
+    assert there.value.status == 403
+    elsewhere.close()
 
 
 def test_a_tools_page_answers_why_a_request_does_not_find_it(page: Any) -> None:

@@ -90,6 +90,7 @@ def test_the_page_is_as_sure_that_none_fits_as_the_calibration_is(
     refusing = replace(opened, background_scores=BackgroundScores({Signal.EXPANSION: statistics}), calibrations=(rule,))
     page = text(client_of(Router(refusing)), "/", request="an issue for me", recipe="lexical")
     assert said in page
+    assert ('<details class="closest" open>' in page) is (source == "generic") and 'class="closest"' in page
     assert ("some tool fits" in page) and ("(not calibrated for this catalog) ·" in page) is (source == "generic")
 
 
@@ -126,6 +127,29 @@ def test_without_the_inspection_database_a_page_says_so_and_shows_the_record(cli
 def test_the_page_of_builds_says_how_each_ended_and_what_it_cost(pages: TestClient) -> None:
     page = text(pages, "/builds")
     assert re.search(r"<td>published <span class=\"dim\">run 1</span></td>\s*<td class=\"number\">\$0\.0000</td>", page)
+
+
+def test_the_page_of_misses_leads_from_a_judged_request_to_why_its_tool_is_not_found(
+    client_of: Ask, snapshot: Path
+) -> None:
+    opened = Snapshot.open(snapshot)
+    missed = [{"request": "<b>pay</b> Ann back", "tools": ["stripe/create_refund"]}]
+    evaluation = {"requests": 7, "missed_requests": 3, "missed": missed, "metrics": {}}
+    manifest = replace(opened.manifest, evaluation=evaluation)
+    page = text(client_of(Router(replace(opened, manifest=manifest)), open_inspection), "/misses")
+    assert "The build asked 7 judged requests. Of these, 3 do not find" in page and "the first 1 are shown" in page
+    assert "&lt;b&gt;pay" in page and "<b>pay" not in page
+    assert 'href="/tools/stripe/create_refund?request=%3Cb%3Epay%3C/b%3E%20Ann%20back#why"' in page
+    older = replace(opened, manifest=replace(manifest, evaluation={"requests": 7, "metrics": {}}))
+    assert "does not say which of them miss a tool" in text(client_of(Router(older), open_inspection), "/misses")
+
+
+def test_what_the_checks_left_out_is_shown_over_the_catalog_and_by_check(hostile: TestClient) -> None:
+    page = text(hostile, "/left-out")
+    (check, *_) = re.findall(r"/left-out\?check=(\w+)", page)
+    assert "<script>" not in page and "&lt;script&gt;" in page
+    assert f"<p>{check}" in text(hostile, "/left-out", check=check)
+    assert "<bdi class" not in text(hostile, "/left-out", check="none")
 
 
 def test_tools_are_found_by_every_word_of_name_and_description_and_by_provider(pages: TestClient) -> None:
@@ -268,5 +292,5 @@ def test_a_router_in_memory_is_ready_and_says_what_it_is(client: TestClient) -> 
 
 def test_needs_are_a_line_each_and_the_page_says_which_a_tool_serves(pages: TestClient) -> None:
     page = text(pages, "/", request="sort it out", needs="refund a charge\r\nsend a <b>message</b>\n", k="2")
-    assert 'aria-label="Needs"' in page and "· need 1" in page
+    assert 'aria-label="Needs"' in page and "<li>need 1</li>" in page
     assert "<bdi>send a &lt;b&gt;message&lt;/b&gt;</bdi>" in page and "<b>message" not in page
