@@ -87,6 +87,4 @@ def _cannot_calibrate(manifest: Manifest) -> str:
     if (tools := manifest.counts["tools"]) < MIN_CALIBRATED_TOOLS:
         few = "1 tool is" if tools == 1 else f"{tools} tools are"
         return f"{few} too few to calibrate on: an agent can be given them all"
-    if len(manifest.languages) > 1:
-        return "the everyday requests are English, and the catalog has phrases in other languages"
     return ""

@@ -39,7 +39,7 @@ def show_explanation(routed: RoutedTools) -> None:
         _show_reasons(rank, tool, routed)
     _show_notes(routed)
     out.print(_LEGEND, style="dim")
-    generic = "" if routed.calibrated else " (not calibrated for this catalog)"
+    generic = "" if routed.calibrated else " (not calibrated)"
     fits = "" if routed.fits is None else f"some tool fits: {routed.fits:.2f}{generic}, "
     print_out(f"{fits}recipe {routed.recipe}, snapshot {routed.snapshot}", "dim")
 

@@ -91,7 +91,7 @@ MIN_CALIBRATED_TOOLS = 20
 class FitEstimate:
     """The estimated probability `fits` that some tool fits a request; `none_fits` where it is below the threshold.
 
-    `calibrated` is False where the calibration is generic: fitted on other catalogs.
+    `calibrated` is False where the calibration is generic: fitted on other catalogs, or on requests in English alone.
     """
 
     fits: float
@@ -184,3 +184,6 @@ _IN_MEMORY = (
     Calibration({DENSE_Z_SCORE: 1.76, BEST_BM25: 2.87}, -2.87, 0.154, 0.05, GENERIC),
     Calibration({BEST_BM25: 3.29}, -1.33, 0.21, 0.05, GENERIC),
 )
+# Of a request in another language than English, to which no calibration is fitted: by the words in common alone, and it
+# refuses nothing. See docs/decisions/abstention.md.
+OTHER_LANGUAGES = (Calibration({BEST_BM25: 3.29}, -1.33, 0.0, 0.05, GENERIC),)

@@ -17,7 +17,13 @@ from router.query.steps import Steps, find_steps
 from router.retrieval.deduplication import collapse
 from router.retrieval.fusion import Contributions, fuse
 from router.retrieval.implicit_needs import MetNeed, bring_tools, choose_tools
-from router.retrieval.no_answer_calibration import FitEstimate, apply_calibrations, has_clear_leader, no_answer_features
+from router.retrieval.no_answer_calibration import (
+    OTHER_LANGUAGES,
+    FitEstimate,
+    apply_calibrations,
+    has_clear_leader,
+    no_answer_features,
+)
 from router.retrieval.prerequisites import Dependent, bring_prerequisites
 from router.retrieval.recipe import Fusion, Normalization, Recipe
 from router.retrieval.retrievers import STEP_SHARE, Admitted, EncodedQuery, Ranking
@@ -194,7 +200,7 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
     """Return how probably some tool fits; None where the snapshot has no calibration.
 
     A calibration holds for lists made by the snapshot's own recipe. Where `recipe` makes the dense list in another way,
-    only the lexical lists count.
+    only the lexical lists count. It holds for requests in English: others have a generic one, which refuses none.
     """
     if not snapshot.calibrations:
         return None
@@ -206,6 +212,8 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
         return FitEstimate(0.0, none_fits=True, calibrated=True)
     vector = result.query.adapted_vector if same_dense else None
     features = no_answer_features(rankings, snapshot.dense, vector, len(snapshot.records))
+    if foreign_script(result.query.text):
+        return apply_calibrations(OTHER_LANGUAGES, features)
     if snapshot.background_scores is not None:
         features |= snapshot.background_scores.features(rankings, result.query.terms, vector)
 

@@ -50,11 +50,12 @@ def score_background(
     """
     snapshot = ranker.snapshot
     tools = len(snapshot.records)
-    query_terms = [terms(clean_request(query.request)) for query in background]
+    requests = [clean_request(query.request) for query in background]
+    query_terms = list(map(terms, requests))
     moments = {}
     for signal, retriever in snapshot.lexical.items():
         moments[signal] = _Moments(tools)
-        for words, scores in zip(query_terms, lexical_scores(retriever, query_terms, tools), strict=True):
+        for words, scores in zip(query_terms, lexical_scores(retriever, requests, tools), strict=True):
             moments[signal].add(length_normalized(signal, scores, words)[:, None])
     direction = None  # from the mean of talk to the mean of errands
     if vectors is not None:

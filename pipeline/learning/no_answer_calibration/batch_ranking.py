@@ -5,7 +5,7 @@ best. The sums are a router's, equal up to the last bits; a test compares them.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
+from itertools import islice, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from router.retrieval.no_answer_calibration import no_answer_features
 from router.retrieval.retrievers import (
     MAX_QUERY_TERMS,
     DenseView,
+    EncodedQuery,
     Lexical,
     Ranking,
     ToolVectors,
@@ -27,7 +28,7 @@ from router.retrieval.retrievers import (
 )
 from router.search.search import clean_request
 from router.snapshot.snapshot import Snapshot
-from router.text import terms
+from router.text import terms, terms_by_language
 
 Scores = NDArray[np.float64]
 
@@ -65,20 +66,20 @@ def _dense(vectors: ToolVectors, requests: NDArray[np.float32], view: DenseView)
     return rounded(blend(documents, nearest, view, lift))
 
 
-def lexical_scores(retriever: Lexical, requests: Sequence[Sequence[str]], tools: int) -> Iterator[Scores]:
-    """Yield the BM25 scores (tools,) of each request, given as its terms.
+def lexical_scores(retriever: Lexical, requests: Sequence[str], tools: int) -> Iterator[Scores]:
+    """Yield the BM25 scores (tools,) of each clean request.
 
-    BM25 is a sum over terms: each term is looked up once, however many requests share it.
+    BM25 is a sum over words: each word is looked up once, however many requests share it.
     """
-    known: dict[str, tuple[NDArray[np.int64], Scores]] = {}
+    known: dict[tuple[tuple[str, str], ...], tuple[NDArray[np.int64], Scores]] = {}
     for request in requests:
         scores = np.zeros(tools)
-        for term in dict.fromkeys(request[:MAX_QUERY_TERMS]):
-            if term not in known:
-                ranking = retriever.rank_terms([term], tools)
-                known[term] = ranking.ordinals, ranking.scores
-            ordinals, term_scores = known[term]
-            scores[ordinals] += term_scores
+        for word in islice(terms_by_language(request, retriever.languages), MAX_QUERY_TERMS):
+            if (key := tuple(word.items())) not in known:
+                ranking = retriever.rank_by_language([word], tools)
+                known[key] = ranking.ordinals, ranking.scores
+            ordinals, word_scores = known[key]
+            scores[ordinals] += word_scores
         yield scores
 
 
@@ -119,10 +120,10 @@ class BatchRanker:
         lists are made of them.
         """
         depth = min(self.snapshot.recipe.depth, len(self.snapshot.records))
-        request_terms = [terms(clean_request(request)) for request in requests]
+        queries = [EncodedQuery(text, terms(text)) for text in map(clean_request, requests)]
         lists = [
-            {signal: retriever.rank_terms(words, depth) for signal, retriever in self.snapshot.lexical.items()}
-            for words in request_terms
+            {signal: retriever.rank(query, depth) for signal, retriever in self.snapshot.lexical.items()}
+            for query in queries
         ]
         vectors = self.query_vectors(requests) if vectors is None else vectors
         if vectors is not None:
@@ -132,9 +133,9 @@ class BatchRanker:
                 for rankings, column in zip(lists[rows], np.ascontiguousarray(scores.T), strict=True):
                     rankings[Signal.DENSE] = _best(column, depth)
         return [
-            RankedQuery(rankings, words, vector, self.evidence(rankings, vector))
-            for rankings, words, vector in zip(
-                lists, request_terms, repeat(None, len(lists)) if vectors is None else vectors, strict=True
+            RankedQuery(rankings, query.terms, vector, self.evidence(rankings, vector))
+            for rankings, query, vector in zip(
+                lists, queries, repeat(None, len(lists)) if vectors is None else vectors, strict=True
             )
         ]
 

@@ -23,7 +23,12 @@ _MARGIN = 1.5  # over the hits that hold enough admitted tools on average
 
 
 class Lexical(Retriever, Protocol):
-    """Ranks tools by BM25 over one field of each, from an index or an index with an overlay."""
+    """Ranks tools by BM25 over one field of each, from an index or an index with an overlay.
+
+    `languages` are those of the index's fields.
+    """
+
+    languages: tuple[str, ...]
 
     def rank_terms(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
         """Return the `depth` best admitted tools that share a term with the request."""

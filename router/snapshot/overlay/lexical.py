@@ -60,6 +60,7 @@ class OverlaidLexical:
     def __init__(
         self, index: LexicalRetriever, texts: Sequence[Counter[str]], first: int, mean_length: float | None
     ) -> None:
+        self.languages = index.languages
         self._index = index
         self._postings = Postings(texts, mean_length)
         self._first = first
@@ -68,8 +69,8 @@ class OverlaidLexical:
 
     def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
         """As `LexicalRetriever.rank`."""
-        if len(self._index.languages) > 1:
-            return self.rank_by_language(terms_by_language(query.text, self._index.languages), depth, admitted)
+        if len(self.languages) > 1:
+            return self.rank_by_language(terms_by_language(query.text, self.languages), depth, admitted)
         return self.rank_terms(query.terms, depth, admitted)
 
     def rank_terms(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
