@@ -25,6 +25,7 @@ FOLDER = "computed"  # of a workspace, a file for each catalog
 _LIBRARIES = ("msgspec", "numpy", "tantivy", "tiktoken")  # whose versions change results
 _LARGEST_CODE = 1_000_000  # bytes of a file: greater ones are models, which keys name
 _CRC = 4  # bytes
+_KEYS = 500  # asked for at once
 
 
 def digest(*parts: Any) -> bytes:
@@ -79,12 +80,14 @@ class Memo:
 
     def _stored(self, keys: Sequence[bytes]) -> list[bytes | None]:
         try:
-            find, values = self._connection.execute, list[bytes | None]()
-            for key in keys:
-                row = find("SELECT value FROM results WHERE key = ?", (key,)).fetchone()
-                whole = row is not None and zlib.crc32(row[0][_CRC:], zlib.crc32(key)) == int.from_bytes(row[0][:_CRC])
-                values.append(row[0][_CRC:] if whole else None)
-            return values
+            whole: dict[bytes, bytes] = {}
+            for first in range(0, len(keys), _KEYS):
+                part = keys[first : first + _KEYS]
+                query = f"SELECT key, value FROM results WHERE key IN ({','.join('?' * len(part))})"
+                for key, value in self._connection.execute(query, part):
+                    if zlib.crc32(value[_CRC:], zlib.crc32(key)) == int.from_bytes(value[:_CRC]):
+                        whole[key] = value[_CRC:]
+            return list(map(whole.get, keys))
         except sqlite3.Error as error:
             self._begin_anew(None, error)
             return [None] * len(keys)

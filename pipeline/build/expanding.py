@@ -32,7 +32,7 @@ def expand(context: BuildContext, state: BuildState) -> None:
 
     keys = [
         digest(key, languages, _written_of(record, state.enrichment))
-        for key, record in zip(state.catalog.digests(), state.catalog.records, strict=True)
+        for key, record in zip(state.catalog.digests, state.catalog.records, strict=True)
     ]
     state.documents = context.memo.results("project", keys, FieldDocuments, project)
     reuse(context, state)

@@ -29,7 +29,7 @@ def write_served_files(folder: Path, state: BuildState, engine: CandidateEngine,
     counter = TokenCounter()
     records, expanded = state.catalog.records, _expanded(state)
     _write_records(folder, state)
-    keys = [digest(key, counter.name) for key in state.catalog.digests()]
+    keys = [digest(key, counter.name) for key in state.catalog.digests]
     rows = memo.results("tokens", keys, list[int], lambda places: [counter.row(records[p]) for p in places])
     np.save(folder / contract.TOKEN_COUNTS, counter.table(rows))
     # The router reads a missing file as "all are expanded alike".

@@ -73,7 +73,7 @@ def find_implicit_needs(manifest: Manifest, folder: Path, catalog: Catalog, memo
     """
     records = [record for record, _ in sanitized(catalog, memo)]
     shown = memo.results(
-        "implicit_needs", catalog.digests(), NeedsInWords, lambda places: [needs_in_words(records[p]) for p in places]
+        "implicit_needs", catalog.digests, NeedsInWords, lambda places: [needs_in_words(records[p]) for p in places]
     )
     needs = find_need_tools(Snapshot.open(folder, check=False), records, shown)
     return _written(manifest, folder, needs.save(folder), {})

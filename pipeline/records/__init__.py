@@ -43,8 +43,9 @@ class Catalog:
     hashes: Mapping[str, str]
     notices: tuple[Notice, ...]
 
+    @cached_property
     def digests(self) -> list[bytes]:
-        """Return a digest of each record, its origin aside."""
+        """A digest of each record, its origin aside."""
         return [
             digest(self.hashes[r.tool_id], r.tool_id, r.operation.to_json() if r.operation else None)
             for r in self.records
@@ -74,20 +75,25 @@ def unread_notices(records: Iterable[ToolRecord]) -> Iterator[Notice]:
     """Yield a notice for each tool whose description is not English."""
     for record in records:
         if script := foreign_script(record.description):
-            yield Notice(record.tool_id, "unread", _UNREAD.format(script), record.origin)
+            yield _unread(record, script)
+
+
+def _unread(record: ToolRecord, script: str) -> Notice:
+    return Notice(record.tool_id, "unread", _UNREAD.format(script), record.origin)
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a raw tool's content gives: the parameters of its schema, its record's hash."""
+    """What a raw tool's content gives: the parameters of its schema, its record's hash, its script (empty if English)."""
 
     parameters: tuple[Parameter, ...]
     content: str
+    script: str
 
 
 def _read(raw: RawTool) -> _Read:
     record = normalize(raw)
-    return _Read(record.parameters, record_hash(record))
+    return _Read(record.parameters, record_hash(record), foreign_script(record.description))
 
 
 def sanitized(catalog: Catalog, memo: Memo) -> list[tuple[ToolRecord, tuple[RemovedText, ...]]]:
@@ -96,7 +102,7 @@ def sanitized(catalog: Catalog, memo: Memo) -> list[tuple[ToolRecord, tuple[Remo
     def unchanged(places: Sequence[int]) -> list[bool]:
         return [sanitize(catalog.records[place]) == (catalog.records[place], ()) for place in places]
 
-    are_clean = memo.results("sanitize", catalog.digests(), bool, unchanged)
+    are_clean = memo.results("sanitize", catalog.digests, bool, unchanged)
     return [(r, ()) if clean else sanitize(r) for r, clean in zip(catalog.records, are_clean, strict=True)]
 
 
@@ -124,7 +130,8 @@ def catalog_records(tools: Iterable[RawTool], memo: Memo | None = None) -> Catal
             notices.append(Notice(record.tool_id, "renamed", f"the id {wanted} was taken", record.origin))
         if not record.description:
             notices.append(Notice(record.tool_id, "thin", "it has no description", record.origin))
-        notices.extend(unread_notices((record,)))
+        if read.script:
+            notices.append(_unread(record, read.script))
         notices.extend(Notice(record.tool_id, "open", message, record.origin) for message in dict.fromkeys(raw.notices))
         identical[content] = record.tool_id
         by_id[record.tool_id] = record
