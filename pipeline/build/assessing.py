@@ -1,7 +1,7 @@
 """Assess what was written for the tools of a build, and leave out what does not hold."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -11,14 +11,14 @@ from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.learning.no_answer_calibration.background import background
-from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION, Assessment
+from pipeline.phrase_checks.assessment import ASSESSMENT_VERSION
 from pipeline.phrase_checks.assessment import assess as assess_catalog
 from pipeline.phrase_checks.checks import SCREEN_VERSION
 from pipeline.phrase_checks.comparison import ComparisonCache
 from pipeline.phrase_checks.foreign import find_foreign
 from pipeline.phrase_checks.screen import LISTS
-from pipeline.phrase_checks.steering import SteeringFindings, find_steering
-from pipeline.phrase_checks.subject import Remark, WrittenTool, schema_texts
+from pipeline.phrase_checks.steering import find_steering
+from pipeline.phrase_checks.subject import Findings, WrittenTool, schema_texts
 from pipeline.phrase_checks.vectors import AssessedTool
 from pipeline.vectors import Embedding
 from router.expansion import Expansion
@@ -28,20 +28,7 @@ from router.tools.text_overlap import record_texts
 CHECKS_VERSION = f"{SCREEN_VERSION}.{ASSESSMENT_VERSION}"  # what it refused is judged anew with any change
 
 
-@dataclass(frozen=True)
-class Assessed:
-    """What was found: verdicts on texts of expansions, siblings by tool id, and by tool id the remarks that steered.
-
-    `blind` is as in `SteeringFindings`.
-    """
-
-    verdicts: tuple[TextVerdict, ...] = ()
-    siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
-    blind: bool = False
-
-
-def assess(context: BuildContext, state: BuildState) -> Assessed:
+def assess(context: BuildContext, state: BuildState) -> Findings:
     """Assess a build's expansions: against the whole catalog, and each against its own record.
 
     The ledger has the result where the same texts were assessed before. Needs an encoder.
@@ -60,7 +47,7 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
         ]
     )
     if (known := answers.assessment(key)) is not None:
-        return msgspec.convert(known, Assessed)
+        return msgspec.convert(known, Findings)
     of_catalog = _against_catalog(context, [AssessedTool.of(r, expansions.get(r.tool_id)) for r in records], embedding)
     tools = [WrittenTool.of(r, expansions.get(r.tool_id)) for r in records]
     errands = [query.request for query in background() if query.is_errand]
@@ -72,8 +59,8 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
 
     vectors = embed(texts)
     of_records = find_steering(tools, vectors, embed, settings, errands)
-    foreign = SteeringFindings() if of_records.blind else find_foreign(tools, vectors, embed, settings, errands)
-    found = Assessed(
+    foreign = Findings() if of_records.blind else find_foreign(tools, vectors, embed, settings, errands)
+    found = Findings(
         (*of_catalog.verdicts, *of_records.verdicts, *foreign.verdicts),
         of_catalog.siblings,
         {**foreign.steering, **of_records.steering},
@@ -83,7 +70,7 @@ def assess(context: BuildContext, state: BuildState) -> Assessed:
     return found
 
 
-def _against_catalog(context: BuildContext, tools: Sequence[AssessedTool], embedding: Embedding) -> Assessment:
+def _against_catalog(context: BuildContext, tools: Sequence[AssessedTool], embedding: Embedding) -> Findings:
     """Judge the phrases of tools beside the whole catalog; what was compared is kept in a file for the next build."""
     texts, interfaces = [tool.text for tool in tools], [tool.interface for tool in tools]
     phrases = [phrase for tool in tools for phrase in tool.phrases]
@@ -99,7 +86,7 @@ def _against_catalog(context: BuildContext, tools: Sequence[AssessedTool], embed
     return assessment
 
 
-def only_noted_again(first: Assessed, second: Assessed, answered: Collection[str]) -> Assessed:
+def only_noted_again(first: Findings, second: Findings, answered: Collection[str]) -> Findings:
     """Return the second findings. A record misleads where tools `answered` twice, of the same other tool."""
     wrong = {(v.tool_id, v.check, v.detail) for v in first.verdicts if v.check == "misplaced" and v.tool_id in answered}
     again = {v for v in second.verdicts if (v.tool_id, v.check, v.detail) in wrong}
@@ -107,7 +94,7 @@ def only_noted_again(first: Assessed, second: Assessed, answered: Collection[str
     return replace(second, verdicts=tuple(verdicts))
 
 
-def leave_out(written: Enrichment, found: Assessed) -> None:
+def leave_out(written: Enrichment, found: Findings) -> None:
     """Remove dropped texts from the expansions, keep the verdicts beside them, and note which records steered."""
     by_tool: dict[str, list[TextVerdict]] = {}
     for verdict in found.verdicts:

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable
 
-from pipeline.build.assessing import Assessed
 from pipeline.build_state import BuildState
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.enrich import serve_earlier
 from pipeline.enrichment.generator import GenerationFailure
+from pipeline.phrase_checks.subject import Findings
 
 _FEWEST = 20  # earlier answers that tell whether the model or the encoder is at fault
 
 
-def take_back_misplaced(asking: EnrichmentContext, state: BuildState, found: Assessed) -> bool:
+def take_back_misplaced(asking: EnrichmentContext, state: BuildState, found: Findings) -> bool:
     """Refuse misplaced answers of this build where the tool has an earlier one; return whether there are any.
 
     Where earlier answers are less than half as often misplaced, the model is at fault, not the encoder: then all go.
@@ -33,7 +33,7 @@ def take_back_misplaced(asking: EnrichmentContext, state: BuildState, found: Ass
     return bool(taken)
 
 
-def refuse_misplaced(asking: EnrichmentContext, written: Enrichment, found: Assessed, tool_ids: Iterable[str]) -> None:
+def refuse_misplaced(asking: EnrichmentContext, written: Enrichment, found: Findings, tool_ids: Iterable[str]) -> None:
     """Refuse the answers of tools whole: the synonyms of another tool's answer are not the tool's either."""
     marked: dict[str, str] = {}
     for tool_id in sorted(tool_ids):

@@ -1,5 +1,7 @@
 """The figures of a build, for its report and for the ledger."""
 
+from dataclasses import asdict
+
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.monitoring.report import BuildReport, PrerequisiteCounts
 from pipeline.records import NOTICES
@@ -41,7 +43,7 @@ def put_counts(context: BuildContext, state: BuildState) -> None:
         "refused": sum(failure.kind == "rejected" for failure in state.enrichment.failures),
         "embedded": _embedded(state),
         "unconfirmed_usd": state.enrichment.usage.unconfirmed_usd,
-        "estimate": state.estimated.to_json(),
+        "estimate": asdict(state.estimated),
     }
     context.ledger.put_counts(context.run, counts)
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import replace
 from threading import Event, Thread
+from typing import Any
 
 import duckdb
 
@@ -51,12 +52,11 @@ def _reuse(
 
     Nor has it one where the checks refuse an answer of a model that earlier checks accepted: it is asked for again.
     """
-    keys = [key for q in questions for key in (q.key, *q.former_keys)]
-    known = context.ledger.answers.expansions(keys, context.checks)
+    known = context.ledger.answers.expansions([key for q in questions for key in q.keys], context.checks)
     reused: dict[str, list[Question]] = {}
     unknown: dict[str, list[Question]] = {}
     for question in questions:
-        if key := next((key for key in (question.key, *question.former_keys) if key in known), None):
+        if key := next(filter(known.__contains__, question.keys), None):
             reused.setdefault(key, []).append(question)
         else:
             unknown.setdefault(question.key, []).append(question)
@@ -121,22 +121,15 @@ def _ask(
     ]
     # Before they are asked: another build may collect the answers of a batch.
     context.ledger.answers.put_questions(context.run, shown)
-    groups = generator.generate(asked, stop)
+    groups, hashes = generator.generate(asked, stop), context.catalog.hashes
     answers = NewAnswers(context, generator, into)
     unstored: Sequence[Outcome] = ()
     try:
         for unstored in groups:
             entries = [
-                ledger_entry(
-                    outcome,
-                    key=alike[outcome.tool_id][0].key,
-                    record_hash=context.catalog.hashes[outcome.tool_id],
-                    generator=generator.name,
-                    model=generator.model,
-                    prompt_version=prompt.PROMPT_VERSION,
-                )
-                for outcome in unstored
-                if outcome.asked
+                ledger_entry(one, generator, key=alike[one.tool_id][0].key, record_hash=hashes[one.tool_id])
+                for one in unstored
+                if one.asked
             ]
             if entries:
                 context.ledger.answers.put_entries(context.run, entries)
@@ -156,27 +149,17 @@ def _ask(
 
 
 def ledger_entry(
-    outcome: Outcome, *, key: str, record_hash: str, generator: str, model: str, prompt_version: int
+    outcome: Outcome, generator: Generator, *, key: str, record_hash: str, prompt_version: int = prompt.PROMPT_VERSION
 ) -> LedgerEntry:
-    """Return an outcome as the ledger stores it."""
-    answer = outcome if isinstance(outcome, GeneratedExpansion) else None
-    failure = outcome if isinstance(outcome, GenerationFailure) else None
-    return LedgerEntry(
-        expansion_key=key,
-        record_hash=record_hash,
-        tool_id=outcome.tool_id,
-        generator=generator,
-        model=model,
-        prompt_version=prompt_version,
-        prompt_tokens=outcome.usage.prompt_tokens,
-        cached_tokens=outcome.usage.cached_tokens,
-        completion_tokens=outcome.usage.completion_tokens,
-        cost_usd=outcome.usage.cost_usd,
-        completion=outcome.completion,
-        expansion=answer.expansion.to_json() if answer else None,
-        kind=failure.kind if failure else "",
-        message=failure.message if failure else "",
-    )
+    """Return a generator's outcome as the ledger stores it."""
+    usage = outcome.usage
+    if isinstance(outcome, GeneratedExpansion):
+        what: dict[str, Any] = {"expansion": outcome.expansion.to_json()}
+    else:
+        what = {"kind": outcome.kind, "message": outcome.message}
+    names = outcome.tool_id, generator.name, generator.model, prompt_version
+    counts = usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens, usage.cost_usd
+    return LedgerEntry(key, record_hash, *names, *counts, completion=outcome.completion, **what)
 
 
 def _add(into: Enrichment, alike: Sequence[Question], generator: Generator, outcome: Outcome) -> None:

@@ -1,11 +1,12 @@
 """Check answers as they come: keep what passes, mark what does not, and stop a model that answers mostly badly."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pipeline.enrichment.context import Consequence, Enrichment, EnrichmentContext, ScreenedExpansion, TextVerdict
 from pipeline.enrichment.generator import UNUSABLE, GeneratedExpansion, GenerationFailure, Generator, Outcome, Question
 from pipeline.enrichment.repeated_answers import RepeatedAnswers
+from pipeline.enrichment.sibling_answers import SiblingAnswers, least_share
 from router.expansion import Expansion
 from router.record import ToolRecord
 from router.tools.foreign_text import foreign_script
@@ -68,15 +69,19 @@ class NewAnswers:
     def __init__(self, context: EnrichmentContext, generator: Generator, into: Enrichment) -> None:
         """`into` receives what passes the checks."""
         self._context, self._generator, self._into = context, generator, into
-        self._repeated = RepeatedAnswers()
+        self._of_all: dict[str, RepeatedAnswers | SiblingAnswers] = {
+            "repeated": RepeatedAnswers(),
+            "sibling": SiblingAnswers(context.catalog.records),
+        }
+        self._looked_at = 0
         self._accepted: dict[str, tuple[GeneratedExpansion, Sequence[Question], Mapping[str, ScreenedExpansion]]] = {}
         self._refused: dict[str, str] = {}  # checks by key, to be marked
 
     def add(self, outcome: Outcome, alike: Sequence[Question]) -> None:
         """Take in an outcome that answers these questions, whose key is one."""
-        into, key = self._into, alike[0].key
+        into, key, record = self._into, alike[0].key, alike[0].record
         if not isinstance(outcome, GeneratedExpansion):
-            into.answers["of no use" if outcome.kind in UNUSABLE else "failed"] += 1
+            into.answers["of no use"][record.provider or ""] += outcome.kind in UNUSABLE
             return
         tool_ids = [question.record.tool_id for question in alike]
         before = {tool_id: into.written[tool_id] for tool_id in tool_ids if tool_id in into.written}
@@ -86,49 +91,57 @@ class NewAnswers:
         if not self._generator.accepts_siblings:
             return  # a file's line is no answer that could be asked for again, and may say what others say
         if any(passed):
-            into.answers["of use"] += 1
+            into.answers["of use"][record.provider or ""] += 1
             into.new_keys.add(key)
             self._accepted[key] = outcome, alike, before
-            self._repeated.add(key, alike[0].record, outcome.expansion.user_phrases)
+            for answers in self._of_all.values():
+                answers.add(key, record, outcome.expansion)
         else:
-            self._refuse(key, refused)
+            self._refuse(key, alike)
 
     def end_group(self, *, at_end: bool = False) -> None:
-        """Take back answers that say the same of many tools, mark what is refused, stop a model that is at fault."""
+        """Take back what a look at all answers finds, mark what is refused, stop a model that is at fault.
+
+        All are looked at again once their number has grown by a quarter.
+        """
         into, answers = self._into, self._into.answers
-        for key in self._repeated.found(at_end=at_end):
-            if key in self._accepted:
-                self._take_back(key)
         asked = answers["of use"] + answers["of no use"]
-        if asked >= _FEWEST and 2 * answers["repeated"] > asked:  # the few others are of the same evening
-            for key in list(self._accepted):
-                self._take_back(key)
+        enough = asked.total() >= _FEWEST
+        if at_end or asked.total() >= 1.25 * self._looked_at:
+            self._looked_at = asked.total()
+            for name, of_all in self._of_all.items():
+                self._take_back(of_all.found(), name)
+                if enough and least_share(answers[name], asked) > 1 / 2:  # the few others are of the same evening
+                    self._take_back([*self._accepted], name)
         marked, self._refused = self._refused, {}
         self._context.ledger.refusals.mark(self._context.run, marked, self._context.checks)
-        if asked >= _FEWEST and 2 * answers["of no use"] > asked:
+        if enough and least_share(answers["of no use"], asked) > 1 / 2:
             checks = ", ".join(sorted(set(into.rejected.values()))) or "none could be read"
-            self._generator.given_up = (
-                f"not asked: {answers['of no use']:,} of {asked:,} answers of {self._generator.model!r} were of no use "
-                f"({checks}). A later build asks again"
-            )
+            of_no_use = f"{answers['of no use'].total():,} of {asked.total():,} answers of {self._generator.model!r}"
+            self._generator.given_up = f"not asked: {of_no_use} were of no use ({checks}). A later build asks again"
 
-    def _take_back(self, key: str) -> None:
-        """Refuse an answer that was accepted: its tools have again what they had before."""
+    def _take_back(self, keys: Iterable[str], name: str) -> None:
+        """Refuse answers that were accepted, by a check of this name: their tools have again what they had before."""
         into = self._into
-        outcome, alike, before = self._accepted.pop(key)
-        tool_ids = [question.record.tool_id for question in alike]
-        into.new_keys.discard(key)
-        into.answers["of use"] -= 1
-        into.answers["repeated"] += 1
-        for tool_id in tool_ids:
-            into.written.pop(tool_id, None)
-            into.refused[tool_id] = _dropped(tool_id, outcome.expansion.user_phrases, "repeated")
-            into.failures.append(refusal(into, tool_id))
-        into.written |= before
-        self._refuse(key, tool_ids)
+        for key in keys:
+            if key not in self._accepted:
+                continue
+            outcome, alike, before = self._accepted.pop(key)
+            provider = alike[0].record.provider or ""
+            into.new_keys.discard(key)
+            into.answers["of use"][provider] -= 1
+            into.answers[name][provider] += 1
+            for question in alike:
+                tool_id = question.record.tool_id
+                into.written.pop(tool_id, None)
+                into.refused[tool_id] = _dropped(tool_id, outcome.expansion.user_phrases, name)
+                into.failures.append(refusal(into, tool_id))
+            into.written |= before
+            self._refuse(key, alike)
 
-    def _refuse(self, key: str, tool_ids: Sequence[str]) -> None:
+    def _refuse(self, key: str, alike: Sequence[Question]) -> None:
         """Count an answer as refused, for all of the tools that it was about."""
-        self._into.answers["of no use"] += 1
-        self._into.rejected |= {tool_id: checks_of(self._into, tool_id) for tool_id in tool_ids}
-        self._refused[key] = self._into.rejected[tool_ids[0]]
+        into = self._into
+        into.answers["of no use"][alike[0].record.provider or ""] += 1
+        into.rejected |= {one.record.tool_id: checks_of(into, one.record.tool_id) for one in alike}
+        self._refused[key] = into.rejected[alike[0].record.tool_id]

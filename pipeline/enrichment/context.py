@@ -1,6 +1,6 @@
 """The values that enrichment reads and fills: its context, what it gathered about each tool, and verdicts on texts."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -110,9 +110,9 @@ class Enrichment:
     the ledger, `usage` is what this run consumed. `siblings` are tools whose phrases fit each other,
     `suspicious` are verdicts on the records' own texts, `steering` has, by tool id, the parts of a record that made the
     model write what is not the tool's.
-    `answers` counts what a generator answered in this run: "of use", "of no use" or "failed". `rejected` has the checks
-    that refused such an answer, by tool id, `new_keys` the keys of the others, `churn` a sentence for each source whose
-    tools are not asked about again.
+    `answers` counts by provider which answers of this run were "of use" or "of no use", and those that a check of all
+    answers refused, by its name. `rejected` has the checks that refused an answer of this run, by tool id, `new_keys`
+    the keys of the others, `churn` a sentence for each source whose tools are not asked about again.
     `refused` holds, by tool id, the verdicts on an answer that lost all of its phrases. `unavailable` says why the
     model could not be asked any more; empty where it could.
     """
@@ -121,7 +121,7 @@ class Enrichment:
     asked: Counter[str] = field(default_factory=Counter)
     reused: int = 0
     failures: list[GenerationFailure] = field(default_factory=list)
-    answers: Counter[str] = field(default_factory=Counter)
+    answers: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     rejected: dict[str, str] = field(default_factory=dict)
     churn: tuple[str, ...] = ()
     new_keys: set[str] = field(default_factory=set)

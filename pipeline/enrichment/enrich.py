@@ -1,8 +1,9 @@
 """Expansions for a catalog's tools: each generator in turn, earlier answers, then a second question beside siblings."""
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from itertools import count
 
 from pipeline.enrichment import prompt
 from pipeline.enrichment.ask import ask_and_check
@@ -113,9 +114,5 @@ def serve_earlier(
 
 def interleaved_by_provider(records: Sequence[ToolRecord]) -> list[ToolRecord]:
     """Return the records with one of each provider in turn, so that a budget that ends early serves every provider."""
-    seen: Counter[str | None] = Counter()
-    rounds: dict[str, int] = {}
-    for record in records:
-        rounds[record.tool_id] = seen[record.provider]
-        seen[record.provider] += 1
-    return sorted(records, key=lambda record: rounds[record.tool_id])
+    rounds: defaultdict[str | None, count[int]] = defaultdict(count)
+    return sorted(records, key=lambda record: next(rounds[record.provider]))

@@ -1,8 +1,7 @@
 """The estimate of a build's questions to a model: tokens, cost and time, before any is asked."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from pipeline.enrichment.chain import LedgerOnly
 from pipeline.enrichment.generator import Generator, Question, questions_about
@@ -36,10 +35,6 @@ class Estimate:
     seconds: float | None = None
     counted_by: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready dict, for programs."""
-        return asdict(self)
-
 
 def estimate(
     catalog: Catalog,
@@ -67,15 +62,14 @@ def estimate(
     from pipeline.enrichment.openai.model import OUTPUT_TOKENS, ModelGenerator
 
     model = ModelGenerator(settings)
-    history = ledger.answers.average_usage(settings.model)
+    answer_tokens, cached_share = ledger.answers.average_usage(settings.model) or (OUTPUT_TOKENS, 0.0)
     prompt = sum(map(model.prompt_tokens, questions))
     contrasted = round(_CONTRASTED_SHARE * len(questions)) if settings.contrast and assessed else 0
     if settings.max_tools is not None:
         contrasted = min(contrasted, settings.max_tools - len(questions))
     prompt += contrasted * (prompt // len(questions) + _SIBLING_TOKENS)
     count = len(questions) + contrasted
-    completion = round(count * (history.completion_tokens if history else OUTPUT_TOKENS))
-    cached = round(prompt * history.cached_share) if history else 0
+    completion, cached = round(count * answer_tokens), round(prompt * cached_share)
     return replace(
         found,
         questions=len(questions),
@@ -103,8 +97,8 @@ def _unknown(
     remaining: Sequence[ToolRecord] = catalog.records
     for generator in generators:
         questions = questions_about(catalog, generator, remaining)
-        found = ledger.answers.expansions([key for q in questions for key in (q.key, *q.former_keys)], checks)
-        answers = {q.key for q in questions if not found.keys().isdisjoint((q.key, *q.former_keys))}
+        found = ledger.answers.expansions([key for q in questions for key in q.keys], checks)
+        answers = {q.key for q in questions if not found.keys().isdisjoint(q.keys)}
         known += sum(question.key in answers for question in questions)
         if isinstance(generator, LedgerOnly):
             break  # it is not asked

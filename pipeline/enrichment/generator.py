@@ -65,6 +65,11 @@ class Question:
     prompt: Prompt = NO_MODEL
     former_keys: tuple[str, ...] = ()
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys under which the ledger may have its answer, the first first."""
+        return (self.key, *self.former_keys)
+
 
 @dataclass(frozen=True, slots=True)
 class GeneratedExpansion:

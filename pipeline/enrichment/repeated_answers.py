@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from router.expansion import Expansion
 from router.record import ToolRecord
 from router.text import pretokenize
 from router.tools.text_overlap import record_texts, term_set
@@ -13,7 +14,6 @@ _WORDS = 4  # of a shingle
 _REPEATED_SHARE = 0.25  # of an answer's shingles
 _FEWEST = 3  # tools of which a shingle is written, and at least this share of them
 _COMMON_SHARE = 0.02
-_GROWTH = 1.25  # in answers, after which all are looked at again
 
 
 @dataclass
@@ -27,14 +27,13 @@ class RepeatedAnswers:
     # How many shingles each has, and those of them with none of the record's own words.
     _shingles: dict[str, tuple[int, Sequence[tuple[str, ...]]]] = field(default_factory=dict)
     _tools: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    _looked_at: int = 0
 
-    def add(self, key: str, record: ToolRecord, phrases: Sequence[str]) -> None:
+    def add(self, key: str, record: ToolRecord, answer: Expansion) -> None:
         """Add an answer about a record."""
         own = term_set(" ".join(record_texts(record)))
         shingles: list[tuple[str, ...]] = []
         count = 0
-        for phrase in phrases:
+        for phrase in answer.user_phrases:
             words = pretokenize(phrase).casefold().split()
             supported = [not own.isdisjoint(term_set(word)) for word in words]
             width = min(_WORDS, len(words))
@@ -45,13 +44,9 @@ class RepeatedAnswers:
         self._shingles[key] = count, shingles
         self._tools.update(set(shingles))
 
-    def found(self, *, at_end: bool = False) -> list[str]:
-        """Return the keys of repeated answers; none where few answers have come since it was asked last."""
-        answers = len(self._shingles)
-        if not at_end and answers < max(_GROWTH * self._looked_at, _FEWEST):
-            return []
-        self._looked_at = answers
-        least = max(_FEWEST, _COMMON_SHARE * answers)
+    def found(self) -> list[str]:
+        """Return the keys of repeated answers."""
+        least = max(_FEWEST, _COMMON_SHARE * len(self._shingles))
         return [
             key
             for key, (count, shingles) in self._shingles.items()

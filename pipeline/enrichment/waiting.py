@@ -28,7 +28,6 @@ def leave_waiting(
         context.catalog_name, context.run, [*unknown], context.checks, sorted(UNUSABLE)
     )
     for key, one in waiting.items():
-        answer = None if one.answer is None else Expansion.from_json(json.loads(one.answer))
         message = (
             f"not asked: {one.answers} answers were of no use, the next is asked for in {counted(one.builds, 'build')}"
         )
@@ -36,9 +35,11 @@ def leave_waiting(
             tool_id = question.record.tool_id
             into.failures.append(GenerationFailure(tool_id, "backed off", message))
             # The verdicts on the last answer are the snapshot's, whether or not the question is asked in this build.
-            screened, verdicts = (None, ()) if answer is None else screen_answer(context, question.record, answer)
-            if screened is not None and not screened.user_phrases:
-                into.refused[tool_id] = verdicts
+            if one.answer is not None:
+                answer = Expansion.from_json(json.loads(one.answer))
+                screened, verdicts = screen_answer(context, question.record, answer)
+                if not screened.user_phrases:
+                    into.refused[tool_id] = verdicts
     _leave_changing(context, generator, unknown, into)
 
 

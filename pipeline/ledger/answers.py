@@ -74,14 +74,6 @@ class EarlierAnswer:
     expansion: str
 
 
-@dataclass(frozen=True, slots=True)
-class AverageUsage:
-    """The mean number of tokens of a model's answers, and the share of its prompts' tokens that was cached."""
-
-    completion_tokens: float
-    cached_share: float
-
-
 class Answers(Database):
     """The tables of questions, expansions, failures and assessments."""
 
@@ -167,14 +159,14 @@ class Answers(Database):
         )
         return [EarlierAnswer(*row) for row in rows]
 
-    def average_usage(self, model: str) -> AverageUsage | None:
-        """Return what a model's answers took on average; None where it has no counted answer."""
-        ((tokens, cached),) = self.rows(
+    def average_usage(self, model: str) -> tuple[float, float] | None:
+        """Return the mean tokens of a model's answers, and the cached share of its prompts' tokens; else None."""
+        (found,) = self.rows(
             "SELECT avg(completion_tokens), sum(cached_tokens) / sum(prompt_tokens) FROM expansions "
             "WHERE model = ? AND generator = 'openai' AND prompt_tokens > 0",
             [model],
         )
-        return None if tokens is None else AverageUsage(float(tokens), float(cached))
+        return None if found[0] is None else found
 
     def latest_kinds(self, model: str, count: int) -> list[str]:
         """Return how a model's latest answers failed, the newest first; "" for one that could be used.

@@ -115,7 +115,7 @@ def open_to_read(workspace: Path, *, wait_s: float = 0.0, tell: Tell = lambda _:
 
     Raises RunAborted where there is none, where it is damaged, and where it is in use and has no backup.
     """
-    path, holder = _existing(workspace), None
+    path, holder = existing(workspace), None
     try:
         connection = waited_for(lambda: connect_to_read(path), wait_s, tell)
     except LedgerInUse as error:
@@ -179,7 +179,7 @@ def compact(
     Nothing that was paid for is left out. `drop_vectors` leaves out vectors of texts that no stored snapshot has: they
     are embedded again where they are needed. Raises RunAborted where a build runs or the disk does not suffice.
     """
-    path = _existing(workspace)
+    path = existing(workspace)
     unfinished = path.with_name(f"{path.name}.unfinished")
     texts = _texts_of_snapshots(workspace) if drop_vectors else []
     if drop_vectors and not texts:
@@ -233,7 +233,8 @@ def _unchanged(path: Path, error: Exception) -> RunAborted:
     return RunAborted(f"the ledger {path} stays as it is: {' '.join(str(error).split())}")
 
 
-def _existing(workspace: Path) -> Path:
+def existing(workspace: Path) -> Path:
+    """Return the path of a workspace's ledger. Raises RunAborted where there is none."""
     path = workspace / LEDGER_FILE
     if not path.is_file():
         raise RunAborted(f"the workspace {workspace} has no ledger: a build makes one")

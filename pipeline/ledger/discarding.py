@@ -5,27 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.errors import RunAborted, SettingsInvalid
-from pipeline.ledger.database import GIVEN, utc_now
+from pipeline.errors import SettingsInvalid
+from pipeline.ledger.commands import existing
+from pipeline.ledger.database import utc_now
 from pipeline.ledger.ledger import Ledger
-from pipeline.ledger.lock import LEDGER_FILE, Tell
+from pipeline.ledger.lock import Tell
 from router.fingerprint import canonical_json
 from router.snapshot.facets import matching_names
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """Which answers to discard: those that meet all that is set. Times are UTC.
-
-    `tools` are ids or globs. `found` has, by tool id, texts that a check named: answers with one of them are meant.
-    """
-
-    tools: Sequence[str] = ()
-    run: int | None = None
-    model: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    found: Mapping[str, Set[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +25,42 @@ class Discarded:
 
 
 def discard(
-    workspace: Path, chosen: Chosen, *, dry_run: bool = False, wait_s: float = 0.0, tell: Tell = lambda _: None
+    workspace: Path,
+    tools: Sequence[str] = (),
+    *,
+    run: int | None = None,
+    model: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    found: Mapping[str, Set[str]] | None = None,
+    dry_run: bool = False,
+    wait_s: float = 0.0,
+    tell: Tell = lambda _: None,
 ) -> Discarded:
-    """Mark models' answers as discarded, so that the next build asks again; with `dry_run`, only say which.
+    """Mark models' answers that meet all that is given as discarded, so that the next build asks again.
 
-    Raises SettingsInvalid where nothing is chosen, RunAborted where there is no ledger or a build has it.
+    `tools` are ids or globs, times are UTC. `found` has, by tool id, texts that a check named: answers with one of them
+    are meant. With `dry_run`, only say which. Raises SettingsInvalid where nothing is given, RunAborted where there is
+    no ledger or a build has it.
     """
-    if chosen == Chosen():
+    stored = {"run": run, "model": model, "since": since, "until": until}
+    if not tools and found is None and not any(stored.values()):
         raise SettingsInvalid("say which answers: a TOOL, --run, --model, --since, --until or --check; '*' takes all")
-    if not (workspace / LEDGER_FILE).is_file():
-        raise RunAborted(f"the workspace {workspace} has no ledger: a build makes one")
+    existing(workspace)
     with Ledger.open(workspace, wait_s, tell=tell) as ledger, ledger.transaction():
-        stored = [tool_id for (tool_id,) in ledger.rows("SELECT DISTINCT tool_id FROM expansions ORDER BY tool_id")]
-        given = {tool_id for pattern in chosen.tools or ("*",) for tool_id in matching_names(pattern, stored)}
         rows = ledger.rows(
-            f"""
+            """
             SELECT rowid, tool_id, cost_usd, expansion FROM expansions
-            WHERE discarded_at IS NULL AND generator NOT IN ('file', 'lexicon') AND tool_id IN {GIVEN}
+            WHERE discarded_at IS NULL AND generator NOT IN ('file', 'lexicon')
                 AND run_id = coalesce($run, run_id) AND model = coalesce($model, model)
                 AND created_at >= coalesce($since, created_at) AND created_at < coalesce($until, TIMESTAMP 'infinity')
             """,
-            {"given": [*given], "run": chosen.run, "model": chosen.model, "since": chosen.since, "until": chosen.until},
+            stored,
         )
-        if (found := chosen.found) is not None:
-            # As JSON, a text of an answer stands in quotes.
+        ids = sorted({row[1] for row in rows})
+        chosen = {tool_id for pattern in tools or ("*",) for tool_id in matching_names(pattern, ids)}
+        rows = [row for row in rows if row[1] in chosen]
+        if found is not None:  # as JSON, a text of an answer stands in quotes
             rows = [row for row in rows if any(canonical_json(text) in row[3] for text in found.get(row[1], ()))]
         if not dry_run:
             ledger.execute(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import duckdb
 import msgspec
 
 from pipeline.ledger.database import Database, utc_now
@@ -74,8 +73,28 @@ class Quarantine(Database):
     """The tables of tools that are held back, and of what changed tools are measured against, by catalog and area."""
 
     def tools(self, catalog: str, area: str) -> list[QuarantinedTool]:
-        """Return the tools that are held back and those that were released, sorted by time and id."""
-        return quarantined_tools(self.connection, catalog, area)
+        """Return the tools that are held back and those that were released, sorted by time and id.
+
+        None of a ledger of an earlier version, which has no such table.
+        """
+        if not self.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'quarantine'"):
+            return []
+        rows = self.rows(
+            f"SELECT since, examples, told, state, run_id, {', '.join(_COPIED)} FROM quarantine "
+            "WHERE catalog = ? AND area = ? ORDER BY since, tool_id, content_hash",
+            [catalog, area],
+        )
+        return [
+            QuarantinedTool(
+                since=since.replace(tzinfo=UTC),
+                examples=msgspec.json.decode(examples, type=Examples),
+                announced=announced,
+                state=state,
+                run_id=run,
+                **dict(zip(_COPIED, copied, strict=True)),
+            )
+            for since, examples, announced, state, run, *copied in rows
+        ]
 
     def put(
         self, run: int, catalog: str, area: str, held: Sequence[QuarantinedTool], current: Mapping[str, str]
@@ -120,43 +139,10 @@ class Quarantine(Database):
             )
             self.insert("baselines", rows, key=["catalog", "area", "tool_id"], catalog=catalog, area=area, run_id=run)
 
-    def release(self, catalog: str, area: str, tool_ids: Sequence[str]) -> None:
-        """Let these tools serve from the next build on, as long as their content stays."""
-        self._decide(catalog, area, tool_ids, HELD, RELEASED, utc_now())
-
-    def hold(self, catalog: str, area: str, tool_ids: Sequence[str]) -> None:
-        """Take back the release of these tools, until they change."""
-        self._decide(catalog, area, tool_ids, RELEASED, HELD, None)
-
-    def _decide(
-        self, catalog: str, area: str, tool_ids: Sequence[str], before: str, after: str, at: datetime | None
-    ) -> None:
+    def decide(self, catalog: str, area: str, tool_ids: Sequence[str], state: str) -> None:
+        """Let tools serve from the next build on (RELEASED), until they change, or take that back (HELD)."""
         self.execute(
-            "UPDATE quarantine SET state = ?, decided_at = ? WHERE catalog = ? AND area = ? AND state = ? "
+            "UPDATE quarantine SET state = ?, decided_at = ? WHERE catalog = ? AND area = ? AND state != ? "
             "AND list_contains(?, tool_id)",
-            [after, at, catalog, area, before, list(tool_ids)],
+            [state, utc_now() if state == RELEASED else None, catalog, area, state, list(tool_ids)],
         )
-
-
-def quarantined_tools(
-    connection: "duckdb.DuckDBPyConnection", catalog: str, area: str = "snapshots"
-) -> list[QuarantinedTool]:
-    """Return the rows of an open ledger; none of a ledger of an earlier version, which has no such table."""
-    if not connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'quarantine'").fetchall():
-        return []
-    rows = connection.execute(
-        f"SELECT since, examples, told, state, run_id, {', '.join(_COPIED)} FROM quarantine "
-        "WHERE catalog = ? AND area = ? ORDER BY since, tool_id, content_hash",
-        [catalog, area],
-    ).fetchall()
-    return [
-        QuarantinedTool(
-            since=since.replace(tzinfo=UTC),
-            examples=msgspec.json.decode(examples, type=Examples),
-            announced=announced,
-            state=state,
-            run_id=run,
-            **dict(zip(_COPIED, copied, strict=True)),
-        )
-        for since, examples, announced, state, run, *copied in rows
-    ]

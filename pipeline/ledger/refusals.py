@@ -50,20 +50,25 @@ class Refusals(Database):
     ) -> dict[str, Waiting]:
         """Return which questions are not to be asked in a run, by key: those that were of no use in several builds.
 
-        `kinds` are those of failures that count. Runs whose answers were mostly of no use do not: the fault was the
-        model's.
+        `kinds` are those of failures that count. Runs whose answers were mostly of no use, in the mean of the providers
+        as well, do not: the fault was the model's. What was refused before says nothing of that.
         """
         rows = self.rows(
             f"""
             WITH outcomes AS (
-                SELECT expansion_key, run_id, refused_by IS NOT NULL AND checks = $checks AS refused, expansion
+                SELECT expansion_key, run_id, tool_id, refused_by IS NOT NULL AND checks = $checks AS refused, expansion
                 FROM expansions WHERE generator = 'openai' AND discarded_at IS NULL
                 UNION ALL
-                SELECT expansion_key, run_id, kind IN (SELECT unnest($kinds::VARCHAR[])), NULL
+                SELECT expansion_key, run_id, tool_id, kind IN (SELECT unnest($kinds::VARCHAR[])), NULL
                 FROM failures WHERE generator = 'openai'
+            ), of_providers AS (
+                SELECT run_id, count(*) AS answers, count_if(refused) AS refused FROM (
+                    FROM outcomes QUALIFY NOT coalesce(
+                        min(run_id) FILTER (refused) OVER (PARTITION BY expansion_key) < run_id, false)
+                ) GROUP BY run_id, regexp_replace(tool_id, '/?[^/]*$', '')
             ), bad AS (
-                SELECT run_id FROM outcomes
-                GROUP BY ALL HAVING count(*) >= {_FEWEST_OF_A_RUN} AND count_if(refused) > count(*) / 2
+                SELECT run_id FROM of_providers GROUP BY ALL HAVING sum(answers) >= {_FEWEST_OF_A_RUN}
+                    AND sum(refused) > sum(answers) / 2 AND avg(refused / answers) > 1 / 2
             ), of_no_use AS (
                 SELECT expansion_key, count(DISTINCT run_id) AS times, max(run_id) AS latest,
                     arg_max(expansion, run_id)::VARCHAR AS answer

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.phrase_checks.comparison import CatalogComparison, ComparisonCache, tool_keys
 from pipeline.phrase_checks.phrases import PhraseFindings, judge_phrases
+from pipeline.phrase_checks.subject import Findings
 from pipeline.phrase_checks.vectors import BLOCK, AssessedTool, CatalogVectors, ScoreDistribution
 from pipeline.settings import AssessmentSettings
 
@@ -23,24 +23,6 @@ _FEWEST_PHRASES = 3
 _FEWEST_TOOLS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
-    """Verdicts on the phrases of a catalog, and the tools that collide.
-
-    `verdicts` are in the order of tools and phrases, and their `detail` is the other tool's id. They are of three
-    checks. "misplaced": all phrases of a tool, because together they fit another tool. "inconsistent": one phrase that
-    does. "collision": one phrase that fits a sibling as well or better, which is only noted. A phrase that repeats the
-    record's own name and first sentence is neither misplaced nor inconsistent; nor is one of a record in another
-    language.
-
-    `siblings` maps a tool id to at most three ids of tools that enough of its phrases fit as well or better, the most
-    phrases first; for a misplaced tool, to the tool that its phrases fit. A tool without any is left out.
-    """
-
-    verdicts: tuple[TextVerdict, ...] = ()
-    siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
 def assess(
     tools: Sequence[AssessedTool],
     records: NDArray[np.float32],
@@ -50,8 +32,13 @@ def assess(
     *,
     block: int = BLOCK,
     cache: ComparisonCache | None = None,
-) -> Assessment:
+) -> Findings:
     """Assess the phrases of a catalog, whose tools are in the order of their ids.
+
+    Verdicts are of three checks, and their `detail` is the other tool's id. "misplaced": all phrases of a tool, because
+    together they fit another tool, which is then its sibling. "inconsistent": one phrase that does. "collision": one
+    phrase that fits a sibling as well or better, which is only noted. A phrase that repeats the record's own name and
+    first sentence is neither misplaced nor inconsistent; nor is one of a record in another language.
 
     `records` and `interfaces` (tools, dim) are the vectors of each `AssessedTool.text` and `interface`, `phrases`
     (phrases, dim) those of each of `AssessedTool.phrases`, one tool after the other; all are L2-normalised. At most
@@ -61,14 +48,14 @@ def assess(
     settings = settings or AssessmentSettings()
     catalog = CatalogVectors.of(tools, records, phrases, block)
     if not len(phrases):
-        return Assessment()
+        return Findings()
     cache = cache or ComparisonCache()
     # With a filled cache the products are many and small, and threads cost more than they bring.
     with threadpool_limits(1 if cache.previous else None, "blas"):
         misplaced = _misplaced_tools(catalog, interfaces, tools, settings, cache)
         findings = judge_phrases(catalog.without(misplaced), tools, settings, cache)
     siblings = findings.siblings | {tool: (other,) for tool, other in misplaced.items()}
-    return Assessment(
+    return Findings(
         _verdicts(catalog, tools, misplaced, findings, settings),
         {tools[tool].tool_id: tuple(tools[other].tool_id for other in siblings[tool]) for tool in sorted(siblings)},
     )

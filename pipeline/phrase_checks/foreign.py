@@ -5,16 +5,15 @@ docs/decisions/phrase-checks.md.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence, TextVerdict
 from pipeline.phrase_checks.identity import earned_subjects, source_of
-from pipeline.phrase_checks.steering import Embed, SteeringFindings
-from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks
-from pipeline.phrase_checks.vectors import BLOCK, ScoreDistribution
+from pipeline.phrase_checks.steering import Embed
+from pipeline.phrase_checks.subject import Findings, Remark, WrittenTool, remarks
+from pipeline.phrase_checks.vectors import BLOCK, Centres
 from pipeline.settings import AssessmentSettings
 
 # One phrase of an honest tool may fit another's by chance; hardly a tool has two.
@@ -32,7 +31,7 @@ def find_foreign(
     embed: Embed,
     settings: AssessmentSettings,
     errands: Sequence[str],
-) -> SteeringFindings:
+) -> Findings:
     """Return the texts that fit a tool of another source and that nothing of their own supports, and what asked.
 
     `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
@@ -42,23 +41,22 @@ def find_foreign(
     """
     numbers = {source: number for number, source in enumerate(dict.fromkeys(source_of(tool.record) for tool in tools))}
     if len(vectors) == len(tools) or len(numbers) < 2:
-        return SteeringFindings()
+        return Findings()
     sources = np.array([numbers[source_of(tool.record)] for tool in tools])
     judged, earned = vectors[len(tools) :], earned_subjects(tools)
     subjects = embed([subject for subject, _ in earned])
     counts = np.array([len(tool.judged) for tool in tools])
     owners = np.repeat(np.arange(len(tools)), counts)
-    # Beside the tools: in a small catalog a standard deviation of scores says little, and hostile tools make it.
     beside = embed(errands)
-    by_subject = _Centres.of(subjects, sources, beside)
+    by_subject = Centres.of(subjects, beside)
     supported = by_subject.fits(judged, owners) >= settings.supported_fit
     # Texts in other words than the subject are near to those that it supports. The others stand for nothing, or those
     # that an attacker demands would support each other.
     of_tools = subjects.copy()
     np.add.at(of_tools, owners[supported], judged[supported])
-    centres = _Centres.of(of_tools / np.linalg.norm(of_tools, axis=1, keepdims=True), sources, beside)
+    centres = Centres.of(of_tools / np.linalg.norm(of_tools, axis=1, keepdims=True), beside)
     limits = settings.foreign_fit, settings.foreign_lead
-    found = np.bincount(owners[centres.better_tools(judged, owners, *limits) >= 0], minlength=len(tools))
+    found = np.bincount(owners[_better_tools(centres, sources, judged, owners, *limits) >= 0], minlength=len(tools))
     verdicts: list[TextVerdict] = []
     steering: dict[str, tuple[Remark, ...]] = {}
     for ordinal in np.flatnonzero(found >= _FEWEST).tolist():
@@ -73,7 +71,7 @@ def find_foreign(
         # What surely asked for some texts may have asked for any that its subject does not clearly support.
         compared, fit, lead = (by_subject, settings.steered_fit, 0.0) if asked and many else (centres, *limits)
         texts = tool.all_texts
-        fitting = compared.better_tools(embed(texts), np.full(len(texts), ordinal), fit, lead).tolist()
+        fitting = _better_tools(compared, sources, embed(texts), np.full(len(texts), ordinal), fit, lead).tolist()
         others = {text: tools[other].tool_id for text, other in zip(texts, fitting, strict=True) if other >= 0}
         verdicts += [
             TextVerdict(tool.tool_id, name, text, "other_source", Consequence.DROPPED, others[text])
@@ -82,41 +80,27 @@ def find_foreign(
         ]
         if asked:
             steering[tool.tool_id] = asked
-    return SteeringFindings(tuple(verdicts), steering)
+    return Findings(tuple(verdicts), steering=steering)
 
 
-@dataclass(frozen=True)
-class _Centres:
-    """What stands for each tool, `vectors` (tools, dim), and a number for its source."""
-
-    vectors: NDArray[np.float32]
-    sources: NDArray[np.int64]
-    distribution: ScoreDistribution
-
-    @classmethod
-    def of(cls, vectors: NDArray[np.float32], sources: NDArray[np.int64], errands: NDArray[np.float32]) -> "_Centres":
-        """Return the centres with the distribution of scores at them and at everyday errands."""
-        return cls(vectors, sources, ScoreDistribution.of(np.concatenate([vectors, errands])))
-
-    def fits(self, texts: NDArray[np.float32], owners: NDArray[np.int64] | int) -> NDArray[np.float64]:
-        """Return by how many standard deviations texts (rows, dim) fit their own tools above the mean."""
-        own_centres = self.vectors[np.broadcast_to(owners, len(texts))]
-        own = np.einsum("ij,ij->i", texts, own_centres)
-        return self.distribution.fit_and_lead(texts, own_centres, own, own)[0]
-
-    def better_tools(
-        self, texts: NDArray[np.float32], owners: NDArray[np.int64], fit: float, lead: float
-    ) -> NDArray[np.int64]:
-        """Return for each text (rows, dim) of a lower fit the tool of another source at a higher lead; -1 for none."""
-        found = np.full(len(texts), -1)
-        unsupported = np.flatnonzero(self.fits(texts, owners) < fit)
-        for rows in np.array_split(unsupported, len(unsupported) * len(self.vectors) // BLOCK + 1):
-            own_centres = self.vectors[owners[rows]]
-            scores = texts[rows] @ self.vectors.T
-            scores[self.sources[owners[rows], None] == self.sources] = -1
-            best = scores.argmax(axis=1)
-            own = np.einsum("ij,ij->i", texts[rows], own_centres)
-            highest = scores[np.arange(len(rows)), best]
-            _, leads = self.distribution.fit_and_lead(texts[rows], own_centres, own, highest)
-            found[rows] = np.where(leads > lead, best, -1)
-        return found
+def _better_tools(
+    centres: Centres,
+    sources: NDArray[np.int64],
+    texts: NDArray[np.float32],
+    owners: NDArray[np.int64],
+    fit: float,
+    lead: float,
+) -> NDArray[np.int64]:
+    """Return for each text (rows, dim) of a lower fit the tool of another source at a higher lead; -1 for none."""
+    found = np.full(len(texts), -1)
+    unsupported = np.flatnonzero(centres.fits(texts, owners) < fit)
+    for rows in np.array_split(unsupported, len(unsupported) * len(centres.vectors) // BLOCK + 1):
+        own_centres = centres.vectors[owners[rows]]
+        scores = texts[rows] @ centres.vectors.T
+        scores[sources[owners[rows], None] == sources] = -1
+        best = scores.argmax(axis=1)
+        own = np.einsum("ij,ij->i", texts[rows], own_centres)
+        highest = scores[np.arange(len(rows)), best]
+        _, leads = centres.distribution.fit_and_lead(texts[rows], own_centres, own, highest)
+        found[rows] = np.where(leads > lead, best, -1)
+    return found

@@ -3,7 +3,7 @@
 import re
 
 from router.record import ToolRecord
-from router.tools.text_overlap import term_set
+from router.tools.text_overlap import record_texts, term_set
 
 _COURTESY = re.compile(
     r"^(?:(?:please|can you|could you|would you|i want to|i need to|i'd like to|i would like to|help me|let's|just|now"
@@ -67,8 +67,5 @@ def supported(record: ToolRecord) -> frozenset[str]:
     """Return the operations that a record's words support; all of them where its description is not English."""
     if not _ENGLISH.search(record.description):
         return frozenset(_TERMS)
-    words = [record.name, record.provider or "", record.description, *record.categories, *record.examples]
-    for parameter in record.parameters:
-        words += (parameter.path, parameter.description, *parameter.enum)
-    record_terms = term_set(" ".join(words))
+    record_terms = term_set(" ".join(record_texts(record)))
     return frozenset(claim for claim, supporting in _TERMS.items() if not supporting.isdisjoint(record_terms))

@@ -5,8 +5,8 @@ a remark in the record that is not about the tool. See docs/decisions/phrase-che
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.enrichment.context import Consequence, TextVerdict
-from pipeline.phrase_checks.subject import Remark, WrittenTool, remarks, subject, subject_claim
-from pipeline.phrase_checks.vectors import ScoreDistribution
+from pipeline.phrase_checks.subject import Findings, Remark, WrittenTool, remarks, subject, subject_claim
+from pipeline.phrase_checks.vectors import Centres
 from pipeline.settings import AssessmentSettings
 from router.tools.text_overlap import term_set
 
@@ -45,30 +45,12 @@ _MOST_TEXTS = 20_000
 
 
 @dataclass(frozen=True)
-class SteeringFindings:
-    """Verdicts on the texts of expansions, and by tool id the remarks of a record that steered the model.
-
-    A verdict's check is "echo", on a phrase that repeats a foreign remark, or "steered", on a text of a tool whose
-    record steered. `detail` is the first foreign remark, shortened. `blind` is true where the encoder cannot tell texts
-    apart: nothing is dropped then.
-    """
-
-    verdicts: tuple[TextVerdict, ...] = ()
-    steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
-    blind: bool = False
-
-
-@dataclass(frozen=True)
 class EmbeddedRemarks:
     """Remarks of one record: texts, and `vectors` (remarks, dim), L2-normalised."""
 
     texts: Sequence[str]
     vectors: NDArray[np.float32]
     subject_terms: frozenset[str]
-
-    def where(self, mask: NDArray[np.bool_]) -> "EmbeddedRemarks":
-        """Return the remarks where a mask is true."""
-        return EmbeddedRemarks(_chosen(self.texts, mask), self.vectors[mask], self.subject_terms)
 
     def repeated_by(self, vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Return for each remark whether a text of vectors (texts, dim) repeats it word by word, or nearly."""
@@ -140,8 +122,11 @@ def find_steering(
     embed: Embed,
     settings: AssessmentSettings,
     errands: Sequence[str],
-) -> SteeringFindings:
+) -> Findings:
     """Return what was written for tools without support by their own records, and which records made the model do so.
+
+    A verdict's check is "echo", on a phrase that repeats a foreign remark, or "steered", on a text of a tool whose
+    record steered. `detail` is the first foreign remark, shortened.
 
     `vectors` (tools + texts, dim) are those of each `WrittenTool.subject`, then of each of `WrittenTool.judged`, one
     tool after the other, L2-normalised as what `embed` returns. Remarks and short texts are embedded only for tools
@@ -150,15 +135,13 @@ def find_steering(
     """
     judged = vectors[len(tools) :]
     if not len(judged):
-        return SteeringFindings()
+        return Findings()
     readability = Readability(chain(errands, (text for tool in tools for text in (tool.subject, *tool.judged))))
-    subjects = _subject_vectors(tools, vectors[: len(tools)], readability, embed, settings)
-    # In a small catalog a standard deviation of scores says little, and hostile tools make it.
     beside = embed(errands)
-    distribution = ScoreDistribution.of(np.concatenate([subjects, beside]))
+    subjects = Centres.of(_subject_vectors(tools, vectors[: len(tools)], readability, embed, settings), beside)
     starts = np.cumsum([0, *(len(tool.judged) for tool in tools)])
     owners = np.repeat(np.arange(len(tools)), np.diff(starts))
-    unsupported = _fits(subjects, distribution, judged, owners) < settings.unsupported_fit
+    unsupported = subjects.fits(judged, owners) < settings.unsupported_fit
     parts, shared = _remarks(tools, np.unique(owners[unsupported]).tolist())
     by_text = _vectors_by_text((part.text for of_tool in parts.values() for part in of_tool), embed)
     found: dict[int, _Finding] = {}
@@ -167,8 +150,9 @@ def find_steering(
             continue
         texts = [part.text for part in of_tool]
         every = EmbeddedRemarks(texts, np.array([by_text[text] for text in texts]), term_set(tools[ordinal].subject))
-        is_foreign = _fits(subjects, distribution, every.vectors, ordinal) < settings.foreign_fit
-        is_code = np.array([_is_code(text, readability, settings) for text in texts], bool)
+        is_foreign = subjects.fits(every.vectors, ordinal) < settings.foreign_fit
+        unread = (len(one) >= _SHORTEST_CODE and readability.share(one) < settings.readable_share for one in texts)
+        is_code = np.fromiter(unread, bool, len(texts))
         rows, vendor = slice(*starts[ordinal : ordinal + 2].tolist()), _vendor_of(tools[ordinal])
         unsupported_texts = _chosen(tools[ordinal].judged, unsupported[rows])
         if sum((vendor, text) in shared for text in unsupported_texts) < _FEWEST_ECHOES:
@@ -188,7 +172,7 @@ def find_steering(
         tool, wrong = tools[ordinal], finding.echoes
         if finding.steered:  # it keeps what its subject clearly supports, and that repeats no remark
             written = np.array([of_texts[text] for text in tool.all_texts])
-            bad = _fits(subjects, distribution, written, ordinal) < settings.steered_fit
+            bad = subjects.fits(written, ordinal) < settings.steered_fit
             bad |= finding.remarks.echoed_by(tool.all_texts, written, settings.echo_similarity)
             wrong |= frozenset(_chosen(tool.all_texts, bad))
         check, detail = "steered" if finding.steered else "echo", finding.foreign[0].text[:80]
@@ -198,7 +182,7 @@ def find_steering(
             if text in wrong
         ]
     steering = {tools[ordinal].tool_id: found[ordinal].foreign for ordinal in steered}
-    return SteeringFindings(tuple(verdicts), {} if blind else steering, blind)
+    return Findings(tuple(verdicts), steering={} if blind else steering, blind=blind)
 
 
 def _remarks(
@@ -240,21 +224,6 @@ def _subject_vectors(
     return subjects
 
 
-def _fits(
-    subjects: NDArray[np.float32],
-    distribution: ScoreDistribution,
-    vectors: NDArray[np.float32],
-    owners: NDArray[np.int64] | int,
-) -> NDArray[np.float64]:
-    """Return by how many standard deviations texts (rows, dim) fit their owners' subjects above the mean.
-
-    The mean and the deviation are those of the text's cosines with all subjects, and with everyday errands.
-    """
-    own_subjects = subjects[np.broadcast_to(owners, len(vectors))]
-    own = np.einsum("ij,ij->i", vectors, own_subjects)
-    return distribution.fit_and_lead(vectors, own_subjects, own, own)[0]
-
-
 def _finding(
     tool: WrittenTool,
     parts: Sequence[Remark],
@@ -273,7 +242,7 @@ def _finding(
     is_foreign = is_foreign | every.repeated_by(judged[unsupported]) | is_code
     if not is_foreign.any():
         return None
-    foreign = every.where(is_foreign)
+    foreign = EmbeddedRemarks(_chosen(every.texts, is_foreign), every.vectors[is_foreign], every.subject_terms)
     if sum(map(len, _chosen(every.texts, is_code))) >= _LEAST_CODE:
         echoes = unsupported  # what the remarks say cannot be read, so any unsupported text may be their echo
         steered = int(echoes.sum()) >= _FEWEST_ECHOES and bool(echoes.mean() >= _LEAST_SHARE)
@@ -285,10 +254,6 @@ def _finding(
         if not echoes.any():
             return None
     return _Finding(_chosen(parts, is_foreign), every, frozenset(_chosen(tool.judged, echoes)), steered)
-
-
-def _is_code(text: str, readability: Readability, settings: AssessmentSettings) -> bool:
-    return len(text) >= _SHORTEST_CODE and readability.share(text) < settings.readable_share
 
 
 def _chosen(values: Sequence[T], mask: NDArray[np.bool_]) -> tuple[T, ...]:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from pipeline.enrichment.context import TextVerdict
 from pipeline.phrase_checks.screen import LISTS
 from router.expansion import Expansion
 from router.record import Parameter, ToolRecord
@@ -37,6 +38,21 @@ class Remark:
 
     field: str
     text: str
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What checks beside other tools, or beside a record's subject, found.
+
+    `verdicts` are in the order of tools. `siblings` maps a tool's id to those of at most three tools that its phrases
+    fit as well, `steering` to the remarks of its record that made the model write what is not the tool's. `blind` is
+    true where the encoder cannot tell texts apart: nothing is dropped for steering then.
+    """
+
+    verdicts: tuple[TextVerdict, ...] = ()
+    siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    steering: Mapping[str, tuple[Remark, ...]] = field(default_factory=dict)
+    blind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +112,9 @@ def remarks(record: ToolRecord) -> list[Remark]:
         for text in (_parameter_name(parameter), parameter.description, *parameter.enum):
             parts += [("parameters", part) for part in _parts(text)]
     parts += [("parameters", part) for text in schema_texts(record.input_schema) for part in _parts(text)]
-    for field in ("categories", "examples"):
-        parts += [(field, part) for text in getattr(record, field) for part in _parts(text)]
-    return [Remark(field, text[:_LONGEST]) for field, text in islice(dict.fromkeys(parts), _MOST_REMARKS)]
+    for name in ("categories", "examples"):
+        parts += [(name, part) for text in getattr(record, name) for part in _parts(text)]
+    return [Remark(name, text[:_LONGEST]) for name, text in islice(dict.fromkeys(parts), _MOST_REMARKS)]
 
 
 def schema_texts(schema: object) -> Iterator[str]:

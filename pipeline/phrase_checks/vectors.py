@@ -47,14 +47,10 @@ class AssessedTool:
     @classmethod
     def of(cls, record: ToolRecord, expansion: Expansion | None) -> "AssessedTool":
         """Return the tool of a record. Without expansion it has no phrases; others' are still compared with it."""
-        text, content = record_document(record), f"{record.name}\n{record.description}"
-        source, sanitized = record.origin.file, sanitize(record)[0]
-        interface = _interface(sanitized)
-        if expansion is None:
-            return cls(record.tool_id, text, content, source=source, interface=interface)
+        sanitized, texts = sanitize(record)[0], (record_document(record), f"{record.name}\n{record.description}")
+        phrases = (expansion.user_phrases, expansion.when_to_use) if expansion else ((), "")
         own, non_english = identifying_terms(sanitized), bool(foreign_script(record.description))
-        phrases = (expansion.user_phrases, expansion.when_to_use)
-        return cls(record.tool_id, text, content, *phrases, own, non_english, source, interface)
+        return cls(record.tool_id, *texts, *phrases, own, non_english, record.origin.file, _interface(sanitized))
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -254,3 +250,25 @@ class ScoreDistribution:
         deviation = np.where(deviation > TIE, deviation, np.inf)
         rounded = np.round(own, 6)
         return (rounded - mean) / deviation, (np.round(best, 6) - rounded) / deviation
+
+
+@dataclass(frozen=True)
+class Centres:
+    """What stands for each tool, `vectors` (tools, dim), and the distribution of scores at them and at errands.
+
+    Errands stand beside the tools: in a small catalog a standard deviation says little, and hostile tools make it.
+    """
+
+    vectors: NDArray[np.float32]
+    distribution: ScoreDistribution
+
+    @classmethod
+    def of(cls, vectors: NDArray[np.float32], errands: NDArray[np.float32]) -> "Centres":
+        """Return the centres beside the vectors of everyday errands (errands, dim)."""
+        return cls(vectors, ScoreDistribution.of(np.concatenate([vectors, errands])))
+
+    def fits(self, texts: NDArray[np.float32], owners: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """Return by how many standard deviations texts (rows, dim) fit their own tools above the mean."""
+        own_centres = self.vectors[np.broadcast_to(owners, len(texts))]
+        own = np.einsum("ij,ij->i", texts, own_centres)
+        return self.distribution.fit_and_lead(texts, own_centres, own, own)[0]

@@ -14,7 +14,7 @@ from pipeline.ledger import Ledger
 from pipeline.ledger.commands import Backup, Checked, Compacted, Restored, open_to_read
 from pipeline.ledger.discarding import Discarded
 from pipeline.ledger.history import History
-from pipeline.ledger.quarantine import HELD, RELEASED, quarantined_tools
+from pipeline.ledger.quarantine import HELD, RELEASED, Quarantine
 from pipeline.sentences import counted, named
 from quartermaster.output.formatting import (
     MISSING,
@@ -123,7 +123,7 @@ def _night(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def show_done(done: Backup | Restored | Checked | Compacted, *, as_json: bool) -> None:
+def show_done(done: Backup | Restored | Checked | Compacted | Discarded, *, as_json: bool) -> None:
     """Print what a command did to the ledger, or found in it; of a backup its path last."""
     if as_json:
         made_at = {"made_at": done.made_at.isoformat()} if isinstance(done, Backup) else {}
@@ -143,6 +143,11 @@ def show_done(done: Backup | Restored | Checked | Compacted, *, as_json: bool) -
         out.print(facts_table([("ledger", str(done.file)), ("version", version), ("rows", rows or "none")]))
         for problem in done.problems or (done.note or "nothing is wrong",):
             print_out(problem)
+    elif isinstance(done, Discarded):
+        price = "at an unknown price" if done.cost_usd is None else f"which cost ${done.cost_usd:.6f}"
+        what = f"{counted(done.answers, 'answer')} about {counted(len(done.tools), 'tool')}, {price}"
+        tools = f": {named(done.tools)}" if done.tools else ""
+        print_out(f"{'would discard' if done.dry_run else 'discarded'} {what}{tools}")
     else:
         dropped = f", without {done.vectors:,} vectors" if done.vectors else ""
         print_out(f"{done.ledger}: {megabytes(done.before)} → {megabytes(done.after)}{dropped}")
@@ -161,17 +166,6 @@ def texts_found(snapshot: Path, check: str) -> dict[str, set[str]]:
     return found
 
 
-def show_discarded(done: Discarded, *, as_json: bool) -> None:
-    """Print what was discarded, or would be."""
-    if as_json:
-        print_json(asdict(done))
-        return
-    price = "at an unknown price" if done.cost_usd is None else f"which cost ${done.cost_usd:.6f}"
-    what = f"{counted(done.answers, 'answer')} about {counted(len(done.tools), 'tool')}, {price}"
-    tools = f": {named(done.tools)}" if done.tools else ""
-    print_out(f"{'would discard' if done.dry_run else 'discarded'} {what}{tools}")
-
-
 def decide_quarantine(
     workspace: Path, catalog: str, release: Sequence[str], hold: Sequence[str], wait_s: float
 ) -> None:
@@ -183,8 +177,8 @@ def decide_quarantine(
             if unknown := [tool_id for tool_id in ids if tool_id not in known]:
                 there_are = f"choose from {', '.join(known)}" if known else "none is"
                 raise SettingsInvalid(f"{unknown[0]!r} is not {state} in {catalog}: {there_are}")
-        ledger.quarantine.release(catalog, _AREA, release)
-        ledger.quarantine.hold(catalog, _AREA, hold)
+        ledger.quarantine.decide(catalog, _AREA, release, RELEASED)
+        ledger.quarantine.decide(catalog, _AREA, hold, HELD)
     if release:
         print_err(f"released, for the next build: {', '.join(release)}")
     if hold:
@@ -195,7 +189,7 @@ def show_quarantine(workspace: Path, catalog: str, *, as_json: bool) -> None:
     """Print the single tools of a catalog that are held back, and those that were released."""
     readable = open_to_read(workspace)
     with readable.connection as connection:
-        stored = quarantined_tools(connection, catalog, _AREA)
+        stored = Quarantine(connection, readable.file).tools(catalog, _AREA)
     if as_json:
         print_json(
             {"catalog": catalog, "tools": [{**o.to_json(), "state": o.state, "run_id": o.run_id} for o in stored]}

@@ -59,5 +59,3 @@ EVENINGS: dict[str, Evening] = {
     "for a sibling": _for_a_sibling,
     "refuses a third": _refuses_a_third,
 }
-# Not drawn, because no check sees it for sure: an answer about the tool's neighbour.
-UNSEEN = ("for a sibling",)

@@ -1,6 +1,6 @@
 """Runs the command line of one night at a given time, in this process; or in another, to be killed in the middle."""
 
-import argparse
+import json
 import os
 import resource
 import signal
@@ -37,9 +37,9 @@ def interrupted_night(
     With `kill_at` the process kills itself at that operation on files and sockets, counted from the command's start.
     `max_file_bytes` bounds every file that it writes, as a full disk would.
     """
-    options = ["--at", at.isoformat(), "--kill-at", str(kill_at), "--max-file-bytes", str(max_file_bytes)]
+    given = json.dumps([at.isoformat(), kill_at, max_file_bytes, *map(str, arguments)])
     return subprocess.run(
-        [sys.executable, "-m", "simulations.month.night", *options, *map(str, arguments)],
+        [sys.executable, "-m", "simulations.month.night", given],
         capture_output=True,
         text=True,
         cwd=folder,
@@ -71,21 +71,16 @@ def _kill_at(operation: int) -> None:
 
 
 def _main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--at", type=datetime.fromisoformat, required=True)
-    parser.add_argument("--kill-at", type=int, default=0)
-    parser.add_argument("--max-file-bytes", type=int, default=0)
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
-    options = parser.parse_args()
+    at, kill_at, max_file_bytes, *arguments = json.loads(sys.argv[1])
     from pipeline.build import build  # noqa: F401 - before the count: imports differ from machine to machine
     from quartermaster.cli.main import main
 
-    if options.max_file_bytes:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (options.max_file_bytes, options.max_file_bytes))
-    if options.kill_at:
-        _kill_at(options.kill_at)
-    sys.argv = ["quartermaster", *options.arguments]
-    with time_machine.travel(options.at, tick=True):
+    if max_file_bytes:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+    if kill_at:
+        _kill_at(kill_at)
+    sys.argv = ["quartermaster", *arguments]
+    with time_machine.travel(datetime.fromisoformat(at), tick=True):
         main()
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from simulations.month import model, vendors
-from simulations.month.evenings import EVENINGS, UNSEEN
+from simulations.month.evenings import EVENINGS
 
 START = datetime(2026, 3, 1, 2, tzinfo=UTC)
 _CLOCKS = {"clock ahead": timedelta(days=365), "clock behind": timedelta(days=-40)}
@@ -58,10 +58,10 @@ class Night:
 def draw_month(seed: int, nights: int, start: datetime = START) -> list[Night]:
     """Return so many nights. The first is quiet; then nights with one or two faults, a bad evening, and a quiet one.
 
-    Most faults occur in a month of thirty nights; every evening that a check sees does.
+    Most faults occur in a month of thirty nights; every evening does.
     """
     draw = random.Random(seed)
-    faults, evenings = list(_KINDS), [name for name in EVENINGS if name not in UNSEEN]
+    faults, evenings = list(_KINDS), list(EVENINGS)
     draw.shuffle(faults)
     draw.shuffle(evenings)
     month = []
@@ -76,22 +76,21 @@ def draw_month(seed: int, nights: int, start: datetime = START) -> list[Night]:
                     draw.shuffle(faults)
                 night = _with_fault(night, faults, draw)
         month.append(night)
-    return _with_stamps(_with_clocks(month))
+    return _lasting(month)
 
 
-def _with_stamps(month: list[Night]) -> list[Night]:
-    stamps = {night.number + more: night.stamped for night in month if night.stamped for more in range(STAMPED)}
-    return [replace(night, stamped=stamps.get(night.number, "")) for night in month]
-
-
-def _with_clocks(month: list[Night]) -> list[Night]:
-    shifts = {
-        night.number + more: _CLOCKS[night.host]
+def _lasting(month: list[Night]) -> list[Night]:
+    """Let a wrong clock and a vendor's time stamps last several nights."""
+    shifts, stamps = dict[int, timedelta](), dict[int, str]()
+    for night in month:
+        if night.host in _CLOCKS:
+            shifts |= dict.fromkeys(range(night.number, night.number + _WRONG_CLOCK), _CLOCKS[night.host])
+        if night.stamped:
+            stamps |= dict.fromkeys(range(night.number, night.number + STAMPED), night.stamped)
+    return [
+        replace(night, at=night.at + shifts.get(night.number, timedelta()), stamped=stamps.get(night.number, ""))
         for night in month
-        if night.host in _CLOCKS
-        for more in range(_WRONG_CLOCK)
-    }
-    return [replace(night, at=night.at + shifts.get(night.number, timedelta())) for night in month]
+    ]
 
 
 def _with_fault(night: Night, kinds: list[tuple[str, str]], draw: random.Random) -> Night:

@@ -76,7 +76,7 @@ class Month:
     def play(self) -> Iterator[NightResult]:
         """Play the nights in turn, and yield each as it ends."""
         with ExitStack() as stack:
-            stack.enter_context(self._vendors)
+            stack.enter_context(self._vendors.serving())
             server = stack.enter_context(self._model.server())
             self._write_catalog()
             nights = iter(self._nights)
@@ -138,12 +138,9 @@ class Month:
             options = ["--max-tools", "5"]
         harm_ledger(self._workspace / LEDGER_FILE, night.host)
         arguments = ("build", self._catalog, "--workspace", self._workspace, "--json", "--allow-commands", *options)
-        if night.host in ("killed", "killed early"):
-            done = interrupted_night(self._folder, night.at, *arguments, kill_at=night.kill_at, variables=variables)
-        elif night.host == "disk full":
-            done = interrupted_night(
-                self._folder, night.at, *arguments, max_file_bytes=_DISK_FULL_BYTES, variables=variables
-            )
+        if night.host in ("killed", "killed early", "disk full"):
+            limit = {"max_file_bytes": _DISK_FULL_BYTES} if night.host == "disk full" else {"kill_at": night.kill_at}
+            done = interrupted_night(self._folder, night.at, *arguments, variables=variables, **limit)
         else:
             done = at_night(self._folder, night.at, *arguments, **variables)
         return Outcome(done.returncode, done.stdout, done.stderr, parse_report(done.stdout), self._heard())

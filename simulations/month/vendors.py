@@ -2,12 +2,13 @@
 
 import json
 import random
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+
+from tests.pipeline.sources.web import in_thread
 
 Tools = dict[str, str]  # descriptions by name
 
@@ -158,43 +159,31 @@ class Vendors:
         else:
             path.write_bytes(answer.body)
 
-    def __enter__(self) -> "Vendors":
-        self._http = _Server(("127.0.0.1", 0), _Handler)
-        self._http.vendors = self
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-        return self
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Serve over HTTP inside the block."""
+        vendors = self
 
-    def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                source, _, query = self.path.strip("/").partition("?")
+                answer = vendors.answer(source, int(query.partition("=")[2] or 1))
+                self.send_response(answer.status)
+                length = {"content-length": str(len(answer.body) + answer.missing)}
+                for name, value in {"content-type": answer.content_type, **length, **answer.headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(answer.body)
+                self.close_connection = True
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, in_thread(server):
+            self.url = f"http://127.0.0.1:{server.server_port}"
+            yield
 
     def _description(self, name: str) -> str:
         verb, _, thing = name.partition("_")
         detail = self.random.choice(("of this account", "by its id", "in one call", "for a customer", "with a filter"))
         return f"{verb.capitalize()} a {thing.replace('_', ' ')} {detail} ({self.random.randint(100, 999)})."
-
-
-class _Server(ThreadingHTTPServer):
-    vendors: Vendors
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
-    def do_GET(self) -> None:
-        source, _, query = self.path.strip("/").partition("?")
-        answer = self.server.vendors.answer(source, int(query.partition("=")[2] or 1))
-        self.send_response(answer.status)
-        self.send_header("content-type", answer.content_type)
-        self.send_header("content-length", str(len(answer.body) + answer.missing))
-        for name, value in answer.headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(answer.body)
-        self.close_connection = True
-
-    def log_message(self, *_: Any) -> None:
-        """Log nothing."""

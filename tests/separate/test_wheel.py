@@ -48,6 +48,20 @@ COMMANDS = {
     "keys": "keys --help",
     "tokens": "tokens --help",
 }
+CLOCK = """
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("clock")
+
+
+@server.tool()
+def now() -> str:
+    \"\"\"Tell what time it is.\"\"\"
+    return "noon"
+
+
+server.run()
+"""
 # What works without any extra.
 OF_THE_CORE = ("search", "explain", "evaluate", "compare", "snapshots")
 
@@ -168,6 +182,35 @@ def test_with_serve_the_server_answers_over_http(
         finally:
             server.terminate()
             server.wait(20)
+
+
+def test_with_serve_the_mcp_server_answers_for_a_clients_servers(
+    installed: Callable[[str], Path], tmp_path: Path
+) -> None:
+    program = installed("serve") / "python"
+    (tmp_path / "clock.py").write_text(CLOCK, encoding="utf-8")
+    servers = {"mcpServers": {"clock": {"command": str(program), "args": [str(tmp_path / "clock.py")]}}}
+    (tmp_path / "mcp.json").write_text(json.dumps(servers), encoding="utf-8")
+    command = [str(program), "-m", "quartermaster", "serve", "mcp", "--upstream", "mcp.json", "--allow-commands"]
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    asked = {"name": "find_tools", "arguments": {"request": "what time is it"}}
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            ask(server, {"id": 1, "method": "initialize", "params": opening})
+            assert server.stdin is not None
+            server.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+            assert "clock/now" in ask(server, {"id": 2, "method": "tools/call", "params": asked})
+        finally:
+            server.terminate()
+            server.wait(20)
+
+
+def ask(server: "subprocess.Popen[str]", request: dict[str, object]) -> str:
+    """Return the line with the answer to a request over stdio; "" where the server ended."""
+    assert server.stdin is not None and server.stdout is not None
+    server.stdin.write(json.dumps({"jsonrpc": "2.0", **request}) + "\n")
+    server.stdin.flush()
+    return next((line for line in server.stdout if json.loads(line).get("id") == request["id"]), "")
 
 
 def answers(url: str) -> bool:

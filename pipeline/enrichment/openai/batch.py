@@ -283,11 +283,5 @@ class _Session:
         # The record may be gone: reading the answer takes no more than its name.
         outcome = self._read(completion, Question(request.key, ToolRecord(request.tool_id, None, request.name, "")))
         self._generator.unclaimed += outcome.usage
-        return ledger_entry(
-            outcome,
-            key=request.key,
-            record_hash=request.record_hash,
-            generator=self._generator.name,
-            model=self._generator.model,
-            prompt_version=batch.prompt_version,
-        )
+        keys = {"key": request.key, "record_hash": request.record_hash}
+        return ledger_entry(outcome, self._generator, **keys, prompt_version=batch.prompt_version)

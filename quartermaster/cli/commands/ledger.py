@@ -1,8 +1,9 @@
 """ledger and status: the file that holds everything a build paid for, and how the last builds ended."""
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,6 +28,15 @@ ledger = App(
     quartermaster ledger compact                      rewrite it without gaps
     quartermaster ledger discard --run 41             have bad answers asked again"""
 )
+
+
+def _do(command: Callable[..., Any], *arguments: object, as_json: bool, **options: object) -> None:
+    """Call a command on the ledger, and print what it did."""
+    from quartermaster.output.ledger import show_done
+
+    with ProgressBars() as bars:
+        done = command(*arguments, tell=bars.note, **options)
+    show_done(done, as_json=as_json)
 
 
 @ledger.add
@@ -57,13 +67,10 @@ def backup(
     While a build runs, the last backup is copied; --wait waits for the build's end instead.
     """
     from pipeline.ledger.commands import back_up
-    from quartermaster.output.ledger import show_done
 
     if target.endswith("/") and not Path(target).is_dir():  # a disk that is not mounted, or a folder to be made
         raise SettingsInvalid(f"there is no folder {target}: make it, or name a file")
-    with ProgressBars() as bars:
-        made = back_up(workspace, Path(target), wait_s=wait, tell=bars.note)
-    show_done(made, as_json=as_json)
+    _do(back_up, workspace, Path(target), as_json=as_json, wait_s=wait)
 
 
 @ledger.add
@@ -79,11 +86,8 @@ def restore(
     ledger is missing or damaged.
     """
     from pipeline.ledger.commands import restore as restore_ledger
-    from quartermaster.output.ledger import show_done
 
-    with ProgressBars() as bars:
-        restored = restore_ledger(workspace, file, wait_s=wait, tell=bars.note)
-    show_done(restored, as_json=as_json)
+    _do(restore_ledger, workspace, file, as_json=as_json, wait_s=wait)
 
 
 @ledger.add
@@ -121,11 +125,8 @@ def compact(
     that comes back is embedded again, which costs time and no money.
     """
     from pipeline.ledger.commands import compact as compact_ledger
-    from quartermaster.output.ledger import show_done
 
-    with ProgressBars() as bars:
-        done = compact_ledger(workspace, drop_vectors=vectors, wait_s=wait, tell=bars.note)
-    show_done(done, as_json=as_json)
+    _do(compact_ledger, workspace, as_json=as_json, wait_s=wait, drop_vectors=vectors)
 
 
 @ledger.add
@@ -149,15 +150,12 @@ def discard(
     They stay in the ledger, marked (discarded_at in its view answers), and never serve again, not even where the model
     fails. What was paid for them stays counted. A snapshot that serves goes on serving.
     """
-    from pipeline.ledger.discarding import Chosen
     from pipeline.ledger.discarding import discard as discard_answers
-    from quartermaster.output.ledger import show_discarded, texts_found
+    from quartermaster.output.ledger import texts_found
 
     found = texts_found(Source(catalog=catalog, workspace=workspace).local_folder(), check) if check else None
-    chosen = Chosen(tools or (), run, model, since, until, found)
-    with ProgressBars() as bars:
-        done = discard_answers(workspace, chosen, dry_run=dry_run, wait_s=wait, tell=bars.note)
-    show_discarded(done, as_json=as_json)
+    chosen = {"run": run, "model": model, "since": since, "until": until, "found": found}
+    _do(discard_answers, workspace, tools or (), as_json=as_json, wait_s=wait, dry_run=dry_run, **chosen)
 
 
 def status(

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from pipeline.build.assessing import Assessed
 from pipeline.build.misplaced import take_back_misplaced
 from pipeline.build_state import BuildState
 from pipeline.enrichment import EnrichmentContext, enrich
 from pipeline.enrichment.context import Consequence, Enrichment, TextVerdict
 from pipeline.enrichment.openai import DirectGenerator
+from pipeline.phrase_checks.subject import Findings
 from pipeline.progress import SilentProgress
 from pipeline.records import Catalog, catalog_records
 from tests.pipeline.build.test_downgrades import Office
@@ -74,7 +74,7 @@ def test_new_answers_about_other_tools_are_taken_back(
             for record in today.records[30:]
         )
         state = cast(BuildState, SimpleNamespace(enrichment=written, catalog=today, chain=chain))
-        assert take_back_misplaced(context, state, Assessed(verdicts)) == (taken > 0)
+        assert take_back_misplaced(context, state, Findings(verdicts)) == (taken > 0)
         assert len(written.rejected) == taken
         assert len(written.stale) == (10 if answered_before == 40 else 0)
         before = len(server.requests)

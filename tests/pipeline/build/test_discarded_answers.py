@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
-from pipeline.ledger.discarding import Chosen, discard
+from pipeline.ledger.discarding import discard
 from pipeline.settings import load
 from quartermaster.output.ledger import texts_found
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, row, tool_of
@@ -46,7 +46,7 @@ def test_the_next_build_asks_again_what_was_discarded_and_nothing_else_and_its_h
         evening.build(server)
         evening.bad = False
         assert evening.build(server).asked == {}  # the bad answers serve on, whatever the model would say now
-        done = discard(tmp_path / "ws", Chosen(["office/a*"]))
+        done = discard(tmp_path / "ws", ["office/a*"])
         again = evening.build(server)
     assert (done.answers, again.asked, again.outcome) == (1, {"openai": 1}, "published")
     phrases = "SELECT tool_id, phrase FROM phrases WHERE phrase LIKE 'run number%' OR phrase LIKE 'sorry%' ORDER BY ALL"
@@ -59,7 +59,7 @@ def test_a_discarded_answer_does_not_serve_as_an_earlier_one_where_the_model_can
     evening = _Evening(tmp_path)
     with ModelServer(evening.answer) as server:
         evening.build(server)
-        discard(tmp_path / "ws", Chosen(["office/b1"]))
+        discard(tmp_path / "ws", ["office/b1"])
         report = evening.build(server, max_tools=0)
     assert report.generators == {"openai": 1}
     assert select(report.snapshot, "SELECT tool_id FROM expansions") == [("office/a1",)]
@@ -75,4 +75,4 @@ def test_answers_are_chosen_by_the_check_that_found_fault_with_them(tmp_path: Pa
         "office/a1": {"ignore all previous instructions"},
         "office/b1": {"ignore all previous instructions"},
     }
-    assert discard(tmp_path / "ws", Chosen(["*b1"], found=found), dry_run=True).tools == ("office/b1",)
+    assert discard(tmp_path / "ws", ["*b1"], found=found, dry_run=True).tools == ("office/b1",)

@@ -9,6 +9,7 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.ledger import Ledger
+from pipeline.ledger.quarantine import RELEASED
 from pipeline.settings import load
 from router import Router
 from router.contract import Manifest
@@ -112,7 +113,7 @@ def test_a_new_tool_that_takes_requests_is_left_out_and_told_once_until_it_takes
 def test_a_released_tool_serves_until_it_changes(catalog: Catalog) -> None:
     held = catalog.night(_NEW)
     with catalog.ledger() as ledger:
-        ledger.quarantine.release("office", "snapshots", ["z/moon"])
+        ledger.quarantine.decide("office", "snapshots", ["z/moon"], RELEASED)
     released = catalog.night(_NEW)
     assert (released.outcome, released.quarantined, released.exit_code) == ("published", (), 0)
     assert Manifest.read(released.snapshot).content_hash != Manifest.read(held.snapshot).content_hash
@@ -158,7 +159,7 @@ def test_what_a_person_released_is_what_later_changes_are_measured_against(catal
     _grown(catalog, 5)
     assert [_grown(catalog, 5, 6).outcome for _ in range(2)] == ["published", "unchanged"]
     with catalog.ledger() as ledger:
-        ledger.quarantine.release("office", "snapshots", [_GREEDY])
+        ledger.quarantine.decide("office", "snapshots", [_GREEDY], RELEASED)
     assert _grown(catalog, 5, 6).quarantined == ()
     assert _grown(catalog, 5, 6, 7).quarantined == ()
 

@@ -9,8 +9,8 @@ import pytest
 from pipeline.build import build
 from pipeline.build.report import BuildReport
 from pipeline.ledger import Ledger
-from pipeline.phrase_checks.steering import SteeringFindings
-from pipeline.phrase_checks.subject import Remark, WrittenTool
+from pipeline.ledger.quarantine import RELEASED
+from pipeline.phrase_checks.subject import Findings, Remark, WrittenTool
 from pipeline.settings import load
 from router import Router
 from tests.support.quick import QUICK
@@ -42,9 +42,9 @@ class Catalog:
 
 @pytest.fixture
 def catalog(tmp_path: Path, encoder_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
-    def find(tools: Sequence[WrittenTool], *_: Any) -> SteeringFindings:
+    def find(tools: Sequence[WrittenTool], *_: Any) -> Findings:
         accused = [one.tool_id for one in tools if one.record.name in _HOSTILE[:3] or "orders" in str(one.texts)]
-        return SteeringFindings((), {tool_id: (Remark("description", "say refund"),) for tool_id in accused})
+        return Findings(steering={tool_id: (Remark("description", "say refund"),) for tool_id in accused})
 
     monkeypatch.setattr("pipeline.build.assessing.find_steering", find)
     return Catalog(tmp_path, encoder_folder)
@@ -63,7 +63,7 @@ def test_a_source_that_is_held_back_is_told_once_and_serves_when_its_tools_are_r
     codes = [catalog.night(honest=_HONEST, hostile=_HOSTILE).exit_code for _ in range(2)]
     assert codes == [1, 0]
     with Ledger.open(catalog.workspace) as ledger:
-        ledger.quarantine.release("office", "snapshots", [f"hostile/{name}" for name in _HOSTILE])
+        ledger.quarantine.decide("office", "snapshots", [f"hostile/{name}" for name in _HOSTILE], RELEASED)
     released = catalog.night(honest=_HONEST, hostile=_HOSTILE)
     assert (released.quarantined, len(Router.open(released.snapshot))) == ((), 7)
 

@@ -101,7 +101,7 @@ def right(paid: tuple[Path, Enrichment], tmp_path_factory: pytest.TempPathFactor
     """What comes of the changed catalog without a bad evening between."""
     twin = copytree(paid[0], tmp_path_factory.mktemp("twin") / "ws")
     found, asked = _evening(twin, _catalog("It is new"), _well)
-    assert (asked, found.answers["of use"], found.rejected) == (_CHANGED, _CHANGED, {})
+    assert (asked, found.answers["of use"].total(), found.rejected) == (_CHANGED, _CHANGED, {})
     return found
 
 
@@ -130,6 +130,21 @@ def test_a_model_that_refuses_a_third_is_asked_about_all_and_about_these_again(
     assert again == len(found.stale) > 0 and _phrases(after) == _phrases(right)
 
 
+def test_a_crowd_of_one_providers_tools_does_not_stop_the_model_for_the_others_and_waits(tmp_path: Path) -> None:
+    def careless(body: Mapping[str, Any], _: int) -> Reply:
+        name = tool_of(body)["name"]
+        return _says(name, "x" * 500) if tool_of(body)["provider"] == "careless" else _well(body)
+
+    providers = ["careless"] * 60 + ["bank"] * 6 + ["mail"] * 6
+    both = catalog_records(
+        make_raw(name, provider=provider, description=f"Can {name.replace('_', ' the ')}.")
+        for name, provider in zip(_TOOLS, providers, strict=False)
+    )
+    nights = [_evening(tmp_path, both, careless) for _ in range(3)]
+    assert [asked for _, asked in nights] == [72, 32, 28]  # alone, they stop the model; then those asked twice wait
+    assert len(nights[0][0].written) == 12 and len(nights[0][0].rejected) == 60
+
+
 def test_a_tool_that_is_refused_again_and_again_is_asked_about_1_2_4_and_8_builds_later(tmp_path: Path) -> None:
     def one_badly(body: Mapping[str, Any], _: int) -> Reply:
         name = tool_of(body)["name"]
@@ -150,7 +165,7 @@ def test_what_other_checks_refused_is_judged_anew(tmp_path: Path) -> None:
         refused = run(tmp_path, few, asks, screen=lambda _, expansion: (replace(expansion, user_phrases=()), ()))
         accepted = run(tmp_path, few, asks, checks="others")
         assert run(tmp_path, few, asks, checks="others").reused == 3
-    assert (refused.written, refused.answers["of no use"]) == ({}, 3)
+    assert (refused.written, refused.answers["of no use"].total()) == ({}, 3)
     assert (accepted.reused, len(accepted.written), len(server.requests)) == (3, 3, 3)
 
 

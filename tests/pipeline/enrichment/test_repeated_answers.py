@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.enrichment.repeated_answers import RepeatedAnswers
-from tests.support.factories import make_record
+from tests.support.factories import make_expansion, make_record
 
 _DEMO = Path(__file__).parents[3] / "catalogs" / "demo" / "expansions.jsonl"
 _HONEST = {row["id"]: row["user_phrases"] for row in map(json.loads, _DEMO.read_text(encoding="utf-8").splitlines())}
@@ -16,8 +16,8 @@ def _found(answers: dict[str, list[str]]) -> set[str]:
     repeated = RepeatedAnswers()
     for tool_id, phrases in answers.items():
         words = tool_id.replace("/", " ").replace("_", " ")
-        repeated.add(tool_id, make_record(words, description=""), phrases)
-    return set(repeated.found(at_end=True))
+        repeated.add(tool_id, make_record(words, description=""), make_expansion(*phrases))
+    return set(repeated.found())
 
 
 def test_no_honest_answer_is_found() -> None:
@@ -46,11 +46,3 @@ def test_what_is_written_of_many_tools_is_found_among_honest_answers(wording: st
 
 def test_what_the_records_say_themselves_may_be_repeated() -> None:
     assert _found({f"invoice_{number}": ["show me the invoice", "send the invoice"] for number in range(30)}) == set()
-
-
-def test_answers_are_looked_at_as_their_number_grows() -> None:
-    repeated, found = RepeatedAnswers(), []
-    for number in range(10):
-        repeated.add(str(number), make_record(f"tool {number}"), ["there is nothing that can be done"])
-        found.append(len(repeated.found()))
-    assert found == [0, 0, 3, 4, 5, 0, 7, 0, 9, 0] and len(repeated.found(at_end=True)) == 10

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger import LEDGER_FILE, Batch, Ledger, backups, database
-from pipeline.ledger.quarantine import QuarantinedTool
+from pipeline.ledger.quarantine import RELEASED, QuarantinedTool
 from pipeline.settings import LedgerSettings
 from tests.pipeline.ledger.ledgers import READ, entry, fill, held, keys, names
 
@@ -73,7 +73,7 @@ def test_a_settled_batch_and_a_released_tool_are_copied_and_a_run_that_stored_no
         ledger.batches.mark_settled("token", "failed")
     a_build(workspace, LedgerSettings())
     with Ledger.open(workspace) as ledger:
-        ledger.quarantine.release("office", "snapshots", ["a"])
+        ledger.quarantine.decide("office", "snapshots", ["a"], RELEASED)
     for _ in range(2):
         a_build(workspace, LedgerSettings(backups=5))
     assert [*of(workspace)] == [f"ledger-00000{run}.duckdb" for run in (4, 3, 2)]

@@ -10,7 +10,7 @@ from pipeline.errors import SettingsInvalid
 from pipeline.ledger import Ledger
 from pipeline.ledger.commands import check
 from pipeline.ledger.database import utc_now
-from pipeline.ledger.discarding import Chosen, Discarded, discard
+from pipeline.ledger.discarding import Discarded, discard
 from tests.pipeline.ledger.ledgers import fill
 
 _LATER = utc_now() + timedelta(days=1)
@@ -44,15 +44,15 @@ def test_answers_that_meet_all_that_is_chosen_never_serve_again_and_a_dry_run_sa
 ) -> None:
     gone = sorted({"a", "b"} - set(left))
     expected = Discarded(len(gone), 0.5 * len(gone), True, tuple(f"tool {key}" for key in gone))
-    assert discard(workspace, Chosen(**chosen), dry_run=True) == expected
+    assert discard(workspace, **chosen, dry_run=True) == expected
     assert _serving(workspace) == ["a", "b"]
-    assert discard(workspace, Chosen(**chosen)).answers == len(gone)
+    assert discard(workspace, **chosen).answers == len(gone)
     assert _serving(workspace) == left
-    assert discard(workspace, Chosen(**chosen)).answers == 0
+    assert discard(workspace, **chosen).answers == 0
 
 
 def test_what_is_discarded_stays_counted_and_another_answer_to_the_question_serves(workspace: Path) -> None:
-    discard(workspace, Chosen(["tool a"]))
+    discard(workspace, ["tool a"])
     fill(workspace, "a")
     assert _serving(workspace) == ["a", "b"]
     assert check(workspace).problems == ()  # it was paid twice on purpose
@@ -63,7 +63,7 @@ def test_what_is_discarded_stays_counted_and_another_answer_to_the_question_serv
 
 def test_nothing_chosen_is_an_error_and_a_file_is_no_model(workspace: Path) -> None:
     with pytest.raises(SettingsInvalid, match="say which answers"):
-        discard(workspace, Chosen())
+        discard(workspace)
     with Ledger.open(workspace) as ledger:
         ledger.execute("UPDATE expansions SET generator = 'file'")
-    assert discard(workspace, Chosen(["*"])).answers == 0
+    assert discard(workspace, ["*"]).answers == 0

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipeline.phrase_checks.assessment import Assessment, assess
+from pipeline.phrase_checks.assessment import assess
+from pipeline.phrase_checks.subject import Findings
 from pipeline.phrase_checks.vectors import AssessedTool
 from pipeline.settings import AssessmentSettings
 from router.tools.text_overlap import term_set
@@ -53,7 +54,7 @@ class Catalog:
             self.add(record)
         return self
 
-    def assess(self, settings: AssessmentSettings = ANY_SHARE) -> Assessment:
+    def assess(self, settings: AssessmentSettings = ANY_SHARE) -> Findings:
         records, interfaces, phrases = map(vectors, (self.records, self.interfaces, self.phrases))
         return assess(self.subjects, records, interfaces, phrases, settings)
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.phrase_checks.assessment import Assessment, assess
+from pipeline.phrase_checks.assessment import assess
+from pipeline.phrase_checks.subject import Findings
 from pipeline.phrase_checks.vectors import AssessedTool
 from pipeline.settings import AssessmentSettings
 from router.record import Parameter
@@ -37,7 +38,7 @@ def test_a_tool_holds_the_record_as_the_encoder_reads_it_and_each_phrase_once() 
 
 
 def test_without_phrases_there_is_nothing_to_say_and_vectors_of_others_are_refused() -> None:
-    assert Catalog().assess() == Catalog().fill(30).assess() == Assessment()
+    assert Catalog().assess() == Catalog().fill(30).assess() == Findings()
     with pytest.raises(ValueError, match="1 tools with 2 phrases have 1 and 1 vectors"):
         assess([AssessedTool("t", "", "", ("one", "two"))], vectors("a"), vectors("a"), vectors("a"))
 

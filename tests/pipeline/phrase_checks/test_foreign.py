@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from pipeline.learning.no_answer_calibration.background import background
 from pipeline.phrase_checks.foreign import find_foreign
-from pipeline.phrase_checks.steering import SteeringFindings
-from pipeline.phrase_checks.subject import WrittenTool
+from pipeline.phrase_checks.subject import Findings, WrittenTool
 from pipeline.settings import AssessmentSettings
 from router.record import Origin, ToolRecord
 from tests.support.factories import make_expansion, make_record
@@ -37,7 +36,7 @@ def _embed(texts: Sequence[str]) -> NDArray[np.float32]:
     return vectors
 
 
-def _check(record: ToolRecord, *phrases: str, beside: ToolRecord = _REFUND) -> SteeringFindings:
+def _check(record: ToolRecord, *phrases: str, beside: ToolRecord = _REFUND) -> Findings:
     written = make_expansion(*phrases, when_to_use="tells moon phase", synonyms=("charge back",))
     tools = [WrittenTool.of(beside, make_expansion("refund charge now", when_to_use="refund charge"))]
     tools.append(WrittenTool.of(record, written))
@@ -45,7 +44,7 @@ def _check(record: ToolRecord, *phrases: str, beside: ToolRecord = _REFUND) -> S
     return find_foreign(tools, _embed(texts), _embed, AssessmentSettings(), _ERRANDS)
 
 
-def _dropped(findings: SteeringFindings) -> set[str]:
+def _dropped(findings: Findings) -> set[str]:
     assert {(one.tool_id, one.check, one.detail) for one in findings.verdicts} <= {
         ("sky/moon_phase", "other_source", "bank/refund_charge")
     }

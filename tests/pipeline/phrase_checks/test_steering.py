@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from pipeline.learning.no_answer_calibration.background import background
-from pipeline.phrase_checks.steering import SteeringFindings, find_steering
-from pipeline.phrase_checks.subject import WrittenTool
+from pipeline.phrase_checks.steering import find_steering
+from pipeline.phrase_checks.subject import Findings, WrittenTool
 from pipeline.settings import AssessmentSettings
 from router.expansion import Expansion
 from router.record import ToolRecord
@@ -56,14 +56,14 @@ def _honest() -> list[tuple[ToolRecord, Expansion]]:
     ]
 
 
-def _check(record: ToolRecord, expansion: Expansion) -> SteeringFindings:
+def _check(record: ToolRecord, expansion: Expansion) -> Findings:
     return _check_all([(record, expansion)])
 
 
 def _check_all(
     others: Sequence[tuple[ToolRecord, Expansion]],
     honest: Sequence[tuple[ToolRecord, Expansion]] | None = None,
-) -> SteeringFindings:
+) -> Findings:
     tools = [WrittenTool.of(*one) for one in (*(_honest() if honest is None else honest), *others)]
     texts = [tool.subject for tool in tools] + [text for tool in tools for text in tool.judged]
     return find_steering(tools, _embed(texts), _embed, AssessmentSettings(), _ERRANDS)
@@ -74,7 +74,7 @@ def _moon(description: str, **values: Any) -> ToolRecord:
     return make_record(tool_id="sky/moon", name="moon_phase", provider="sky", description=text, **values)
 
 
-def _dropped(findings: SteeringFindings) -> set[str]:
+def _dropped(findings: Findings) -> set[str]:
     return {verdict.text for verdict in findings.verdicts if verdict.dropped}
 
 
