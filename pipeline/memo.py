@@ -4,6 +4,7 @@ A result is found by a digest of its function's inputs, and of the code of both 
 results anew. See docs/decisions/builds.md.
 """
 
+import json
 import sqlite3
 import sys
 import zlib
@@ -29,11 +30,11 @@ _KEYS = 500  # asked for at once
 
 
 def digest(*parts: Any) -> bytes:
-    """Return 16 bytes that tell inputs apart. The order of keys counts: an equal object may miss its result.
-
-    Raises TypeError or ValueError for what msgpack cannot express.
-    """
-    return blake2b(msgspec.msgpack.encode(parts), digest_size=16).digest()
+    """Return 16 bytes that tell inputs apart. The order of keys counts: an equal object may miss its result."""
+    packed = _packed(parts)
+    if packed is None:
+        packed = json.dumps(parts, default=repr).encode()
+    return blake2b(packed, digest_size=16).digest()
 
 
 class Memo:
@@ -60,23 +61,23 @@ class Memo:
             memo._connection.close()
 
     def results(
-        self, name: str, keys: Sequence[bytes], kind: type[T], compute: Callable[[Sequence[int]], Sequence[T]]
+        self, name: str, keys: Sequence[bytes], kind: Any, compute: Callable[[Sequence[int]], Sequence[T]]
     ) -> list[T]:
         """Return the result of the function `name` for each key, which is a digest of all that it depends on.
 
-        `compute` is given the places of the keys that have none yet, and returns their results, of msgspec's types.
+        `compute` is given the places of the keys that have none yet, and returns their results, which msgspec
+        decodes as `kind`. None is not kept. `name` has at most 16 characters.
         """
-        decoder, found = msgspec.msgpack.Decoder(kind), list[T | None]()
-        full_keys = [blake2b(key, digest_size=16, key=_code(), person=name.encode()[:16]).digest() for key in keys]
+        decode = msgspec.msgpack.Decoder(kind).decode
+        full_keys = [blake2b(key, digest_size=16, key=_code(), person=name.encode()).digest() for key in keys]
         self._used.update(full_keys)
-        for stored in self._stored(full_keys):
-            found.append(None if stored is None else decoder.decode(stored))
+        found: list[Any] = [None if stored is None else decode(stored) for stored in self._stored(full_keys)]
         if missing := [place for place, one in enumerate(found) if one is None]:
             new = compute(missing)
             for place, result in zip(missing, new, strict=True):
                 found[place] = result
-            self._put([full_keys[place] for place in missing], [msgspec.msgpack.encode(one) for one in new])
-        return found  # type: ignore[return-value]
+            self._put([full_keys[place] for place in missing], list(map(_packed, new)))
+        return found
 
     def _stored(self, keys: Sequence[bytes]) -> list[bytes | None]:
         try:
@@ -92,10 +93,11 @@ class Memo:
             self._begin_anew(None, error)
             return [None] * len(keys)
 
-    def _put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+    def _put(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> None:
         checked = (
             (key, zlib.crc32(value, zlib.crc32(key)).to_bytes(_CRC) + value)
             for key, value in zip(keys, values, strict=True)
+            if value is not None
         )
         try:
             with self._connection:
@@ -126,6 +128,14 @@ class Memo:
             self._connection = _open(path)
         except (sqlite3.Error, OSError):
             self._connection = _open(None)
+
+
+def _packed(value: Any) -> bytes | None:
+    """Return a value as msgpack; None for lone surrogates and integers beyond 64 bits, which it cannot express."""
+    try:
+        return msgspec.msgpack.encode(value)
+    except (UnicodeEncodeError, OverflowError):
+        return None
 
 
 def _open(path: Path | None) -> sqlite3.Connection:

@@ -39,7 +39,7 @@ def write_lexical(
     lengths, memo = {}, memo or Memo()
 
     def prepare(texts: Sequence[str]) -> list[PreparedText]:
-        keys = [digest(text.encode("utf-8", "surrogatepass")) for text in texts]
+        keys = [digest(text) for text in texts]
         return memo.results("terms", keys, PreparedText, lambda places: prepare_texts([texts[p] for p in places]))
 
     for signal in LEXICAL_SIGNALS:

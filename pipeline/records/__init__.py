@@ -84,7 +84,7 @@ def _unread(record: ToolRecord, script: str) -> Notice:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a raw tool's content gives: the parameters of its schema, its record's hash, its script (empty if English)."""
+    """What a raw tool's content gives: parameters, the record's hash, and its script, empty for English."""
 
     parameters: tuple[Parameter, ...]
     content: str
