@@ -47,7 +47,7 @@ def test_nights_write_the_bytes_of_a_first_build(tmp_path: Path, seed: int) -> N
         write_rows(tmp_path / "tools.jsonl", tools)
         phrases = [{"id": f"{t['provider']}/{t['name']}", "user_phrases": [f"I want {t['name']}"]} for t in tools[::3]]
         write_rows(tmp_path / "expansions.jsonl", phrases)
-        settings = load(tmp_path / "tools.jsonl", QUICK, environment={})
+        settings = load(tmp_path / "tools.jsonl", {**QUICK, "tuning": {"calibrate": True}}, environment={})
         nightly = build(settings, workspace=workspace).snapshot
         fresh = build(settings, workspace=tmp_path / f"fresh {night}").snapshot
         ours, theirs = Manifest.read(nightly), Manifest.read(fresh)
