@@ -1,10 +1,11 @@
 """Time a first build and the next night's build, stage by stage:
 `python -m benchmarks.build_speed CATALOG [--share .01]`.
 
-CATALOG is a folder of `tools.jsonl` and `expansions.jsonl`, such as large_catalogs writes. It is built in a new
-workspace (or `--workspace`); then one tool in a hundred gets another description and other phrases, and it is built
-again there. Each build is a process of its own: what it imports counts. CPU time is of all threads and tells more than
-wall time where others have the cores; `peak_mb` is the most memory that the process had held by the end of a stage.
+CATALOG is a folder of `tools.jsonl`, with `expansions.jsonl` or without, such as large_catalogs writes. It is built in
+a new workspace (or `--workspace`); then one tool in a hundred gets another description and other phrases, and it is
+built again there. Each build is a process of its own: what it imports counts. CPU time is of all threads and tells more
+than wall time where others have the cores; `peak_mb` is the most memory that the process had held by the end of a
+stage.
 """
 
 import argparse
@@ -71,6 +72,8 @@ def changed(catalog: Path, folder: Path, share: float) -> Path:
                 ids.add(row["id"])
                 row["description"] = f"{row.get('description') or ''} Revised tonight.".strip()
             stream.write(json.dumps(row) + "\n")
+    if not (catalog / "expansions.jsonl").exists():
+        return folder
     with (folder / "expansions.jsonl").open("w", encoding="utf-8") as stream:
         for row in _rows(catalog / "expansions.jsonl"):
             if row["id"] in ids:

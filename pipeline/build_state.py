@@ -16,6 +16,7 @@ from pipeline.execution import Execution
 from pipeline.learning import LearnedAdapter, PastRequests, ReusedCalibration
 from pipeline.ledger import Ledger, QuarantinedTool
 from pipeline.ledger.source_readings import SourceReadings
+from pipeline.memo import Memo
 from pipeline.progress import StageClock
 from pipeline.records import Catalog
 from pipeline.scratch import ScratchFolder
@@ -37,8 +38,8 @@ SERVING_AREA = "snapshots"  # builds of another area are experiments
 class BuildContext:
     """One build: its settings, where it reads and writes, its `run` in the ledger, who carries out and times stages.
 
-    `scratch` holds what need not outlive the build. `area` is as in the runs of the ledger. `signer` signs the
-    snapshot; None signs none.
+    `scratch` holds what need not outlive the build, `memo` what earlier builds computed of each tool. `area` is as in
+    the runs of the ledger. `signer` signs the snapshot; None signs none.
     """
 
     settings: CatalogSettings
@@ -51,6 +52,7 @@ class BuildContext:
     scratch: ScratchFolder
     area: str = SERVING_AREA
     signer: Signer | None = None
+    memo: Memo = field(default_factory=Memo)
 
     @property
     def serving(self) -> Path | None:

@@ -50,14 +50,22 @@ class TokenCounter:
 
     def counts(self, records: Sequence[ToolRecord]) -> NDArray[np.int32]:
         """Return the tokens of each tool in every form and detail, as compact JSON: int32 (tools, forms, details)."""
-        rows = [list(self._of_variants(record)) for record in records]
-        return np.array(rows, np.int32).reshape(len(records), len(ProviderFormat), len(Detail))
+        return self.table([self.row(record) for record in records])
+
+    @staticmethod
+    def table(rows: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+        """Return the rows of tools as `counts` does."""
+        return np.array(rows, np.int32).reshape(len(rows), len(ProviderFormat), len(Detail))
 
     def count(
         self, record: ToolRecord, form: ProviderFormat = ProviderFormat.OPENAI, detail: Detail = Detail.FULL
     ) -> int:
         """Return the tokens of a tool in one form and detail."""
         return int(self.counts([record])[0, list(ProviderFormat).index(form), list(Detail).index(detail)])
+
+    def row(self, record: ToolRecord) -> list[int]:
+        """Return the tokens of a tool in each form, and in each form in each detail."""
+        return list(self._of_variants(record))
 
     def _of_variants(self, record: ToolRecord) -> Iterator[int]:
         """Yield the tokens of a tool in each form, and in each form in each detail."""

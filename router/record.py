@@ -48,6 +48,16 @@ class Parameter:
     enum: tuple[str, ...] = ()
     required: bool = False
 
+    def row(self) -> dict[str, Any]:
+        """Return a JSON-ready dict with all fields."""
+        return {
+            "path": self.path,
+            "type": self.type,
+            "description": self.description,
+            "enum": list(self.enum),
+            "required": self.required,
+        }
+
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict without empty fields, of which `from_json` makes an equal row."""
         optional = {"description": self.description, "enum": list(self.enum), "required": self.required}
@@ -142,8 +152,8 @@ class ToolRecord:
 
         An API that moves to another server stays the same tool: a build hashes operations by themselves.
         """
-        row = replace(self, operation=None).to_json()
-        del row["origin"], row["tool_id"], row["parameters"]  # parameters are derived from input_schema
+        row = replace(self, operation=None, parameters=()).to_json()  # these are derived from input_schema
+        del row["origin"], row["tool_id"], row["parameters"]
         return row
 
     def to_json(self) -> dict[str, Any]:
@@ -153,13 +163,13 @@ class ToolRecord:
             "provider": self.provider,
             "name": self.name,
             "description": self.description,
-            "parameters": [{**asdict(parameter), "enum": list(parameter.enum)} for parameter in self.parameters],
+            "parameters": [parameter.row() for parameter in self.parameters],
             "input_schema": dict(self.input_schema),
             "examples": list(self.examples),
             "categories": list(self.categories),
             "annotations": dict(self.annotations),
             "deprecated": self.deprecated,
-            "origin": asdict(self.origin),
+            "origin": {"file": self.origin.file, "pointer": self.origin.pointer},
         }
         # Omitted where empty, so that the hashes of records without them do not change.
         if self.outputs:

@@ -35,7 +35,7 @@ refusals distribution user_cache typed
         quartermaster: calling evaluation needs
         quartermaster: adapters
         quartermaster: serving
-        pipeline: __init__ errors current_run progress execution sentences tokens
+        pipeline: __init__ errors current_run progress execution sentences tokens memo
         pipeline: failure scratch feedback encoders store module_tools
         pipeline: settings
         pipeline: sources workers

@@ -15,6 +15,7 @@ from pipeline.errors import RunAborted
 from pipeline.execution import parts
 from pipeline.phrase_checks.screen import Screen
 from pipeline.phrase_checks.subject import Findings
+from pipeline.records import sanitized
 
 
 def enrich(context: BuildContext, state: BuildState) -> None:
@@ -25,7 +26,8 @@ def enrich(context: BuildContext, state: BuildState) -> None:
     tools have none.
     """
     settings, catalog, written = context.settings, state.catalog, state.enrichment
-    screen = context.execution.run("screen", Screen, catalog.records, settings.enrichment.languages)
+    clean = sanitized(catalog, context.memo)
+    screen = context.execution.run("screen", Screen, catalog.records, settings.enrichment.languages, clean)
     limit = settings.enrichment.max_reasked_share
     asking = EnrichmentContext(
         catalog, context.ledger, context.run, context.clock, screen, settings.name, CHECKS_VERSION, limit

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pipeline import learning, publish
 from pipeline.build.enriching import enrich
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import Enrichment
 from pipeline.execution import parts
+from pipeline.memo import digest
 from pipeline.phrase_checks.subject import reduced
 from router.expansion import Expansion
 from router.record import ToolRecord
@@ -20,11 +22,28 @@ def expand(context: BuildContext, state: BuildState) -> None:
     """Have expansions written and checked, project documents, and see what can be reused of what was learned."""
     enrich(context, state)
     context.clock.start("project", None)
-    batches = _parts_to_project(state.catalog.records, state.enrichment)
-    projected = context.execution.map("project", project_documents, batches, context.settings.enrichment.languages)
-    in_order = sorted(projected, key=lambda ended: ended[0].first)
-    state.documents = [document for _, documents in in_order for document in documents]
+    languages = context.settings.enrichment.languages
+
+    def project(places: Sequence[int]) -> list[FieldDocuments]:
+        batches = _parts_to_project([state.catalog.records[place] for place in places], state.enrichment)
+        projected = context.execution.map("project", project_documents, batches, languages)
+        in_order = sorted(projected, key=lambda ended: ended[0].first)
+        return [document for _, documents in in_order for document in documents]
+
+    keys = [
+        digest(key, languages, _written_of(record, state.enrichment))
+        for key, record in zip(state.catalog.digests, state.catalog.records, strict=True)
+    ]
+    state.documents = context.memo.results("project", keys, FieldDocuments, project)
     reuse(context, state)
+
+
+def _written_of(record: ToolRecord, enrichment: Enrichment) -> list[Any]:
+    """Return what the documents of a record depend on beside the record."""
+    steering = sorted(enrichment.steering.get(record.tool_id, ()))
+    if (one := enrichment.written.get(record.tool_id)) is None:
+        return [steering]
+    return [steering, one.expansion.to_json(), one.generated]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 
+from pipeline import memo
 from pipeline.build_state import SERVING_AREA, BuildContext, BuildState
 from pipeline.encoders.export import UNUSED_DAYS, cache_folder, remove_unused
 from pipeline.errors import SettingsInvalid, SnapshotInvalid
@@ -126,7 +127,7 @@ def _on_this_disk(store: WritableStore) -> SnapshotStore | None:
 
 
 def remove_unused_caches(workspace: Path, progress: Progress) -> None:
-    """Remove exported encoders, and the comparisons of catalogs without a snapshot, that nothing used for 30 days."""
+    """Remove exported encoders, and what is kept for catalogs without a snapshot, that nothing used for 30 days."""
     folders = [workspace / "encoders"]
     with suppress(EncoderInvalid):  # reported where an encoder is looked for
         folders.append(cache_folder())
@@ -138,11 +139,11 @@ def remove_unused_caches(workspace: Path, progress: Progress) -> None:
 
 
 def _unused_checks(workspace: Path) -> Iterator[str]:
-    """Remove the comparisons of catalogs without a snapshot, and yield their names."""
+    """Remove the comparisons and results of catalogs without a snapshot, and yield their names."""
     used = {folder.name for folder in workspace.glob("*/*/")}
-    for file in sorted(workspace.glob("compared/*")):
+    for file in sorted([*workspace.glob("compared/*"), *workspace.glob(f"{memo.FOLDER}/*")]):
         with suppress(OSError):  # a cache that cannot be removed may stay
-            is_used = file.name.removeprefix(".").removesuffix(".npz") in used
+            is_used = file.name.removeprefix(".").removesuffix(".npz").removesuffix(".db") in used
             if not is_used and time.time() - file.stat().st_mtime > UNUSED_DAYS * _DAY_S:
                 file.unlink()
-                yield f"compared/{file.name}"
+                yield f"{file.parent.name}/{file.name}"

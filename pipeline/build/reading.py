@@ -42,7 +42,7 @@ def _read_catalog(context: BuildContext) -> BuildState:
     for note in (*reading.notes, *filter(None, [long_label])):
         clock.note(note)
     clock.start("normalize", None)
-    catalog = context.execution.run("normalize", records.catalog_records, reading.tools)
+    catalog = context.execution.run("normalize", records.catalog_records, reading.tools, context.memo)
     chain = generators(settings, context.ledger, clock, catalog)
     past = learning.past_requests(settings, catalog)
     phrases = HandPhrases.read(settings.folder, catalog)

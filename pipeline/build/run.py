@@ -28,6 +28,7 @@ from pipeline.build_state import SERVING_AREA, BuildContext
 from pipeline.errors import RunAborted
 from pipeline.execution import DirectExecution, Execution
 from pipeline.ledger import LEDGER_FILE, Ledger, explained
+from pipeline.memo import Memo
 from pipeline.monitoring import MonitoredRun
 from pipeline.monitoring.run import failed_report
 from pipeline.progress import Progress, SilentProgress, StageClock
@@ -85,13 +86,16 @@ def build(
             with (
                 Ledger.open(workspace, wait_s, tell=clock.note) as ledger,
                 ScratchFolder.open(workspace) as scratch,
+                Memo.of_catalog(workspace, settings.name, clock.note) as memo,
             ):
                 begin(store)  # after a build that this one waited for
                 for killed in ledger.close_killed_runs():
                     clock.note(f"run {killed} had been killed: it is closed, and what it paid for is kept")
                 ledger.spill_into(scratch.path / "spilled")
                 run = ledger.start_run(settings.name, area)
-                context = BuildContext(settings, workspace, store, ledger, run, execution, clock, scratch, area, signer)
+                context = BuildContext(
+                    settings, workspace, store, ledger, run, execution, clock, scratch, area, signer, memo
+                )
                 monitored.report = _run(context, monitored, force)
                 return monitored.report
         except (StoreUnavailable, StoreChanged) as error:

@@ -1,14 +1,17 @@
 """The stage that writes a snapshot, which does not serve yet: texts are embedded, the adapter and the needs learned."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from pipeline import learning, vectors
 from pipeline.build.identifying import regression
 from pipeline.build.report import put_counts
 from pipeline.build_state import BuildContext, BuildState
+from pipeline.memo import digest
 from pipeline.publish import write_snapshot
 from pipeline.store import disk_size
-from router.tools.prerequisites.matching import find_prerequisites
+from router.record import ToolRecord
+from router.tools.prerequisites.matching import Edges, FindAlone, Prerequisite, find_prerequisites
 
 
 def write(context: BuildContext, state: BuildState) -> None:
@@ -18,14 +21,26 @@ def write(context: BuildContext, state: BuildState) -> None:
         _learn_adapter(context, state)
     if context.settings.retrieval.resolve().prerequisites:
         context.clock.start("prerequisites", None)
-        written = state.enrichment.written.items()
-        stated = {tool_id: w.expansion for tool_id, w in written if w.expansion.requires or w.expansion.provides}
-        state.prerequisites = context.execution.run("prerequisites", find_prerequisites, state.catalog.records, stated)
+        state.prerequisites = _find_prerequisites(context, state)
     put_counts(context, state)  # once more: the texts that were embedded since
     state.snapshot, checked = write_snapshot(context, state, partial(regression, context))
     state.held = (*state.held, *checked.held)
     state.outcome = "held" if state.held else "published"
     state.written_bytes = disk_size(state.snapshot).own
+
+
+def _find_prerequisites(context: BuildContext, state: BuildState) -> Sequence[Prerequisite]:
+    """Return the edges of the catalog; those of a provider whose tools are as before need not be found again."""
+    written, records = state.enrichment.written.items(), state.catalog.records
+    stated = {tool_id: w.expansion for tool_id, w in written if w.expansion.requires or w.expansion.provides}
+    said = {tool_id: [one.requires, one.provides] for tool_id, one in stated.items()}
+    made_of = {r.tool_id: [key, said.get(r.tool_id)] for r, key in zip(records, state.catalog.digests, strict=True)}
+
+    def keep(groups: Sequence[Sequence[ToolRecord]], find: FindAlone) -> Sequence[Edges | None]:
+        keys = [digest([made_of[record.tool_id] for record in group]) for group in groups]
+        return context.memo.results("prerequisites", keys, Edges | None, find)
+
+    return context.execution.run("prerequisites", find_prerequisites, records, stated, keep)
 
 
 def _learn_adapter(context: BuildContext, state: BuildState) -> None:

@@ -13,9 +13,10 @@ from uuid import UUID
 import tantivy
 
 from pipeline.errors import RunAborted, SnapshotInvalid
+from pipeline.memo import Memo, digest
 from router.contract import LEXICAL_SIGNALS, ORDINAL_FIELD, Signal
 from router.fingerprint import file_sha256, fingerprint
-from router.retrieval.retrievers.indexing import has_text, index_field
+from router.retrieval.retrievers.indexing import PreparedText, has_text, index_field, prepare_texts
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
 
@@ -23,19 +24,28 @@ _META, _MANAGED = "meta.json", ".managed.json"  # Tantivy's list of segments, an
 
 
 def write_lexical(
-    documents: Sequence[FieldDocuments], folder: Path, languages: Sequence[str] = (ENGLISH,)
+    documents: Sequence[FieldDocuments],
+    folder: Path,
+    languages: Sequence[str] = (ENGLISH,),
+    memo: Memo | None = None,
 ) -> dict[Signal, float]:
     """Write an index for each lexical signal that any tool has text for; a document's position is its tool's ordinal.
 
-    The expansion's has a field for each of `languages`, which include English; the others are in English only. Returns
+    The expansion's has a field for each of `languages`, which include English; the others are in English only. `memo`
+    has what earlier builds computed. Returns
     the signals written, each with the mean number of terms of its English field. Raises RunAborted where an index does
     not hold every tool after its commit.
     """
-    lengths = {}
+    lengths, memo = {}, memo or Memo()
+
+    def prepare(texts: Sequence[str]) -> list[PreparedText]:
+        keys = [digest(text) for text in texts]
+        return memo.results("terms", keys, PreparedText, lambda places: prepare_texts([texts[p] for p in places]))
+
     for signal in LEXICAL_SIGNALS:
         if has_text(signal, documents, languages):
             try:
-                index = index_field(signal, documents, languages, folder / signal)
+                index = index_field(signal, documents, languages, folder / signal, prepare)
             except SnapshotInvalid as error:
                 raise RunAborted(str(error)) from error
             _name_by_content(folder / signal, _first_ordinals(index.index))

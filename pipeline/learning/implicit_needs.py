@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, dense_scores
 from router.contract import Signal
 from router.record import ToolRecord
-from router.retrieval.implicit_needs import ImplicitNeedTools
+from router.retrieval.implicit_needs import ImplicitNeedTools, NeedsInWords, needs_in_words
 from router.snapshot.snapshot import Snapshot
 from router.tools.implicit_needs import PHRASES, ImplicitNeed, fits_schema
 from router.tools.trust import sanitize
@@ -22,19 +22,24 @@ _LEAST = 4.5
 _OF_BEST = 0.75  # of the best tool's score
 
 
-def find_need_tools(snapshot: Snapshot) -> ImplicitNeedTools:
+def find_need_tools(
+    snapshot: Snapshot, records: Sequence[ToolRecord] = (), shown: Sequence[NeedsInWords] = ()
+) -> ImplicitNeedTools:
     """Return the tools of a written snapshot that meet implicit needs.
 
-    Without vectors or background scores, the tools' own words decide.
+    Without vectors or background scores, the tools' own words decide. `records` are its records, sanitized, and `shown`
+    what `needs_in_words` returns of each, where they are known.
     """
-    records = [sanitize(snapshot.records.entry(ordinal).record)[0] for ordinal in range(len(snapshot.records))]
+    records = records or [sanitize(snapshot.records.entry(row).record)[0] for row in range(len(snapshot.records))]
+    shown = shown or list(map(needs_in_words, records))
     background = snapshot.background_scores
     statistics = background.statistics.get(Signal.DENSE) if background else None
     if statistics is None or snapshot.encoder is None:
-        return ImplicitNeedTools.in_words(records)
+        return ImplicitNeedTools.in_words(records, shown)
     ranker = BatchRanker(snapshot)
     meeting = {need: _meeting(need, records, _z_scores(need, ranker, statistics)) for need in ImplicitNeed}
-    return ImplicitNeedTools.of(meeting, records)
+    dated = (ordinal for ordinal, one in enumerate(shown) if one.requires_date)
+    return ImplicitNeedTools.of(meeting, records, dated)
 
 
 def _z_scores(need: ImplicitNeed, ranker: BatchRanker, statistics: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -144,13 +144,11 @@ class Ledger(Database, AbstractContextManager["Ledger"]):
 
     def put_catalog(self, run: int, name: str, catalog: Catalog, rejected: Sequence[RecordRejected]) -> None:
         """Store the records that are new, and this run's rejections and notices."""
+        known = set(self.rows("SELECT tool_id, record_hash FROM records WHERE catalog = ?", [name]))
         records = [
-            {
-                "tool_id": one.tool_id,
-                "record_hash": catalog.hashes[one.tool_id],
-                "record": canonical_json(one.to_json()),
-            }
+            {"tool_id": tool_id, "record_hash": record_hash, "record": canonical_json(one.to_json())}
             for one in catalog.records
+            if ((tool_id := one.tool_id), (record_hash := catalog.hashes[one.tool_id])) not in known
         ]
         key = ["record_hash", "tool_id", "catalog"]
         self.insert("records", records, key=key, catalog=name, first_run=run)

@@ -11,6 +11,7 @@ from router.record import ToolRecord
 from router.tools.text_overlap import find_near_duplicates
 from router.tools.trust import sanitize
 from router.tools.trust.characters import scripts_of_languages
+from router.tools.trust.sanitization import RemovedText
 from router.tools.trust.steering_text import Finding
 
 # The fields of an expansion that are lists of English texts.
@@ -23,13 +24,20 @@ class Screen:
     `suspicious` has a verdict for each text of the records themselves that tries to steer.
     """
 
-    def __init__(self, records: Sequence[ToolRecord], languages: Sequence[str] = ("en",)) -> None:
-        """`languages` are those that texts may be written in, beside the record's own."""
+    def __init__(
+        self,
+        records: Sequence[ToolRecord],
+        languages: Sequence[str] = ("en",),
+        sanitized: Sequence[tuple[ToolRecord, Sequence[RemovedText]]] | None = None,
+    ) -> None:
+        """`languages` are those that texts may be written in, beside the record's own.
+
+        `sanitized`, where it is known, is what `sanitize` returns of each record.
+        """
         self._scripts = scripts_of_languages(languages) | {"LATIN"}
         clean_records: list[ToolRecord] = []
         suspicious: list[TextVerdict] = []
-        for record in records:
-            clean, left_out = sanitize(record)
+        for record, (clean, left_out) in zip(records, sanitized or map(sanitize, records), strict=True):
             clean_records.append(clean)
             suspicious.extend(_dropped(record, out.field, out.text, Finding(out.check, out.detail)) for out in left_out)
         self.suspicious: tuple[TextVerdict, ...] = tuple(suspicious)

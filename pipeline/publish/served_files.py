@@ -8,6 +8,7 @@ import numpy as np
 
 from pipeline.build_state import BuildState
 from pipeline.indexing import dense
+from pipeline.memo import Memo, digest
 from pipeline.settings import CandidateEngine
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import CatalogVectors
@@ -20,14 +21,17 @@ from router.snapshot.record_store import ToolEntry, json_lines
 _TOOLS_A_PART = 4_096  # whose records are in memory as JSON at once
 
 
-def write_served_files(folder: Path, state: BuildState, engine: CandidateEngine) -> str:
+def write_served_files(folder: Path, state: BuildState, engine: CandidateEngine, memo: Memo) -> str:
     """Write every file that is not a lexical index, and return the name of the token counter.
 
-    `engine` finds the candidates of a large catalog.
+    `engine` finds the candidates of a large catalog, `memo` has what earlier builds computed.
     """
     counter = TokenCounter()
     records, expanded = state.catalog.records, _expanded(state)
-    _write_records(folder, state, counter)
+    _write_records(folder, state)
+    keys = [digest(key, counter.name) for key in state.catalog.digests]
+    rows = memo.results("tokens", keys, list[int], lambda places: [counter.row(records[p]) for p in places])
+    np.save(folder / contract.TOKEN_COUNTS, counter.table(rows))
     # The router reads a missing file as "all are expanded alike".
     if contract.Expanded.NO in expanded and any(one.expansion or one.translations for one in state.documents):
         np.save(folder / contract.EXPANDED, np.array(expanded, dtype=np.uint8))
@@ -63,10 +67,10 @@ def _expanded(state: BuildState) -> list[contract.Expanded]:
     ]
 
 
-def _write_records(folder: Path, state: BuildState, counter: TokenCounter) -> None:
-    """Write the records with their phrases, where each begins, and the tokens of each, some thousands at a time."""
+def _write_records(folder: Path, state: BuildState) -> None:
+    """Write the records with their phrases, and where each begins, some thousands at a time."""
     records, documents = state.catalog.records, state.documents
-    offsets, counts = np.zeros(len(records) + 1, np.int64), []
+    offsets = np.zeros(len(records) + 1, np.int64)
     by_person = {tool_id: len(one.by_person) for tool_id, one in state.enrichment.written.items()}
     with (folder / contract.RECORDS).open("wb") as file:
         for first in range(0, len(records), _TOOLS_A_PART):
@@ -75,9 +79,7 @@ def _write_records(folder: Path, state: BuildState, counter: TokenCounter) -> No
             lines = json_lines(ToolEntry(r, one.phrases, by_person.get(r.tool_id, 0)) for r, one in paired)
             file.writelines(lines)
             offsets[first + 1 : first + 1 + len(lines)] = list(map(len, lines))
-            counts.append(counter.counts(part))
     np.save(folder / contract.RECORD_OFFSETS, np.cumsum(offsets))
-    np.save(folder / contract.TOKEN_COUNTS, np.concatenate(counts) if counts else counter.counts(()))
 
 
 def slow_search_note(folder: Path, vectors: CatalogVectors) -> str | None:

@@ -13,10 +13,13 @@ from pipeline.learning import (
     learn_from_use,
     update_calibration,
 )
+from pipeline.memo import Memo
 from pipeline.progress import Progress
+from pipeline.records import Catalog, sanitized
 from quartermaster.evaluation import read_judgements
 from router.contract import Manifest, Signal
 from router.fingerprint import file_sha256
+from router.retrieval.implicit_needs import NeedsInWords, needs_in_words
 from router.retrieval.no_answer_calibration import GENERIC, MIN_CALIBRATED_TOOLS
 from router.snapshot.snapshot import Snapshot
 
@@ -62,12 +65,18 @@ def calibrate_snapshot(
     return _written(manifest, folder, calibrated.background.save(folder), {"fitting": evidence})
 
 
-def find_implicit_needs(manifest: Manifest, folder: Path) -> Manifest:
-    """Write which tools of the snapshot in `folder` meet implicit needs, and return and write its new manifest.
+def find_implicit_needs(manifest: Manifest, folder: Path, catalog: Catalog, memo: Memo) -> Manifest:
+    """Write which tools of the snapshot of `catalog` in `folder` meet implicit needs, and return and write its new
+    manifest.
 
     A stage after the calibration: its background scores are the scale.
     """
-    return _written(manifest, folder, find_need_tools(Snapshot.open(folder, check=False)).save(folder), {})
+    records = [record for record, _ in sanitized(catalog, memo)]
+    shown = memo.results(
+        "implicit_needs", catalog.digests, NeedsInWords, lambda places: [needs_in_words(records[p]) for p in places]
+    )
+    needs = find_need_tools(Snapshot.open(folder, check=False), records, shown)
+    return _written(manifest, folder, needs.save(folder), {})
 
 
 def _written(

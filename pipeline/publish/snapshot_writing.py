@@ -52,9 +52,9 @@ def write_snapshot(
     run, clock, store, settings = context.execution.run, context.clock, context.store, context.settings
     with store.staging(state.content_hash) as folder:
         clock.start("index", None)
-        lengths = run("index", write_lexical, state.documents, folder, settings.enrichment.languages)
+        lengths = run("index", write_lexical, state.documents, folder, settings.enrichment.languages, context.memo)
         clock.start("write", None)
-        token_counter = run("write", write_served_files, folder, state, settings.vectors.engine)
+        token_counter = run("write", write_served_files, folder, state, settings.vectors.engine, context.memo)
         if state.vectors and (note := slow_search_note(folder, state.vectors)):
             clock.note(note)
         if state.adapter is not None:
@@ -72,7 +72,7 @@ def write_snapshot(
                 "calibrate", calibrate_snapshot, manifest, folder, state.calibration, judged, tuning.max_refused_share
             )
         if settings.retrieval.resolve().implicit_needs:
-            manifest = run("calibrate", find_implicit_needs, manifest, folder)
+            manifest = run("calibrate", find_implicit_needs, manifest, folder, state.catalog, context.memo)
         clock.start("verify", None)
         checked = run("verify", lambda: check(Router.open(folder)))
         manifest = replace(manifest, held=(*manifest.held, *checked.held), evaluation=checked.evaluation)

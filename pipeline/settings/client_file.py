@@ -44,7 +44,7 @@ def client_sources(entry: SourceSettings, path: Path) -> tuple[SourceSettings, .
     A server that is switched off is left out with a warning; one that cannot be used fails when it is read. Raises
     SettingsInvalid for a file that is not readable, or names no server.
     """
-    servers = None if entry.format or entry.fields else _servers(path)
+    servers = None if entry.format or entry.fields or path.suffix == ".jsonl" else _servers(path)
     if servers is None:
         return (entry,)
     if entry.provider is not None:

@@ -33,6 +33,19 @@ class ImplicitNeedTool(msgspec.Struct, frozen=True):
     provider: str | None = None
 
 
+class NeedsInWords(msgspec.Struct, frozen=True):
+    """The needs that a tool's own words show it to meet, and whether a call must give a date."""
+
+    meets: tuple[ImplicitNeed, ...]
+    requires_date: bool
+
+
+def needs_in_words(record: ToolRecord) -> NeedsInWords:
+    """Return what the words of a sanitized record show."""
+    meets = tuple(need for need in ImplicitNeed if fits_schema(need, record) and meets_in_words(need, record))
+    return NeedsInWords(meets, requires_date(record))
+
+
 class _Stored(msgspec.Struct):
     """The content of the file."""
 
@@ -52,9 +65,10 @@ class ImplicitNeedTools:
 
     @classmethod
     def of(
-        cls, meeting: Mapping[ImplicitNeed, Mapping[int, float]], records: Sequence[ToolRecord]
+        cls, meeting: Mapping[ImplicitNeed, Mapping[int, float]], records: Sequence[ToolRecord], dated: Iterable[int]
     ) -> "ImplicitNeedTools":
-        """Return the tools by need. `meeting` has by need the confidence of each tool that meets it, by ordinal."""
+        """Return the tools by need. `meeting` has by need the confidence of each tool that meets it, by ordinal;
+        `dated` are the tools that require a date."""
         tools = {
             need: tuple(
                 ImplicitNeedTool(ordinal, round(confidence, 3), records[ordinal].provider)
@@ -63,21 +77,21 @@ class ImplicitNeedTools:
             for need in ImplicitNeed
             if (sure := meeting.get(need))
         }
-        dated = (ordinal for ordinal, record in enumerate(records) if requires_date(record))
         return cls(tools, frozenset(dated) if ImplicitNeed.CURRENT_TIME in tools else frozenset())
 
     @classmethod
-    def in_words(cls, records: Sequence[ToolRecord]) -> "ImplicitNeedTools":
-        """Return the tools whose name, first sentence and parameters show that they meet a need, without vectors."""
+    def in_words(
+        cls, records: Sequence[ToolRecord], shown: Sequence[NeedsInWords] | None = None
+    ) -> "ImplicitNeedTools":
+        """Return the tools whose name, first sentence and parameters show that they meet a need, without vectors.
+
+        `shown`, where it is known, is what `needs_in_words` returns of each record.
+        """
+        shown = shown or list(map(needs_in_words, records))
         meeting = {
-            need: {
-                ordinal: 1.0
-                for ordinal, record in enumerate(records)
-                if fits_schema(need, record) and meets_in_words(need, record)
-            }
-            for need in ImplicitNeed
+            need: {ordinal: 1.0 for ordinal, one in enumerate(shown) if need in one.meets} for need in ImplicitNeed
         }
-        return cls.of(meeting, records)
+        return cls.of(meeting, records, (ordinal for ordinal, one in enumerate(shown) if one.requires_date))
 
     def save(self, folder: Path) -> tuple[str, ...]:
         """Write the file into a snapshot's folder and return its name; nothing where no tool meets a need."""

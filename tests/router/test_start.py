@@ -25,7 +25,7 @@ UNUSED = tuple(
     ).split()
 )
 # A module more is a fraction of a millisecond more for each process that starts: raise these only for what it needs.
-MOST_MODULES = 106
+MOST_MODULES = 107
 MOST_DATACLASSES = 70
 MOST_PATTERNS = 40
 _FIRST_ANSWER = """

@@ -4,7 +4,7 @@ Index time and query time share the analyzers of `router.text`. All indexes are 
 same wherever its index lies.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,24 @@ from router.tools.field_text import FieldDocuments
 
 # A limit, not an allocation. Past it Tantivy starts another segment; within one segment ties have one order.
 _HEAP_BYTES = 2_000_000_000
+_TOOLS_A_PART = 4_096  # whose prepared texts are in memory at once
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedText:
+    """A text as an index takes it, and how many English terms it has."""
+
+    text: str
+    terms: int
+
+
+Prepare = Callable[[Sequence[str]], Sequence[PreparedText]]
+
+
+def prepare_texts(texts: Sequence[str]) -> list[PreparedText]:
+    """Return texts with their identifiers split, and their numbers of English terms."""
+    analyze = analyzer().analyze
+    return [PreparedText(prepared, len(analyze(prepared))) for prepared in map(pretokenize, texts)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +69,19 @@ def index_field(
     documents: Sequence[FieldDocuments],
     languages: Sequence[str] = (ENGLISH,),
     folder: Path | None = None,
+    prepare: Prepare = prepare_texts,
 ) -> FieldIndex:
     """Index one signal of tools, whose positions are their ordinals.
 
     The index is written into `folder`, which is made, or into memory where that is None. The expansion's has a field
     for each of `languages`, which include English; the others are in English only. Raises SnapshotInvalid where the
-    index does not hold every tool after its commit.
+    index does not hold every tool after its commit. `prepare` is `prepare_texts`, or gives the same.
     """
     fields = _languages_of(signal, languages)
     index = _empty(_schema(fields), folder)
     for language in fields:
         index.register_tokenizer(analyzer_name(language), analyzer(language))
-    rows = ({name: _text(document, signal, name) for name in fields} for document in documents)
-    terms = _add(index, rows)
+    terms = _add(index, _prepared(signal, documents, fields, prepare))
     # A document that Tantivy rejects drops its whole batch, and the next commit still reports success.
     count = index.searcher().num_docs
     if count != len(documents):
@@ -96,15 +114,25 @@ def _empty(schema: tantivy.Schema, path: Path | None) -> tantivy.Index:
     return tantivy.Index(schema, path=str(path))
 
 
-def _add(index: tantivy.Index, rows: Iterable[Mapping[str, str]]) -> int:
-    """Add rows, each the text of one tool by language; return how many terms their English texts have."""
+def _prepared(
+    signal: Signal, documents: Sequence[FieldDocuments], languages: Sequence[str], prepare: Prepare
+) -> Iterator[dict[str, PreparedText]]:
+    """Yield the texts of each tool by language, prepared some thousands at a time."""
+    for first in range(0, len(documents), _TOOLS_A_PART):
+        part = documents[first : first + _TOOLS_A_PART]
+        by_language = [prepare([_text(document, signal, language) for document in part]) for language in languages]
+        yield from (dict(zip(languages, texts, strict=True)) for texts in zip(*by_language, strict=True))
+
+
+def _add(index: tantivy.Index, rows: Iterable[Mapping[str, PreparedText]]) -> int:
+    """Add rows, each the texts of one tool by language; return how many terms their English texts have."""
     # One thread and one commit: documents lie in the order of ordinals, so ties are cut in that order too.
     writer = index.writer(_HEAP_BYTES, num_threads=1)
     terms = 0
     for ordinal, texts in enumerate(rows):
-        fields = {text_field(language): pretokenize(text) for language, text in texts.items()}
+        fields = {text_field(language): prepared.text for language, prepared in texts.items()}
         writer.add_document(tantivy.Document.from_dict({**fields, ORDINAL_FIELD: ordinal}, index.schema))
-        terms += len(analyzer().analyze(fields[text_field(ENGLISH)]))
+        terms += texts[ENGLISH].terms
     writer.commit()
     writer.wait_merging_threads()
     index.reload()

@@ -96,15 +96,18 @@ class FieldReader:
         return value
 
 
-def normalize(raw: RawTool) -> ToolRecord:
-    """Return the record of a raw tool. Its id may collide with another's: see `numbered_id`."""
+def normalize(raw: RawTool, parameters: tuple[Parameter, ...] | None = None) -> ToolRecord:
+    """Return the record of a raw tool. Its id may collide with another's: see `numbered_id`.
+
+    `parameters`, where they are known, are those of its schema.
+    """
     categories = (part.strip() for category in raw.categories for part in category.split(","))
     return ToolRecord(
         tool_id=tool_id_of(raw),
         provider=(raw.provider or "").strip() or None,
         name=raw.name.strip(),
         description=raw.description.strip(),
-        parameters=parameter_rows(raw.input_schema),
+        parameters=parameter_rows(raw.input_schema) if parameters is None else parameters,
         input_schema=raw.input_schema,
         examples=tuple(example.strip() for example in raw.examples if example.strip()),
         categories=tuple(dict.fromkeys(category for category in categories if category)),

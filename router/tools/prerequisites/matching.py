@@ -1,7 +1,7 @@
 """Which tool resolves what another needs: the edges of the prerequisite graph, from the records of one catalog."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from itertools import dropwhile, islice
@@ -37,6 +37,9 @@ class Prerequisite:
     of_own: bool = False
 
 
+Edges = tuple[Prerequisite, ...]
+FindAlone = Callable[[Sequence[int]], Sequence[Edges | None]]
+Keep = Callable[[Sequence[Sequence[ToolRecord]], FindAlone], Sequence[Edges | None]]
 _LEAST_CONFIDENCE = 0.64
 _MOST_RESOLVERS = 3  # for each need
 _LEAST_OF_BEST = 0.85  # share of the best resolver's confidence that another must reach
@@ -48,22 +51,34 @@ _Found = list[tuple[Candidate, Resolution]]
 
 
 def find_prerequisites(
-    records: Iterable[ToolRecord], expansions: Mapping[str, Expansion] | None = None
+    records: Iterable[ToolRecord],
+    expansions: Mapping[str, Expansion] | None = None,
+    keep: Keep = lambda groups, compute: compute(range(len(groups))),
 ) -> tuple[Prerequisite, ...]:
     """Return the edges of a catalog, by tool id, parameter and falling confidence.
 
     `expansions`, by tool id, say what a model wrote that tools require and provide: it counts where nothing else does.
     Only a tool of the same provider knows an identifier, so a tool without a provider has no edge. A point on earth is
     the same for all: where no tool of the provider finds it, those of others may. Skills and prompts have no edges: an
-    agent reads them.
+    agent reads them. `keep` gets the tools of each provider, and what finds the edges of some: None where they depend
+    on others too. It returns those of all, and may have them from an earlier call.
     """
     by_provider: dict[str, list[ToolRecord]] = defaultdict(list)
     for record in sorted(records, key=lambda record: record.tool_id):
         if record.provider and record.kind is Kind.TOOL:
             by_provider[record.provider].append(record)
-    providers = [_Provider(group, expansions or {}) for _, group in sorted(by_provider.items())]
-    geocoders = [tool for provider in providers for tool in provider.geocoders][:_MOST_COMPARED]
-    edges = (edge for provider in providers for edge in provider.edges(geocoders))
+    groups = [group for _, group in sorted(by_provider.items())]
+    providers: dict[int, _Provider] = {}
+
+    def alone(places: Sequence[int]) -> list[Edges | None]:
+        providers.update((place, _Provider(groups[place], expansions or {})) for place in places)
+        return [tuple(p.edges(())) if (p := providers[place]).is_alone else None for place in places]
+
+    found = keep(groups, alone)
+    others = [providers[place] for place, edges in enumerate(found) if edges is None]
+    geocoders = [tool for provider in others for tool in provider.geocoders][:_MOST_COMPARED]
+    found = [*found, *(tuple(provider.edges(geocoders)) for provider in others)]
+    edges = (edge for of_provider in found if of_provider for edge in of_provider)
     return tuple(sorted(edges, key=lambda edge: (edge.tool_id, edge.parameter, -edge.confidence, edge.needed)))
 
 
@@ -80,6 +95,10 @@ class _Provider:
         offering.sort(key=lambda tool: (not tool.searches, len(tool.needs), tool.record.tool_id))
         self._reading = [tool for tool in offering if tool.reads]
         self.geocoders = [tool for tool in offering if tool.geocodes]
+        # No tool of another provider matters to it, or needs it.
+        self.is_alone = not self.geocoders and all(
+            need.kind is not NeedKind.COORDINATES for tool in self._tools for need in tool.needs
+        )
         self._anywhere = [tool for tool in offering if not tool.nouns or tool.of_self or tool.signs_in]
         self._by_noun: dict[str, list[Candidate]] = defaultdict(list)
         self._linking: dict[tuple[str, str], list[Candidate]] = defaultdict(list)

@@ -80,10 +80,12 @@ def test_cached_checks_that_nothing_uses_are_removed_and_named(tmp_path: Path, m
     workspace = tmp_path / "workspace"
     (workspace / "snapshots" / "shop").mkdir(parents=True)
     kept = [_aged(workspace / "compared" / "shop.npz"), workspace / "compared" / "new.npz"]
-    gone = _aged(workspace / "compared" / ".old.npz")
+    gone = [_aged(workspace / "compared" / ".old.npz"), _aged(workspace / "computed" / "old.db")]
     kept[1].write_text("")  # of a catalog whose snapshots are elsewhere
     notes = Notes()
     remove_unused_caches(workspace, notes)
     assert all(path.exists() for path in kept)
-    assert not gone.exists()
-    assert notes.said == ["cached checks that nothing used for 30 days were removed: compared/.old.npz"]
+    assert not any(path.exists() for path in gone)
+    assert notes.said == [
+        "cached checks that nothing used for 30 days were removed: compared/.old.npz, computed/old.db"
+    ]
