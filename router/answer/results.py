@@ -126,8 +126,8 @@ class RoutedTools:
             a dialogue it is that of the message that a tool fits best.
         latest_fits: The same of the latest message; where it follows up an earlier one ("and for Bob"), of that one.
         none_fits: Whether `latest_fits` is below the threshold: the tools are then the closest ones.
-        calibrated: Whether `fits` was fitted to this catalog and to requests in the language of this one. If not, it was
-            fitted on other catalogs, and is a hint.
+        calibrated: Whether `fits` was fitted to this catalog and to requests in this language. If not, it was fitted on
+            other catalogs, and is a hint.
         needs: The needs that the caller stated, without those that were blank or repeated.
         uncovered: Those of `needs` that most likely no tool fits.
         steps: The steps of a request of several, where the caller stated no needs.
