@@ -212,7 +212,7 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
         return FitEstimate(0.0, none_fits=True, calibrated=True)
     vector = result.query.adapted_vector if same_dense else None
     features = no_answer_features(rankings, snapshot.dense, vector, len(snapshot.records))
-    if foreign_script(result.query.text):
+    if any(map(len, rankings.values())) and foreign_script(result.query.text):
         return apply_calibrations(OTHER_LANGUAGES, features)
     if snapshot.background_scores is not None:
         features |= snapshot.background_scores.features(rankings, result.query.terms, vector)

@@ -31,7 +31,7 @@ def foreign_script(text: str) -> str:
     words = "".join(character if character.isalpha() else " " for character in text.casefold()).split()
     english = sum(word in _ENGLISH_STOP_WORDS for word in words)
     if text.isascii():
-        return _name(_LATIN) if _has_stop_words(words, max(_FEWEST_STOP_WORDS, english + 1)) else ""
+        return "" if english or not _has_stop_words(words, _FEWEST_STOP_WORDS) else _name(_LATIN)
     from router.tools.trust.characters import count_scripts  # here: most requests are plain ASCII
 
     counts = count_scripts(text)
