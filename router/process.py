@@ -52,7 +52,7 @@ def delay_forks() -> Iterator[None]:
         yield
     finally:
         with _ended:
-            _delaying -= 1
+            _delaying = max(_delaying - 1, 0)  # a child that was forked inside the block begins at 0
             _ended.notify_all()
 
 

@@ -80,10 +80,7 @@ class _Words:
             whole = sum(self._weights[word] for word in known)
             for word in known:
                 shares[word] += self._weights[word] / whole
-        fits, own = (
-            np.zeros(len(self._places)),
-            term_set(" ".join((*identifier_words(record.name), *record_texts(record)))),
-        )
+        fits = np.zeros(len(self._places))
         for word, share in shares.items():
             fits[self._tools[word]] += share
         fits[self._places[record.tool_id]] = 0

@@ -32,9 +32,8 @@ def write_lexical(
     """Write an index for each lexical signal that any tool has text for; a document's position is its tool's ordinal.
 
     The expansion's has a field for each of `languages`, which include English; the others are in English only. `memo`
-    has what earlier builds computed. Returns
-    the signals written, each with the mean number of terms of its English field. Raises RunAborted where an index does
-    not hold every tool after its commit.
+    has what earlier builds computed. Returns the signals written, each with the mean number of terms of its English
+    field. Raises RunAborted where an index does not hold every tool after its commit.
     """
     lengths, memo = {}, memo or Memo()
 

@@ -66,10 +66,10 @@ def calibrate_snapshot(
 
 
 def find_implicit_needs(manifest: Manifest, folder: Path, catalog: Catalog, memo: Memo) -> Manifest:
-    """Write which tools of the snapshot of `catalog` in `folder` meet implicit needs, and return and write its new
-    manifest.
+    """Write which tools of a snapshot meet implicit needs, and return and write its new manifest.
 
-    A stage after the calibration: its background scores are the scale.
+    `folder` holds the snapshot, `catalog` its records. A stage after the calibration: its background scores are the
+    scale.
     """
     records = [record for record, _ in sanitized(catalog, memo)]
     shown = memo.results(

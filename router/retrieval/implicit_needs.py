@@ -67,8 +67,11 @@ class ImplicitNeedTools:
     def of(
         cls, meeting: Mapping[ImplicitNeed, Mapping[int, float]], records: Sequence[ToolRecord], dated: Iterable[int]
     ) -> "ImplicitNeedTools":
-        """Return the tools by need. `meeting` has by need the confidence of each tool that meets it, by ordinal;
-        `dated` are the tools that require a date."""
+        """Return the tools by need.
+
+        `meeting` has by need the confidence of each tool that meets it, by ordinal; `dated` are the ordinals of tools
+        that require a date.
+        """
         tools = {
             need: tuple(
                 ImplicitNeedTool(ordinal, round(confidence, 3), records[ordinal].provider)

@@ -260,7 +260,8 @@ def encoded_queries(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, r
     """Return the encoded queries of texts whose vectors, of shape (texts, dim), are known."""
     adapter = snapshot.adapter if recipe.adapter else None
     adapted_vectors = vectors if adapter is None else apply_adapter(vectors, adapter)
-    shares = [1.0 if snapshot.encoder is None else snapshot.encoder.share_read(text) for text in texts]
+    encoder = snapshot.encoder if recipe.weigh_by_share_read else None
+    shares = [encoder.share_read(text) if encoder else 1.0 for text in texts]
     return [
         EncodedQuery(text, terms(text), vector, adapted_vector, recipe.dense_view, share_read=share)
         for text, vector, adapted_vector, share in zip(texts, vectors, adapted_vectors, shares, strict=True)

@@ -59,7 +59,7 @@ def test_a_process_that_is_forked_while_threads_route_answers_the_same(router: R
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="has no fork")
 def test_a_fork_waits_for_the_run_under_way_and_no_run_begins_before_it() -> None:
-    began, order = threading.Event(), []
+    began, forked, order = threading.Event(), threading.Event(), []
 
     def delayed(name: str, seconds: float) -> None:
         with delay_forks():
@@ -69,7 +69,7 @@ def test_a_fork_waits_for_the_run_under_way_and_no_run_begins_before_it() -> Non
             order.append(f"{name} ends")
 
     def run_late() -> None:
-        while not process._fork.locked():
+        while not process._fork.locked() and not forked.is_set():
             time.sleep(0.001)
         delayed("second run", 0)
 
@@ -79,6 +79,7 @@ def test_a_fork_waits_for_the_run_under_way_and_no_run_begins_before_it() -> Non
     threads[1].start()
     if not (child := os.fork()):
         os._exit(0 if order == ["run begins", "run ends"] and not process._fork.locked() else 1)
+    forked.set()
     for thread in threads:
         thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
