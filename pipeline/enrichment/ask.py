@@ -127,7 +127,13 @@ def _ask(
     try:
         for unstored in groups:
             entries = [
-                ledger_entry(one, generator, key=alike[one.tool_id][0].key, record_hash=hashes[one.tool_id])
+                ledger_entry(
+                    one,
+                    generator,
+                    key=alike[one.tool_id][0].key,
+                    record_hash=hashes[one.tool_id],
+                    prompt_version=prompt.PROMPT_VERSION,
+                )
                 for one in unstored
                 if one.asked
             ]
@@ -149,7 +155,7 @@ def _ask(
 
 
 def ledger_entry(
-    outcome: Outcome, generator: Generator, *, key: str, record_hash: str, prompt_version: int = prompt.PROMPT_VERSION
+    outcome: Outcome, generator: Generator, *, key: str, record_hash: str, prompt_version: int
 ) -> LedgerEntry:
     """Return a generator's outcome as the ledger stores it."""
     usage = outcome.usage

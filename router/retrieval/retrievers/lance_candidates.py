@@ -77,7 +77,11 @@ class LanceTable:
 
 
 class LanceCandidates:
-    """The table's centroids, by ordinal. Safe to search from many threads, and in forked children."""
+    """The table's centroids, by ordinal. Safe to search from many threads.
+
+    A forked child may search too, unless several threads of its parent searched just before the fork: see
+    docs/past_one_machine.md.
+    """
 
     def __init__(self, table: LanceTable, tools: int, always: NDArray[np.int64] | None = None) -> None:
         """Internal: use `open`."""
