@@ -14,6 +14,8 @@ means over the requests that some tool answers, 95 % intervals (bootstrap), and 
 paired randomisation test, corrected for the number of selectors (Holm). Time: milliseconds of wall clock and of CPU a
 request, its encoding included. Where others use the machine, read the CPU.
 
+`--callers 1 4 16` adds requests a second and waiting times of so many threads that ask one process at once.
+
 `--workspace` keeps what is done, so that a run that was stopped goes on where it was. Take a new one after a change of
 the code or of a package, and for figures that were taken in one go.
 """
@@ -35,7 +37,7 @@ from rich.console import Console
 from benchmarks.support.measuring import BENCHMARKS, DATA, about, on_one_thread
 from benchmarks.support.peer_figures import selector_rows
 from benchmarks.support.peer_processes import Answered, NotMeasured, ask_selector, definition, kept_answer
-from benchmarks.support.peer_tables import EXPANDED, OURS, OWN_TEXT, markdown, table
+from benchmarks.support.peer_tables import EXPANDED, OURS, OWN_TEXT, markdown, tables
 from benchmarks.support.peers.registry import PEERS
 from pipeline.progress import SilentProgress
 from quartermaster.cli.commands.benches import Bench, build_bench, read_bench
@@ -67,6 +69,8 @@ def measure(bench: Bench, workspace: Path, asked: argparse.Namespace) -> dict[st
             "timed": spread(list(dict.fromkeys(requests)), asked.timed),
             "warm_up": requests[-WARM_UP:],
             "kept": str(builds.workspace),
+            "callers": asked.callers,
+            "seconds": asked.seconds,
         }
         for name in selectors:
             begun = time.monotonic()
@@ -160,6 +164,8 @@ def main() -> None:
     parser.add_argument("--python", type=Path, default=ENVIRONMENT, help="where the peers are installed")
     parser.add_argument("--most", type=int, default=500, help="judged requests of a set, evenly spread")
     parser.add_argument("--timed", type=int, default=100, help="requests that are timed")
+    parser.add_argument("--callers", type=int, nargs="+", default=[], help="threads that ask at once, such as 1 4 16")
+    parser.add_argument("--seconds", type=float, default=3.0, help="that each number of callers asks")
     parser.add_argument("--limit", type=float, default=300, metavar="SECONDS", help="of one selector on one set")
     parser.add_argument("--workspace", type=Path, help="keeps builds, vectors and answers; else a temporary folder")
     parser.add_argument("--json", type=Path, help="replaces the sets of the same names in it, and keeps the others")
@@ -175,7 +181,7 @@ def main() -> None:
             if asked.markdown:
                 print(markdown(found))
             else:
-                Console(width=150).print(table(found))
+                Console(width=150).print(*tables(found))
             if asked.json:
                 store(found, asked.json)
 

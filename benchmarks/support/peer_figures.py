@@ -19,7 +19,13 @@ def selector_rows(judgements: Sequence[Judgement], answers: Mapping[str, Answere
         build = {"build_s": round(answered.build_s, 2), "build_cpu_s": round(answered.build_cpu_s, 2)}
         sizes = {"rss_mb": round(answered.rss_mb), "versions": dict(answered.versions)}
         rows[name] = {**rounded(rows[name]), **times, **build, **sizes}
+        if answered.callers:
+            rows[name]["callers"] = {number: _at_once(asked) for number, asked in answered.callers.items()}
     return rows
+
+
+def _at_once(asked: Mapping[str, Any]) -> dict[str, float]:
+    return {"requests/s": round(asked["per_s"], 1), **percentiles(ms / 1e3 for ms in asked["wall_ms"])}
 
 
 def compared_rows(

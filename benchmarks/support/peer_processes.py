@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class Answered:
     build_s: float
     build_cpu_s: float
     rss_mb: float
+    callers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def definition(record: ToolRecord, expansion: Expansion | None = None) -> dict[str, Any]:

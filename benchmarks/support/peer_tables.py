@@ -1,6 +1,6 @@
 """The tables of `benchmarks.compare`: a row for each selector, the best first, and a line for each without figures."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,22 +44,53 @@ def points(found: Mapping[str, Any], text: str) -> dict[str, tuple[float, float]
     return {name: (row["cpu_ms"]["p50"], row["metrics"][QUALITY]) for name, row in rows.items()}
 
 
-def table(found: Mapping[str, Any]) -> Table:
-    """Return the table of a set for a terminal. `*` stands at selectors on the frontier of their text."""
-    shown = Table(title=_title(found), box=None, title_justify="left", caption=_caption(found), caption_justify="left")
-    for place, heading in enumerate(_HEADINGS):
-        shown.add_column(heading, justify="right" if place else "left", no_wrap=True)
-    for cells in _rows(found):
-        shown.add_row(*cells)
-    return shown
+def tables(found: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the tables of a set for a terminal: quality and cost, and if it was measured, callers at once.
+
+    `*` stands at selectors on the frontier of their text.
+    """
+    for title, headings, rows, caption in _tables(found):
+        shown = Table(title=title, box=None, title_justify="left", caption=caption, caption_justify="left")
+        for place, heading in enumerate(headings):
+            shown.add_column(heading, justify="right" if place else "left", no_wrap=True)
+        for cells in rows:
+            shown.add_row(*cells)
+        yield shown
 
 
 def markdown(found: Mapping[str, Any]) -> str:
-    """Return the table of a set in Markdown."""
-    lines = [f"**{_title(found)}**", "", "| " + " | ".join(_HEADINGS) + " |"]
-    lines.append("|---|" + "---:|" * (len(_HEADINGS) - 1))
-    lines += ["| " + " | ".join(cells) + " |" for cells in _rows(found)]
-    return "\n".join([*lines, "", _caption(found), ""])
+    """Return the same tables in Markdown."""
+    lines = []
+    for title, headings, rows, caption in _tables(found):
+        lines += [f"**{title}**", "", "| " + " | ".join(headings) + " |", "|---|" + "---:|" * (len(headings) - 1)]
+        lines += ["| " + " | ".join(cells) + " |" for cells in rows] + ["", caption, ""]
+    return "\n".join(lines)
+
+
+def _tables(found: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str], Sequence[tuple[str, ...]], str]]:
+    yield _title(found), _HEADINGS, list(_rows(found)), _caption(found)
+    ranked = [(text, name, row) for text, name, row in _ranked(found) if "callers" in row]
+    if ranked:
+        callers = ranked[0][2]["callers"]
+        headings = ("", _METRICS[QUALITY], *(f"{number} callers: /s, p50, p99 ms" for number in callers))
+        rows = [
+            (label(name, text), _quality(row), *(_at_once(asked) for asked in row["callers"].values()))
+            for text, name, row in ranked
+        ]
+        yield f"{_title(found)}: callers at once", headings, rows, "milliseconds of wall clock, waiting included"
+
+
+def _at_once(asked: Mapping[str, float]) -> str:
+    return f"{asked['requests/s']:.0f}, {_ms(asked['p50'])}, {_ms(asked['p99'])}"
+
+
+def _quality(row: Mapping[str, Any], key: str = QUALITY) -> str:
+    return f"{row['metrics'][key]:.3f}"
+
+
+def _ranked(found: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]]]:
+    ranked = [(text, name, row) for text in (EXPANDED, OWN_TEXT) for name, row in found.get(text, {}).items()]
+    return sorted(ranked, key=lambda item: -item[2]["metrics"][QUALITY])
 
 
 def _title(found: Mapping[str, Any]) -> str:
@@ -81,12 +112,11 @@ def _caption(found: Mapping[str, Any]) -> str:
 
 
 def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    ranked = [(text, name, row) for text in (EXPANDED, OWN_TEXT) for name, row in found.get(text, {}).items()]
     best = {text: frontier(points(found, text)) for text in (OWN_TEXT, EXPANDED)}
-    for text, name, row in sorted(ranked, key=lambda item: -item[2]["metrics"][QUALITY]):
+    for text, name, row in _ranked(found):
         times = [_ms(row[clock][at]) for clock in ("ms", "cpu_ms") for at in ("p50", "p95")]
         sizes = (f"{row['build_s']:.1f}", f"{row['build_cpu_s']:.1f}", f"{row['rss_mb']:.0f}")
-        metrics = [f"{row['metrics'][key]:.3f}" for key in _METRICS]
+        metrics = [_quality(row, key) for key in _METRICS]
         mark = "*" if name in best[text] else ""
         yield (f"{label(name, text)}{mark}", *metrics, _lead(row), *times, *sizes)
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from benchmarks.compare import main as compare
 from benchmarks.support import peer_tables
-from benchmarks.support.peer_figures import compared_rows, frontier
-from benchmarks.support.peer_processes import NotMeasured, ask_selector, definition
+from benchmarks.support.measuring import about
+from benchmarks.support.peer_figures import compared_rows, frontier, selector_rows
+from benchmarks.support.peer_processes import Answered, NotMeasured, ask_selector, definition
 from benchmarks.support.peers import ask as asking
 from benchmarks.support.peers import registry
 from benchmarks.support.peers.definitions import ids_by_name, unique_names
@@ -73,6 +75,31 @@ def test_a_ranking_has_each_tool_once_and_ten_at_most(monkeypatch: pytest.Monkey
     peer = registry.Peer("made", "words", lambda tools, _: lambda request: many, ())
     monkeypatch.setattr(asking, "PEERS", {"made": peer})
     assert asking.measured(QUESTION)["rankings"][0] == [str(place) for place in range(10)]
+
+
+def test_callers_at_once_ask_from_other_requests_on_and_waiting_counts() -> None:
+    asked: list[str] = []
+
+    def answer(request: str) -> list[str]:
+        asked.append(request)
+        time.sleep(0.01)
+        return []
+
+    found = asking.together(answer, REQUESTS, callers=2, seconds=0.1)
+    assert set(asked[:2]) == set(REQUESTS), "both begin at another request"
+    assert len(found["wall_ms"]) == len(asked) and min(found["wall_ms"]) >= 10
+    assert 0 < found["per_s"] <= 2 / 0.01
+
+
+def test_callers_at_once_have_a_table_of_their_own() -> None:
+    at_once = {"1": {"per_s": 50.0, "wall_ms": [20.0]}, "4": {"per_s": 80.0, "wall_ms": [40.0, 60.0]}}
+    judgement = Judgement("1", "mail", frozenset({"a"}), frozenset({"a"}), "single")
+    figures = {**FIGURES, "rankings": [["a"]], "callers": at_once}
+    rows = selector_rows([judgement], {"bm25s": Answered(**figures)})
+    found = {"set": "made", "tools": 1, "requests": 1, "own text": rows, "not measured": {}, **about()}
+    first, second = peer_tables.tables(found)
+    assert (first.row_count, second.row_count) == (1, 1)
+    assert "| bm25s | 1.000 | 50, 20, 20 | 80, 40, 60 |" in peer_tables.markdown(found)
 
 
 def test_the_frontier_holds_what_nothing_quicker_beats() -> None:

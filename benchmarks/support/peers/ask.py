@@ -1,6 +1,7 @@
 """Put requests to one selector of tools, in a process of its own: `python -m benchmarks.support.peers.ask < JSON`.
 
-Reads `{"selector", "tools", "requests", "timed", "warm_up", "kept"}`, for this router also `{"snapshot", "recipe"}`.
+Reads `{"selector", "tools", "requests", "timed", "warm_up", "kept"}`, for this router also `{"snapshot", "recipe"}`,
+and with `{"callers": [1, 4], "seconds"}` how many threads ask at once, and for how long.
 Writes one line of JSON: `{"missing"}` with the reason, or
 
 - `versions` of its packages,
@@ -8,15 +9,18 @@ Writes one line of JSON: `{"missing"}` with the reason, or
 - `wall_ms` and `cpu_ms` of each request of `timed`, encoding included, asked one after the other; CPU is that
   of all threads,
 - `build_s` and `build_cpu_s`, from the tools to the first answer, with the time that kept vectors spared,
-- `rss_mb`, the largest resident memory of the process while it built and answered those.
+- `rss_mb`, the largest resident memory of the process while it built and answered those,
+- `callers`, by their number the requests a second of all of them, and milliseconds of a request, waiting included.
 """
 
+import itertools
 import json
 import logging
 import resource
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +58,9 @@ def measured(asked: Mapping[str, Any]) -> dict[str, Any]:
         build_s, build_cpu_s = build_s + embedder.spared_s, build_cpu_s + embedder.spared_cpu_s
     wall_ms, cpu_ms = timed(answer, asked["timed"])
     largest = resident_mb()
+    callers = {
+        number: together(answer, asked["timed"], number, asked["seconds"]) for number in asked.get("callers", ())
+    }
     if embedder is not None:
         embedder.remember(asked["requests"])
     return {
@@ -64,6 +71,7 @@ def measured(asked: Mapping[str, Any]) -> dict[str, Any]:
         "build_s": build_s,
         "build_cpu_s": build_cpu_s,
         "rss_mb": largest,
+        "callers": callers,
     }
 
 
@@ -76,6 +84,25 @@ def timed(answer: Answer, requests: Sequence[str]) -> tuple[list[float], list[fl
         cpu.append(1e3 * (time.process_time() - begun_cpu))
         wall.append(1e3 * (time.perf_counter() - begun))
     return wall, cpu
+
+
+def together(answer: Answer, requests: Sequence[str], callers: int, seconds: float) -> dict[str, Any]:
+    """Return `per_s` and `wall_ms` of callers that ask for some seconds, each from another request on."""
+    begun = time.perf_counter()
+
+    def ask(caller: int) -> list[float]:
+        first, wall = caller * len(requests) // callers, []
+        for request in itertools.islice(itertools.cycle(requests), first, None):
+            asked = time.perf_counter()
+            if asked > begun + seconds:
+                break
+            answer(request)
+            wall.append(1e3 * (time.perf_counter() - asked))
+        return wall
+
+    with ThreadPoolExecutor(callers) as threads:
+        wall = list(itertools.chain.from_iterable(threads.map(ask, range(callers))))
+    return {"per_s": len(wall) / (time.perf_counter() - begun), "wall_ms": wall}
 
 
 def resident_mb() -> float:
