@@ -1,6 +1,7 @@
 """Phrases that a person writes, on a terminal or as JSON: added, checked, listed."""
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -48,9 +49,12 @@ def add_phrases(place: Path, workspace: Path, tool_id: str, texts: Sequence[str]
     file = settings.folder / PHRASES_FILE
     before = file.read_text(encoding="utf-8") if file.is_file() else ""
     line = json.dumps({"id": tool_id, "phrases": phrases}, ensure_ascii=False)
-    with file.open("a", encoding="utf-8") as lines:
-        lines.write("\n" * (bool(before) and not before.endswith("\n")) + line + "\n")
-    print_out(f"added {counted(len(phrases), 'phrase')} of {tool_id} to {file}; the next build indexes them")
+    if not (known := line in before.splitlines()):
+        with file.open("a", encoding="utf-8") as lines:
+            lines.write("\n" * (bool(before) and not before.endswith("\n")) + line + "\n")
+    done = f"{file} has" if known else f"added to {file}:"
+    then = f"quartermaster build {shlex.quote(str(place))}"
+    print_out(f"{done} {counted(len(phrases), 'phrase')} of {tool_id}; the next build indexes them: {then}")
 
 
 def check_phrases(place: Path, workspace: Path, tool_id: str | None, *, as_json: bool) -> None:

@@ -105,8 +105,8 @@ def show_snapshots(workspace: Path, catalogs: list[str], *, verify: bool, as_jso
     if as_json:
         print_json(entries)
     else:
-        name = Column("snapshot", no_wrap=True)  # it is copied into commands
-        out.print(make_table(("", "catalog", name, "tools", "MB (shared)", "encoder", "expansions by"), rows))
+        whole = [Column(head, no_wrap=True) for head in ("snapshot", "tools", "MB\n(shared)", "encoder")]
+        out.print(make_table(("", "catalog", *whole, "written\nby"), rows))
         for about, remark in remarks:
             print_out(f"{about}: {remark}")
     if verify and intact:

@@ -177,13 +177,13 @@ class RoutedTools:
         return f"<RoutedTools: {len(self)} of {self.snapshot}{fits}{': ' if ids else ''}{ids}>"
 
     def _repr_html_(self) -> str:
-        """Return a table of the tools for notebooks. All text in it is escaped: catalogs are untrusted."""
+        """Return a table for notebooks, with phrases under `explain`. All text in it is escaped: catalogs are untrusted."""
         rows = "".join(
-            f"<tr><td>{escape(tool.tool_id)}</td><td>{tool.score:.3f}</td>"
-            f"<td>{escape(tool.record.description[:_MAX_CHARACTERS])}</td></tr>"
-            for tool in (*self.always, *self.tools)
+            f"<tr><td>{rank or 'always'}</td><td>{escape(tool.tool_id)}</td>"
+            f"<td>{escape(tool.phrase or '')}</td><td>{escape(tool.record.description[:_MAX_CHARACTERS])}</td></tr>"
+            for rank, tool in (*((0, tool) for tool in self.always), *enumerate(self.tools, 1))
         )
-        head = "<tr><th>tool</th><th>score</th><th>description</th></tr>"
+        head = "<tr><th>#</th><th>tool</th><th>nearest phrase</th><th>description</th></tr>"
         return f"<p>{escape(self.doubt or self.gaps)}</p><table>{head}{rows}</table>"
 
     def __iter__(self) -> Iterator[RoutedTool]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from pipeline.sentences import counted
 from quartermaster.evaluation.resampling import chance
 from router.encoding.encoder import apply_adapter
 from router.retrieval.retrievers import DenseView, blend
@@ -134,7 +135,8 @@ def learn_adapter(space: PhraseSpace) -> tuple[NDArray[np.float32] | None, Adapt
     """Return A, float32 (dim, dim), or None with the reason. On one machine equal inputs give equal maps."""
     phrases = len(space.phrases)
     if phrases < FEWEST_PHRASES:
-        why = f"the catalog has {phrases or 'no'} phrases of a model or a file, and learning takes {FEWEST_PHRASES}"
+        why = f"the catalog has {counted(phrases, 'phrase') if phrases else 'no phrases'} of a model or a file"
+        why += f", and learning takes {FEWEST_PHRASES}"
         return None, AdapterEvidence(phrases, skipped=why)
     held_out = space.every_fourth()
     if not held_out.any() or held_out.all():

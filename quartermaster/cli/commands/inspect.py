@@ -49,7 +49,7 @@ def feedback(
     ] = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Show what was offered and its outcomes: by rank, by outcome, and the tools that nobody calls.
+    """Show what was offered and its outcomes. Counts are by rank and by outcome, with the tools that nobody calls.
 
     \b
     quartermaster feedback feedback/

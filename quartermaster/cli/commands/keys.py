@@ -59,7 +59,7 @@ def show(
 def list_keys(
     sources: Annotated[list[str], typer.Argument(metavar="KEYS…", help="Public keys, and files of keys.")],
 ) -> None:
-    """List trusted keys with their ids, and say which ones count no more."""
+    """List trusted keys with their ids. Says which ones count no more."""
     from router.signing import trusted_keys
 
     now = datetime.now(UTC)
@@ -78,7 +78,7 @@ def verify(
     catalog: Annotated[str | None, "The catalog's name; by default that of the catalog's folder."] = None,
     cache_dir: CacheDir = None,
 ) -> None:
-    """Verify a snapshot as a router with these keys does: its signature, and every file.
+    """Verify a snapshot as a router with these keys does. Checks its signature, and every file.
 
     Whether it is older than what some router served is not checked: that router knows.
     """
@@ -100,7 +100,7 @@ def verify(
 
 
 tokens = App(
-    """Make tokens for the callers of a server, for its file of profiles.
+    """Make tokens for the callers of a server. Their lines go into its file of profiles.
 
     \b
     quartermaster tokens new alice --profile support >> profiles.toml"""
@@ -117,7 +117,7 @@ def new(
     name: Annotated[str, typer.Argument(help="What logs call it.")] = "NAME",
     profile: Annotated[str, "The profile that it gets."] = "PROFILE",
 ) -> None:
-    """Print a new random token to standard error, this once, and its lines for the file to standard output."""
+    """Print a new random token. It goes to standard error, this once, and its lines for the file to standard output."""
     import json
 
     from quartermaster.serving.tokens import new_token, token_digest

@@ -14,7 +14,7 @@ from router.errors import SettingsInvalid
 Wait = Annotated[float, "Seconds to wait for a build, or a program that reads the ledger, to end."]
 
 ledger = App(
-    """Look after the ledger: the file in the workspace that holds every answer that you paid for.
+    """Look after the ledger, the file of the answers you paid for.
 
     Builds copy it by themselves into the workspace's folder backups, and restore it from there.
     These commands are for the rest: a backup on another disk, a look inside while a build runs, a file that grew.
@@ -46,7 +46,7 @@ def show(
     limit: Annotated[int, "The most rows."] = 20,
     as_json: JsonOutput = False,
 ) -> None:
-    """Show what the ledger holds and cost, or the rows of a SELECT; nothing is written.
+    """Show what the ledger holds and cost, or the rows of a SELECT. Nothing is written.
 
     While a build runs, the last backup answers, which a build made when it ended; a line says of when it is.
     """
@@ -62,7 +62,7 @@ def backup(
     wait: Wait = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
-    """Copy the ledger to another place, and read the copy back to see that it is whole.
+    """Copy the ledger to another place. The copy is read back, to see that it is whole.
 
     While a build runs, the last backup is copied; --wait waits for the build's end instead.
     """
@@ -98,7 +98,7 @@ def check(
     workspace: Workspace = WORKSPACE,
     as_json: JsonOutput = False,
 ) -> None:
-    """Check the ledger: does it open, is each value readable, do the tables fit together?
+    """Check that the ledger is whole. Does it open, is each value readable, do the tables fit together?
 
     Exit code 0 where nothing is wrong, 1 where something is, with a sentence for each finding. It reads every value,
     and looks for answers that are not JSON, of no run, or paid for twice, and for questions without their instructions.
@@ -145,7 +145,7 @@ def discard(
     wait: Wait = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
-    """Discard answers of models, so that the next build asks again: those that meet all options that are given.
+    """Discard answers of models, so that the next build asks again. They are those that meet all given options.
 
     They stay in the ledger, marked (discarded_at in its view answers), and never serve again, not even where the model
     fails. What was paid for them stays counted. A snapshot that serves goes on serving.
@@ -166,7 +166,7 @@ def status(
     wait: Wait = 0.0,
     as_json: JsonOutput = False,
 ) -> None:
-    """Say how the last builds ended, and what each asked each model and paid. Did last night succeed?
+    """Say how the last builds ended, and what each paid. Did last night succeed?
 
     Exit code 0 where the last build of each catalog was published or found nothing changed, 1 where one was held,
     failed, was killed or is missing. What a build went without is named, and changes no exit code.

@@ -11,7 +11,7 @@ from router import Router
 Folder = Annotated[Path, "The catalog: what build is given, such as a folder with catalog.toml."]
 
 phrases = App(
-    """Write phrases for tools yourself: requests in the words of users, beside those of a model or a file.
+    """Write phrases for tools yourself. They are requests in the words of users, beside those of a model or a file.
 
     They stand in phrases.jsonl beside catalog.toml, which is yours: no check drops what it says. At most a verdict
     says what a check noted.
@@ -37,7 +37,7 @@ def add(
     workspace: Workspace = WORKSPACE,
     suggested: Suggested = None,
 ) -> None:
-    """Add phrases to a tool's, from the next build on; with --suggested those that wait in a file, or some of them."""
+    """Add phrases to a tool's, from the next build on. With --suggested, those that wait in a file, or some of them."""
     from quartermaster.output.phrases import add_phrases, take_up
 
     if suggested is not None:
@@ -53,7 +53,7 @@ def check(
     workspace: Workspace = WORKSPACE,
     as_json: JsonOutput = False,
 ) -> None:
-    """Show of each phrase of phrases.jsonl what the checks say, and the rank of its tool in what serves."""
+    """Check phrases.jsonl. Shows what the checks say of each phrase, and the rank of its tool in what serves."""
     from quartermaster.output.phrases import check_phrases
 
     check_phrases(folder, workspace, tool, as_json=as_json)
@@ -66,7 +66,7 @@ def list_phrases(
     suggested: Suggested = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """List the phrases of the snapshot that serves with who wrote each, and what was dropped or noted, and why.
+    """List the phrases that serve, and who wrote each. Also those that were dropped or noted, and why.
 
     With --suggested, those that wait in a file: what the checks say of each, and its tool's rank.
     """

@@ -78,6 +78,7 @@ def explain(
     was left out, and why. With a TOOL, shows its rank in every list, however far down, whatever a selection says, and
     why the request finds it or does not.
     """
+    from quartermaster.evaluation.verdict import advice
     from quartermaster.output.answer import show_diagnosis, show_explanation, show_next
 
     if tool is None:
@@ -99,6 +100,8 @@ def explain(
         print_json({"rank": found.rank, "notes": list(found.answer.notes), **found.tool.to_json(_trusted_json)})
     else:
         show_diagnosis(router, found)
+        if found.refusal is None and advice(found):
+            show_next(router, "a phrase for it", ["phrases", "add", tool, request, "--folder", "CATALOG"])
 
 
 def call(
@@ -112,7 +115,7 @@ def call(
     selection: SelectionFile = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Call a tool of an OpenAPI document at its API, and print what that answers.
+    """Call a tool of an OpenAPI document, and print the answer.
 
     \b
     quartermaster call prefect/read_flow_by_name --calls calls.toml --arguments '{"name": "nightly"}'

@@ -46,7 +46,7 @@ def mcp(
     ] = 50_000,
     profile: Annotated[str | None, "Over stdio, with --profiles: the profile of the client."] = None,
 ) -> None:
-    """Serve as an MCP server with three tools: find_tools, describe_tool, call_tool.
+    """Serve as an MCP server. It has three tools: find_tools, describe_tool, call_tool.
 
     An agent finds the few tools that fit, and calls them through this server, which passes calls on to their own. The
     options from --host to --insecure are for --http.

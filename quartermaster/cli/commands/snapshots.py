@@ -108,7 +108,7 @@ def push(
     resend: Annotated[bool, "Send every file, whatever the bucket has: mends damaged ones."] = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Publish a catalog's current snapshot, or the snapshot of a folder, in a bucket.
+    """Publish a snapshot in a bucket. It is a catalog's current one, or that of a folder.
 
     The snapshot is verified, its files are sent as far as the bucket lacks them, and it serves there. It is stored and
     does not serve where a gate held it, where the bucket has a pin or a rollback from its content, and where a newer
@@ -140,7 +140,7 @@ def pull(
     trust_state: TrustState = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Fetch a bucket's current snapshot, verify it, and serve it from here.
+    """Fetch a bucket's current snapshot, and serve it from here.
 
     Only files that this machine lacks are fetched, and each is checked against its sha256. A pull that was broken off
     goes on where it was. Damaged files are replaced. Servers and `Router.open` take the address itself, and need no

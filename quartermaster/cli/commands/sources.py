@@ -117,7 +117,7 @@ def login(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Of the redirect to this machine; 0 for any.")] = 0,
     allow_commands: AllowCommands = False,
 ) -> None:
-    """Log in to the MCP servers of a catalog whose sources have oauth, once for all later builds.
+    """Log in to a catalog's MCP servers, once for all later builds. Its sources say which have oauth.
 
     The token is stored in a file of the user's own (~/.config/quartermaster/tokens), and refreshed by the builds. A
     build itself never asks a person. Sources with a client_secret need no login.

@@ -37,7 +37,7 @@ def train(
     workspace: Workspace = WORKSPACE,
     json_file: FiguresFile = None,
 ) -> None:
-    """Train an encoder on catalogs and requests, to be named as `vectors.encoder` elsewhere.
+    """Train an encoder on catalogs and requests. Elsewhere, `vectors.encoder` names it.
 
     It learns from the phrases written for tools, and from requests whose tools are known. Every tenth request is held
     back, by whole providers: half of these tell when to stop, the others what it gained. The folder is written if they

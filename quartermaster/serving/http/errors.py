@@ -1,18 +1,21 @@
-"""Every failure as one JSON shape, `Failure`: {"error": {"type", "message", "field"?}}."""
+"""Every failure as one JSON shape, `Failure`: {"error": {"type", "message", "field"?}}; to a browser, as a page."""
 
 import logging
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
 from quartermaster.serving import status_of
 from quartermaster.serving.http.messages import Failure, Problem
+from quartermaster.serving.page.rendering import render
 from router.errors import QuartermasterError
 
 _logger = logging.getLogger("router.http")
@@ -37,6 +40,8 @@ _TYPES = {
 }
 _REFUSED = -32_000  # JSON-RPC leaves this code to servers
 _MAX_MESSAGE = 1_000  # characters of a message, which may quote the request
+_MCP_PATH = "/mcp"
+_API_PATHS = ("/v1/", _MCP_PATH)
 
 
 def failure(status: int, message: str, field: str = "", headers: Mapping[str, str] | None = None) -> Response:
@@ -44,13 +49,29 @@ def failure(status: int, message: str, field: str = "", headers: Mapping[str, st
     return json_response(problem_of(status, message, field), status, headers)
 
 
-def rpc_failure(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a failure as a JSON-RPC error: MCP clients show the reason of no other.
+def refusal(
+    scope: Scope, status: int, message: str, field: str = "", headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a failure as its client reads it: JSON-RPC for MCP, a page for a browser, else JSON."""
+    if scope["path"].startswith(_MCP_PATH):  # its clients show no other reason; without id, as the request was not read
+        told = {"code": _REFUSED, "message": _bounded(message)}
+        return json_response({"jsonrpc": "2.0", "id": None, "error": told}, status, headers)
+    if is_api(scope) or not _prefers_page(Headers(scope=scope).get("accept", "")):
+        return failure(status, message, field, headers)
+    title, why = HTTPStatus(status).phrase, HTTPStatus(status).description
+    values = {"title": title, "message": message if message != title else f"{why}."}
+    return HTMLResponse(render("base.jinja", values), status, headers)
 
-    Its id is null, as the request was not read.
-    """
-    error = {"code": _REFUSED, "message": _bounded(message)}
-    return json_response({"jsonrpc": "2.0", "id": None, "error": error}, status, headers)
+
+def is_api(scope: Scope) -> bool:
+    """Return whether a request is a program's, whatever it accepts."""
+    path: str = scope["path"]
+    return path.startswith(_API_PATHS)
+
+
+def _prefers_page(accept: str) -> bool:
+    page, json = accept.find("text/html"), accept.find("application/json")
+    return page >= 0 and not 0 <= json < page
 
 
 def problem_of(status: int, message: str, field: str = "") -> Failure:
@@ -74,18 +95,18 @@ async def router_failed(request: Request, error: Exception) -> Response:
     status = status_of(error)
     if status >= 500:
         _logger.error("%s %s failed: %s", request.method, route_of(request.scope), error)
-    return failure(status, str(error), getattr(error, "field", ""))
+    return refusal(request.scope, status, str(error), getattr(error, "field", ""))
 
 
-async def crashed(_request: Request, _error: Exception) -> Response:
+async def crashed(request: Request, _error: Exception) -> Response:
     """Answer an error that nobody foresaw. The access log has it."""
-    return failure(500, "internal error; the server's log has the details")
+    return refusal(request.scope, 500, "internal error; the server's log has the details")
 
 
-async def http_failed(_request: Request, error: Exception) -> Response:
+async def http_failed(request: Request, error: Exception) -> Response:
     """Answer an error of the framework."""
     assert isinstance(error, HTTPException)
-    return failure(error.status_code, error.detail, headers=error.headers)
+    return refusal(request.scope, error.status_code, error.detail, headers=error.headers)
 
 
 def _bounded(text: str) -> str:

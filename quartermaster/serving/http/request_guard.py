@@ -12,13 +12,11 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quartermaster.serving.audit import AuditFailed
-from quartermaster.serving.http.errors import failure, rpc_failure
+from quartermaster.serving.http.errors import is_api, refusal
 from quartermaster.serving.http.settings import PROBES, HttpSettings
 from quartermaster.serving.profiles import CALLER, CallerRefused, Callers
 from quartermaster.serving.tokens import RateLimit
 
-_MCP_PATH = "/mcp"
-_API_PATHS = ("/v1/", _MCP_PATH)
 _CLOSE = {"Connection": "close"}
 _logger = logging.getLogger("router.http")
 # A Host header: a name or an address, and a port (RFC 9110, 7.2).
@@ -58,8 +56,7 @@ class RequestGuard:
                 receive = _replay(await self._read_body(headers, receive), receive)
                 self._check_busy()  # again: others may have come while the body did
         except HTTPException as error:
-            refuse = rpc_failure if scope["path"].startswith(_MCP_PATH) else failure
-            refused = refuse(error.status_code, error.detail, headers=error.headers)
+            refused = refusal(scope, error.status_code, error.detail, headers=error.headers)
             await refused(scope, receive, send)
             return
         if probe:
@@ -144,7 +141,7 @@ def _credential(headers: Headers, scope: Scope) -> str:
     scheme, _, credential = (given[0] if len(given) == 1 else "").partition(" ")
     # A browser cannot send a bearer token; it asks for a name, which may be any, and a password: the token. The API
     # refuses passwords, because browsers send them unasked, even from other sites.
-    if scheme.lower() == "basic" and not _is_api(scope):
+    if scheme.lower() == "basic" and not is_api(scope):
         try:
             return base64.b64decode(credential, validate=True).decode("utf-8").partition(":")[2].strip()
         except ValueError:  # neither base64 nor UTF-8
@@ -152,14 +149,9 @@ def _credential(headers: Headers, scope: Scope) -> str:
     return credential.strip() if scheme.lower() == "bearer" else ""
 
 
-def _is_api(scope: Scope) -> bool:
-    path: str = scope["path"]
-    return path.startswith(_API_PATHS)
-
-
 def _unauthorized(message: str, scope: Scope) -> HTTPException:
     basic = 'Basic realm="quartermaster, any name, the token as password", charset="UTF-8"'
-    return HTTPException(401, message, {"WWW-Authenticate": "Bearer" if _is_api(scope) else basic})
+    return HTTPException(401, message, {"WWW-Authenticate": "Bearer" if is_api(scope) else basic})
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -81,9 +81,11 @@ def pages(inspect: OpenInspection | None, suggestions: Suggestions | None = None
 
     def misses(_request: Request, caller: Caller) -> Response:
         worst, problem = inspected_by(caller, lambda opened: opened.table("worst_tools", _MOST_WORST))
-        evaluation = (caller.router.manifest.evaluation or {}) if caller.sees_all else {}
+        router = caller.router
+        evaluation = (router.manifest.evaluation or {}) if caller.sees_all else {}
         values: dict[str, Any] = {"worst": worst, "problem": problem, "evaluation": evaluation}
-        return _page(caller.router, "misses.jinja", "Misses", **values)
+        values |= {"sample": next(iter(router.tools)).tool_id, "reports": router.feedback_log is not None}
+        return _page(router, "misses.jinja", "Misses", **values)
 
     def left_out(request: Request, caller: Caller) -> Response:
         chosen = request.query_params.get("check", "")

@@ -91,6 +91,19 @@ def test_explain_gives_ranks_by_signal_and_says_where_one_tool_stands(run: Run, 
     assert answer["tool_id"] == "weather/getForecast" and answer["rank"] > 1
 
 
+def test_explain_says_how_to_add_a_phrase_where_that_would_bring_a_tool_forward(run: Run, workspace: Path) -> None:
+    explain = ("explain", "undo a payment", "--workspace", workspace)
+    mend = "Next, a phrase for it: quartermaster phrases add weather/getForecast 'undo a payment' --folder CATALOG"
+    assert mend in run(*explain, "weather/getForecast").stderr
+    assert "phrases add" not in run(*explain, *REFUND).stderr
+
+
+@pytest.mark.parametrize("group", ["", "serve", "ledger", "phrases", "keys", "tokens"])
+def test_no_help_of_a_command_in_a_list_is_cut_at_80_columns(group: str, run: Run, tmp_path: Path) -> None:
+    listed = run(*group.split(), "--help", COLUMNS="80", TERMINAL_WIDTH="80").stdout.partition("Commands:")[2]
+    assert listed and "..." not in listed
+
+
 def test_evaluate_writes_the_figures_and_leaves_what_serves_alone(
     run: Run, catalog_folder: Path, own: Path, tmp_path: Path
 ) -> None:

@@ -27,8 +27,10 @@ def phrases(folder: Path, command: str, *arguments: object) -> Done:
 
 def test_added_phrases_stand_in_the_file_serve_from_the_next_build_on_and_are_listed_as_a_persons(folder: Path) -> None:
     done = phrases(folder, "add", _REFUND, "make  them whole", _ORDER)
-    assert (done.returncode, "the next build" in done.stdout) == (0, True)
+    assert (done.returncode, "the next build indexes them: quartermaster build office" in done.stdout) == (0, True)
     assert phrases(folder, "add", _REFUND, "erstatte das").returncode == 0
+    again = phrases(folder, "add", _REFUND, "erstatte das")
+    assert (again.returncode, again.stdout.split(" has ")[0]) == (0, "office/phrases.jsonl")
     lines = (folder / "office" / "phrases.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == [
         {"id": _REFUND, "phrases": ["make them whole", _ORDER]},

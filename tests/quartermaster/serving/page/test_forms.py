@@ -88,6 +88,22 @@ def test_what_is_no_suggestion_is_refused_and_nothing_is_kept(
     assert not file.exists()
 
 
+@pytest.mark.parametrize(
+    ("accept", "as_page"),
+    [("text/html,application/xhtml+xml,*/*;q=0.8", True), ("application/json, text/html;q=0.5", False), ("*/*", False)],
+)
+def test_what_is_refused_is_a_page_to_a_browser_and_json_to_a_program(
+    accept: str, as_page: bool, client: TestClient
+) -> None:
+    headers = {**HERE, "Accept": accept}
+    sent = client.post("/suggest", data={"tool_id": "<b>gone</b>", "phrase": "a"}, headers=headers)
+    for answer in (sent, client.get("/nowhere", headers=headers)):
+        assert (answer.status_code, "<main" in answer.text) == (404, as_page)
+        assert answer.headers["Content-Type"].startswith("text/html" if as_page else "application/json")
+    assert ("&lt;b&gt;gone" in sent.text) == as_page
+    assert client.get("/v1/nowhere", headers=headers).json()["error"]["type"] == "not_found"
+
+
 def test_a_report_is_kept_with_its_request_and_leads_back_to_the_answer(client: TestClient, log: FeedbackLog) -> None:
     assert 'action="/report"' in client.get("/", params={"request": REQUEST}).text
     fields = {"tool_id": REFUND, "request": REQUEST, "k": "3", "outcome": "rejected"}

@@ -13,7 +13,7 @@ from quartermaster.cli.commands.serve import open_inspection
 from quartermaster.serving.page.catalog import excerpt, list_tools
 from quartermaster.serving.page.pages import charted_signals, rank_rows
 from quartermaster.serving.page.rendering import _ENVIRONMENT, tool_path
-from router import Router, Selection, Signal, SnapshotInvalid, ToolRecord
+from router import FeedbackLog, Router, Selection, Signal, SnapshotInvalid, ToolRecord
 from router.record import Kind
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
@@ -142,6 +142,15 @@ def test_the_page_of_misses_leads_from_a_judged_request_to_why_its_tool_is_not_f
     assert 'href="/tools/stripe/create_refund?request=%3Cb%3Epay%3C/b%3E%20Ann%20back#why"' in page
     older = replace(opened, manifest=replace(manifest, evaluation={"requests": 7, "metrics": {}}))
     assert "does not say which of them miss a tool" in text(client_of(Router(older), open_inspection), "/misses")
+
+
+def test_without_a_judged_request_the_page_of_misses_says_how_to_judge_some_and_to_hear_of_users(
+    pages: TestClient, client_of: Ask, snapshot: Path, tmp_path: Path
+) -> None:
+    page = text(pages, "/misses")
+    assert '"required": ["' in page and "judgements.jsonl" in page and "writes nothing down" in page
+    log = FeedbackLog(tmp_path / "feedback")
+    assert "writes down what is asked" in text(client_of(Router.open(snapshot, feedback=log)), "/misses")
 
 
 def test_what_the_checks_left_out_is_shown_over_the_catalog_and_by_check(hostile: TestClient) -> None:
